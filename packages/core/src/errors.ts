@@ -1,0 +1,31 @@
+/** Every code a {@link BudgieError} can carry; `docs/errors.md` has a heading for each. */
+export const ERROR_CODES = [
+  "CONFIG_INVALID",
+  "INPUT_INVALID",
+  "AGENT_NOT_FOUND",
+  "SESSION_NOT_FOUND",
+  "SESSION_UNUSABLE",
+  "WORKSPACE_INVALID",
+  "RUNNER_UNAVAILABLE",
+  "IMAGE_NOT_FOUND",
+  "COMMAND_NOT_FOUND",
+  "LOGIN_REQUIRED",
+  "TIMED_OUT",
+  "CANCELLED",
+  "OUT_OF_MEMORY",
+  "AGENT_CRASHED",
+  "AGENT_FAILED",
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** The only error budgie throws on purpose: the message says what failed, which thing, and what to do. */
+export class BudgieError extends Error {
+  override readonly name = "BudgieError";
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,128 @@
+import type { Readable, Writable } from "node:stream";
+import type { SessionId } from "./session-id.ts";
+
+/** What stands between an agent and the host: a container, or nothing. */
+export type Isolation = "container" | "none";
+
+/**
+ * A place where agent processes run. It knows processes, not agents, prompts or MCP, so that both ways of talking to an
+ * agent program fit: run to the end and collect, and hold a live conversation over stdio.
+ */
+export interface Runner {
+  readonly isolation: Isolation;
+  /** What the user should know about this isolation, one sentence each; empty when there is nothing to say */
+  readonly notices: readonly string[];
+  /** Creates the session's home, or opens the one that exists. */
+  openSession(id: SessionId): Promise<RunnerSession>;
+  /** Lists the sessions whose homes exist, this process's own and others'. */
+  listSessions(): Promise<readonly SessionRecord[]>;
+  /** Removes what dead owners left behind, and never what a live one owns. */
+  collectGarbage(policy: GcPolicy): Promise<GcReport>;
+  /** Stops what runs and removes the homes that this process owns; safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** One session's place in a runner: its home, and the processes that run in it. */
+export interface RunnerSession {
+  readonly id: SessionId;
+  /** The paths of a turn on `directory`, as the agent sees them. */
+  paths(directory: string): AgentPaths;
+  /**
+   * Starts a process and resolves once it runs. Rejects with a `BudgieError` when it could not be run
+   * (`RUNNER_UNAVAILABLE`, `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `CANCELLED`); a command that fails is an {@link Exit}.
+   */
+  start(command: Command, options: StartOptions): Promise<AgentProcess>;
+  /** Reads a regular file in the home, at most 4 MiB of it; `undefined` if there is none. Links are not followed. */
+  readFile(name: string): Promise<string | undefined>;
+  /** Appends to a file in the home, or creates it. Links are not followed. */
+  appendFile(name: string, text: string): Promise<void>;
+  /** Stops the session's processes and removes its home. */
+  remove(): Promise<void>;
+}
+
+export type AgentPaths = {
+  /** The workspace */
+  readonly workspace: string;
+  /** The session's home */
+  readonly home: string;
+};
+
+/** One process to run, not saying where. */
+export type Command = {
+  readonly argv: readonly [string, ...string[]];
+  /** Added to the runner's own small environment; the host's is not passed on */
+  readonly env: Readonly<Record<string, string>>;
+  /** Host files and folders that the process may read besides its workspace; those that do not exist are left out */
+  readonly projections: readonly Projection[];
+};
+
+/** A host path that a sandbox shows read-only, at the same absolute path and below the agent's `$HOME`. */
+export type Projection = {
+  /** Absolute path on the host */
+  readonly source: string;
+  /** Where it appears below `$HOME`, such as `.kiro/steering` */
+  readonly home: string;
+};
+
+export type StartOptions = {
+  /** The workspace: an absolute path of an existing directory on the host */
+  readonly directory: string;
+  /** All of the process's stdin; left out, `AgentProcess.stdin` stays open */
+  readonly input?: string | undefined;
+  /** Stops the process with the reason `cancelled`, at whatever point of its start or life it is */
+  readonly signal?: AbortSignal | undefined;
+};
+
+export interface AgentProcess {
+  /** Already ended when `StartOptions.input` was given */
+  readonly stdin: Writable;
+  /** Must be read: an agent whose output nobody reads comes to a halt */
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Never rejects for a failing command */
+  readonly exit: Promise<Exit>;
+  /** Asks the process and all its descendants to end, kills them 5 s later, and resolves when they are gone. */
+  stop(reason: StopReason): Promise<void>;
+}
+
+export type StopReason = "timeout" | "cancelled" | "shutdown";
+
+/** How a process ended. Exactly one of `exitCode` and `signal` is set, or neither when the command could not be executed. */
+export type Exit = {
+  readonly exitCode: number | undefined;
+  /** Such as `SIGKILL` */
+  readonly signal: string | undefined;
+  /** Why, where the runner knows */
+  readonly reason: StopReason | "out-of-memory" | "command-not-found" | undefined;
+  /** True when a process of the turn was killed for memory, even if the agent itself lived on */
+  readonly oomKilled: boolean;
+};
+
+export type SessionRecord = {
+  readonly id: SessionId;
+  readonly created: Date;
+  /** What holds the session's state: a volume's name or a folder's path */
+  readonly home: string;
+  /** `own`: this process; `live`: another that lives; `dead`: nobody any more; `foreign`: another machine, which cannot be asked */
+  readonly owner: "own" | "live" | "dead" | "foreign";
+};
+
+export type GcPolicy = {
+  /** Age below which even a dead owner's things are kept */
+  readonly olderThanMs: number;
+  /** Report what would be removed, and remove nothing */
+  readonly dryRun: boolean;
+};
+
+export type GcReport = {
+  readonly removed: readonly GcItem[];
+  readonly kept: readonly (GcItem & { readonly why: string })[];
+  /** Things that should have gone and did not */
+  readonly failed: readonly (GcItem & { readonly why: string })[];
+};
+
+export type GcItem = {
+  readonly kind: "container" | "volume" | "folder";
+  readonly name: string;
+  readonly session: string | undefined;
+};

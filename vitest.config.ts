@@ -1,0 +1,38 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineConfig } from "vitest/config";
+
+const conditions = ["@budgie/source"];
+
+// Packages see each other's source, so a test never runs against an old build.
+const shared = {
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+};
+
+export default defineConfig({
+  // Outside the checkout, so that an ordinary user can run the tests of a checkout that is not theirs.
+  cacheDir: join(tmpdir(), `budgie-vitest-${process.getuid?.() ?? 0}`),
+  test: {
+    projects: [
+      {
+        ...shared,
+        test: {
+          name: "unit",
+          include: ["packages/*/test/**/*.test.ts"],
+          exclude: ["**/*.docker.test.ts", "**/node_modules/**"],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: "docker",
+          include: ["packages/*/test/**/*.docker.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+        },
+      },
+    ],
+  },
+});
