@@ -23,6 +23,8 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export class BudgieError extends Error {
   override readonly name = "BudgieError";
   readonly code: ErrorCode;
+  /** The session that can go on in spite of this failure */
+  sessionId: string | undefined;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);

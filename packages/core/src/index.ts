@@ -1,6 +1,14 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
+export type { Agent } from "./agent.ts";
+export { parseDuration, toDurationText } from "./duration.ts";
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
+export { createHealth, type AgentHealth, type Health, type HealthReport } from "./health.ts";
+export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
+export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";
 export { createOwner, type Owner, type OwnerRecord } from "./owner.ts";
+export type { PromptFiles } from "./prompt-templates.ts";
+export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
+export { createRunTurn, type Reply, type RunTurn, type TurnDependencies, type TurnRequest } from "./run-turn.ts";
 export type {
   AgentPaths,
   AgentProcess,

@@ -1,0 +1,55 @@
+import { z } from "zod";
+
+/** An agent that someone configured, as budgie offers it. */
+export type Agent = {
+  /** What `kiro-cli --agent` is given */
+  readonly name: string;
+  /** Without the `sub-agent:` prefix; enhanced by the agent's prompt file if it has one */
+  readonly description: string;
+  /** Absolute path of the agent's JSON file */
+  readonly file: string;
+  /** Whether it may use `fs_read` and `fs_write`, and so can hand in its answer as a file */
+  readonly writesFiles: boolean;
+  /** From the prompt file's frontmatter */
+  readonly model: string | undefined;
+};
+
+// A name becomes part of an argv and of a file name: no separators, no control characters, no leading dash or dot.
+const NAME = /^[^\s\-./\\][^/\\\p{Cc}]*$/u;
+
+/** The part of a Kiro agent file that budgie reads; everything else is the agent's own business. */
+export const agentFileSchema = z.looseObject({
+  name: z.string().regex(NAME, "must not be empty, begin with a dash or a dot, or hold a slash"),
+  description: z.string().optional(),
+  allowedTools: z.array(z.string()).optional(),
+});
+
+export type AgentFile = z.infer<typeof agentFileSchema>;
+
+const PREFIX = /^\s*sub-agent:\s*/i;
+
+/** The description without its `sub-agent:` prefix, or `undefined` when it has none and the agent is not for budgie. */
+export function toSubAgentDescription(description: string): string | undefined {
+  return PREFIX.test(description) ? description.replace(PREFIX, "").trim() : undefined;
+}
+
+// Kiro's newer names stand next to the older ones.
+const FILE_TOOLS = [
+  ["fs_read", "read"],
+  ["fs_write", "write"],
+] as const;
+
+/** Whether an agent's allowed tools let it read and write files without being asked. */
+export function allowsFileTools(allowedTools: readonly string[]): boolean {
+  return FILE_TOOLS.every((names) => names.some((name) => allowedTools.some((pattern) => matches(pattern, name))));
+}
+
+/** Native tools are matched by globs without `@`; `@builtin` is all of them. */
+function matches(pattern: string, tool: string): boolean {
+  if (pattern === "@builtin") return true;
+  const glob = pattern
+    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    .replace(/\*/g, ".*")
+    .replace(/\?/g, ".");
+  return new RegExp(`^${glob}$`).test(tool);
+}

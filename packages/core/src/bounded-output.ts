@@ -1,0 +1,20 @@
+import type { Readable } from "node:stream";
+
+/** What a stream said, as far as it was kept. */
+export type BoundedOutput = {
+  readonly text: string;
+  /** True when the stream said more than was kept */
+  readonly truncated: boolean;
+};
+
+/** Reads a stream to its end and keeps the first `maxBytes`; the rest is read and dropped, so that the writer never blocks. */
+export async function readBounded(stream: Readable, maxBytes: number): Promise<BoundedOutput> {
+  const kept: Buffer[] = [];
+  let total = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    const room = maxBytes - total;
+    if (room > 0) kept.push(chunk.subarray(0, room));
+    total += chunk.length;
+  }
+  return { text: new TextDecoder().decode(Buffer.concat(kept)), truncated: total > maxBytes };
+}

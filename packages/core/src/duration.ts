@@ -1,0 +1,29 @@
+import { BudgieError } from "./errors.ts";
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
+const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
+
+/** Parses a Go duration such as `10m`, `1h30m` or `1.5s` to milliseconds, or throws `CONFIG_INVALID` naming `option`. */
+export function parseDuration(text: string, option: string): number {
+  if (!WHOLE.test(text)) {
+    if (text === "0") return 0;
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `Expected ${option} to be a duration such as "90s", "10m" or "1h30m", got "${text}".`,
+    );
+  }
+  let totalMs = 0;
+  for (const [, amount, unit] of text.matchAll(PART)) totalMs += Number(amount) * (UNITS_MS[unit ?? ""] ?? 0);
+  return Math.round(totalMs);
+}
+
+/** Writes milliseconds as a person would read them: `250ms`, `15.3s`, `2m05s`, `1h30m`. */
+export function toDurationText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)}ms`;
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))}s`;
+  const seconds = Math.round(ms / 1000);
+  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60];
+  if (hours > 0) return `${hours}h${minutes.toString().padStart(2, "0")}m`;
+  return rest === 0 ? `${minutes}m` : `${minutes}m${rest.toString().padStart(2, "0")}s`;
+}

@@ -1,0 +1,44 @@
+import { stripVTControlCharacters } from "node:util";
+
+// Kiro begins each message with a coloured "> "; a plain one is a quotation in the answer.
+// oxlint-disable-next-line no-control-regex
+const MARKER = /\u001B\[[0-9;]*m> \u001B\[(?:0|39)?m/g;
+
+/** The answer in what `kiro-cli` printed: without terminal codes and message markers. */
+export function toAnswer(stdout: string): string {
+  return toPlainText(stdout.replace(MARKER, "")).trim();
+}
+
+/** Text without terminal codes and carriage returns. */
+export function toPlainText(text: string): string {
+  return stripVTControlCharacters(text).replace(/\r+\n/g, "\n").replace(/\r/g, "");
+}
+
+const DENIED_BY_LIST = /^\s*Command (\S+) is rejected because it matches one or more rules on the denied list/gm;
+const DENIED_ON_STDERR = /\[denied\] tool permission approval is not supported in non-interactive mode/g;
+
+/** The tools that Kiro did not allow; `unknown` where it does not say which. It ends such a turn as a success. */
+export function toDeniedTools(stdout: string, stderr: string): readonly string[] {
+  const texts = [toPlainText(stdout), toPlainText(stderr)];
+  const named = texts.flatMap((text) => [...text.matchAll(DENIED_BY_LIST)].map((match) => match[1] ?? "unknown"));
+  const unnamed = texts.some((text) => text.search(DENIED_ON_STDERR) >= 0);
+  return named.length === 0 && unnamed ? ["unknown"] : [...new Set(named)];
+}
+
+/** The last words of a stream, short enough for an error message. */
+export function toEvidence(text: string): string {
+  const lines = toPlainText(text)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !CREDITS.test(line));
+  return lines.slice(-5).join(" | ").slice(-500);
+}
+
+const CREDITS = /^▸ Credits: /;
+
+/** Kiro's credits line on stderr is the one positive proof in text mode that a turn was finished. */
+export function saysFinished(stderr: string): boolean {
+  return toPlainText(stderr)
+    .split("\n")
+    .some((line) => CREDITS.test(line.trim()));
+}

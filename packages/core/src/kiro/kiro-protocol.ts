@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import type { Agent } from "../agent.ts";
+import { toSummaryPrompt, toTurnPrompt, type PromptFiles, type PromptPaths } from "../prompt-templates.ts";
+import type { Protocol, ProtocolAnswer, ProtocolTurn } from "../protocol.ts";
+import { runToEnd, type Finished } from "../run-to-end.ts";
+import type { Command, Projection } from "../runner.ts";
+import { toKiroCommand } from "./kiro-command.ts";
+import { toKiroFailure } from "./kiro-failure.ts";
+import { toAnswer, toDeniedTools } from "./kiro-output.ts";
+
+export type KiroOptions = {
+  readonly binary: string;
+  /** For agents whose prompt file names none; `undefined` leaves the choice to Kiro */
+  readonly defaultModel: string | undefined;
+  readonly trustAllTools: boolean;
+  readonly prompts: PromptFiles;
+  /** Passed to every run, such as `KIRO_API_KEY` */
+  readonly env: Readonly<Record<string, string>>;
+  /** Host files and folders that every agent may read */
+  readonly projections: readonly Projection[];
+  /** Where a file of an agent appears below `$HOME`, such as `.kiro/agents/reviewer.json` */
+  readonly toAgentHome: (agent: Agent) => string;
+  /** Append what every run said to `chat-<id>.txt` in the session's home */
+  readonly verbose: boolean;
+};
+
+/** Creates the protocol of headless Kiro: one `kiro-cli chat` a prompt, and one more if the answer file is missing. */
+export function createKiroProtocol(options: KiroOptions): Protocol {
+  return async (turn) => {
+    const deadline = performance.now() + turn.timeoutMs;
+    const paths = responsePaths(turn);
+    const prompt = await toTurnPrompt(turn.prompt, options.prompts, paths);
+    const finished = await run(options, turn, { prompt, resume: turn.resume, timeoutMs: turn.timeoutMs });
+    const file = await readResponse(turn, paths);
+    const failure = toKiroFailure(finished, {
+      agent: turn.agent.name,
+      binary: options.binary,
+      timeoutMs: turn.timeoutMs,
+      answered: file !== undefined,
+    });
+    if (failure !== undefined) throw failure;
+    if (file !== undefined) return toProtocolAnswer(finished, file, []);
+    return askAgain({ options, turn, paths, finished, remainingMs: deadline - performance.now() });
+  };
+}
+
+type Unanswered = {
+  readonly options: KiroOptions;
+  readonly turn: ProtocolTurn;
+  readonly paths: ResponsePaths;
+  readonly finished: Finished;
+  readonly remainingMs: number;
+};
+
+/** The agent finished but left no answer file: ask it for one, once, and else take what it printed. */
+async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswered): Promise<ProtocolAnswer> {
+  const printed = toAnswer(finished.stdout.text);
+  if (!turn.agent.writesFiles && !options.trustAllTools) {
+    return toProtocolAnswer(finished, printed, [
+      `The agent may not write files, so this answer was read from its output.`,
+    ]);
+  }
+  const prompt = await toSummaryPrompt(options.prompts, paths);
+  const second = await run(options, turn, { prompt, resume: true, timeoutMs: Math.max(remainingMs, 1) });
+  const cancelled = second.exit.reason === "cancelled" || second.exit.reason === "shutdown";
+  const context = { agent: turn.agent.name, binary: options.binary, timeoutMs: turn.timeoutMs, answered: true };
+  const failure = cancelled ? toKiroFailure(second, context) : undefined;
+  if (failure !== undefined) throw failure;
+
+  const file = await readResponse(turn, paths);
+  if (file !== undefined) return toProtocolAnswer(finished, file, []);
+  return toProtocolAnswer(finished, printed, [
+    `The agent wrote no answer file, so this answer was read from its output.`,
+  ]);
+}
+
+type KiroPrompt = { readonly prompt: string; readonly resume: boolean; readonly timeoutMs: number };
+
+async function run(
+  options: KiroOptions,
+  turn: ProtocolTurn,
+  { prompt, resume, timeoutMs }: KiroPrompt,
+): Promise<Finished> {
+  const { agent, directory, session, signal } = turn;
+  const command = toKiroCommand({
+    binary: options.binary,
+    agent: agent.name,
+    model: agent.model ?? options.defaultModel,
+    resume,
+    trustAllTools: options.trustAllTools,
+    env: options.env,
+    projections: [...options.projections, { source: agent.file, home: options.toAgentHome(agent) }],
+  });
+  const finished = await runToEnd(session, command, { directory, input: prompt, timeoutMs, signal });
+  if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, toLog(command, prompt, finished));
+  return finished;
+}
+
+type ResponsePaths = PromptPaths & { readonly responseName: string };
+
+/** Each turn has an answer file of its own: an old one, or one written late by an earlier turn, is never taken for it. */
+function responsePaths({ directory, session }: ProtocolTurn): ResponsePaths {
+  const { home, workspace } = session.paths(directory);
+  const responseName = `response-${randomUUID()}.txt`;
+  return { workspace, responseName, responseFile: `${home}/${responseName}` };
+}
+
+async function readResponse({ session }: ProtocolTurn, { responseName }: ResponsePaths): Promise<string | undefined> {
+  const text = (await session.readFile(responseName))?.trim();
+  return text === "" ? undefined : text;
+}
+
+function toProtocolAnswer(finished: Finished, response: string, warnings: readonly string[]): ProtocolAnswer {
+  const { exit, stderr, stdout } = finished;
+  const more = [
+    ...(exit.oomKilled ? ["A process of the agent was killed for memory; the answer may be incomplete."] : []),
+    ...(stdout.truncated ? ["The agent printed more than budgie keeps; the end was dropped."] : []),
+  ];
+  return { response, exit, denied: toDeniedTools(stdout.text, stderr.text), warnings: [...warnings, ...more] };
+}
+
+function toLog({ argv }: Command, prompt: string, { exit, stderr, stdout }: Finished): string {
+  const parts = [
+    `=== ${new Date().toISOString()} ${argv.join(" ")}`,
+    `--- prompt\n${prompt}`,
+    `--- stdout\n${stdout.text}`,
+    `--- stderr\n${stderr.text}`,
+    `--- exit ${JSON.stringify(exit)}\n`,
+  ];
+  return `${parts.join("\n")}\n`;
+}

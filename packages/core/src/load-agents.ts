@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { agentFileSchema, allowsFileTools, toSubAgentDescription, type Agent, type AgentFile } from "./agent.ts";
+import { parseAgentProfile, toEnhancedDescription, type AgentProfile } from "./agent-profile.ts";
+import { BudgieError } from "./errors.ts";
+
+/** What was found: the agents in the order of their file names, and what the user should be told about the rest. */
+export type LoadedAgents = {
+  readonly agents: readonly Agent[];
+  /** One sentence each, naming the file */
+  readonly problems: readonly string[];
+};
+
+export type AgentFolders = {
+  /** Holds the agents' JSON files */
+  readonly agentsDir: string;
+  /** Holds `<agent>.md` prompt files with frontmatter */
+  readonly promptsDir: string;
+};
+
+/** Loads every sub-agent. One bad file is reported and skipped, so that it cannot take the others with it. */
+export function loadAgents({ agentsDir, promptsDir }: AgentFolders): LoadedAgents {
+  const problems: string[] = [];
+  const report = (problem: string): void => void problems.push(problem);
+  const agents = agentFiles(agentsDir, report)
+    .map((file) => loadAgent(file, { promptsDir, report }))
+    .filter((agent) => agent !== undefined);
+  return { agents, problems };
+}
+
+type Reporting = { readonly report: (problem: string) => void };
+
+function agentFiles(agentsDir: string, report: Reporting["report"]): readonly string[] {
+  try {
+    return readdirSync(agentsDir)
+      .filter((name) => name.endsWith(".json"))
+      .toSorted()
+      .map((name) => join(agentsDir, name));
+  } catch (error) {
+    report(
+      `Cannot read the agents directory "${agentsDir}" (${reasonOf(error)}). Create it, or name another with --agents-dir.`,
+    );
+    return [];
+  }
+}
+
+function loadAgent(file: string, { promptsDir, report }: Reporting & { promptsDir: string }): Agent | undefined {
+  const content = readAgentFile(file, report);
+  // The orchestrator is the caller; as a tool it would call itself.
+  if (content === undefined || content.name === "orchestrator") return undefined;
+  const ownDescription = toSubAgentDescription(content.description ?? "");
+  if (ownDescription === undefined) return undefined;
+
+  const writesFiles = allowsFileTools(content.allowedTools ?? []);
+  if (!writesFiles) {
+    report(
+      `The agent in "${file}" does not allow both fs_read and fs_write, so its answers are read from its output. ` +
+        `Add them to "allowedTools" for cleaner answers.`,
+    );
+  }
+  const profile = loadProfile(join(promptsDir, `${content.name}.md`), report);
+  const description = toEnhancedDescription(ownDescription, profile) || `The agent ${content.name}.`;
+  return { name: content.name, description, file, writesFiles, model: profile?.model };
+}
+
+function readAgentFile(file: string, report: Reporting["report"]): AgentFile | undefined {
+  try {
+    const parsed = agentFileSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    report(`Skipped the agent file "${file}": ${issue?.path.join(".") || "it"}: ${issue?.message}.`);
+  } catch (error) {
+    report(`Skipped the agent file "${file}": ${reasonOf(error)}.`);
+  }
+  return undefined;
+}
+
+function loadProfile(path: string, report: Reporting["report"]): AgentProfile | undefined {
+  try {
+    return parseAgentProfile(readFileSync(path, "utf8"), path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    report(error instanceof BudgieError ? error.message : `Cannot read "${path}": ${reasonOf(error)}.`);
+    return undefined;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

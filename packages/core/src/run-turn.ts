@@ -1,0 +1,140 @@
+import type { Agent } from "./agent.ts";
+import { BudgieError } from "./errors.ts";
+import type { Health } from "./health.ts";
+import type { Protocol, ProtocolAnswer } from "./protocol.ts";
+import { withRetry } from "./retry.ts";
+import type { Isolation, Runner } from "./runner.ts";
+import { createSessionBook, type Session, type SessionBook } from "./session-book.ts";
+import { checkWorkspace } from "./workspace.ts";
+
+/** What a caller asks for. */
+export type TurnRequest = {
+  /** An agent's name */
+  readonly agent: string;
+  readonly prompt: string;
+  /** The workspace: an absolute path on the host */
+  readonly directory: string;
+  /** Of an earlier reply, to go on with its conversation */
+  readonly sessionId?: string | undefined;
+};
+
+/** What an agent answered in a turn. */
+export type Reply = {
+  readonly response: string;
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly isolation: Isolation;
+  readonly durationMs: number;
+  readonly exit: ProtocolAnswer["exit"];
+  /** True when the first try timed out or crashed, and this is the answer of the second */
+  readonly retried: boolean;
+  readonly denied: readonly string[];
+  readonly warnings: readonly string[];
+};
+
+/** Runs one turn, or throws a `BudgieError` that carries the session's id if the session can go on. */
+export type RunTurn = (request: TurnRequest, signal?: AbortSignal) => Promise<Reply>;
+
+export type TurnDependencies = {
+  readonly agents: readonly Agent[];
+  readonly runner: Runner;
+  readonly protocol: Protocol;
+  readonly health: Health;
+  /** Of one try */
+  readonly timeoutMs: number;
+  /** Default 2 s */
+  readonly retryDelayMs?: number;
+};
+
+/** Puts a turn together: checks, the session's lock, health, retry, protocol, from the outside in. */
+export function createRunTurn(dependencies: TurnDependencies): RunTurn {
+  const { agents, health, runner } = dependencies;
+  const book = createSessionBook(runner);
+  return async (request, signal) => {
+    const agent = findAgent(agents, request.agent);
+    if (request.prompt.trim() === "") {
+      throw new BudgieError("INPUT_INVALID", `The prompt for "${agent.name}" is empty. Say what the agent should do.`);
+    }
+    const directory = await checkWorkspace(request.directory);
+    const session = await book.open({ sessionId: request.sessionId, agent: agent.name, directory });
+    return session.inTurn(() =>
+      health.record(agent.name, () =>
+        keepingSession(book, session, () =>
+          answer({ ...dependencies, agent, session, prompt: request.prompt, signal }),
+        ),
+      ),
+    );
+  };
+}
+
+type TurnInHand = TurnDependencies & {
+  readonly agent: Agent;
+  readonly session: Session;
+  readonly prompt: string;
+  readonly signal: AbortSignal | undefined;
+};
+
+async function answer(turn: TurnInHand): Promise<Reply> {
+  const { agent, protocol, runner, session, signal } = turn;
+  const began = performance.now();
+  let tries = 0;
+  const { response, exit, denied, warnings } = await withRetry(
+    async (number) => {
+      tries = number;
+      const { prompt, timeoutMs } = turn;
+      const resume = session.begun;
+      return protocol({
+        agent,
+        session: beginning(session),
+        directory: session.directory,
+        prompt,
+        resume,
+        timeoutMs,
+        signal,
+      });
+    },
+    { delayMs: turn.retryDelayMs ?? 2000, signal },
+  );
+  return {
+    response,
+    sessionId: session.id,
+    agent: agent.name,
+    isolation: runner.isolation,
+    durationMs: Math.round(performance.now() - began),
+    exit,
+    retried: tries > 1,
+    denied,
+    warnings: [...runner.notices, ...warnings],
+  };
+}
+
+/** The session's home, noting when a process of the agent has really begun. */
+function beginning(session: Session): Session["home"] {
+  return {
+    ...session.home,
+    async start(command, options) {
+      const child = await session.home.start(command, options);
+      session.begun = true;
+      return child;
+    },
+  };
+}
+
+/** A session whose first process never ran, or whose home cannot be trusted any more, ends with its turn. */
+async function keepingSession<T>(book: SessionBook, session: Session, turn: () => Promise<T>): Promise<T> {
+  try {
+    return await turn();
+  } catch (error) {
+    const over = !session.begun || (error instanceof BudgieError && error.code === "SESSION_UNUSABLE");
+    if (over) await book.discard(session);
+    else if (error instanceof BudgieError) error.sessionId = session.id;
+    throw error;
+  }
+}
+
+function findAgent(agents: readonly Agent[], name: string): Agent {
+  const agent = agents.find((candidate) => candidate.name === name);
+  if (agent !== undefined) return agent;
+  const known = agents.map((candidate) => `"${candidate.name}"`).join(", ") || "none";
+  throw new BudgieError("AGENT_NOT_FOUND", `There is no agent "${name}". Known agents: ${known}.`);
+}

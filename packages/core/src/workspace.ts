@@ -1,0 +1,33 @@
+import { realpath, stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import { BudgieError } from "./errors.ts";
+
+/** Checks a caller's `directory` and resolves its symlinks, or throws `WORKSPACE_INVALID`. */
+export async function checkWorkspace(directory: string): Promise<string> {
+  if (!isAbsolute(directory)) {
+    throw invalid(directory, "is not an absolute path", "Pass the full path of the project.");
+  }
+  // The rest of the program treats paths as text for an engine and a shell: a NUL would cut them.
+  if (directory.includes("\0")) throw invalid(directory, "holds a NUL character", "Pass the full path of the project.");
+  try {
+    const path = await realpath(directory);
+    if (!(await stat(path)).isDirectory()) {
+      throw invalid(directory, "is not a directory", "Pass the directory that holds the file.");
+    }
+    return path;
+  } catch (error) {
+    if (error instanceof BudgieError) throw error;
+    throw invalid(
+      directory,
+      `cannot be used (${(error as NodeJS.ErrnoException).code})`,
+      "Check that it exists.",
+      error,
+    );
+  }
+}
+
+function invalid(directory: string, what: string, remedy: string, ...[cause]: readonly unknown[]): BudgieError {
+  return new BudgieError("WORKSPACE_INVALID", `The directory ${JSON.stringify(directory)} ${what}. ${remedy}`, {
+    cause,
+  });
+}
