@@ -8,6 +8,8 @@ export type Agent = {
   readonly description: string;
   /** Absolute path of the agent's JSON file */
   readonly file: string;
+  /** Absolute path of the file that its `prompt` names, if it names one */
+  readonly promptFile: string | undefined;
   /** Whether it may use `fs_read` and `fs_write`, and so can hand in its answer as a file */
   readonly writesFiles: boolean;
   /** From the prompt file's frontmatter */
@@ -21,6 +23,7 @@ const NAME = /^[^\s\-./\\][^/\\\p{Cc}]*$/u;
 export const agentFileSchema = z.looseObject({
   name: z.string().regex(NAME, "must not be empty, begin with a dash or a dot, or hold a slash"),
   description: z.string().optional(),
+  prompt: z.string().nullish(),
   allowedTools: z.array(z.string()).optional(),
 });
 

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { agentFileSchema, allowsFileTools, toSubAgentDescription, type Agent, type AgentFile } from "./agent.ts";
 import { parseAgentProfile, toEnhancedDescription, type AgentProfile } from "./agent-profile.ts";
 import { BudgieError } from "./errors.ts";
@@ -60,7 +61,15 @@ function loadAgent(file: string, { promptsDir, report }: Reporting & { promptsDi
   }
   const profile = loadProfile(join(promptsDir, `${content.name}.md`), report);
   const description = toEnhancedDescription(ownDescription, profile) || `The agent ${content.name}.`;
-  return { name: content.name, description, file, writesFiles, model: profile?.model };
+  const promptFile = toPromptFile(content, file);
+  return { name: content.name, description, file, promptFile, writesFiles, model: profile?.model };
+}
+
+/** Kiro resolves `file://` prompts against the agent file's own folder, and knows `~`. */
+function toPromptFile({ prompt }: AgentFile, file: string): string | undefined {
+  const path = /^file:\/\/(.+)$/.exec(prompt ?? "")?.[1];
+  if (path === undefined) return undefined;
+  return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(dirname(file), path);
 }
 
 function readAgentFile(file: string, report: Reporting["report"]): AgentFile | undefined {

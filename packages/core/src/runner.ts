@@ -56,12 +56,12 @@ export type Command = {
   readonly projections: readonly Projection[];
 };
 
-/** A host path that a sandbox shows read-only, at the same absolute path and below the agent's `$HOME`. */
+/** A host path that a sandbox shows read-only: at the same absolute path, and below the agent's `$HOME` if that is said. */
 export type Projection = {
   /** Absolute path on the host */
   readonly source: string;
-  /** Where it appears below `$HOME`, such as `.kiro/steering` */
-  readonly home: string;
+  /** Such as `.kiro/steering` */
+  readonly home: string | undefined;
 };
 
 export type StartOptions = {

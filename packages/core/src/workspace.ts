@@ -11,23 +11,14 @@ export async function checkWorkspace(directory: string): Promise<string> {
   if (directory.includes("\0")) throw invalid(directory, "holds a NUL character", "Pass the full path of the project.");
   try {
     const path = await realpath(directory);
-    if (!(await stat(path)).isDirectory()) {
-      throw invalid(directory, "is not a directory", "Pass the directory that holds the file.");
-    }
-    return path;
+    if ((await stat(path)).isDirectory()) return path;
   } catch (error) {
-    if (error instanceof BudgieError) throw error;
-    throw invalid(
-      directory,
-      `cannot be used (${(error as NodeJS.ErrnoException).code})`,
-      "Check that it exists.",
-      error,
-    );
+    const code = (error as NodeJS.ErrnoException).code;
+    throw invalid(directory, `cannot be used (${code})`, "Check that it exists and that you may enter it.");
   }
+  throw invalid(directory, "is not a directory", "Pass the directory that holds the file.");
 }
 
-function invalid(directory: string, what: string, remedy: string, ...[cause]: readonly unknown[]): BudgieError {
-  return new BudgieError("WORKSPACE_INVALID", `The directory ${JSON.stringify(directory)} ${what}. ${remedy}`, {
-    cause,
-  });
+function invalid(directory: string, what: string, remedy: string): BudgieError {
+  return new BudgieError("WORKSPACE_INVALID", `The directory ${JSON.stringify(directory)} ${what}. ${remedy}`);
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { basename, dirname, isAbsolute, relative } from "node:path";
 import type { Agent } from "../agent.ts";
+import { BudgieError } from "../errors.ts";
 import { toSummaryPrompt, toTurnPrompt, type PromptFiles, type PromptPaths } from "../prompt-templates.ts";
 import type { Protocol, ProtocolAnswer, ProtocolTurn } from "../protocol.ts";
 import { runToEnd, type Finished } from "../run-to-end.ts";
@@ -18,8 +20,6 @@ export type KiroOptions = {
   readonly env: Readonly<Record<string, string>>;
   /** Host files and folders that every agent may read */
   readonly projections: readonly Projection[];
-  /** Where a file of an agent appears below `$HOME`, such as `.kiro/agents/reviewer.json` */
-  readonly toAgentHome: (agent: Agent) => string;
   /** Append what every run said to `chat-<id>.txt` in the session's home */
   readonly verbose: boolean;
 };
@@ -54,11 +54,8 @@ type Unanswered = {
 
 /** The agent finished but left no answer file: ask it for one, once, and else take what it printed. */
 async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswered): Promise<ProtocolAnswer> {
-  const printed = toAnswer(finished.stdout.text);
   if (!turn.agent.writesFiles && !options.trustAllTools) {
-    return toProtocolAnswer(finished, printed, [
-      `The agent may not write files, so this answer was read from its output.`,
-    ]);
+    return toPrintedAnswer(turn, finished, "The agent may not write files, so this answer was read from its output.");
   }
   const prompt = await toSummaryPrompt(options.prompts, paths);
   const second = await run(options, turn, { prompt, resume: true, timeoutMs: Math.max(remainingMs, 1) });
@@ -69,9 +66,13 @@ async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswe
 
   const file = await readResponse(turn, paths);
   if (file !== undefined) return toProtocolAnswer(finished, file, []);
-  return toProtocolAnswer(finished, printed, [
-    `The agent wrote no answer file, so this answer was read from its output.`,
-  ]);
+  return toPrintedAnswer(turn, finished, "The agent wrote no answer file, so this answer was read from its output.");
+}
+
+function toPrintedAnswer({ agent }: ProtocolTurn, finished: Finished, warning: string): ProtocolAnswer {
+  const printed = toAnswer(finished.stdout.text);
+  if (printed !== "") return toProtocolAnswer(finished, printed, [warning]);
+  throw new BudgieError("AGENT_FAILED", `The agent "${agent.name}" finished its turn and said nothing. Ask it again.`);
 }
 
 type KiroPrompt = { readonly prompt: string; readonly resume: boolean; readonly timeoutMs: number };
@@ -89,11 +90,20 @@ async function run(
     resume,
     trustAllTools: options.trustAllTools,
     env: options.env,
-    projections: [...options.projections, { source: agent.file, home: options.toAgentHome(agent) }],
+    projections: [...options.projections, ...agentProjections(agent)],
   });
   const finished = await runToEnd(session, command, { directory, input: prompt, timeoutMs, signal });
   if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, toLog(command, prompt, finished));
   return finished;
+}
+
+/** Of the agents' folder, only this agent's own files: the others' may hold secrets of theirs. */
+function agentProjections({ file, promptFile }: Agent): readonly Projection[] {
+  const own: Projection = { source: file, home: `.kiro/agents/${basename(file)}` };
+  if (promptFile === undefined) return [own];
+  const beside = relative(dirname(file), promptFile);
+  const inside = beside !== "" && !beside.startsWith("..") && !isAbsolute(beside);
+  return [own, { source: promptFile, home: inside ? `.kiro/agents/${beside}` : undefined }];
 }
 
 type ResponsePaths = PromptPaths & { readonly responseName: string };
