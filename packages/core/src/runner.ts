@@ -29,7 +29,7 @@ export interface RunnerSession {
   paths(directory: string): AgentPaths;
   /**
    * Starts a process and resolves once it runs. Rejects with a `BudgieError` when it could not be run
-   * (`RUNNER_UNAVAILABLE`, `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `CANCELLED`); a command that fails is an {@link Exit}.
+   * (`RUNNER_UNAVAILABLE`, `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`); a command that fails is an {@link Exit}.
    */
   start(command: Command, options: StartOptions): Promise<AgentProcess>;
   /** Reads a regular file in the home, at most 4 MiB of it; `undefined` if there is none. Links are not followed. */
@@ -54,6 +54,8 @@ export type Command = {
   readonly env: Readonly<Record<string, string>>;
   /** Host files and folders that the process may read besides its workspace; those that do not exist are left out */
   readonly projections: readonly Projection[];
+  /** The login that the process needs in a sandbox; without one `start` rejects with `LOGIN_REQUIRED` */
+  readonly login?: "kiro" | undefined;
 };
 
 /** A host path that a sandbox shows read-only: at the same absolute path, and below the agent's `$HOME` if that is said. */

@@ -19,5 +19,5 @@ export function toKiroCommand(run: KiroRun): Command {
   if (run.model !== undefined) argv.push("--model", run.model);
   if (run.resume) argv.push("--resume");
   if (run.trustAllTools) argv.push("--trust-all-tools");
-  return { argv, env: run.env, projections: run.projections };
+  return { argv, env: run.env, projections: run.projections, login: "kiro" };
 }
