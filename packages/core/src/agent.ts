@@ -17,12 +17,12 @@ export type Agent = {
 };
 
 // A name becomes part of an argv and of a file name: no separators, no control characters, no leading dash or dot.
-const NAME = /^[^\s\-./\\][^/\\\p{Cc}]*$/u;
+const NAME = /^(?![\s\-.])[^/\\\p{Cc}]+$/u;
 
 /** The part of a Kiro agent file that budgie reads; everything else is the agent's own business. */
 export const agentFileSchema = z.looseObject({
-  name: z.string().regex(NAME, "must not be empty, begin with a dash or a dot, or hold a slash"),
-  description: z.string().optional(),
+  name: z.string().regex(NAME, "must not be empty, begin with a blank, a dash or a dot, or hold a slash"),
+  description: z.string().nullish(),
   prompt: z.string().nullish(),
   allowedTools: z.array(z.string()).optional(),
 });
