@@ -2,15 +2,15 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { BudgieError } from "./errors.ts";
 
-// A single item may be written without the list.
+// A single item may be written without the list; a field left blank is null in YAML.
 const items = z
-  .union([z.string(), z.array(z.string())])
-  .transform((value) => (typeof value === "string" ? [value] : value))
-  .default([]);
+  .union([z.string(), z.array(z.string()), z.null()], "must be a text or a list of texts")
+  .default(null)
+  .transform((value) => (value === null ? [] : [value].flat()));
 
 const profileSchema = z.looseObject({
-  name: z.string().optional(),
-  description: z.string().optional(),
+  name: z.string().nullish(),
+  description: z.string().nullish(),
   capabilities: items,
   use_when: items,
   avoid_when: items,
@@ -19,20 +19,25 @@ const profileSchema = z.looseObject({
   model: z
     .string()
     .regex(/^[\w.:/][\w.:/-]*$/, "must be a model's name")
-    .optional(),
+    .nullish(),
   tags: items,
 });
 
 /** What the frontmatter of an agent's prompt file says about it. */
 export type AgentProfile = z.infer<typeof profileSchema>;
 
-const FRONTMATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n?---[ \t]*(?:\r?\n|$)/;
+const BEGIN = /^\uFEFF?---[ \t]*\r?\n/;
+const END = /^---[ \t]*\r?$/m;
 
 /** Parses a prompt file's frontmatter; `undefined` if it has none, `CONFIG_INVALID` naming `path` if it is malformed. */
 export function parseAgentProfile(text: string, path: string): AgentProfile | undefined {
-  const yaml = FRONTMATTER.exec(text)?.[1];
-  if (yaml === undefined) return undefined;
-  const parsed = profileSchema.safeParse(toValue(yaml, path) ?? {});
+  if (!BEGIN.test(text)) return undefined;
+  const rest = text.replace(BEGIN, "");
+  const end = rest.search(END);
+  if (end < 0) {
+    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" has no end. Add a line "---" after it.`);
+  }
+  const parsed = profileSchema.safeParse(toValue(rest.slice(0, end), path) ?? {});
   if (parsed.success) return parsed.data;
   throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is not valid: ${oneLine(parsed.error)}.`);
 }
@@ -56,8 +61,8 @@ function toValue(yaml: string, path: string): unknown {
   try {
     return parse(yaml) as unknown;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
-    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is not YAML: ${reason}`, { cause });
+    const reason = cause instanceof Error ? cause.message.split("\n")[0]?.replace(/:$/, "") : String(cause);
+    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is not YAML: ${reason}.`, { cause });
   }
 }
 

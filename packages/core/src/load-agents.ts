@@ -62,7 +62,7 @@ function loadAgent(file: string, { promptsDir, report }: Reporting & { promptsDi
   const profile = loadProfile(join(promptsDir, `${content.name}.md`), report);
   const description = toEnhancedDescription(ownDescription, profile) || `The agent ${content.name}.`;
   const promptFile = toPromptFile(content, file);
-  return { name: content.name, description, file, promptFile, writesFiles, model: profile?.model };
+  return { name: content.name, description, file, promptFile, writesFiles, model: profile?.model ?? undefined };
 }
 
 /** Kiro resolves `file://` prompts against the agent file's own folder, and knows `~`. */
