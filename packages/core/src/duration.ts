@@ -1,8 +1,8 @@
 import { BudgieError } from "./errors.ts";
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
-const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
+const WHOLE = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ms|s|m|h))+$/;
+const PART = /([\d.]+)(ms|s|m|h)/g;
 
 /** Parses a Go duration such as `10m`, `1h30m` or `1.5s` to milliseconds, or throws `CONFIG_INVALID` naming `option`. */
 export function parseDuration(text: string, option: string): number {
@@ -20,8 +20,9 @@ export function parseDuration(text: string, option: string): number {
 
 /** Writes milliseconds as a person would read them: `250ms`, `15.3s`, `2m05s`, `1h30m`. */
 export function toDurationText(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)}ms`;
-  if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))}s`;
+  if (Math.round(ms) < 1000) return `${Math.round(ms)}ms`;
+  const tenths = Math.round(ms / 100);
+  if (tenths < 600) return `${tenths / 10}s`;
   const seconds = Math.round(ms / 1000);
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60];
   if (hours > 0) return `${hours}h${minutes.toString().padStart(2, "0")}m`;
