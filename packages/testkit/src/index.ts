@@ -1,1 +1,3 @@
-export {};
+// The test helpers of this repository: never published, imported by tests only.
+export { describeRunner } from "./describe-runner.ts";
+export type { Leftovers, RunnerSetup, RunnerUnderTest } from "./runner-contract/runner-setup.ts";

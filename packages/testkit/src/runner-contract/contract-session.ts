@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import {
+  type AgentProcess,
+  createSessionId,
+  type Exit,
+  type Runner,
+  type RunnerSession,
+  type StartOptions,
+} from "@budgie/core";
+import type { RunnerSetup } from "./runner-setup.ts";
+
+/** A session in a fresh runner with a workspace of its own, and the shortest way to run a shell script in it. */
+export type ContractSession = AsyncDisposable & {
+  readonly runner: Runner;
+  readonly session: RunnerSession;
+  /** The workspace, as the host sees it */
+  readonly directory: string;
+  start(script: string, options?: ScriptOptions): Promise<AgentProcess>;
+  run(script: string, options?: ScriptOptions): Promise<ScriptResult>;
+};
+
+export type ScriptOptions = Omit<Partial<StartOptions>, "directory"> & {
+  readonly session?: RunnerSession;
+  readonly directory?: string;
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+export type ScriptResult = { readonly stdout: Buffer; readonly stderr: Buffer; readonly exit: Exit };
+
+/** Opens a session; its scripts find the home in `$1` and the workspace in `$2`, and no input unless some is given. */
+export async function openContractSession(setup: RunnerSetup): Promise<ContractSession> {
+  const { runner, workspaceRoot, [Symbol.asyncDispose]: dispose } = await setup.create();
+  const directory = await createWorkspace(workspaceRoot);
+  const session = await runner.openSession(createSessionId());
+
+  function start(script: string, options: ScriptOptions = {}): Promise<AgentProcess> {
+    return startScript(script, { session, directory, ...options });
+  }
+
+  return {
+    runner,
+    session,
+    directory,
+    start,
+    run: async (script, options) => readAll(await start(script, { input: "", ...options })),
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+/** Makes a workspace that no other test has. */
+export async function createWorkspace(root: string, name = "workspace"): Promise<string> {
+  const directory = join(await mkdtemp(join(root, "budgie-contract-")), name);
+  await mkdir(directory);
+  return directory;
+}
+
+/** Starts a script in a session. */
+export function startScript(
+  script: string,
+  options: ScriptOptions & { readonly session: RunnerSession; readonly directory: string },
+): Promise<AgentProcess> {
+  const { session, directory, env = {}, ...rest } = options;
+  const { home, workspace } = session.paths(directory);
+  const argv = ["sh", "-c", script, "sh", home, workspace] as const;
+  return session.start({ argv, env, projections: [] }, { directory, ...rest });
+}
+
+/** Reads both streams of a process to their ends, side by side. */
+export async function readAll(process: AgentProcess): Promise<ScriptResult> {
+  const [stdout, stderr, exit] = await Promise.all([
+    readStream(process.stdout),
+    readStream(process.stderr),
+    process.exit,
+  ]);
+  return { stdout, stderr, exit };
+}
+
+/** Reads a live stream until it has said `text`. */
+export function readUntil(stream: Readable, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const read = (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes(text)) {
+        // What comes next waits for the next reader.
+        stream.off("data", read).pause();
+        resolve(said);
+      }
+    };
+    stream.on("data", read).resume();
+    stream.once("close", () => reject(new Error(`The stream ended without ${JSON.stringify(text)}: ${said}`)));
+  });
+}
+
+async function readStream(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

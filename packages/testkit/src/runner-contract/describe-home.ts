@@ -1,0 +1,135 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createSessionId } from "@budgie/core";
+import { describe, expect, it } from "vitest";
+import { openContractSession, readUntil } from "./contract-session.ts";
+import type { RunnerSetup } from "./runner-setup.ts";
+
+const MAX_READ_BYTES = 4 * 1024 * 1024;
+
+/** Cases about the writable state of a session. */
+export function describeHome(setup: RunnerSetup): void {
+  describe("the home of a session", () => {
+    it("lasts from one process to the next", async () => {
+      await using contract = await openContractSession(setup);
+      await contract.run('mkdir -p "$1/.agent"; echo remembered > "$1/.agent/note"');
+
+      const { stdout } = await contract.run('cat "$1/.agent/note"');
+
+      expect(stdout.toString()).toBe("remembered\n");
+    });
+
+    it("lasts when the session is opened again", async () => {
+      await using contract = await openContractSession(setup);
+      await contract.run('echo remembered > "$1/note"');
+
+      const again = await contract.runner.openSession(contract.session.id);
+
+      expect(await again.readFile("note")).toBe("remembered\n");
+    });
+
+    it("is not another session's", async () => {
+      await using contract = await openContractSession(setup);
+      await contract.run('echo mine > "$1/note"');
+      const other = await contract.runner.openSession(createSessionId());
+
+      const { stdout } = await contract.run('ls -A "$1"', { session: other });
+
+      expect(stdout.toString()).not.toContain("note");
+      expect(await other.readFile("note")).toBeUndefined();
+    });
+  });
+
+  describe("reading a file of the home", () => {
+    it("gives the text of a plain file", async () => {
+      await using contract = await openContractSession(setup);
+      await contract.run(String.raw`printf 'ünï\n\n' > "$1/answer.md"`);
+
+      expect(await contract.session.readFile("answer.md")).toBe("ünï\n\n");
+    });
+
+    it.each([
+      ["what is not there", "true"],
+      ["a link to a file outside", 'ln -s /etc/passwd "$1/answer.md"'],
+      ["a link to a file in the home", 'echo x > "$1/real"; ln -s real "$1/answer.md"'],
+      ["a directory", 'mkdir "$1/answer.md"'],
+      ["a fifo", 'mkfifo "$1/answer.md"'],
+    ])("gives nothing for %s", async (_, script) => {
+      await using contract = await openContractSession(setup);
+      const { exit } = await contract.run(script);
+
+      expect(exit.exitCode).toBe(0);
+      expect(await contract.session.readFile("answer.md")).toBeUndefined();
+    });
+
+    it("gives the first 4 MiB of a file that is too big", async () => {
+      await using contract = await openContractSession(setup);
+      await contract.run(`head -c ${MAX_READ_BYTES + 5} /dev/zero | tr '\\0' a > "$1/answer.md"`);
+
+      const text = await contract.session.readFile("answer.md");
+
+      expect(text === "a".repeat(MAX_READ_BYTES)).toBe(true);
+    });
+
+    it.each(["../note", "/etc/passwd", "a/b", "..", ""])("refuses %j as a name", async (name) => {
+      await using contract = await openContractSession(setup);
+
+      await expect(contract.session.readFile(name)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+      await expect(contract.session.appendFile(name, "x")).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+    });
+  });
+
+  describe("appending to a file of the home", () => {
+    it("creates the file, and adds to it", async () => {
+      await using contract = await openContractSession(setup);
+      await contract.session.appendFile("log.txt", "one\n");
+      await contract.session.appendFile("log.txt", "zwei ü\n");
+
+      const { stdout } = await contract.run('cat "$1/log.txt"');
+
+      expect(stdout.toString()).toBe("one\nzwei ü\n");
+      expect(await contract.session.readFile("log.txt")).toBe("one\nzwei ü\n");
+    });
+
+    it("does not write through a planted link", async () => {
+      await using contract = await openContractSession(setup);
+      const victim = join(contract.directory, "victim");
+      await writeFile(victim, "untouched");
+      await contract.run('ln -s "$2/victim" "$1/log.txt"; ln -s "$2/created" "$1/other.txt"');
+
+      await Promise.allSettled([
+        contract.session.appendFile("log.txt", "leak"),
+        contract.session.appendFile("other.txt", "leak"),
+      ]);
+
+      expect(await readFile(victim, "utf8")).toBe("untouched");
+      await expect(readFile(join(contract.directory, "created"))).rejects.toMatchObject({ code: "ENOENT" });
+    });
+  });
+
+  describe("removing a session", () => {
+    it("stops what runs and leaves nothing", async () => {
+      await using contract = await openContractSession(setup);
+      const process = await contract.start("echo up; while :; do sleep 0.1; done");
+      await readUntil(process.stdout, "up\n");
+
+      await contract.session.remove();
+
+      expect((await process.exit).reason).toBe("shutdown");
+      expect(await setup.leftovers(contract.session.id)).toEqual({ running: [], stored: [] });
+      expect(await contract.runner.listSessions()).not.toContainEqual(
+        expect.objectContaining({ id: contract.session.id }),
+      );
+    });
+
+    it("leaves the other sessions alone", async () => {
+      await using contract = await openContractSession(setup);
+      const other = await contract.runner.openSession(createSessionId());
+      await other.appendFile("note", "kept");
+
+      await contract.session.remove();
+
+      expect(await other.readFile("note")).toBe("kept");
+    });
+  });
+}

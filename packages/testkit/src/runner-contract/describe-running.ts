@@ -1,0 +1,102 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createSessionId } from "@budgie/core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createWorkspace, openContractSession, readAll, startScript } from "./contract-session.ts";
+import type { RunnerSetup } from "./runner-setup.ts";
+
+const CANARY = "BUDGIE_CONTRACT_CANARY";
+
+/** Cases about what a process is given: environment, directory, workspace. */
+export function describeRunning(setup: RunnerSetup): void {
+  describe("running a command", () => {
+    beforeAll(() => void (process.env[CANARY] = "a secret of the host"));
+    afterAll(() => void delete process.env[CANARY]);
+
+    it("passes the command's environment on, byte by byte", async () => {
+      await using contract = await openContractSession(setup);
+      const env = { GREETING: "  two\nlines, 'quotes' \"$HOME\" ünï \\ \n" };
+
+      const { stdout } = await contract.run('printf %s "$GREETING"', { env });
+
+      expect(stdout.toString()).toBe(env.GREETING);
+    });
+
+    it("does not pass the host's environment on", async () => {
+      await using contract = await openContractSession(setup);
+
+      const { stdout } = await contract.run("env");
+
+      expect(stdout.toString()).toContain("PATH=");
+      expect(stdout.toString()).not.toContain(CANARY);
+    });
+
+    it("passes arguments as they are, without a shell", async () => {
+      await using contract = await openContractSession(setup);
+      const { session, directory } = contract;
+      const args = ["", "a b", "$HOME", "*", "`id`", "-x", "line\nbreak"];
+      const command = { argv: ["printf", "[%s]", ...args] as const, env: {}, projections: [] };
+
+      const { stdout } = await readAll(await session.start(command, { directory, input: "" }));
+
+      expect(stdout.toString()).toBe(args.map((arg) => `[${arg}]`).join(""));
+    });
+
+    it(`starts a process in its ${setup.startsIn}`, async () => {
+      await using contract = await openContractSession(setup);
+
+      const { stdout } = await contract.run("pwd -P");
+
+      expect(stdout.toString().trim()).toBe(contract.session.paths(contract.directory)[setup.startsIn]);
+    });
+
+    it("shows the workspace, and lets the agent write there", async () => {
+      await using contract = await openContractSession(setup);
+      await writeFile(join(contract.directory, "given"), "from outside");
+
+      const { stdout } = await contract.run('cat "$2/given"; printf "from inside" > "$2/made"');
+
+      expect(stdout.toString()).toBe("from outside");
+      expect(await readFile(join(contract.directory, "made"), "utf8")).toBe("from inside");
+    });
+
+    it.each(["with spaces", "a:b:ro", "a,b=c", "ünïcödé 鳥", "quote'\"$HOME", "-dash"])(
+      "works in a workspace named %j",
+      async (name) => {
+        await using contract = await openContractSession(setup);
+        const directory = await createWorkspace(dirname(contract.directory), name);
+
+        const { exit } = await contract.run('printf seen > "$2/made"', { directory });
+
+        expect(exit.exitCode).toBe(0);
+        expect(await readFile(join(directory, "made"), "utf8")).toBe("seen");
+      },
+    );
+
+    it("refuses a workspace that is not there, and one that is a file", async () => {
+      await using contract = await openContractSession(setup);
+      const missing = join(contract.directory, "missing");
+      const file = join(contract.directory, "file");
+      await writeFile(file, "");
+
+      await expect(contract.start("true", { directory: missing })).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+      await expect(contract.start("true", { directory: file })).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+      expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
+    });
+
+    it("runs several sessions at once and keeps their output apart", async () => {
+      await using contract = await openContractSession(setup);
+      const { runner, directory } = contract;
+
+      const outputs = await Promise.all(
+        ["a", "b", "c"].map(async (name) => {
+          const session = await runner.openSession(createSessionId());
+          const { stdout } = await readAll(await startScript("sleep 0.2; cat", { session, directory, input: name }));
+          return stdout.toString();
+        }),
+      );
+
+      expect(outputs).toEqual(["a", "b", "c"]);
+    });
+  });
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { openContractSession, readAll, readUntil } from "./contract-session.ts";
+import type { RunnerSetup } from "./runner-setup.ts";
+
+const MEBIBYTE = 1024 * 1024;
+
+const INPUTS = {
+  "without a final newline": "one line",
+  "of many lines": "one\n\ntwo\r\nthree\n",
+  "with leading spaces, dashes and backslashes": "  --flag \\n \\\\ /quit !ls $HOME `id`\n",
+  "beyond ASCII": "ünï 鳥 🐦\u0000\u0007\n",
+  "of 300 KB": "0123456789abcde\n".repeat(19_200),
+};
+
+/** Cases about stdin, stdout and stderr. */
+export function describeStreams(setup: RunnerSetup): void {
+  describe("the streams of a process", () => {
+    it("keeps stdout and stderr apart, byte by byte", async () => {
+      await using contract = await openContractSession(setup);
+
+      const { stdout, stderr } = await contract.run(String.raw`printf 'out\377\000\n\n'; printf '\n err\303\n\n' >&2`);
+
+      expect(stdout).toEqual(Buffer.from("out\xff\0\n\n", "latin1"));
+      expect(stderr).toEqual(Buffer.from("\n err\xc3\n\n", "latin1"));
+    });
+
+    it.each(Object.entries(INPUTS))("gives an input %s as it is", async (_, input) => {
+      await using contract = await openContractSession(setup);
+
+      const { stdout } = await contract.run("cat", { input });
+
+      expect(stdout.equals(Buffer.from(input))).toBe(true);
+    });
+
+    it("ends an empty input at once", async () => {
+      await using contract = await openContractSession(setup);
+
+      const { stdout, exit } = await contract.run("cat; echo ended", { input: "" });
+
+      expect(stdout.toString()).toBe("ended\n");
+      expect(exit.exitCode).toBe(0);
+    });
+
+    it("does not mind a process that never reads its input", async () => {
+      await using contract = await openContractSession(setup);
+
+      const { stdout, exit } = await contract.run("echo done", { input: INPUTS["of 300 KB"] });
+
+      expect(stdout.toString()).toBe("done\n");
+      expect(exit.exitCode).toBe(0);
+    });
+
+    it("holds a conversation when no input is given", async () => {
+      await using contract = await openContractSession(setup);
+      const process = await contract.start('while read -r line; do echo "got $line"; done; echo bye; exit 4');
+
+      process.stdin.write("one\n");
+      await readUntil(process.stdout, "got one\n");
+      process.stdin.write("two\n");
+      await readUntil(process.stdout, "got two\n");
+      process.stdin.end();
+      await readUntil(process.stdout, "bye\n");
+
+      expect(await process.exit).toMatchObject({ exitCode: 4, reason: undefined });
+    });
+
+    it("cuts nothing of 20 MB on both streams", async () => {
+      await using contract = await openContractSession(setup);
+
+      const { stdout, stderr, exit } = await contract.run(
+        `head -c ${20 * MEBIBYTE} /dev/zero | tr '\\0' e >&2 & head -c ${20 * MEBIBYTE} /dev/zero | tr '\\0' o; wait`,
+      );
+
+      expect(exit.exitCode).toBe(0);
+      expect(stdout.equals(Buffer.alloc(20 * MEBIBYTE, "o"))).toBe(true);
+      expect(stderr.equals(Buffer.alloc(20 * MEBIBYTE, "e"))).toBe(true);
+    });
+
+    it("keeps what a process said before anybody listened", async () => {
+      await using contract = await openContractSession(setup);
+      const process = await contract.start("echo early; echo late >&2", { input: "" });
+
+      await process.exit;
+      const { stdout, stderr } = await readAll(process);
+
+      expect(stdout.toString()).toBe("early\n");
+      expect(stderr.toString()).toBe("late\n");
+    });
+
+    it("ends the streams of a turn whose background process holds them open", async () => {
+      await using contract = await openContractSession(setup);
+      const started = performance.now();
+
+      const { stdout, exit } = await contract.run("sleep 60 & echo done");
+
+      expect(stdout.toString()).toBe("done\n");
+      expect(exit).toMatchObject({ exitCode: 0, reason: undefined });
+      expect(performance.now() - started).toBeLessThan(15_000);
+      expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
+    });
+  });
+}
