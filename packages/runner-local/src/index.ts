@@ -1,1 +1,2 @@
-export {};
+// The public surface of @budgie/runner-local: every export is named here, and becomes API.
+export { createLocalRunner, type LocalRunnerOptions } from "./local-runner.ts";

@@ -1,0 +1,81 @@
+import { lstat, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
+import { toSessionMark } from "./local-session.ts";
+import { createProcessFamily } from "./process-family.ts";
+import { removeTree } from "./remove-tree.ts";
+import type { LedgerEntry, SessionLedger } from "./session-ledger.ts";
+
+type Place = { readonly ledger: SessionLedger; readonly owner: Owner; readonly stateDir: string };
+
+type Outcome = GcItem & { readonly fate: keyof GcReport; readonly why: string };
+
+const STOP_GRACE_MS = 2_000;
+
+/** Ends the processes and removes the homes of sessions whose owners died. */
+export async function collectGarbage(place: Place, policy: GcPolicy): Promise<GcReport> {
+  const { entries, corrupt } = await place.ledger.list();
+  const outcomes = await Promise.all(entries.map((entry) => collectEntry(entry, place, policy)));
+  const failures = corrupt.map(({ path, session, why }) => ({ kind: "folder" as const, name: path, session, why }));
+  if (!policy.dryRun) await removeLocks(entries, place);
+  return {
+    removed: pick(outcomes, "removed").map(({ kind, name, session }) => ({ kind, name, session })),
+    kept: pick(outcomes, "kept"),
+    failed: [...pick(outcomes, "failed"), ...failures],
+  };
+}
+
+async function collectEntry(entry: LedgerEntry, { ledger, owner }: Place, policy: GcPolicy): Promise<Outcome> {
+  const item = { kind: "folder", name: entry.home, session: entry.id } as const;
+  const why = await whyKept(entry, owner, policy);
+  if (why !== undefined) return { ...item, fate: "kept", why };
+  if (policy.dryRun) return { ...item, fate: "removed", why: "" };
+  try {
+    // An owner that was killed outright left its agents running.
+    await createProcessFamily({ mark: toSessionMark(entry.id) }).end(STOP_GRACE_MS);
+    await removeTree(entry.home);
+    await ledger.remove(entry.id);
+    return { ...item, fate: "removed", why: "" };
+  } catch (error) {
+    return { ...item, fate: "failed", why: (error as Error).message };
+  }
+}
+
+async function whyKept(
+  { owner: record, created }: LedgerEntry,
+  owner: Owner,
+  policy: GcPolicy,
+): Promise<string | undefined> {
+  const state = await owner.stateOf(record);
+  switch (state) {
+    case "own":
+      return "this process owns it";
+    case "live":
+      return "its owner lives";
+    case "foreign":
+      return "its owner is on another machine, which cannot be asked";
+    case "dead":
+      return Date.now() - created.getTime() < policy.olderThanMs ? "it is younger than asked for" : undefined;
+  }
+}
+
+function pick(outcomes: readonly Outcome[], wanted: keyof GcReport): GcReport["kept"] {
+  return outcomes.flatMap(({ fate, ...item }) => (fate === wanted ? [item] : []));
+}
+
+/** Removes the locks of dead owners who have nothing left. */
+async function removeLocks(before: readonly LedgerEntry[], { ledger, owner, stateDir }: Place): Promise<void> {
+  const { entries: left } = await ledger.list();
+  const inUse = new Set(left.map((entry) => entry.owner.lock));
+  const candidates = new Map(before.map((entry) => [entry.owner.lock, entry.owner]));
+  for (const [lock, record] of candidates) {
+    if (!inUse.has(lock) && (await isDeadLock(record, owner, stateDir))) await rm(lock, { force: true });
+  }
+}
+
+/** The path comes from a file: only a socket in the owners' own folder is a lock. */
+async function isDeadLock(record: OwnerRecord, owner: Owner, stateDir: string): Promise<boolean> {
+  if (dirname(record.lock) !== join(stateDir, "owners")) return false;
+  const found = await lstat(record.lock).catch(() => undefined);
+  return found?.isSocket() === true && (await owner.stateOf(record)) === "dead";
+}

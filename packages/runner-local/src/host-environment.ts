@@ -1,0 +1,33 @@
+const USER = ["PATH", "HOME", "LANG", "TERM", "USER", "LOGNAME", "SHELL", "TMPDIR"];
+const PROXIES = [
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "ALL_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "all_proxy",
+  "no_proxy",
+];
+const CERTIFICATES = [
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "NODE_EXTRA_CA_CERTS",
+  "REQUESTS_CA_BUNDLE",
+  "CURL_CA_BUNDLE",
+  "AWS_CA_BUNDLE",
+];
+const NAMES = new Set([...USER, ...PROXIES, ...CERTIFICATES]);
+const PREFIXES = ["LC_", "XDG_", "KIRO_"];
+
+/**
+ * Picks what an agent may see of the host's environment: who and where the user is, the terminal and language, XDG
+ * folders, proxies and certificate authorities, `KIRO_*`, and the `extra` names. Nothing else, so no secrets by accident.
+ */
+export function toHostEnvironment(hostEnv: NodeJS.ProcessEnv, extra: readonly string[]): Record<string, string> {
+  const isAllowed = (name: string) =>
+    NAMES.has(name) || extra.includes(name) || PREFIXES.some((prefix) => name.startsWith(prefix));
+  return Object.fromEntries(
+    Object.entries(hostEnv).flatMap(([name, value]) => (value !== undefined && isAllowed(name) ? [[name, value]] : [])),
+  );
+}

@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { PassThrough, type Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AgentProcess, BudgieError, type Exit, type StopReason } from "@budgie/core";
+import { execa } from "execa";
+import { createProcessFamily } from "./process-family.ts";
+
+/** A process to start, with everything decided. */
+export type LocalCommand = {
+  readonly argv: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** `NAME=value` of a variable in `env` that no other start has */
+  readonly mark: string;
+  readonly input: string | undefined;
+};
+
+const STOP_GRACE_MS = 5_000;
+// What a turn leaves in the background, such as the `tee` of its output, may finish by itself, then be told, then is killed.
+const LINGER_MS = 200;
+const LEFTOVER_GRACE_MS = 500;
+const DRAIN_MS = 100;
+const DRAIN_ROUNDS = 10;
+// More than any kernel keeps for one pipe
+const MAX_PIPE_BYTES = 2 * 1024 * 1024;
+
+/** A process that is running already, or was refused by the system. */
+export type LocalProcess = AgentProcess & {
+  /** Rejects when this machine could not start it */
+  readonly started: Promise<void>;
+};
+
+/** Starts a process in a group of its own; all that came of it is gone before its `exit` resolves. */
+export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand): LocalProcess {
+  const [file, ...args] = argv;
+  const child = execa(file, args, {
+    cwd,
+    env,
+    extendEnv: false,
+    detached: true,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+    buffer: false,
+    stripFinalNewline: false,
+    reject: false,
+  });
+  // At once: execa throws away the output of a stream that nobody reads by the next tick.
+  const stdout = child.stdout.pipe(new PassThrough());
+  const stderr = child.stderr.pipe(new PassThrough());
+  // A process that does not read its input is not an error.
+  child.stdin.on("error", () => {});
+
+  if (child.pid === undefined) {
+    stdout.end();
+    stderr.end();
+    const exit = child.then(({ code, cause }) => toCommandNotFound(file, code, cause));
+    const started = exit.then(() => {});
+    return { stdin: child.stdin, stdout, stderr, exit, started, stop: () => started };
+  }
+
+  const family = createProcessFamily({ mark, leader: child.pid });
+  const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  let stopped: { readonly reason: StopReason; readonly end: Promise<void> } | undefined;
+  let hasExited = false;
+  if (input !== undefined) child.stdin.end(input);
+
+  async function toExit(): Promise<Exit> {
+    const [exitCode, signal] = await exited;
+    hasExited = true;
+    if (stopped !== undefined) await stopped.end;
+    else if (!(await family.waitUntilGone(LINGER_MS))) await family.end(LEFTOVER_GRACE_MS);
+    await Promise.all([drain(child.stdout, stdout), drain(child.stderr, stderr)]);
+    const reason = stopped?.reason;
+    return { exitCode: exitCode ?? undefined, signal: signal ?? undefined, reason, oomKilled: false };
+  }
+
+  const exit = toExit();
+  return {
+    stdin: child.stdin,
+    stdout,
+    stderr,
+    exit,
+    started: Promise.resolve(),
+    async stop(reason) {
+      if (!hasExited) stopped ??= { reason, end: family.end(STOP_GRACE_MS) };
+      await exit;
+    },
+  };
+}
+
+const NOT_EXECUTABLE = new Set(["ENOENT", "EACCES", "ENOTDIR", "ENOEXEC"]);
+
+function toCommandNotFound(file: string, code: string | undefined, cause: unknown): Exit {
+  if (NOT_EXECUTABLE.has(code ?? "")) {
+    return { exitCode: undefined, signal: undefined, reason: "command-not-found", oomKilled: false };
+  }
+  throw new BudgieError("RUNNER_UNAVAILABLE", `Cannot start "${file}" (${code}). Check the limits of this user.`, {
+    cause,
+  });
+}
+
+/** Ends `copy` with what the dead process left in its pipe, even if nobody reads it, or an escaped process holds the pipe open. */
+async function drain(source: Readable, copy: PassThrough): Promise<void> {
+  if (copy.writableEnded) return;
+  let bytes = 0;
+  source.unpipe(copy);
+  source.on("data", (chunk: Buffer) => {
+    copy.write(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_PIPE_BYTES) source.destroy();
+  });
+  source.resume();
+  const closed = new Promise((resolve) => source.once("close", resolve));
+  // Twice, since a busy event loop may run a timer before it looks at the pipe.
+  for (let quiet = 0, round = 0; quiet < 2 && round < DRAIN_ROUNDS && !source.closed; round += 1) {
+    const before = bytes;
+    await Promise.race([closed, sleep(DRAIN_MS)]);
+    quiet = bytes === before ? quiet + 1 : 0;
+  }
+  source.destroy();
+  copy.end();
+}

@@ -1,0 +1,91 @@
+import { lstat, mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { BudgieError, type Owner, type Runner, type SessionId, type SessionRecord } from "@budgie/core";
+import { collectGarbage } from "./collect-garbage.ts";
+import { toHostEnvironment } from "./host-environment.ts";
+import { createLocalSession, type LocalSession } from "./local-session.ts";
+import { removeTree } from "./remove-tree.ts";
+import { createSessionLedger } from "./session-ledger.ts";
+
+export type LocalRunnerOptions = {
+  /** The folder that holds a home for each session */
+  readonly sessionsDir: string;
+  /** Where it is recorded who owns which home; no agent has business there */
+  readonly stateDir: string;
+  /** Who owns the sessions that this runner opens; the caller releases it after `close` */
+  readonly owner: Owner;
+  /** The environment from which a small part is passed on, usually `process.env` */
+  readonly hostEnv: NodeJS.ProcessEnv;
+  /** More names of `hostEnv` to pass on */
+  readonly env?: readonly string[] | undefined;
+};
+
+/**
+ * Runs agents as plain processes of this user, each session in a folder of its own. It is not a sandbox: it stops what it
+ * started and keeps the host's environment to itself, but an agent reads and writes whatever this user can.
+ */
+export function createLocalRunner(options: LocalRunnerOptions): Runner {
+  const sessionsDir = resolve(options.sessionsDir);
+  const stateDir = resolve(options.stateDir);
+  const { owner } = options;
+  const hostEnv = toHostEnvironment(options.hostEnv, options.env ?? []);
+  const ledger = createSessionLedger(stateDir);
+  const sessions = new Map<SessionId, Promise<LocalSession>>();
+  let closing: Promise<void> | undefined;
+
+  async function open(id: SessionId): Promise<LocalSession> {
+    await owner.hold();
+    const home = join(sessionsDir, id);
+    if ((await ledger.find(id)) !== undefined || (await isThere(home))) throw notOurs(id);
+    await mkdir(sessionsDir, { recursive: true, mode: 0o700 });
+    // Recorded first: a home without a record would never be collected.
+    await ledger.write({ id, home, owner: owner.record, created: new Date() });
+    await mkdir(home, { mode: 0o700 });
+
+    async function removeHome(): Promise<void> {
+      await removeTree(home);
+      await ledger.remove(id);
+      sessions.delete(id);
+    }
+    return createLocalSession({ id, home, hostEnv, removeHome });
+  }
+
+  async function close(): Promise<void> {
+    const opened = await Promise.allSettled(sessions.values());
+    const removals = opened.map(async (result) => (result.status === "fulfilled" ? result.value.remove() : undefined));
+    await Promise.all(removals);
+  }
+
+  return {
+    isolation: "none",
+    notices: [],
+    async openSession(id) {
+      if (closing !== undefined)
+        throw new BudgieError("RUNNER_UNAVAILABLE", "budgie is shutting down. Start it again.");
+      const opened = sessions.get(id) ?? open(id);
+      sessions.set(id, opened);
+      opened.catch(() => sessions.delete(id));
+      return opened;
+    },
+    async listSessions() {
+      const { entries } = await ledger.list();
+      const records = entries.map(async ({ id, home, created, owner: record }): Promise<readonly SessionRecord[]> => {
+        return (await isThere(home)) ? [{ id, home, created, owner: await owner.stateOf(record) }] : [];
+      });
+      return (await Promise.all(records)).flat();
+    },
+    collectGarbage: (policy) => collectGarbage({ ledger, owner, stateDir }, policy),
+    close: () => (closing ??= close()),
+  };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined)) !== undefined;
+}
+
+function notOurs(id: SessionId): BudgieError {
+  return new BudgieError(
+    "SESSION_NOT_FOUND",
+    `The session ${id} does not belong to this budgie. Leave the session id out to begin a new session.`,
+  );
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { lstat, stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import {
+  BudgieError,
+  type Command,
+  type RunnerSession,
+  type SessionId,
+  type StartOptions,
+  type StopReason,
+} from "@budgie/core";
+import { appendHomeFile, readHomeFile } from "./home-files.ts";
+import { type LocalProcess, startLocalProcess } from "./local-process.ts";
+
+/** A session of this process, which can also be stopped from outside a turn. */
+export type LocalSession = RunnerSession & {
+  /** Stops what runs, and refuses to start anything more. */
+  end(reason: StopReason): Promise<void>;
+};
+
+type SessionOptions = {
+  readonly id: SessionId;
+  readonly home: string;
+  readonly hostEnv: Readonly<Record<string, string>>;
+  /** Removes the home, once nothing runs in it */
+  readonly removeHome: () => Promise<void>;
+};
+
+/** The variable that names the session in the environment of all its processes. */
+export function toSessionMark(id: SessionId): string {
+  return `BUDGIE_SESSION=${id}`;
+}
+
+/** Creates the handle of a session whose home exists. */
+export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOptions): LocalSession {
+  const running = new Set<LocalProcess>();
+  let isEnded = false;
+
+  async function end(reason: StopReason): Promise<void> {
+    isEnded = true;
+    await Promise.all(Array.from(running, (process) => process.stop(reason)));
+  }
+
+  function launch(command: Command, { input, signal }: StartOptions): LocalProcess {
+    const turn = randomUUID();
+    // The marks come last: an agent's processes are found by them.
+    const env = { ...hostEnv, ...command.env, BUDGIE_SESSION: id, BUDGIE_TURN: turn };
+    const process = startLocalProcess({ argv: command.argv, env, cwd: home, mark: `BUDGIE_TURN=${turn}`, input });
+    const cancel = () => void process.stop("cancelled");
+    const forget = () => {
+      running.delete(process);
+      signal?.removeEventListener("abort", cancel);
+    };
+    running.add(process);
+    signal?.addEventListener("abort", cancel);
+    process.exit.then(forget, forget);
+    return process;
+  }
+
+  return {
+    id,
+    paths: (directory) => ({ workspace: directory, home }),
+    async start(command, options) {
+      refuseAborted(options.signal);
+      await checkDirectory(options.directory);
+      await checkHome(home);
+      refuseAborted(options.signal);
+      if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
+      const process = launch(command, options);
+      await process.started;
+      return process;
+    },
+    readFile: (name) => readHomeFile(home, name),
+    appendFile: (name, text) => appendHomeFile(home, name, text),
+    async remove() {
+      await end("shutdown");
+      await removeHome();
+    },
+    end,
+  };
+}
+
+function refuseAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before its agent started.");
+}
+
+async function checkDirectory(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => undefined);
+  if (isAbsolute(directory) && found?.isDirectory()) return;
+  throw new BudgieError(
+    "WORKSPACE_INVALID",
+    `The workspace ${JSON.stringify(directory)} is not an existing directory. Pass the absolute path of one.`,
+  );
+}
+
+// Without this a missing home looks like a missing command: the system's answer is the same.
+async function checkHome(home: string): Promise<void> {
+  const found = await lstat(home).catch(() => undefined);
+  if (found?.isDirectory()) return;
+  throw new BudgieError("SESSION_UNUSABLE", `The session's folder "${home}" is gone. Begin a new session.`);
+}

@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { hasMark, hasProcessTable, listProcesses, type ProcessEntry, readProcess } from "./process-table.ts";
+
+/** All processes that came of one start, or of one session. */
+export type ProcessFamily = {
+  /** Waits until none lives, or the time is over; true when none lives */
+  waitUntilGone(timeoutMs: number): Promise<boolean>;
+  /** Asks them to end, waits, kills what is left, and resolves when none lives. */
+  end(graceMs: number): Promise<void>;
+};
+
+type FamilyOptions = {
+  /** `NAME=value` in the environment that all of them inherited */
+  readonly mark: string;
+  /** The first of them, which leads a process group of its own */
+  readonly leader?: number;
+};
+
+const POLL_MS = 25;
+// A process in uninterruptible sleep dies when its system call returns, which nobody can hasten.
+const KILL_TIMEOUT_MS = 5_000;
+
+/**
+ * Finds a family by its group, by descent, and by the mark, which a daemon that left both still carries. What escapes is
+ * a process that left its group, cleared its environment and lost its parents; and where there is no `/proc`, all that left the group.
+ */
+export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFamily {
+  const hasTable = hasProcessTable();
+  const since = leader === undefined ? 0 : (readProcess(leader)?.started ?? 0);
+  const known = new Set<string>();
+  // The kernel may give the number of an empty group to a stranger, so an empty group is never signalled again.
+  let group = leader;
+
+  async function findMembers(): Promise<readonly ProcessEntry[]> {
+    const candidates = (await listProcesses()).filter(({ pid, started }) => mayBeMember(pid) && started >= since);
+    if (hasTable) {
+      if (!candidates.some((entry) => entry.group === group)) group = undefined;
+    } else if (group !== undefined && !sendSignal(-group, 0)) group = undefined;
+    const marked = await Promise.all(
+      candidates.map(
+        async (entry) => known.has(toKey(entry)) || entry.group === group || (await hasMark(entry.pid, mark)),
+      ),
+    );
+    const members = withDescendants(
+      candidates.filter((_, index) => marked[index]),
+      candidates,
+    );
+    for (const member of members) known.add(toKey(member));
+    return members;
+  }
+
+  async function waitUntilGone(timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs;
+    while ((await findMembers()).length > 0 || group !== undefined) {
+      if (performance.now() >= deadline) return false;
+      await sleep(POLL_MS);
+    }
+    return true;
+  }
+
+  async function signalAll(signal: NodeJS.Signals): Promise<void> {
+    const members = await findMembers();
+    // The group first and in one step: nobody in it can fork a way out.
+    if (group !== undefined) sendSignal(-group, signal);
+    for (const member of members) {
+      const isSame = readProcess(member.pid)?.started === member.started;
+      if (isSame && member.group !== group) sendSignal(member.pid, signal);
+    }
+  }
+
+  return {
+    waitUntilGone,
+    async end(graceMs) {
+      if (await waitUntilGone(0)) return;
+      await signalAll("SIGTERM");
+      if (await waitUntilGone(graceMs)) return;
+      const deadline = performance.now() + KILL_TIMEOUT_MS;
+      do await signalAll("SIGKILL");
+      while (!(await waitUntilGone(POLL_MS)) && performance.now() < deadline);
+    },
+  };
+}
+
+function mayBeMember(pid: number): boolean {
+  return pid > 1 && pid !== process.pid;
+}
+
+function toKey({ pid, started }: ProcessEntry): string {
+  return `${pid}:${started}`;
+}
+
+function withDescendants(members: readonly ProcessEntry[], all: readonly ProcessEntry[]): readonly ProcessEntry[] {
+  const pids = new Set(members.map(({ pid }) => pid));
+  const children = all.filter(({ pid, parent }) => pids.has(parent) && !pids.has(pid));
+  return children.length === 0 ? members : withDescendants([...members, ...children], all);
+}
+
+/** Tells whether there was anybody to signal; gone, or not ours to signal, is no error here. */
+function sendSignal(target: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(target, signal);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,59 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createOwner, type Owner, type Runner, type SessionId } from "@budgie/core";
+import { createLocalRunner } from "@budgie/runner-local";
+import { removeTree } from "../src/remove-tree.ts";
+
+/** The folders that several runners share, as several budgies of one user do. */
+export type LocalPlace = {
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+  readonly root: string;
+  readonly sessionsDir: string;
+  readonly stateDir: string;
+  readonly workspace: string;
+  createRunner(env?: readonly string[]): { readonly runner: Runner; readonly owner: Owner };
+};
+
+/** Makes a place below the temporary folder; disposing it closes the runners and removes it. */
+export function createLocalPlace(): LocalPlace {
+  // The short name keeps the owner's socket within what a socket path may hold.
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-")));
+  const [sessionsDir, stateDir, workspace] = [join(root, "sessions"), join(root, "state"), join(root, "workspace")];
+  const created: { readonly runner: Runner; readonly owner: Owner }[] = [];
+  mkdirSync(workspace);
+
+  return {
+    root,
+    sessionsDir,
+    stateDir,
+    workspace,
+    createRunner(env = []) {
+      const owner = createOwner({ stateDir });
+      const runner = createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: process.env, env });
+      created.push({ runner, owner });
+      return { runner, owner };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { runner, owner } of created) {
+        await runner.close();
+        await owner.release();
+      }
+      await removeTree(root);
+    },
+  };
+}
+
+/** The pids of the living processes that carry a session's mark, found without the code under test. */
+export function findProcesses(id: SessionId): readonly string[] {
+  if (!existsSync("/proc/self/environ")) return [];
+  return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).includes(id));
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
