@@ -40,7 +40,10 @@ export function createOwner({ stateDir }: { readonly stateDir: string }): Owner 
   return {
     record,
     async hold() {
-      server ??= listen(folder, lock);
+      server ??= listen(folder, lock).catch((error: unknown) => {
+        server = undefined;
+        throw unusable(folder, error);
+      });
       await server;
     },
     async stateOf(other) {
@@ -59,6 +62,7 @@ export function createOwner({ stateDir }: { readonly stateDir: string }): Owner 
 }
 
 async function listen(folder: string, lock: string): Promise<Server> {
+  // Node would cut the path off, and listen somewhere else.
   if (Buffer.byteLength(lock) > LONGEST_SOCKET_PATH) {
     throw new BudgieError(
       "CONFIG_INVALID",
@@ -77,10 +81,20 @@ async function listen(folder: string, lock: string): Promise<Server> {
   return server;
 }
 
+function unusable(folder: string, error: unknown): unknown {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (error instanceof BudgieError || code === undefined) return error;
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `Cannot keep a lock in "${folder}" (${code}). Make it writable, or choose another place with --state-dir.`,
+    { cause: error },
+  );
+}
+
 /** Only a refused connection and a missing file prove that nobody listens; any other trouble counts as alive. */
 function isHeld(lock: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(lock);
+    const socket = connect({ path: lock });
     socket.once("connect", () => {
       socket.destroy();
       resolve(true);
