@@ -1,4 +1,4 @@
-import { realpath, stat } from "node:fs/promises";
+import { access, constants, realpath, stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { BudgieError } from "./errors.ts";
 
@@ -11,10 +11,13 @@ export async function checkWorkspace(directory: string): Promise<string> {
   if (directory.includes("\0")) throw invalid(directory, "holds a NUL character", "Pass the full path of the project.");
   try {
     const path = await realpath(directory);
-    if ((await stat(path)).isDirectory()) return path;
+    if ((await stat(path)).isDirectory()) {
+      await access(path, constants.R_OK | constants.X_OK);
+      return path;
+    }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    throw invalid(directory, `cannot be used (${code})`, "Check that it exists and that you may enter it.");
+    throw invalid(directory, `cannot be used (${code})`, "Check that it exists and that you may read it.");
   }
   throw invalid(directory, "is not a directory", "Pass the directory that holds the file.");
 }

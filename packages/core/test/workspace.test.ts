@@ -1,0 +1,86 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { checkWorkspace } from "../src/workspace.ts";
+import { compileCore } from "./helpers/compile-core.ts";
+import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
+
+describe("checkWorkspace", () => {
+  it("gives back an existing directory", async () => {
+    const folder = createTemporaryFolder();
+
+    expect(await checkWorkspace(folder)).toBe(folder);
+  });
+
+  it("takes any name that a directory can have", async () => {
+    const folder = join(createTemporaryFolder(), " a b:c,d\n'\"$é日");
+    mkdirSync(folder);
+
+    expect(await checkWorkspace(folder)).toBe(folder);
+  });
+
+  it("resolves symlinks and dots, so that one directory has one name", async () => {
+    const folder = createTemporaryFolder();
+    mkdirSync(join(folder, "real"));
+    symlinkSync(join(folder, "real"), join(folder, "link"));
+
+    expect(await checkWorkspace(join(folder, "link"))).toBe(join(folder, "real"));
+    expect(await checkWorkspace(`${folder}/real/../real/`)).toBe(join(folder, "real"));
+  });
+
+  it.each([
+    ["nothing", "", /^The directory "" is not an absolute path\. /],
+    ["a relative path", "src", /^The directory "src" is not an absolute path\. /],
+    ["a path from the home", "~/src", /is not an absolute path/],
+    ["a NUL", "/tmp\0/x", /^The directory "\/tmp\\u0000\/x" holds a NUL character\. /],
+    ["a missing path", "/no/such/path", /^The directory "\/no\/such\/path" cannot be used \(ENOENT\)\. /],
+    ["a name too long", `/${"x".repeat(300)}`, /cannot be used \(ENAMETOOLONG\)/],
+  ])("refuses %s", async (_what, directory, message) => {
+    await expect(checkWorkspace(directory)).rejects.toMatchObject({
+      code: "WORKSPACE_INVALID",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it("refuses a file, and a path below one", async () => {
+    const file = join(createTemporaryFolder(), "file");
+    writeFileSync(file, "");
+
+    await expect(checkWorkspace(file)).rejects.toThrow("is not a directory");
+    await expect(checkWorkspace(join(file, "x"))).rejects.toThrow("cannot be used (ENOTDIR)");
+  });
+
+  it("refuses a link that leads nowhere, or round in a circle", async () => {
+    const folder = createTemporaryFolder();
+    symlinkSync(join(folder, "none"), join(folder, "dangling"));
+    symlinkSync(join(folder, "circle"), join(folder, "circle"));
+
+    await expect(checkWorkspace(join(folder, "dangling"))).rejects.toThrow("cannot be used (ENOENT)");
+    await expect(checkWorkspace(join(folder, "circle"))).rejects.toThrow("cannot be used (ELOOP)");
+  });
+
+  it("refuses a directory that the caller may not read, and one below it", async () => {
+    const folder = createTemporaryFolder();
+    mkdirSync(join(folder, "closed", "below"), { recursive: true });
+    chmodSync(folder, 0o755);
+    chmodSync(join(folder, "closed"), 0);
+
+    expect(checkAsOrdinaryUser(join(folder, "closed"))).toMatch(/cannot be used \(EACCES\)\. .* you may read it\.$/);
+    expect(checkAsOrdinaryUser(join(folder, "closed", "below"))).toContain("cannot be used (EACCES)");
+  });
+});
+
+/** In a process of its own, since root may read everything. */
+function checkAsOrdinaryUser(directory: string): string {
+  const core = compileCore();
+  chmodSync(core, 0o755);
+  const program = `
+    import { checkWorkspace } from ${JSON.stringify(join(core, "workspace.js"))};
+    const outcome = await checkWorkspace(${JSON.stringify(directory)}).catch((error) => error.message);
+    process.stdout.write(outcome);
+  `;
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const options = { cwd: "/", encoding: "utf8", ...user } as const;
+  return execFileSync(process.execPath, ["--input-type=module", "--eval", program], options);
+}
