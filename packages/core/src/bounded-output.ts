@@ -16,5 +16,7 @@ export async function readBounded(stream: Readable, maxBytes: number): Promise<B
     if (room > 0) kept.push(chunk.subarray(0, room));
     total += chunk.length;
   }
-  return { text: new TextDecoder().decode(Buffer.concat(kept)), truncated: total > maxBytes };
+  const truncated = total > maxBytes;
+  // As if more were to come: a character that the limit cut in two is left out.
+  return { text: new TextDecoder().decode(Buffer.concat(kept), { stream: truncated }), truncated };
 }
