@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { BudgieError } from "./errors.ts";
 
 /** The two prompts that budgie adds to a turn; read anew for every use, so that edits work without a restart. */
 export type PromptFiles = {
@@ -39,21 +40,26 @@ export async function toTurnPrompt(prompt: string, files: PromptFiles, paths: Pr
 /** Assembles the prompt that asks an agent to put its last answer into the response file. */
 export async function toSummaryPrompt(files: PromptFiles, paths: PromptPaths): Promise<string> {
   const summary = fillIn(await loadTemplate(files.contextSummary, BUILT_IN.contextSummary), paths);
-  // A template of the user's may begin with a character that Kiro takes for a command.
-  return /^\s*[!/@-]/.test(summary) ? `In directory ${paths.workspace}: ${summary}` : summary;
+  // A template of the user's may begin with a character that Kiro takes for a command, or that it drops before one.
+  return /^\p{L}/u.test(summary) ? summary : `In directory ${paths.workspace}: ${summary}`;
 }
 
 async function loadTemplate(path: string, builtIn: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return builtIn;
-    throw error;
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT") return builtIn;
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `Cannot read the prompt file "${path}" (${code}). Make it readable, or remove it to use the built-in prompt.`,
+      { cause: error },
+    );
   }
 }
 
 function fillIn(template: string, { responseFile, workspace }: PromptPaths): string {
-  return template
-    .replaceAll("{{RESPONSE_FILE}}", () => responseFile)
-    .replaceAll("{{WORKING_DIRECTORY}}", () => workspace);
+  return template.replace(/\{\{(RESPONSE_FILE|WORKING_DIRECTORY)\}\}/g, (_whole, name) =>
+    name === "RESPONSE_FILE" ? responseFile : workspace,
+  );
 }
