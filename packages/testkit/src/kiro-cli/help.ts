@@ -1,0 +1,20 @@
+import { write } from "./output.ts";
+
+const HELP = `A stand-in for kiro-cli, scripted by its prompt
+
+Usage: kiro-cli [COMMAND]
+
+Commands:
+  chat     AI assistant in your terminal
+  agent    Agent root commands
+  whoami   Prints details about the current user
+
+Options:
+  -h, --help     Print help
+  -V, --version  Print version
+`;
+
+/** `kiro-cli --help`. */
+export function printHelp(): Promise<void> {
+  return write(process.stdout, HELP);
+}

@@ -1,0 +1,45 @@
+import { isExitError, toExitError } from "./exit-error.ts";
+import { loadSettings, VERSIONS, type Settings } from "./settings.ts";
+
+/** The stand-in's program. What a command needs is loaded with it, so that `--version` starts fast and opens no database. */
+async function main(argv: readonly string[]): Promise<void> {
+  const settings = loadSettings(process.env);
+  const [command = "chat", ...rest] = argv;
+  switch (command) {
+    case "-V":
+    case "--version":
+      process.stdout.write(`kiro-cli ${VERSIONS[settings.profile]}\n`);
+      return;
+    case "acp":
+      throw toExitError(2, "acp is not supported by this stand-in");
+    default:
+      await runCommand(command, rest, settings);
+  }
+}
+
+async function runCommand(command: string, rest: readonly string[], settings: Settings): Promise<void> {
+  switch (command) {
+    case "chat":
+      return (await import("./chat.ts")).chat(rest, settings);
+    case "whoami":
+      return (await import("./commands.ts")).whoami(rest, settings);
+    case "agent":
+      return (await import("./commands.ts")).agentCommand(rest, settings);
+    case "-h":
+    case "--help":
+    case "help":
+      return (await import("./help.ts")).printHelp();
+    default:
+      throw (await import("./arguments.ts")).toUsageError(`unrecognized subcommand '${command}'`);
+  }
+}
+
+try {
+  await main(process.argv.slice(2));
+  // A child that was left running must not keep this process.
+  process.exit(0);
+} catch (error) {
+  if (!isExitError(error)) throw error;
+  if (error.message !== "") process.stderr.write(`${error.message}\n`);
+  process.exit(error.exitCode);
+}

@@ -1,0 +1,30 @@
+import { spawn, type StdioOptions } from "node:child_process";
+import { once } from "node:events";
+
+/** Runs a command in bash, or in sh where there is no bash, and gives what it printed on both streams. */
+export async function runShell(command: string, cwd: string): Promise<string> {
+  const pieces: Buffer[] = [];
+  await start(command, { cwd, stdio: ["ignore", "pipe", "pipe"] }, (piece) => pieces.push(piece));
+  return Buffer.concat(pieces).toString("utf8").trimEnd();
+}
+
+/** Runs a command as `!command` does: with this process's own streams. */
+export function runShellEscape(command: string): Promise<void> {
+  return start(command, { cwd: process.cwd(), stdio: "inherit" }, () => undefined);
+}
+
+type Options = { readonly cwd: string; readonly stdio: StdioOptions };
+
+async function start(command: string, options: Options, collect: (piece: Buffer) => void): Promise<void> {
+  for (const shell of ["bash", "sh"]) {
+    const child = spawn(shell, ["-c", command], options);
+    child.stdout?.on("data", collect);
+    child.stderr?.on("data", collect);
+    try {
+      await once(child, "close");
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT" || shell === "sh") throw error;
+    }
+  }
+}
