@@ -11,7 +11,7 @@ export type Session = {
   readonly home: RunnerSession;
   /** Whether a process of the agent has run, so that there may be a conversation to resume */
   begun: boolean;
-  /** Runs tasks one at a time, in the order they came */
+  /** Runs tasks one at a time, in the order they came; `SESSION_NOT_FOUND` if the session was discarded meanwhile */
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
 };
 
@@ -40,7 +40,16 @@ export function createSessionBook(runner: Runner): SessionBook {
       if (sessionId !== undefined) return find(sessions, { agent, directory, sessionId });
       const id = createSessionId();
       const home = await runner.openSession(id);
-      const session: Session = { id, agent, directory, home, begun: false, inTurn: pLimit(1) };
+      const oneAtATime = pLimit(1);
+      const session: Session = {
+        id,
+        agent,
+        directory,
+        home,
+        begun: false,
+        // A turn may have ended the session while this one waited.
+        inTurn: (task) => oneAtATime(() => (sessions.has(id) ? task() : Promise.reject(notFound(id)))),
+      };
       sessions.set(id, session);
       return session;
     },
@@ -56,13 +65,7 @@ function find(
   { agent, directory, sessionId }: SessionRequest & { readonly sessionId: string },
 ): Session {
   const session = sessions.get(parseSessionId(sessionId));
-  if (session === undefined) {
-    throw new BudgieError(
-      "SESSION_NOT_FOUND",
-      `There is no session "${sessionId}" here: sessions end with the budgie that began them. ` +
-        `Leave "sessionId" out to begin a new one.`,
-    );
-  }
+  if (session === undefined) throw notFound(sessionId);
   if (session.agent !== agent) {
     throw new BudgieError(
       "INPUT_INVALID",
@@ -78,4 +81,12 @@ function find(
     );
   }
   return session;
+}
+
+function notFound(sessionId: string): BudgieError {
+  return new BudgieError(
+    "SESSION_NOT_FOUND",
+    `There is no session "${sessionId}" here: sessions end with the budgie that began them. ` +
+      `Leave "sessionId" out to begin a new one.`,
+  );
 }
