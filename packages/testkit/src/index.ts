@@ -1,3 +1,6 @@
 // The test helpers of this repository: never published, imported by tests only.
 export { describeRunner } from "./describe-runner.ts";
 export type { Leftovers, RunnerSetup, RunnerUnderTest } from "./runner-contract/runner-setup.ts";
+export type { Canaries } from "./canaries.ts";
+export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home.ts";
+export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 
 /** One line of the file that `FAKE_KIRO_LOG` names. */
-export type CallRecord = {
+type CallRecord = {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly stdin: string | undefined;

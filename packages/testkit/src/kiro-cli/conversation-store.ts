@@ -4,7 +4,7 @@ import { toExitError } from "./exit-error.ts";
 import type { Profile } from "./settings.ts";
 
 /** A prompt and what was answered. */
-export type Exchange = { readonly prompt: string; readonly answer: string };
+type Exchange = { readonly prompt: string; readonly answer: string };
 
 export type Conversation = {
   readonly id: string;

@@ -1,3 +1,4 @@
+import type { Profile } from "./settings.ts";
 import type { ToolCall } from "./tools.ts";
 
 /** How a run shows itself: text for people, or lines of JSON for programs. */
@@ -17,7 +18,7 @@ export interface Output {
 
 /** What both formats are told of a run. */
 export type OutputOptions = {
-  readonly profile: "q1" | "v2text" | "v2json";
+  readonly profile: Profile;
   readonly model: string;
   readonly sessionId: string;
   readonly trustAll: boolean;

@@ -4,7 +4,8 @@ import { once } from "node:events";
 /** Runs a command in bash, or in sh where there is no bash, and gives what it printed on both streams. */
 export async function runShell(command: string, cwd: string): Promise<string> {
   const pieces: Buffer[] = [];
-  await start(command, { cwd, stdio: ["ignore", "pipe", "pipe"] }, (piece) => pieces.push(piece));
+  // In the shell, so that lines of the two streams stay in order.
+  await start(`exec 2>&1\n${command}`, { cwd, stdio: ["ignore", "pipe", "pipe"] }, (piece) => pieces.push(piece));
   return Buffer.concat(pieces).toString("utf8").trimEnd();
 }
 

@@ -19,7 +19,7 @@ export type Stage = {
 };
 
 /** `result` is what the tool gave, or why it failed. */
-export type ToolUse = { readonly outcome: "done" | "failed" | "denied" | "missing"; readonly result: string };
+type ToolUse = { readonly outcome: "done" | "failed" | "denied" | "missing"; readonly result: string };
 
 /** Creates the stage of one turn. */
 export function createStage({ output, agent, trust, settings }: Turn): Stage {

@@ -1,0 +1,84 @@
+import type { Canaries } from "./canaries.ts";
+import { openDatabase, type KiroDatabase } from "./kiro-cli/database.ts";
+
+/** Fills a `data.sqlite3` as a Kiro user has it, and gives a function that closes it if it was to stay open. */
+export function createHostDatabase(file: string, canaries: Canaries, options: HostDatabaseOptions): () => void {
+  const database = openDatabase(file, { wal: options.wal });
+  fillState(database, canaries);
+  fillConversations(database, canaries);
+  if (options.login) fillLogin(database, canaries);
+  if (!options.wal) database.close();
+  // The last to close a database in WAL mode folds the -wal file back, so this one stays open.
+  return () => database.close();
+}
+
+export type HostDatabaseOptions = { readonly login: boolean; readonly wal: boolean };
+
+/** Makes the login rows of an Identity Center user, valid for years and without need of a network. */
+function fillLogin(database: KiroDatabase, canaries: Canaries): void {
+  const common = { region: "us-east-1", oauth_flow: "DeviceCode", scopes: ["codewhisperer:completions"] };
+  insert(database, "auth_kv", {
+    "kirocli:odic:token": JSON.stringify({
+      ...common,
+      access_token: `${canaries.login}-access`,
+      refresh_token: `${canaries.login}-refresh`,
+      expires_at: "2099-01-01T00:00:00Z",
+      start_url: START_URL,
+    }),
+    "kirocli:odic:device-registration": JSON.stringify({
+      ...common,
+      client_id: "client",
+      client_secret: `${canaries.login}-secret`,
+      client_secret_expires_at: "2099-01-01T00:00:00Z",
+    }),
+  });
+}
+
+const START_URL = "https://example.awsapps.com/start";
+
+function fillState(database: KiroDatabase, canaries: Canaries): void {
+  const arn = "arn:aws:codewhisperer:us-east-1:123456789012:profile/EXAMPLE";
+  insert(database, "state", {
+    "api.codewhisperer.profile": JSON.stringify({ arn, profile_name: "example" }),
+    "auth.idc.start-url": JSON.stringify(START_URL),
+    "auth.idc.region": JSON.stringify("us-east-1"),
+    telemetryClientId: JSON.stringify(`${canaries.state}-telemetry`),
+    "telemetry-cognito-credentials": JSON.stringify({ secret_key: `${canaries.state}-cognito` }),
+    "changelog.lastVersion": JSON.stringify("2.12.0"),
+  });
+}
+
+function fillConversations(database: KiroDatabase, canaries: Canaries): void {
+  const sql = "INSERT INTO history (command, shell, session_id, cwd, hostname, exit_code) VALUES (?, ?, ?, ?, ?, ?)";
+  database.prepare(sql).run(`curl -H ${canaries.history}`, "bash", "s1", "/home/someone/secret-project", "host", 0);
+  const value = toConversation(canaries.conversation);
+  insert(database, "conversations", { "/home/someone/secret-project": value });
+  const newer =
+    "INSERT INTO conversations_v2 (key, conversation_id, value, created_at, updated_at) VALUES (?, ?, ?, 1, 2)";
+  database.prepare(newer).run("/home/someone/secret-project", ID, value);
+  // Where a sandbox works: a leaked row would be resumed there.
+  database.prepare(newer).run("/workspace", ID, value);
+}
+
+/** As much of one as is needed to resume it. */
+function toConversation(prompt: string): string {
+  return JSON.stringify({
+    conversation_id: ID,
+    history: [
+      { user: { content: { Prompt: { prompt } } }, assistant: { Response: { message_id: ID, content: "Noted." } } },
+    ],
+    context_manager: { current_profile: "orchestrator" },
+    model_info: { model_id: "auto" },
+  });
+}
+
+const ID = "11111111-2222-4333-8444-555555555555";
+
+function insert(
+  database: KiroDatabase,
+  table: "auth_kv" | "state" | "conversations",
+  rows: Readonly<Record<string, string>>,
+): void {
+  const statement = database.prepare(`INSERT INTO ${table} (key, value) VALUES (?, ?)`);
+  for (const [key, value] of Object.entries(rows)) statement.run(key, value);
+}

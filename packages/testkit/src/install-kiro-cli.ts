@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { constants } from "node:fs";
+import { chmod, copyFile, cp, mkdir, readdir, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+
+/** Where the stand-in `kiro-cli` of this checkout is; it runs on this machine's Node, and needs a build. */
+export const kiroCliPath = fileURLToPath(new URL("../bin/kiro-cli", import.meta.url));
+
+/**
+ * Assembles the stand-in `kiro-cli` with a Node of its own in a folder, so that `COPY <folder>/ /usr/local/` installs it
+ * into any image that has glibc, libstdc++ and `/bin/sh`.
+ */
+export async function installKiroCli(targetDir: string): Promise<void> {
+  const library = join(targetDir, "lib", "kiro-cli");
+  await mkdir(join(targetDir, "bin"), { recursive: true });
+  await mkdir(library, { recursive: true });
+  await copyProgram(library);
+  await copyModules(join(library, "node_modules"));
+  await copyFile(process.execPath, join(library, "node"), constants.COPYFILE_FICLONE);
+  await chmod(join(library, "node"), 0o755);
+  const needsLibraries = await copySharedLibraries(join(library, "lib"));
+  const launcher = join(targetDir, "bin", "kiro-cli");
+  await writeFile(launcher, toLauncher(needsLibraries));
+  await chmod(launcher, 0o755);
+}
+
+async function copyProgram(library: string): Promise<void> {
+  const program = fileURLToPath(new URL("../dist/kiro-cli/", import.meta.url));
+  const names = (await readdir(program)).filter((name) => name.endsWith(".js"));
+  await Promise.all(names.map((name) => copyFile(join(program, name), join(library, name))));
+  await writeFile(join(library, "package.json"), '{ "type": "module" }\n');
+}
+
+// What `require("better-sqlite3")` loads, and nothing of what it was compiled from.
+const MODULE_FILES: Readonly<Record<string, readonly string[]>> = {
+  "better-sqlite3": ["package.json", "LICENSE", "lib", "build/Release/better_sqlite3.node"],
+  bindings: ["package.json", "LICENSE.md", "bindings.js"],
+  "file-uri-to-path": ["package.json", "LICENSE", "index.js"],
+};
+
+async function copyModules(modules: string): Promise<void> {
+  for (const [name, files] of Object.entries(MODULE_FILES)) {
+    const source = dirname(resolvePackage(name));
+    for (const file of files) await cp(join(source, file), join(modules, name, file), { recursive: true });
+  }
+}
+
+function resolvePackage(name: string): string {
+  const fromHere = createRequire(import.meta.url);
+  const fromSqlite = createRequire(fromHere.resolve("better-sqlite3/package.json"));
+  const fromBindings = createRequire(fromSqlite.resolve("bindings/package.json"));
+  return (name === "file-uri-to-path" ? fromBindings : fromSqlite).resolve(`${name}/package.json`);
+}
+
+// Of glibc and of the compiler: in every image that this tree is for, and not to be mixed with another version's.
+const BASE_LIBRARIES = /^(?:linux-vdso|ld-linux.*|lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so/;
+
+/** Copies the libraries that a distribution's own Node is linked to; the usual builds need none. */
+async function copySharedLibraries(folder: string): Promise<boolean> {
+  const { stdout } = await promisify(execFile)("ldd", [process.execPath]);
+  const paths = [...stdout.matchAll(/=> (\/\S+)/g)].map(([, path = ""]) => path);
+  const extra = paths.filter((path) => !BASE_LIBRARIES.test(basename(path)));
+  if (extra.length === 0) return false;
+  await mkdir(folder, { recursive: true });
+  await Promise.all(extra.map((path) => copyFile(path, join(folder, basename(path)))));
+  return true;
+}
+
+function toLauncher(needsLibraries: boolean): string {
+  return `#!/bin/sh
+self=$0
+[ -L "$self" ] && self=$(readlink -f -- "$self")
+here=\${self%/*}/../lib/kiro-cli
+${needsLibraries ? 'export LD_LIBRARY_PATH="$here/lib"\n' : ""}exec "$here/node" "$here/main.js" "$@"
+`;
+}
+
+const [, script, targetDir] = process.argv;
+if (script !== undefined && pathToFileURL(script).href === import.meta.url) {
+  if (targetDir === undefined) {
+    console.error("Name the folder to install into: node install-kiro-cli.js TARGET_DIR");
+    process.exit(2);
+  }
+  await installKiroCli(targetDir);
+}
