@@ -2,5 +2,6 @@
 export { describeRunner } from "./describe-runner.ts";
 export type { Leftovers, RunnerSetup, RunnerUnderTest } from "./runner-contract/runner-setup.ts";
 export type { Canaries } from "./canaries.ts";
+export { createFakeRunner, type FakeEnd, type FakeProgram, type FakeRun, type FakeRunner } from "./fake-runner.ts";
 export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home.ts";
 export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";
