@@ -1,7 +1,7 @@
 import { BudgieError, type ErrorCode } from "../errors.ts";
 import { toDurationText } from "../duration.ts";
 import type { Finished } from "../run-to-end.ts";
-import { saysFinished, toAnswer, toEvidence, toPlainText } from "./kiro-output.ts";
+import { hasMessage, saysFinished, toAnswer, toEvidence, toPlainText } from "./kiro-output.ts";
 
 /** What the messages of a failure name. */
 export type FailureContext = {
@@ -14,18 +14,16 @@ export type FailureContext = {
 
 /** Tells why a finished run is not an answer, or `undefined` if it is one. Exit code 0 alone proves nothing. */
 export function toKiroFailure(finished: Finished, context: FailureContext): BudgieError | undefined {
-  return stopped(finished, context) ?? recognised(finished, context) ?? ended(finished, context);
+  const failure = stopped(finished, context) ?? ranAnother(finished, context);
+  if (failure !== undefined || isAnswer(finished, context)) return failure;
+  return recognised(finished, context) ?? ended(finished, context);
 }
 
-function stopped({ exit, stderr, stdout }: Finished, { agent, binary, timeoutMs }: FailureContext) {
-  switch (exit.reason) {
+function stopped(finished: Finished, context: FailureContext): BudgieError | undefined {
+  const { agent, binary } = context;
+  switch (finished.exit.reason) {
     case "timeout":
-      if (LOGIN_WAIT.test(toPlainText(stdout.text + stderr.text))) return loginRequired(agent);
-      return new BudgieError(
-        "TIMED_OUT",
-        `The agent "${agent}" did not finish within ${toDurationText(timeoutMs)} and was stopped. ` +
-          `Give it a smaller task, or more time with --agent-timeout.`,
-      );
+      return ranAnother(finished, context) ?? ranOutOfTime(finished, context);
     case "cancelled":
       return new BudgieError("CANCELLED", `The turn of "${agent}" was cancelled, and the agent stopped.`);
     case "shutdown":
@@ -49,31 +47,67 @@ function stopped({ exit, stderr, stdout }: Finished, { agent, binary, timeoutMs 
 // Printed instead of an answer when there is no login; the real program then waits for ever.
 const LOGIN_WAIT = /(?:open|visit) (?:this|the following) (?:URL|link)|device code|confirm the following code/i;
 
+function ranOutOfTime({ stderr, stdout }: Finished, { agent, timeoutMs }: FailureContext): BudgieError {
+  // An agent that has said anything is logged in, and may be talking about logins.
+  const waited = !hasMessage(stdout.text) && LOGIN_WAIT.test(toPlainText(stdout.text + stderr.text));
+  if (waited) return loginRequired(agent);
+  return new BudgieError(
+    "TIMED_OUT",
+    `The agent "${agent}" did not finish within ${toDurationText(timeoutMs)} and was stopped. ` +
+      `Give it a smaller task, or more time with --agent-timeout.`,
+  );
+}
+
+// On stderr, with exit code 0: an answer by Kiro's default agent, with that one's permissions, follows.
+const FALLBACK = /no agent with name .* found|agent ".*" not found, using/i;
+// Newer versions refuse instead.
+const UNKNOWN_AGENT_EXIT_CODE = 4;
+
+/** Whatever came of it, another agent's answer is not the one that was asked for. */
+function ranAnother({ exit, stderr }: Finished, { agent }: FailureContext): BudgieError | undefined {
+  const found = FALLBACK.exec(toPlainText(stderr.text))?.[0];
+  if (found === undefined && exit.exitCode !== UNKNOWN_AGENT_EXIT_CODE) return undefined;
+  return new BudgieError(
+    "AGENT_NOT_FOUND",
+    `Kiro did not find the agent "${agent}" (${found ?? toEvidence(stderr.text)}). ` +
+      `Check that its file is valid and where kiro-cli looks for agents.`,
+  );
+}
+
+// The first engine's words when the service gave up in the middle of a turn; it then ends with exit code 0 or 1.
+const GAVE_UP = /[^\n]*(?:rate limit reached|trouble responding right now|relaunch with '--model)[^\n]*/i;
+
+function isAnswer({ exit, stderr, stdout }: Finished, { answered }: FailureContext): boolean {
+  if (exit.exitCode !== 0) return false;
+  if (answered) return true;
+  const saidSomething = toAnswer(stdout.text) !== "" || saysFinished(stderr.text);
+  return saidSomething && !GAVE_UP.test(toPlainText(stderr.text));
+}
+
 type Symptom = {
   readonly says: RegExp;
   readonly code: ErrorCode;
   readonly toMessage: (agent: string, found: string) => string;
 };
 
-// Kiro says these on stderr, with exit code 0, 1 or 4 by version and engine.
+// In this order: a turn that the service gave up also claims that a tool needed approval.
 const SYMPTOMS: readonly Symptom[] = [
   {
-    says: /no agent with name .* found|agent ".*" not found|Mode '.*' not found|Json supplied at .* is invalid/i,
-    code: "AGENT_NOT_FOUND",
-    toMessage: (agent, found) =>
-      `Kiro did not run the agent "${agent}" but fell back to another one ("${found}"). ` +
-      `Check that its file is valid and where kiro-cli looks for agents.`,
-  },
-  {
-    says: /You are not logged in|Authentication failed/i,
+    says: /You are not logged in|Authentication failed\. Your API key/i,
     code: "LOGIN_REQUIRED",
     toMessage: (agent) => loginRequired(agent).message,
+  },
+  {
+    says: GAVE_UP,
+    code: "AGENT_FAILED",
+    toMessage: (agent, found) =>
+      `Kiro's service gave up the turn of "${agent}" (${found.trim()}). Try again later, or with another model.`,
   },
   {
     says: /Model '.*' does not exist[^\n]*/i,
     code: "AGENT_FAILED",
     toMessage: (agent, found) =>
-      `Kiro refused the model of the agent "${agent}" ("${found}"). Set another in its prompt file, or with --model.`,
+      `Kiro refused the model of the agent "${agent}" (${found}). Set another in its prompt file, or with --model.`,
   },
   {
     says: /Tool approval required but --no-interactive was specified/i,
@@ -93,10 +127,10 @@ function recognised({ stderr }: Finished, { agent }: FailureContext): BudgieErro
   return undefined;
 }
 
-// clap's code for bad arguments, and Kiro's for an unknown agent and a failed MCP server: trying again changes nothing.
-const FINAL_EXIT_CODES = new Set([2, 3, 4]);
+// clap's code for bad arguments, and Kiro's for a failed MCP server: trying again changes nothing.
+const FINAL_EXIT_CODES = new Set([2, 3]);
 
-function ended({ exit, stderr, stdout }: Finished, { agent, answered }: FailureContext): BudgieError | undefined {
+function ended({ exit, stderr, stdout }: Finished, { agent }: FailureContext): BudgieError {
   const evidence = toEvidence(stderr.text) || toEvidence(stdout.text) || "it said nothing";
   if (exit.signal !== undefined) {
     return new BudgieError("AGENT_CRASHED", `The agent "${agent}" was killed by ${exit.signal}: ${evidence}`);
@@ -105,8 +139,6 @@ function ended({ exit, stderr, stdout }: Finished, { agent, answered }: FailureC
     const code = FINAL_EXIT_CODES.has(exit.exitCode ?? 0) ? "AGENT_FAILED" : "AGENT_CRASHED";
     return new BudgieError(code, `The agent "${agent}" ended with exit code ${exit.exitCode}: ${evidence}`);
   }
-  const silent = toAnswer(stdout.text) === "" && !saysFinished(stderr.text);
-  if (answered || !silent) return undefined;
   return new BudgieError("AGENT_FAILED", `The agent "${agent}" ended without an answer: ${evidence}`);
 }
 

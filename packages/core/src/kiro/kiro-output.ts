@@ -9,6 +9,11 @@ export function toAnswer(stdout: string): string {
   return toPlainText(stdout.replace(MARKER, "")).trim();
 }
 
+/** Whether the model has begun to speak. */
+export function hasMessage(stdout: string): boolean {
+  return stdout.search(MARKER) >= 0;
+}
+
 /** Text without terminal codes and carriage returns. */
 export function toPlainText(text: string): string {
   return stripVTControlCharacters(text).replace(/\r+\n/g, "\n").replace(/\r/g, "");

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { toKiroCommand, type KiroRun } from "../../src/kiro/kiro-command.ts";
+
+const RUN: KiroRun = {
+  binary: "kiro-cli",
+  agent: "tester",
+  model: undefined,
+  resume: false,
+  trustAllTools: false,
+  env: { KIRO_API_KEY: "k" },
+  projections: [{ source: "/home/me/.kiro/steering", home: ".kiro/steering" }],
+};
+
+describe("toKiroCommand", () => {
+  it.each<[string, Partial<KiroRun>, string]>([
+    ["a first turn", {}, "kiro-cli chat --agent tester --no-interactive"],
+    ["a later turn", { resume: true }, "kiro-cli chat --agent tester --no-interactive --resume"],
+    ["a model", { model: "m-1" }, "kiro-cli chat --agent tester --no-interactive --model m-1"],
+    ["trust", { trustAllTools: true }, "kiro-cli chat --agent tester --no-interactive --trust-all-tools"],
+    [
+      "everything",
+      { binary: "/opt/kiro", model: "m", resume: true, trustAllTools: true },
+      "/opt/kiro chat --agent tester --no-interactive --model m --resume --trust-all-tools",
+    ],
+  ])("builds the arguments of %s", (_what, run, argv) => {
+    expect(toKiroCommand({ ...RUN, ...run }).argv.join(" ")).toBe(argv);
+  });
+
+  it("keeps a name with blanks in one argument", () => {
+    expect(toKiroCommand({ ...RUN, agent: "my agent --resume" }).argv).toContain("my agent --resume");
+  });
+
+  it("asks for Kiro's login, and hands on environment and projections", () => {
+    expect(toKiroCommand(RUN)).toMatchObject({ login: "kiro", env: RUN.env, projections: RUN.projections });
+  });
+});

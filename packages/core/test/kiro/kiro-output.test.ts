@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import {
+  hasMessage,
+  saysFinished,
+  toAnswer,
+  toDeniedTools,
+  toEvidence,
+  toPlainText,
+} from "../../src/kiro/kiro-output.ts";
+
+const ESC = "\u001B";
+const MARKER = `${ESC}[38;5;141m> ${ESC}[0m`;
+const OLD_MARKER = `${ESC}[38;5;10m> ${ESC}[0m`;
+const DENIED =
+  "Command shell is rejected because it matches one or more rules on the denied list:\n" +
+  "  - non-interactive mode (no user to approve)\n";
+const DENIED_ON_STDERR =
+  "[denied] tool permission approval is not supported in non-interactive mode. Use --trust-all-tools to auto-approve.\n";
+
+describe("toAnswer", () => {
+  it.each([
+    ["the marker", `${MARKER}Hello\n`, "Hello"],
+    ["the older marker", `${OLD_MARKER}Hello\n`, "Hello"],
+    ["a marker that ends with the default colour", `${ESC}[32m> ${ESC}[39mHello`, "Hello"],
+    ["the marker of each message", `${MARKER}One\n${MARKER}Two\n`, "One\nTwo"],
+    ["colours", `${MARKER}${ESC}[1mbold${ESC}[22m and ${ESC}[31mred${ESC}[0m`, "bold and red"],
+    ["cursor codes", `${ESC}[?25l${MARKER}Hello${ESC}[2K${ESC}[1G${ESC}[?25h`, "Hello"],
+    ["links", `${MARKER}${ESC}]8;;https://x.test${ESC}\\text${ESC}]8;;${ESC}\\`, "text"],
+    ["carriage returns", `${MARKER}one\r\ntwo\r`, "one\ntwo"],
+    ["blank lines around", `\n\n${MARKER}\n Hello \n\n`, "Hello"],
+  ])("leaves out %s", (_what, stdout, answer) => {
+    expect(toAnswer(stdout)).toBe(answer);
+  });
+
+  it.each(["> quoted\n> twice", "a > b", "if (a > 0) {", "1 >  2"])("keeps the plain %j", (text) => {
+    expect(toAnswer(MARKER + text)).toBe(text);
+  });
+
+  it("keeps a coloured text that only begins like the marker", () => {
+    expect(toAnswer(`${MARKER}${ESC}[31m>> ${ESC}[0mx`)).toBe(">> x");
+  });
+
+  it("is empty for markers and codes alone", () => {
+    expect(toAnswer(`${MARKER}\n${ESC}[0m\n`)).toBe("");
+  });
+});
+
+describe("hasMessage", () => {
+  it("is true once the model has begun to speak, however often it is asked", () => {
+    expect([1, 2, 3].map(() => hasMessage(`x\n${MARKER}Hello`))).toEqual([true, true, true]);
+    expect(hasMessage("> Hello")).toBe(false);
+  });
+});
+
+describe("toPlainText", () => {
+  it("keeps unicode, tabs and line breaks", () => {
+    expect(toPlainText(`${ESC}[2m日本\té\n${ESC}[0m✓`)).toBe("日本\té\n✓");
+  });
+});
+
+describe("toDeniedTools", () => {
+  it.each<[string, string, string, readonly string[]]>([
+    ["none", `${MARKER}Done`, "", []],
+    ["one named on stdout", `${DENIED}${MARKER}I could not`, "", ["shell"]],
+    ["one in colours", `${ESC}[31m${DENIED}${ESC}[0m`, "", ["shell"]],
+    ["one named on stderr", "", DENIED, ["shell"]],
+    ["two, each once", DENIED + DENIED.replace("shell", "@git/push") + DENIED, "", ["shell", "@git/push"]],
+    ["one without a name", `${MARKER}I could not`, DENIED_ON_STDERR, ["unknown"]],
+    ["many without a name", "", DENIED_ON_STDERR + DENIED_ON_STDERR, ["unknown"]],
+    ["both forms of one", DENIED, DENIED_ON_STDERR, ["shell"]],
+    ["an answer that only talks of it", "The Command shell is rejected because it is dangerous.", "", []],
+  ])("finds %s", (_what, stdout, stderr, tools) => {
+    expect(toDeniedTools(stdout, stderr)).toEqual(tools);
+  });
+});
+
+describe("saysFinished", () => {
+  it.each([
+    ["\n ▸ Credits: 0.07 • Time: 4s\n", true],
+    [`${ESC}[2m\n ▸ Credits: 0.07 • Time: 4s${ESC}[0m\n`, true],
+    ["warning\r\n ▸ Credits: 0.1 • Time: 1s\r\n", true],
+    ["", false],
+    ["You have no Credits: 0\n", false],
+  ])("of %j is %s", (stderr, finished) => {
+    expect(saysFinished(stderr)).toBe(finished);
+  });
+});
+
+describe("toEvidence", () => {
+  it("is the last five lines, in one", () => {
+    expect(toEvidence("1\n2\n3\n\n 4 \n5\n6\n")).toBe("2 | 3 | 4 | 5 | 6");
+  });
+
+  it("leaves out codes and the credits", () => {
+    expect(toEvidence(`${ESC}[31merror: no${ESC}[0m\n ▸ Credits: 0.07 • Time: 4s\n`)).toBe("error: no");
+  });
+
+  it("is at most 500 characters, the last ones", () => {
+    expect(toEvidence(`${"x".repeat(1000)}end`)).toBe(`${"x".repeat(497)}end`);
+  });
+});
