@@ -29,9 +29,9 @@ describe("readBounded", () => {
   });
 
   it("joins a character that came in two pieces", async () => {
-    const [first, second, third] = [...Buffer.from("€")].map((byte) => Buffer.from([byte]));
+    const bytes = Array.from(Buffer.from("€"), (byte) => Uint8Array.of(byte));
 
-    expect(await read(["a", first, second, third, "b"], 100)).toEqual({ text: "a€b", truncated: false });
+    expect(await read(["a", ...bytes, "b"], 100)).toEqual({ text: "a€b", truncated: false });
   });
 
   it("leaves out a character that the limit cuts in two", async () => {
@@ -39,13 +39,13 @@ describe("readBounded", () => {
   });
 
   it("replaces what is not UTF-8", async () => {
-    expect(await read(["a", Buffer.from([0xff]), "b", Buffer.from([0xe2, 0x82])], 100)).toEqual({
+    expect(await read(["a", Uint8Array.of(0xff), "b", Uint8Array.of(0xe2, 0x82)], 100)).toEqual({
       text: "a\uFFFDb\uFFFD",
       truncated: false,
     });
   });
 });
 
-function read(chunks: readonly (string | Buffer | undefined)[], maxBytes: number) {
-  return readBounded(Readable.from(chunks.map((chunk) => Buffer.from(chunk ?? ""))), maxBytes);
+function read(chunks: readonly (string | Uint8Array)[], maxBytes: number) {
+  return readBounded(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), maxBytes);
 }

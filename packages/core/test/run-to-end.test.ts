@@ -1,0 +1,90 @@
+import { Readable } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { createSessionId, type Command, type RunnerSession } from "@budgie/core";
+import { createFakeRunner, type FakeProgram, type FakeRunner } from "@budgie/testkit";
+import { runToEnd, type RunOptions } from "../src/run-to-end.ts";
+
+const COMMAND: Command = { argv: ["agent"], env: {}, projections: [] };
+const OPTIONS: RunOptions = { directory: "/", input: "hello", timeoutMs: 10_000, signal: undefined };
+
+describe("runToEnd", () => {
+  it("collects what a process said and how it ended", async () => {
+    const { session } = await open(() => ({ stdout: "out", stderr: "err", exit: { exitCode: 3 } }));
+
+    expect(await runToEnd(session, COMMAND, OPTIONS)).toEqual({
+      stdout: { text: "out", truncated: false },
+      stderr: { text: "err", truncated: false },
+      exit: { exitCode: 3, signal: undefined, reason: undefined, oomKilled: false },
+    });
+  });
+
+  it("hands in the input and the directory", async () => {
+    const { runner, session } = await open(() => ({}));
+    await runToEnd(session, COMMAND, OPTIONS);
+
+    expect(runner.runs).toMatchObject([{ command: COMMAND, options: { directory: "/", input: "hello" } }]);
+  });
+
+  it("keeps 4 MiB of each stream", async () => {
+    const { session } = await open(() => ({ stdout: "x".repeat(5 * 1024 * 1024) }));
+    const { stdout } = await runToEnd(session, COMMAND, OPTIONS);
+
+    expect({ length: stdout.text.length, truncated: stdout.truncated }).toEqual({ length: 4_194_304, truncated: true });
+  });
+
+  it("stops a process that takes too long, and waits until it is gone", async () => {
+    let gone = false;
+    const { session } = await open(async ({ stopped }) => {
+      const reason = await stopped;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      gone = true;
+      return { stdout: "half", exit: { signal: "SIGKILL", reason } };
+    });
+
+    const finished = await runToEnd(session, COMMAND, { ...OPTIONS, timeoutMs: 20 });
+
+    expect(finished).toMatchObject({ stdout: { text: "half" }, exit: { reason: "timeout", signal: "SIGKILL" } });
+    expect(gone).toBe(true);
+  });
+
+  it.each([2 ** 31, 1e12, Number.POSITIVE_INFINITY])("takes %d ms for a long time, not for none", async (timeoutMs) => {
+    const { session } = await open(async ({ stopped }) => {
+      const reason = await Promise.race([stopped, new Promise<undefined>((resolve) => setTimeout(resolve, 50))]);
+      return { exit: { reason } };
+    });
+
+    expect(await runToEnd(session, COMMAND, { ...OPTIONS, timeoutMs })).toMatchObject({ exit: { reason: undefined } });
+  });
+
+  it("stops a process whose output cannot be read, and tells why", async () => {
+    let reason: string | undefined;
+    const { session } = await open(({ stopped }) => {
+      void stopped.then((it) => (reason = it));
+      return { stdout: failing() };
+    });
+
+    await expect(runToEnd(session, COMMAND, OPTIONS)).rejects.toThrow("connection reset");
+    expect(reason).toBe("shutdown");
+  });
+
+  it("rejects when the process cannot be started", async () => {
+    const { session } = await open(() => {
+      throw new Error("no engine");
+    });
+
+    await expect(runToEnd(session, COMMAND, OPTIONS)).rejects.toThrow("no engine");
+  });
+});
+
+async function open(program: FakeProgram): Promise<{ runner: FakeRunner; session: RunnerSession }> {
+  const runner = createFakeRunner(program);
+  return { runner, session: await runner.openSession(createSessionId()) };
+}
+
+function failing(): Readable {
+  return new Readable({
+    read() {
+      this.destroy(new Error("connection reset"));
+    },
+  });
+}
