@@ -1,0 +1,110 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type Docker from "dockerode";
+import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
+import { withLimit } from "./api-limit.ts";
+import { ignoreMissing } from "./docker-errors.ts";
+import { OURS, parseLabels, type LabelFacts } from "./labels.ts";
+import { removeContainer } from "./turn-process.ts";
+
+export type DockerGcPolicy = GcPolicy & {
+  /** Holds the scratch folders of this host's owners */
+  readonly stateDir: string;
+};
+
+type Candidate = {
+  readonly item: GcItem;
+  readonly facts: LabelFacts;
+  readonly remove: () => Promise<void>;
+};
+
+/** Removes the containers, then the volumes, of owners that are dead and of nobody else. */
+export async function collectGarbage(docker: Docker, owner: Owner, policy: DockerGcPolicy): Promise<GcReport> {
+  const report = { removed: [] as GcItem[], kept: [] as Kept[], failed: [] as Kept[] };
+  const dead = new Set<string>();
+  const judge = createJudge(owner, policy, dead);
+  // A volume cannot go before the containers that mention it.
+  for (const candidates of [await findContainers(docker), await findVolumes(docker)]) {
+    for (const { facts, item, remove } of candidates) {
+      const why = await judge(facts);
+      if (why !== undefined) report.kept.push({ ...item, why });
+      else if (policy.dryRun) report.removed.push(item);
+      else await removeInto(report, item, remove);
+    }
+  }
+  // Copies of the login that a killed budgie was just handing over.
+  if (!policy.dryRun) for (const instance of dead) removeScratch(policy.stateDir, instance);
+  return report;
+}
+
+type Kept = GcItem & { readonly why: string };
+
+type Judge = (facts: LabelFacts) => Promise<string | undefined>;
+
+/** Tells why a thing must stay, or `undefined` if it may go; each owner is asked once. */
+function createJudge(owner: Owner, { olderThanMs }: GcPolicy, dead: Set<string>): Judge {
+  const asked = new Map<string, ReturnType<Owner["stateOf"]>>();
+  const stateOf = (record: OwnerRecord): ReturnType<Owner["stateOf"]> => {
+    const state = asked.get(record.instance) ?? owner.stateOf(record);
+    asked.set(record.instance, state);
+    return state;
+  };
+  return async ({ created, owner: record }) => {
+    const state = await stateOf(record);
+    if (state === "dead") dead.add(record.instance);
+    switch (state) {
+      case "own":
+        return "this process owns it";
+      case "live":
+        return "its owner lives";
+      case "foreign":
+        return "its owner is on another machine and cannot be asked";
+      case "dead":
+        return Date.now() - created.getTime() < olderThanMs ? "it is too young" : undefined;
+    }
+  };
+}
+
+async function findContainers(docker: Docker): Promise<readonly Candidate[]> {
+  const containers = await docker.listContainers({ all: true, filters: OURS, ...withLimit() });
+  return containers.map(({ Id, Labels, Names }) => {
+    const facts = parseLabels(Labels);
+    const name = Names[0]?.replace(/^\//, "") ?? Id;
+    return {
+      item: { kind: "container", name, session: facts.session },
+      facts,
+      remove: () => removeContainer(docker.getContainer(Id)),
+    };
+  });
+}
+
+async function findVolumes(docker: Docker): Promise<readonly Candidate[]> {
+  const { Volumes } = await docker.listVolumes({ filters: OURS, ...withLimit() });
+  return Volumes.map(({ Labels, Name }) => {
+    const facts = parseLabels(Labels);
+    const remove = (): Promise<void> =>
+      docker
+        .getVolume(Name)
+        .remove(withLimit())
+        .then(() => undefined, ignoreMissing);
+    return { item: { kind: "volume", name: Name, session: facts.session }, facts, remove };
+  });
+}
+
+function removeScratch(stateDir: string, instance: string): void {
+  // The name comes from a label, which anyone who reaches the engine can write.
+  if (/^[0-9a-f-]{36}$/.test(instance)) rmSync(join(stateDir, "scratch", instance), { recursive: true, force: true });
+}
+
+async function removeInto(
+  report: { removed: GcItem[]; failed: Kept[] },
+  item: GcItem,
+  remove: () => Promise<void>,
+): Promise<void> {
+  try {
+    await remove();
+    report.removed.push(item);
+  } catch (error) {
+    report.failed.push({ ...item, why: error instanceof Error ? error.message : String(error) });
+  }
+}

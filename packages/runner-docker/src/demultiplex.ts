@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import type { PassThrough, Readable } from "node:stream";
+
+const HEADER_BYTES = 8;
+
+/**
+ * Splits an attach stream into stdout and stderr, byte for byte, and ends both with it. Its own, because the one of
+ * docker-modem ignores back-pressure and overflows the stack on many small frames.
+ */
+export async function demultiplex(source: Readable, stdout: PassThrough, stderr: PassThrough): Promise<void> {
+  try {
+    for await (const { stream, payload } of frames(source)) {
+      const target = stream === 2 ? stderr : stdout;
+      if (!target.write(payload)) await drained(target);
+    }
+  } catch {
+    // A connection that broke ends the output; how the container ended is asked separately.
+  } finally {
+    stdout.end();
+    stderr.end();
+  }
+}
+
+type Frame = { readonly stream: number; readonly payload: Buffer };
+
+async function* frames(source: Readable): AsyncGenerator<Frame> {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  let header: { readonly stream: number; readonly length: number } | undefined;
+  const take = (length: number): Buffer => {
+    const all = held.length === 1 ? (held[0] ?? Buffer.alloc(0)) : Buffer.concat(held);
+    held = [all.subarray(length)];
+    heldBytes -= length;
+    return all.subarray(0, length);
+  };
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    held.push(chunk);
+    heldBytes += chunk.length;
+    while (heldBytes >= (header?.length ?? HEADER_BYTES)) {
+      if (header === undefined) {
+        const bytes = take(HEADER_BYTES);
+        header = { stream: bytes.readUInt8(0), length: bytes.readUInt32BE(4) };
+      } else {
+        yield { stream: header.stream, payload: take(header.length) };
+        header = undefined;
+      }
+    }
+  }
+}
+
+/** Resolves when a stream takes more, or will never: a reader that went away must not hold up the rest. */
+async function drained(target: PassThrough): Promise<void> {
+  const stop = new AbortController();
+  const until = (event: string): Promise<unknown> => once(target, event, { signal: stop.signal });
+  try {
+    await Promise.race([until("drain"), until("close")]);
+  } finally {
+    stop.abort();
+  }
+}

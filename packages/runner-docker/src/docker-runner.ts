@@ -1,0 +1,134 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import pLimit from "p-limit";
+import {
+  isSessionId,
+  type Owner,
+  type Runner,
+  type RunnerSession,
+  type SessionId,
+  type SessionRecord,
+} from "@budgie/core";
+import { withLimit } from "./api-limit.ts";
+import { collectGarbage } from "./collect-garbage.ts";
+import type { Limits } from "./container-options.ts";
+import { toBudgieError } from "./docker-errors.ts";
+import { createDockerSession } from "./docker-session.ts";
+import { connectEngine, type Engine } from "./engine.ts";
+import type { HostEnvironment } from "./find-engine.ts";
+import { findImage, type SandboxImage } from "./find-image.ts";
+import { OURS, parseLabels } from "./labels.ts";
+import type { SandboxContext } from "./sandbox-context.ts";
+import { toPasswd, toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox-user.ts";
+import { loadSqlite } from "./sqlite.ts";
+
+export type DockerRunnerOptions = {
+  /** Any image with a `/bin/sh`, and with the programs that are to run on its PATH */
+  readonly image: string;
+  readonly owner: Owner;
+  /** Where budgie keeps its own files on the host */
+  readonly stateDir: string;
+  /** Where the host's Kiro keeps `data.sqlite3` */
+  readonly kiroDataDir: string;
+  /** The user's home, where engines' sockets and contexts are looked for */
+  readonly home: string;
+  readonly hostEnv: HostEnvironment;
+  /** Of one turn; default 4 GiB, at most 4 CPUs, 1024 processes */
+  readonly limits?: Partial<Limits>;
+};
+
+/**
+ * Creates the runner that gives every process a hardened container of its own. Engine, image and SQLite are checked at
+ * once: `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written before the first session.
+ */
+export async function createDockerRunner(options: DockerRunnerOptions): Promise<Runner> {
+  const engine = await connectEngine(options.hostEnv, options.home);
+  const [image] = await Promise.all([findImage(engine.docker, options.image), loadSqlite()]);
+  const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
+  const user = toSandboxUser(caller, engine.remapsUsers);
+  const sessions = new Map<SessionId, Promise<RunnerSession>>();
+  const scratchDir = join(options.stateDir, "scratch", options.owner.record.instance);
+  let context: SandboxContext | undefined;
+
+  async function open(id: SessionId): Promise<RunnerSession> {
+    await options.owner.hold();
+    context ??= toContext({ options, engine, image, user, scratchDir });
+    return createDockerSession(context, id);
+  }
+
+  return {
+    isolation: "container",
+    notices: toUserNotices(caller),
+    openSession(id) {
+      const session = sessions.get(id) ?? open(id).then((opened) => forgetting(sessions, opened));
+      sessions.set(id, session);
+      // A session that could not be made can be tried again.
+      session.catch(() => sessions.delete(id));
+      return session;
+    },
+    listSessions: () => listSessions(engine, options.owner),
+    collectGarbage: (policy) => collectGarbage(engine.docker, options.owner, { ...policy, stateDir: options.stateDir }),
+    async close() {
+      const removals = [...sessions.values()].map((session) => session.then((opened) => opened.remove()));
+      const results = await Promise.allSettled(removals);
+      rmSync(scratchDir, { recursive: true, force: true });
+      const failed = results.find((result) => result.status === "rejected");
+      if (failed !== undefined) throw toBudgieError(failed.reason, image.name);
+    },
+  };
+}
+
+/** A removed session is forgotten, so that its name is free and closing does not remove it twice. */
+function forgetting(sessions: Map<SessionId, Promise<RunnerSession>>, session: RunnerSession): RunnerSession {
+  return {
+    ...session,
+    async remove() {
+      await session.remove();
+      sessions.delete(session.id);
+    },
+  };
+}
+
+type ContextParts = {
+  readonly options: DockerRunnerOptions;
+  readonly engine: Engine;
+  readonly image: SandboxImage;
+  readonly user: SandboxUser;
+  readonly scratchDir: string;
+};
+
+function toContext({ engine, image, options, scratchDir, user }: ContextParts): SandboxContext {
+  return {
+    engine,
+    image,
+    owner: options.owner,
+    user,
+    callerGroups: process.getgroups?.() ?? [],
+    limits: { memoryBytes: 4 * 1024 ** 3, cpus: Math.min(4, engine.cpus), pids: 1024, ...options.limits },
+    kiroDataDir: options.kiroDataDir,
+    scratchDir,
+    passwdFile: writePasswd(options.stateDir, user),
+    // Past twice the cores, more starts at once only make each of them slower.
+    starting: pLimit(Math.max(2, 2 * engine.cpus)),
+  };
+}
+
+function writePasswd(stateDir: string, user: SandboxUser): string {
+  const folder = join(stateDir, "sandbox");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `passwd-${user.uid}-${user.gid}`);
+  writeFileSync(path, toPasswd(user), { mode: 0o644 });
+  return path;
+}
+
+async function listSessions({ docker }: Engine, owner: Owner): Promise<readonly SessionRecord[]> {
+  const { Volumes } = await docker.listVolumes({ filters: OURS, ...withLimit() });
+  const homes = Volumes.map((volume) => ({ name: volume.Name, facts: parseLabels(volume.Labels) })).filter(
+    ({ facts }) => facts.role === "home",
+  );
+  const records = homes.map(async ({ facts, name }): Promise<SessionRecord | undefined> => {
+    if (!isSessionId(facts.session)) return undefined;
+    return { id: facts.session, created: facts.created, home: name, owner: await owner.stateOf(facts.owner) };
+  });
+  return (await Promise.all(records)).filter((record) => record !== undefined);
+}

@@ -1,0 +1,100 @@
+import type Docker from "dockerode";
+import { BudgieError } from "@budgie/core";
+import { getJson } from "./get-json.ts";
+import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
+
+/** A container engine that answered. */
+export type Engine = {
+  readonly docker: Docker;
+  readonly endpoint: Endpoint;
+  readonly name: "Docker" | "Podman";
+  readonly version: string;
+  readonly apiVersion: string;
+  readonly cpus: number;
+  /** Whether uid 0 in a container is an ordinary user of the host */
+  readonly remapsUsers: boolean;
+};
+
+// The API of Docker 20.10 and of Podman 4.
+const OLDEST_API: readonly [number, number] = [1, 40];
+const PROBE_LIMIT_MS = 5000;
+
+/** Connects to the user's engine, or throws `RUNNER_UNAVAILABLE` saying where it was looked for and what to do. */
+export async function connectEngine(env: HostEnvironment, home: string): Promise<Engine> {
+  const endpoints = findEndpoints(env, home);
+  const problems: string[] = [];
+  for (const endpoint of endpoints) {
+    try {
+      return await probe(endpoint);
+    } catch (error) {
+      if (error instanceof BudgieError) throw error;
+      problems.push(`${endpoint.url} (from ${endpoint.foundBy}): ${toReason(error)}`);
+    }
+  }
+  throw new BudgieError("RUNNER_UNAVAILABLE", toAdvice(problems, usualSockets(env, home)));
+}
+
+type Version = {
+  readonly ApiVersion?: string;
+  readonly Version?: string;
+  readonly Components?: readonly { readonly Name?: string }[];
+};
+
+type Info = { readonly NCPU?: number; readonly SecurityOptions?: readonly string[] };
+
+async function probe(endpoint: Endpoint): Promise<Engine> {
+  const docker = await openClient(endpoint);
+  const signal = AbortSignal.timeout(PROBE_LIMIT_MS);
+  // `info` alone tells of rootless and userns mode; both calls at once, since each waits for the engine.
+  const [version, info] = await Promise.all([
+    getJson<Version>(docker, "/version", signal),
+    getJson<Info>(docker, "/info", signal),
+  ]);
+  const apiVersion = version.ApiVersion ?? "";
+  refuseOld(apiVersion, endpoint);
+  return {
+    docker,
+    endpoint,
+    name: version.Components?.some(({ Name }) => Name?.startsWith("Podman") === true) === true ? "Podman" : "Docker",
+    version: version.Version ?? "",
+    apiVersion,
+    cpus: info.NCPU ?? 1,
+    remapsUsers: (info.SecurityOptions ?? []).some((option) => /name=(?:rootless|userns)/.test(option)),
+  };
+}
+
+/** dockerode costs about 100 ms and 20 MB: it is loaded only when an engine is really used. */
+async function openClient({ address }: Endpoint): Promise<Docker> {
+  const { default: Client } = await import("dockerode");
+  if ("socketPath" in address) return new Client({ socketPath: address.socketPath });
+  const { host, port, protocol, tls } = address;
+  return new Client({ host, port, protocol, ...tls });
+}
+
+function refuseOld(apiVersion: string, { url }: Endpoint): void {
+  const [major = 0, minor = 0] = apiVersion.split(".").map(Number);
+  if (major > OLDEST_API[0] || (major === OLDEST_API[0] && minor >= OLDEST_API[1])) return;
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The engine at ${url} speaks API ${apiVersion || "of no known version"}, and budgie needs ${OLDEST_API.join(".")}. ` +
+      `Update it to Docker 20.10, Podman 4 or later.`,
+  );
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied; join the engine's group, such as docker",
+  ECONNREFUSED: "nothing listens there",
+  ENOENT: "nothing listens there",
+  ABORT_ERR: `no answer within ${PROBE_LIMIT_MS / 1000} s`,
+};
+
+function toReason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return REASONS[code ?? ""] ?? message;
+}
+
+function toAdvice(problems: readonly string[], sockets: readonly string[]): string {
+  const remedy = `Start Docker or Podman, or set DOCKER_HOST; without --sandbox budgie runs agents unprotected.`;
+  if (problems.length === 0) return `No container engine was found at ${sockets.join(", ")}. ${remedy}`;
+  return `Cannot reach a container engine at ${problems.join("; ")}. ${remedy}`;
+}

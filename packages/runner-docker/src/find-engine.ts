@@ -1,0 +1,125 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { BudgieError } from "@budgie/core";
+
+/** Where an engine may listen, and how it was found. */
+export type Endpoint = {
+  readonly address: EngineAddress;
+  /** For messages, such as `unix:///var/run/docker.sock` */
+  readonly url: string;
+  /** Such as `DOCKER_HOST`, `the docker context "colima"` or `the usual sockets` */
+  readonly foundBy: string;
+};
+
+export type EngineAddress =
+  | { readonly socketPath: string }
+  | {
+      readonly host: string;
+      readonly port: number;
+      readonly protocol: "http" | "https";
+      readonly tls: EngineTls | undefined;
+    };
+
+export type EngineTls = { readonly ca: string; readonly cert: string; readonly key: string };
+
+export type HostEnvironment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Lists the endpoints to try, best first. What the user set, by `DOCKER_HOST` or a docker context, is the only one: an
+ * engine that nobody asked for must not take the place of one that is down. The order is the docker command's own.
+ */
+export function findEndpoints(env: HostEnvironment, home: string): readonly Endpoint[] {
+  const chosen = fromEnvironment(env, home) ?? fromContext(env, home);
+  if (chosen !== undefined) return [chosen];
+  return usualSockets(env, home)
+    .filter((path) => existsSync(path))
+    .map((path) => ({ address: { socketPath: path }, url: `unix://${path}`, foundBy: "the usual sockets" }));
+}
+
+/** The sockets of Docker, rootless Docker, Docker Desktop, Colima, OrbStack, Rancher Desktop and Podman. */
+export function usualSockets(env: HostEnvironment, home: string): readonly string[] {
+  const runtime = env["XDG_RUNTIME_DIR"];
+  return [
+    "/var/run/docker.sock",
+    ...(runtime === undefined ? [] : [join(runtime, "docker.sock")]),
+    join(home, ".docker/run/docker.sock"),
+    join(home, ".docker/desktop/docker.sock"),
+    join(home, ".colima/default/docker.sock"),
+    join(home, ".orbstack/run/docker.sock"),
+    join(home, ".rd/docker.sock"),
+    ...(runtime === undefined ? [] : [join(runtime, "podman/podman.sock")]),
+    "/run/podman/podman.sock",
+  ];
+}
+
+function fromEnvironment(env: HostEnvironment, home: string): Endpoint | undefined {
+  const url = env["DOCKER_HOST"];
+  if (url === undefined || url === "") return undefined;
+  const wantsTls = env["DOCKER_TLS_VERIFY"] !== undefined && env["DOCKER_TLS_VERIFY"] !== "";
+  const tls = wantsTls ? readTls(env["DOCKER_CERT_PATH"] ?? join(home, ".docker")) : undefined;
+  return toEndpoint(url, "DOCKER_HOST", tls);
+}
+
+/** Reads the current context where the docker command keeps it; the API libraries do not. */
+function fromContext(env: HostEnvironment, home: string): Endpoint | undefined {
+  const configDir = env["DOCKER_CONFIG"] ?? join(home, ".docker");
+  const name =
+    env["DOCKER_CONTEXT"] || readJson<DockerConfig>(join(configDir, "config.json"))?.currentContext || "default";
+  if (name === "default") return undefined;
+  const id = createHash("sha256").update(name).digest("hex");
+  const url = readJson<ContextMeta>(join(configDir, "contexts/meta", id, "meta.json"))?.Endpoints?.docker?.Host;
+  const certificates = join(configDir, "contexts/tls", id, "docker");
+  if (url !== undefined) {
+    return toEndpoint(
+      url,
+      `the docker context "${name}"`,
+      existsSync(certificates) ? readTls(certificates) : undefined,
+    );
+  }
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The docker context "${name}" has no endpoint in "${configDir}". Choose another with "docker context use", or set DOCKER_HOST.`,
+  );
+}
+
+type DockerConfig = { readonly currentContext?: string };
+
+type ContextMeta = { readonly Endpoints?: { readonly docker?: { readonly Host?: string } } };
+
+function toEndpoint(url: string, foundBy: string, tls: EngineTls | undefined): Endpoint {
+  const unix = /^unix:\/\/(.+)$/.exec(url)?.[1];
+  if (unix !== undefined) return { address: { socketPath: unix }, url, foundBy };
+  const tcp = /^(?:tcp|https?):\/\/(\[[^\]]+\]|[^:/]+)(?::(\d+))?\/?$/.exec(url);
+  if (tcp === null) {
+    throw new BudgieError(
+      "RUNNER_UNAVAILABLE",
+      `Cannot use the engine at "${url}" (from ${foundBy}). Give it as unix://, tcp:// or https://.`,
+    );
+  }
+  const secure = tls !== undefined || url.startsWith("https:");
+  const host = (tcp[1] ?? "").replace(/^\[|\]$/g, "");
+  const port = Number(tcp[2] ?? (secure ? 2376 : 2375));
+  return { address: { host, port, protocol: secure ? "https" : "http", tls }, url, foundBy };
+}
+
+function readTls(folder: string): EngineTls {
+  const read = (name: string): string => readFileSync(join(folder, name), "utf8");
+  try {
+    return { ca: read("ca.pem"), cert: read("cert.pem"), key: read("key.pem") };
+  } catch (cause) {
+    throw new BudgieError(
+      "RUNNER_UNAVAILABLE",
+      `Cannot read the engine's TLS files ca.pem, cert.pem and key.pem in "${folder}". Check DOCKER_CERT_PATH.`,
+      { cause },
+    );
+  }
+}
+
+function readJson<T>(path: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as T;
+  } catch {
+    return undefined;
+  }
+}

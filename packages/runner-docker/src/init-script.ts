@@ -1,0 +1,44 @@
+// Runs in any image that has a /bin/sh, as the one child of the engine's init.
+//
+// Its stdin is budgie: the first line is the word to begin, and says how many lines of input follow ("live": the rest of
+// stdin is the agent's). So a container can be started before its home is filled. After the input, stdin is a lease: it
+// says nothing more, and ends when budgie does, and then everything here ends too.
+const LINES = [
+  // Ending everything must mean everything in the container, so it refuses to run anywhere else.
+  '[ "$PPID" = 1 ] || exit 125',
+  "exec 3<&0",
+  "IFS= read -r lines <&3 || exit 125",
+  'command -v "$1" >/dev/null || { echo "$1: not found in the sandbox" >&2; exit 127; }',
+  '[ "$lines" = live ] && exec "$@" <&3 3<&-',
+  "feed() {",
+  '  while [ "$lines" -gt 1 ]; do',
+  "    IFS= read -r line <&3 || return",
+  "    printf '%s\\n' \"$line\"",
+  "    lines=$((lines - 1))",
+  "  done",
+  "  IFS= read -r line <&3 && printf '%s' \"$line\"",
+  "}",
+  "lease() {",
+  "  trap '' PIPE",
+  "  feed",
+  "  exec >/dev/null",
+  "  while IFS= read -r line <&3; do :; done",
+  "  kill -TERM -1; sleep 2; kill -KILL -1",
+  "}",
+  'lease 2>/dev/null | "$@" 3<&- &',
+  "agent=$!",
+  `trap 'kill -TERM "$agent"' TERM`,
+  'wait "$agent"; code=$?',
+  // A trapped signal ends the first wait early.
+  'while kill -0 "$agent" 2>/dev/null; do wait "$agent"; code=$?; done',
+  'exit "$code"',
+];
+
+/** The program that a turn's container runs, for `/bin/sh -c`. */
+export const INIT_SCRIPT = LINES.join("\n");
+
+/** What the init script is told on its stdin for this input; `undefined` for a live conversation. */
+export function toInitInput(input: string | undefined): string {
+  if (input === undefined) return "live\n";
+  return `${input.split("\n").length}\n${input}\n`;
+}

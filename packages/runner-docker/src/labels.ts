@@ -1,0 +1,41 @@
+import type { OwnerRecord, SessionId } from "@budgie/core";
+
+/** What a labelled thing is for: a turn's container, the session's holder, its home, or its login. */
+export type Role = "turn" | "holder" | "home" | "auth";
+
+/** What the labels of one of budgie's things say. */
+export type LabelFacts = {
+  readonly owner: OwnerRecord;
+  readonly session: string;
+  readonly role: string;
+  readonly created: Date;
+};
+
+/** The filter that finds everything budgie made on an engine. */
+export const OURS = { label: ["dev.budgie=1"] };
+
+/** The labels that everything budgie makes carries. None is a secret: anyone who reaches the engine can read them. */
+export function toLabels(owner: OwnerRecord, session: SessionId, role: Role): Record<string, string> {
+  return {
+    "dev.budgie": "1",
+    "dev.budgie.schema": "1",
+    "dev.budgie.instance": owner.instance,
+    "dev.budgie.host": owner.host,
+    "dev.budgie.lock": owner.lock,
+    "dev.budgie.session": session,
+    "dev.budgie.role": role,
+    "dev.budgie.created": new Date().toISOString(),
+  };
+}
+
+/** Reads labels back; missing ones become empty, and an unreadable time becomes the epoch, so that nothing is too young to go. */
+export function parseLabels(labels: Readonly<Record<string, string>> | undefined): LabelFacts {
+  const label = (name: string): string => labels?.[`dev.budgie.${name}`] ?? "";
+  const created = new Date(label("created"));
+  return {
+    owner: { instance: label("instance"), host: label("host"), lock: label("lock") },
+    session: label("session"),
+    role: label("role"),
+    created: Number.isNaN(created.getTime()) ? new Date(0) : created,
+  };
+}

@@ -1,0 +1,74 @@
+import { BudgieError } from "@budgie/core";
+import type { HomeArchive } from "./home-archive.ts";
+import { DATABASE, loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
+import { COMPANIONS, createSessionDatabase, updateSessionDatabase } from "./session-database.ts";
+
+export type LoginSyncOptions = {
+  readonly archive: HomeArchive;
+  readonly kiroDataDir: string;
+  /** A private folder of the host for copies that live some milliseconds */
+  readonly scratchDir: string;
+};
+
+/** Whether a command gets the host's login, and whether it can do without. */
+export type LoginNeed = "none" | "if-any" | "required";
+
+/** Keeps the login in one session's home as new as the host's. */
+export type LoginSync = {
+  /** Makes the home ready for a command, or throws `LOGIN_REQUIRED` or `SESSION_UNUSABLE`. */
+  prepare(need: LoginNeed): Promise<void>;
+};
+
+const FOLDER = ".local/share/kiro-cli";
+// A long conversation may be tens of megabytes.
+const LARGEST_DATABASE_BYTES = 256 * 1024 * 1024;
+
+/** Creates the login of a session whose home is still empty. */
+export function createLoginSync(options: LoginSyncOptions): LoginSync {
+  const { archive, kiroDataDir } = options;
+  let prepared = false;
+  let synced: string | undefined;
+  return {
+    async prepare(need) {
+      const login = need === "none" ? undefined : await loadKiroLogin(kiroDataDir);
+      if (login === undefined && need === "required") throw loginRequired();
+      if (login !== undefined && login.fingerprint !== synced) {
+        // Only when the host's rows changed: a token that was renewed inside must not be undone.
+        await writeLogin(options, login, synced !== undefined);
+        synced = login.fingerprint;
+      } else if (!prepared) {
+        await archive.writeHome([]);
+      }
+      prepared = true;
+    },
+  };
+}
+
+async function writeLogin(options: LoginSyncOptions, login: KiroLogin, exists: boolean): Promise<void> {
+  const snapshot = await createSessionDatabase(login, options.scratchDir);
+  const content = exists ? await updated(options, login, snapshot) : snapshot;
+  const path = `${FOLDER}/${DATABASE}`;
+  // Archives cannot delete, and SQLite would play an old log back over the new login: empty ones take their place.
+  const emptied = exists
+    ? COMPANIONS.map((ending) => ({ path: path + ending, content: Buffer.alloc(0), mode: 0o600 }))
+    : [];
+  await Promise.all([
+    options.archive.writeHome([{ path, content, mode: 0o600 }, ...emptied]),
+    options.archive.writeAuth([{ path: DATABASE, content: snapshot, mode: 0o400 }]),
+  ]);
+}
+
+async function updated({ archive, scratchDir }: LoginSyncOptions, login: KiroLogin, snapshot: Buffer): Promise<Buffer> {
+  const names = [DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)];
+  const found = await archive.readFiles(FOLDER, names, LARGEST_DATABASE_BYTES);
+  const files = new Map([...found].map(([name, bytes]) => [name.slice(DATABASE.length), bytes]));
+  // The agent may have removed its database, and then there is no conversation to keep.
+  return files.has("") ? updateSessionDatabase(files, login, scratchDir) : snapshot;
+}
+
+function loginRequired(): BudgieError {
+  return new BudgieError(
+    "LOGIN_REQUIRED",
+    `Kiro has no login on this machine to hand to the sandbox. Run "kiro-cli login", or set KIRO_API_KEY.`,
+  );
+}

@@ -1,0 +1,98 @@
+import { lstat, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { MountSettings } from "dockerode";
+import { BudgieError, type Projection } from "@budgie/core";
+import { SANDBOX } from "./container-options.ts";
+
+/** The volumes of one session. */
+export type SessionVolumes = {
+  readonly home: string;
+  readonly auth: string;
+};
+
+export type TurnMounts = {
+  readonly volumes: SessionVolumes;
+  /** On the host */
+  readonly workspace: string;
+  readonly projections: readonly Projection[];
+  /** On the host */
+  readonly passwdFile: string;
+};
+
+/** Everything of the host that a turn sees, as mounts: unlike `-v` strings they take any path, and refuse a missing one. */
+export async function toTurnMounts({
+  passwdFile,
+  projections,
+  volumes,
+  workspace,
+}: TurnMounts): Promise<MountSettings[]> {
+  const mounts: MountSettings[] = [
+    volumeMount(volumes.home, "/home"),
+    { ...volumeMount(volumes.auth, SANDBOX.auth), ReadOnly: true },
+    readOnlyBind(passwdFile, "/etc/passwd"),
+    { Type: "bind", Source: workspace, Target: SANDBOX.workspace },
+    ...(await hiddenAgents(workspace)),
+    ...(await projectionMounts(projections)),
+  ];
+  // The engine refuses two mounts on one target; the first one wins.
+  return mounts.filter(({ Target }, index) => mounts.findIndex((other) => other.Target === Target) === index);
+}
+
+/** The mounts of a session's holder: its volumes, writable. */
+export function toHolderMounts(volumes: SessionVolumes): MountSettings[] {
+  return [volumeMount(volumes.home, "/home"), volumeMount(volumes.auth, SANDBOX.auth)];
+}
+
+function volumeMount(name: string, target: string): MountSettings {
+  // Copying up what the image has there would bring its owner and its files into the home.
+  return {
+    Type: "volume",
+    Source: name,
+    Target: target,
+    VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: "local", Options: {} } },
+  };
+}
+
+function readOnlyBind(source: string, target: string): MountSettings {
+  return { Type: "bind", Source: source, Target: target, ReadOnly: true };
+}
+
+/**
+ * A repository must not redefine the configured agent, so its own `.kiro/agents` is covered by an empty folder. An absent
+ * one is left alone, since the engine would make it in the user's repository; anything but a folder is refused.
+ */
+async function hiddenAgents(workspace: string): Promise<MountSettings[]> {
+  for (const path of [join(workspace, ".kiro"), join(workspace, ".kiro/agents")]) {
+    const found = await lstat(path).catch(() => undefined);
+    if (found === undefined) return [];
+    if (!found.isDirectory()) {
+      throw new BudgieError(
+        "WORKSPACE_INVALID",
+        `"${path}" is not a plain directory, so the sandbox cannot hide the repository's own agents. Remove it, or make it one.`,
+      );
+    }
+  }
+  const empty = { SizeBytes: 4096, Mode: 0o555 };
+  return [
+    {
+      Type: "tmpfs",
+      Target: `${SANDBOX.workspace}/.kiro/agents`,
+      ReadOnly: true,
+      TmpfsOptions: empty,
+    } as MountSettings,
+  ];
+}
+
+/** Each path appears below the agent's `$HOME`, and where the host has it: agent files name prompts by absolute path. */
+async function projectionMounts(projections: readonly Projection[]): Promise<MountSettings[]> {
+  const mounts = projections.map(async ({ home, source }) => {
+    const exists = await stat(source).then(
+      () => true,
+      () => false,
+    );
+    if (!exists) return [];
+    const below = home === undefined ? [] : [readOnlyBind(source, `${SANDBOX.home}/${home}`)];
+    return [...below, readOnlyBind(source, source)];
+  });
+  return (await Promise.all(mounts)).flat();
+}

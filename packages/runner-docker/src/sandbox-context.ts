@@ -1,0 +1,23 @@
+import type { LimitFunction } from "p-limit";
+import type { Owner } from "@budgie/core";
+import type { Limits } from "./container-options.ts";
+import type { Engine } from "./engine.ts";
+import type { SandboxImage } from "./find-image.ts";
+import type { SandboxUser } from "./sandbox-user.ts";
+
+/** What all sessions of a runner share. */
+export type SandboxContext = {
+  readonly engine: Engine;
+  readonly image: SandboxImage;
+  readonly owner: Owner;
+  readonly user: SandboxUser;
+  readonly callerGroups: readonly number[];
+  readonly limits: Limits;
+  readonly kiroDataDir: string;
+  /** A private folder of the host for copies that live some milliseconds */
+  readonly scratchDir: string;
+  /** Mounted over `/etc/passwd` */
+  readonly passwdFile: string;
+  /** Bounds how many containers are created and started at once */
+  readonly starting: LimitFunction;
+};

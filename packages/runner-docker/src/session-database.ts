@@ -1,0 +1,96 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BudgieError } from "@budgie/core";
+import { DATABASE, LOGIN_STATE, type KiroLogin } from "./kiro-login.ts";
+import { loadSqlite, type Database, type Row } from "./sqlite.ts";
+
+/** The files beside a database that SQLite would play back over it. */
+export const COMPANIONS = ["-wal", "-shm", "-journal"] as const;
+
+/** A database's files by their endings: `""` for the database itself, and {@link COMPANIONS}. */
+export type DatabaseFiles = ReadonlyMap<string, Buffer>;
+
+/** Builds a session's first database: the host's schema and login, and nothing else of the host. */
+export function createSessionDatabase(login: KiroLogin, scratchDir: string): Promise<Buffer> {
+  return inScratch(scratchDir, new Map(), (database) => {
+    for (const statement of login.schema) database.exec(statement);
+    insertAll(database, "migrations", login.migrations);
+    writeLogin(database, login);
+  });
+}
+
+/**
+ * Puts the host's current login into a session's database and keeps the rest. The files come from the sandbox: they are
+ * opened in a scratch folder, with nothing in them trusted to run, and any damage ends the session.
+ */
+export async function updateSessionDatabase(
+  files: DatabaseFiles,
+  login: KiroLogin,
+  scratchDir: string,
+): Promise<Buffer> {
+  try {
+    return await inScratch(scratchDir, files, (database) => {
+      database.exec("PRAGMA trusted_schema = OFF");
+      refuseTraps(database, login.schema);
+      writeLogin(database, login);
+      database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new BudgieError(
+      "SESSION_UNUSABLE",
+      `The session's Kiro database cannot be updated with the current login (${reason}). Begin a new session.`,
+      { cause },
+    );
+  }
+}
+
+async function inScratch(
+  scratchDir: string,
+  files: DatabaseFiles,
+  change: (database: Database) => void,
+): Promise<Buffer> {
+  await mkdir(scratchDir, { recursive: true, mode: 0o700 });
+  const folder = await mkdtemp(join(scratchDir, "login-"));
+  try {
+    const path = join(folder, DATABASE);
+    for (const [ending, bytes] of files) await writeFile(path + ending, bytes, { mode: 0o600 });
+    const sqlite = await loadSqlite();
+    const database = sqlite(path, { readOnly: false });
+    try {
+      // The copy is thrown away after a crash, so it need not survive one.
+      database.exec("PRAGMA synchronous = OFF");
+      change(database);
+    } finally {
+      database.close();
+    }
+    return await readFile(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function writeLogin(database: Database, { auth, state }: KiroLogin): void {
+  database.exec("BEGIN IMMEDIATE");
+  database.exec("DELETE FROM auth_kv");
+  insertAll(database, "auth_kv", auth);
+  database.exec(`DELETE FROM state WHERE ${LOGIN_STATE}`);
+  insertAll(database, "state", state);
+  database.exec("COMMIT");
+}
+
+/** A view in place of a table, or a trigger on one, would run the agent's SQL over the login. */
+function refuseTraps(database: Database, schema: readonly string[]): void {
+  const found = database
+    .all("SELECT type, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
+    .find(({ sql }) => !schema.includes(String(sql)));
+  if (found !== undefined) throw new Error(`it holds a ${String(found["type"])} that Kiro did not make`);
+}
+
+function insertAll(database: Database, table: string, rows: readonly Row[]): void {
+  for (const row of rows) {
+    const columns = Object.keys(row).map((name) => `"${name.replaceAll('"', '""')}"`);
+    const places = columns.map(() => "?").join(", ");
+    database.run(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places})`, ...Object.values(row));
+  }
+}

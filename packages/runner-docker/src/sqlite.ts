@@ -1,0 +1,84 @@
+import { BudgieError } from "@budgie/core";
+
+export type Value = string | number | bigint | null | Uint8Array;
+export type Row = Readonly<Record<string, Value>>;
+
+/** The little of SQLite that budgie needs, from whichever library there is. */
+export type Database = {
+  exec(sql: string): void;
+  all(sql: string, ...values: readonly Value[]): readonly Row[];
+  run(sql: string, ...values: readonly Value[]): void;
+  close(): void;
+};
+
+/** Opens database files. */
+export type Sqlite = (path: string, options: { readonly readOnly: boolean }) => Database;
+
+let loaded: Promise<Sqlite> | undefined;
+
+/** Loads better-sqlite3, or node:sqlite where its native part is missing; throws `RUNNER_UNAVAILABLE` where there is neither. */
+export function loadSqlite(): Promise<Sqlite> {
+  loaded ??= load();
+  return loaded;
+}
+
+async function load(): Promise<Sqlite> {
+  const problems: string[] = [];
+  for (const driver of [loadBetterSqlite, loadNodeSqlite]) {
+    try {
+      const sqlite = await driver();
+      // The native part is only looked for when a database is opened.
+      sqlite(":memory:", { readOnly: false }).close();
+      return sqlite;
+    } catch (error) {
+      problems.push(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
+    }
+  }
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `--sandbox needs SQLite to hand over the login, and neither better-sqlite3 nor node:sqlite works here ` +
+      `(${problems.join("; ")}). Run "npm rebuild better-sqlite3", or use Node 22.13 or later.`,
+  );
+}
+
+// How long a database that another process writes is waited for.
+const BUSY_LIMIT_MS = 5000;
+
+async function loadBetterSqlite(): Promise<Sqlite> {
+  const { default: Driver } = await import("better-sqlite3");
+  return (path, { readOnly }) => {
+    const database = new Driver(path, { readonly: readOnly, fileMustExist: readOnly, timeout: BUSY_LIMIT_MS });
+    return {
+      exec: (sql) => void database.exec(sql),
+      all: (sql, ...values) => database.prepare(sql).all(...values) as readonly Row[],
+      run: (sql, ...values) => void database.prepare(sql).run(...values),
+      close: () => void database.close(),
+    };
+  };
+}
+
+/** As far as it is used here; the types of the oldest Node that budgie runs on do not know the module. */
+type NodeSqlite = {
+  readonly DatabaseSync: new (
+    path: string,
+    options: { readonly readOnly: boolean; readonly timeout: number },
+  ) => {
+    exec(sql: string): void;
+    prepare(sql: string): { all(...values: readonly Value[]): readonly Row[]; run(...values: readonly Value[]): void };
+    close(): void;
+  };
+};
+
+async function loadNodeSqlite(): Promise<Sqlite> {
+  const name: string = "node:sqlite";
+  const { DatabaseSync } = (await import(name)) as NodeSqlite;
+  return (path, { readOnly }) => {
+    const database = new DatabaseSync(path, { readOnly, timeout: BUSY_LIMIT_MS });
+    return {
+      exec: (sql) => database.exec(sql),
+      all: (sql, ...values) => database.prepare(sql).all(...values),
+      run: (sql, ...values) => database.prepare(sql).run(...values),
+      close: () => database.close(),
+    };
+  };
+}

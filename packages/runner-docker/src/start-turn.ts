@@ -1,0 +1,119 @@
+import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { PassThrough, type Duplex } from "node:stream";
+import type Docker from "dockerode";
+import { BudgieError, type Command, type SessionId, type StartOptions } from "@budgie/core";
+import { withLimit } from "./api-limit.ts";
+import { attach } from "./attach.ts";
+import { toTurnContainer } from "./container-options.ts";
+import { toBudgieError } from "./docker-errors.ts";
+import { toInitInput } from "./init-script.ts";
+import { toLabels } from "./labels.ts";
+import { toTurnMounts, type SessionVolumes } from "./mounts.ts";
+import { toExtraGroups } from "./sandbox-user.ts";
+import type { SandboxContext } from "./sandbox-context.ts";
+import { removeContainer, toTurnProcess, type TurnProcess } from "./turn-process.ts";
+
+export type TurnStart = {
+  readonly context: SandboxContext;
+  readonly session: SessionId;
+  readonly volumes: SessionVolumes;
+  readonly command: Command;
+  readonly options: StartOptions;
+  /** Fills the session's home, while the container starts */
+  readonly prepareHome: () => Promise<void>;
+};
+
+/**
+ * Starts a turn's container and fills the home at the same time: the container waits for its first line of stdin. Whatever
+ * fails or is cancelled on the way, no container is left.
+ */
+export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
+  const { context, options } = turn;
+  refuseCancelled(options.signal);
+  const [launched, prepared] = await Promise.allSettled([context.starting(() => launch(turn)), turn.prepareHome()]);
+  if (launched.status === "rejected") throw toBudgieError(launched.reason, context.image.name);
+  const child = toTurnProcess(launched.value.container, launched.value.socket);
+  if (prepared.status === "rejected" || options.signal?.aborted === true) {
+    await child.stop("cancelled");
+    refuseCancelled(options.signal);
+    throw toBudgieError(prepared.status === "rejected" ? prepared.reason : undefined, context.image.name);
+  }
+  launched.value.socket.write(toInitInput(options.input));
+  return stoppingOn(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
+}
+
+type Launched = { readonly container: Docker.Container; readonly socket: Duplex };
+
+async function launch(turn: TurnStart): Promise<Launched> {
+  const container = await createContainer(turn);
+  try {
+    refuseCancelled(turn.options.signal);
+    const socket = await attach(turn.context.engine.endpoint.address, container.id);
+    await container.start(withLimit()).catch((error: unknown) => {
+      socket.destroy();
+      throw error;
+    });
+    return { container, socket };
+  } catch (error) {
+    await removeContainer(container);
+    throw error;
+  }
+}
+
+async function createContainer({ command, context, options, session, volumes }: TurnStart): Promise<Docker.Container> {
+  const { callerGroups, engine, image, limits, owner, passwdFile, user } = context;
+  const workspace = options.directory;
+  const { gid } = await findWorkspace(workspace);
+  const body = toTurnContainer({
+    imageId: image.id,
+    command,
+    user,
+    extraGroups: toExtraGroups(gid, user, callerGroups),
+    mounts: await toTurnMounts({ volumes, workspace, projections: command.projections, passwdFile }),
+    limits,
+    labels: toLabels(owner.record, session, "turn"),
+  });
+  const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
+  return createNamed(engine.docker, name, body);
+}
+
+/** Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. */
+export async function createNamed(
+  docker: Docker,
+  name: string,
+  body: Docker.ContainerCreateOptions,
+): Promise<Docker.Container> {
+  const options = { _query: { name }, _body: body, ...withLimit() } as unknown as Docker.ContainerCreateOptions;
+  try {
+    return await docker.createContainer(options);
+  } catch (error) {
+    // A call that was given up may still have made it.
+    void removeContainer(docker.getContainer(name)).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function findWorkspace(path: string): Promise<{ readonly gid: number }> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) return found;
+  throw new BudgieError("WORKSPACE_INVALID", `The directory "${path}" is not there any more. Check it, and ask again.`);
+}
+
+function refuseCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new BudgieError("CANCELLED", "The turn was cancelled before its agent ran.");
+}
+
+function stoppingOn(signal: AbortSignal | undefined, child: TurnProcess): TurnProcess {
+  if (signal === undefined) return child;
+  // `exit` tells how it went; a stop that fails leaves the container to the next collection.
+  const stop = (): void => void child.stop("cancelled").catch(() => undefined);
+  signal.addEventListener("abort", stop, { once: true });
+  void child.gone.then(() => signal.removeEventListener("abort", stop));
+  return child;
+}
+
+/** The connection stays open as the turn's lease, but there is nothing more for the agent to read. */
+function endedInput(): PassThrough {
+  return new PassThrough().end();
+}

@@ -1,0 +1,105 @@
+import { PassThrough, type Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type Docker from "dockerode";
+import { BudgieError, type AgentProcess, type Exit, type StopReason } from "@budgie/core";
+import { demultiplex } from "./demultiplex.ts";
+import { ignoreMissing, statusOf } from "./docker-errors.ts";
+import { API_LIMIT_MS, withLimit } from "./api-limit.ts";
+import { toExit } from "./to-exit.ts";
+
+/** A container that was started, seen as a process. */
+export type TurnProcess = AgentProcess & {
+  /** Resolves once the container is removed; never rejects */
+  readonly gone: Promise<void>;
+};
+
+const GRACE_S = 5;
+// How long an engine that restarts is waited for, before the turn is given up.
+const ENGINE_LOSS_MS = 60_000;
+
+/** Wraps a started container and its attach stream. When it has ended, the container is removed. */
+export function toTurnProcess(container: Docker.Container, socket: Duplex): TurnProcess {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  let stopped: StopReason | undefined;
+  socket.on("error", () => undefined);
+  const closed = demultiplex(socket, stdout, stderr);
+
+  const ended = waitForEnd(container, closed);
+  const exit = ended.then((end): Exit => toExit({ ...end, stopped }));
+  const gone = ended
+    .catch(() => undefined)
+    .then(() => removeContainer(container))
+    .catch(() => undefined);
+  exit.catch(() => undefined);
+
+  return {
+    stdin: socket,
+    stdout,
+    stderr,
+    exit,
+    gone,
+    async stop(reason) {
+      stopped ??= reason;
+      await endContainer(container);
+      await gone;
+      // An output that nobody reads would keep the connection for ever.
+      socket.destroy();
+    },
+  };
+}
+
+type End = { readonly exitCode: number; readonly oomKilled: boolean };
+
+/**
+ * Waits after the start, for "not running": waiting earlier can hang for ever. The wait itself never settles when the
+ * engine dies, so the closed output is the second witness, and then the container is asked directly.
+ */
+async function waitForEnd(container: Docker.Container, closed: Promise<void>): Promise<End> {
+  const giveUp = new AbortController();
+  const waited = container.wait({ abortSignal: giveUp.signal }).then(
+    () => true,
+    () => false,
+  );
+  await Promise.race([waited, closed.then(() => Promise.race([waited, sleep(2000)]))]);
+  giveUp.abort();
+  return inspectEnd(container);
+}
+
+async function inspectEnd(container: Docker.Container): Promise<End> {
+  const until = performance.now() + ENGINE_LOSS_MS;
+  for (;;) {
+    const state = await container.inspect(withLimit()).then(
+      (facts) => facts.State,
+      (error: unknown) => {
+        if (statusOf(error) !== 404) return undefined;
+        throw new BudgieError("AGENT_CRASHED", "The agent's container was removed by somebody else. Ask again.", {
+          cause: error,
+        });
+      },
+    );
+    if (state !== undefined && !state.Running) return { exitCode: state.ExitCode, oomKilled: state.OOMKilled };
+    if (state === undefined && performance.now() > until) {
+      throw new BudgieError("RUNNER_UNAVAILABLE", "The engine went away during the turn. Start it again.");
+    }
+    await sleep(250);
+  }
+}
+
+/** Asks a container to end, and kills it after the grace; one that has ended or is gone already is fine. */
+async function endContainer(container: Docker.Container): Promise<void> {
+  try {
+    await container.stop({ t: GRACE_S, ...withLimit(GRACE_S * 1000 + API_LIMIT_MS) });
+  } catch (error) {
+    if (statusOf(error) === 304 || statusOf(error) === 404) return;
+    await container.kill(withLimit()).catch((refusal: unknown) => {
+      // 409: it is not running any more.
+      if (statusOf(refusal) !== 409 && statusOf(refusal) !== 404) throw refusal;
+    });
+  }
+}
+
+/** Removes a container with the anonymous volumes that its image declared. */
+export async function removeContainer(container: Docker.Container): Promise<void> {
+  await container.remove({ force: true, v: true, ...withLimit() }).catch(ignoreMissing);
+}
