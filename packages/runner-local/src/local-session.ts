@@ -61,10 +61,10 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     id,
     paths: (directory) => ({ workspace: directory, home }),
     async start(command, options) {
-      refuseAborted(options.signal);
       await checkDirectory(options.directory);
       await checkHome(home);
-      refuseAborted(options.signal);
+      if (options.signal?.aborted)
+        throw new BudgieError("CANCELLED", "The turn was cancelled before its agent started.");
       if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
       const process = launch(command, options);
       await process.started;
@@ -78,10 +78,6 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     },
     end,
   };
-}
-
-function refuseAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before its agent started.");
 }
 
 async function checkDirectory(directory: string): Promise<void> {

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createOwner, type Owner, type Runner, type SessionId } from "@budgie/core";
+import { text } from "node:stream/consumers";
+import { createOwner, createSessionId, type Exit, type Owner, type Runner, type SessionId } from "@budgie/core";
 import { createLocalRunner } from "@budgie/runner-local";
 import { removeTree } from "../src/remove-tree.ts";
 
@@ -14,6 +15,8 @@ export type LocalPlace = {
   readonly workspace: string;
   createRunner(env?: readonly string[]): { readonly runner: Runner; readonly owner: Owner };
 };
+
+type RunResult = { readonly id: SessionId; readonly stdout: string; readonly exit: Exit };
 
 /** Makes a place below the temporary folder; disposing it closes the runners and removes it. */
 export function createLocalPlace(): LocalPlace {
@@ -42,6 +45,15 @@ export function createLocalPlace(): LocalPlace {
       await removeTree(root);
     },
   };
+}
+
+/** Runs a command in a session of a runner of its own. */
+export async function openAndRun(place: LocalPlace, argv: readonly [string, ...string[]]): Promise<RunResult> {
+  const session = await place.createRunner().runner.openSession(createSessionId());
+  const process = await session.start({ argv, env: {}, projections: [] }, { directory: place.workspace, input: "" });
+  process.stderr.resume();
+  const [stdout, exit] = await Promise.all([text(process.stdout), process.exit]);
+  return { id: session.id, stdout, exit };
 }
 
 /** The pids of the living processes that carry a session's mark, found without the code under test. */

@@ -8,7 +8,7 @@ import type { RunnerSetup } from "./runner-setup.ts";
 
 const FOREVER = "while :; do sleep 0.1; done";
 // Nobody who has not been killed stops writing to `beat`.
-const STUBBORN = `trap "" TERM; (while :; do echo x >> "$2/beat"; sleep 0.05; done) & echo up; ${FOREVER}`;
+const BEAT = `while :; do echo x >> "$2/beat"; sleep 0.05; done`;
 
 /** Cases about how processes end, by themselves and by force. */
 export function describeEnding(setup: RunnerSetup): void {
@@ -55,7 +55,7 @@ export function describeEnding(setup: RunnerSetup): void {
 
     it("kills a process that ignores SIGTERM, with its descendants", async () => {
       await using contract = await openContractSession(setup);
-      const process = await contract.start(STUBBORN);
+      const process = await contract.start(`trap "" TERM; (${BEAT}) & echo up; ${FOREVER}`);
       await readUntil(process.stdout, "up\n");
       const started = performance.now();
 
@@ -63,6 +63,18 @@ export function describeEnding(setup: RunnerSetup): void {
 
       expect(performance.now() - started).toBeLessThan(15_000);
       expect(await process.exit).toMatchObject({ exitCode: undefined, signal: "SIGKILL", reason: "timeout" });
+      await expectSilence(contract.directory);
+      expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
+    });
+
+    it("kills what ignores SIGTERM also when the process itself heeds it", async () => {
+      await using contract = await openContractSession(setup);
+      const process = await contract.start(`(trap "" TERM; ${BEAT}) & sleep 0.1; echo up; ${FOREVER}`);
+      await readUntil(process.stdout, "up\n");
+
+      await process.stop("timeout");
+
+      expect((await process.exit).reason).toBe("timeout");
       await expectSilence(contract.directory);
       expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
     });
@@ -106,7 +118,7 @@ export function describeEnding(setup: RunnerSetup): void {
       await using contract = await openContractSession(setup);
       const controller = new AbortController();
 
-      const start = contract.start(STUBBORN.replace('trap "" TERM; ', ""), { signal: controller.signal });
+      const start = contract.start(`(${BEAT}) & ${FOREVER}`, { signal: controller.signal });
       const outcome = start.then(readAll).then(
         ({ exit }) => exit.reason,
         (error) => error.code,

@@ -1,0 +1,111 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { createSessionId } from "@budgie/core";
+import { describe, expect, it } from "vitest";
+import { createLocalPlace } from "./local-place.ts";
+
+describe("createLocalRunner", () => {
+  it("says that it isolates nothing", async () => {
+    await using place = createLocalPlace();
+
+    expect(place.createRunner().runner).toMatchObject({ isolation: "none", notices: [] });
+  });
+
+  it("writes nothing before the first session", async () => {
+    await using place = createLocalPlace();
+    const { runner } = place.createRunner();
+
+    expect(await runner.listSessions()).toEqual([]);
+    expect(await runner.collectGarbage({ olderThanMs: 0, dryRun: false })).toEqual({
+      removed: [],
+      kept: [],
+      failed: [],
+    });
+    await runner.close();
+    expect(readdirSync(place.root)).toEqual(["workspace"]);
+  });
+
+  it("closes its folders and records to other users", async () => {
+    await using place = createLocalPlace();
+    const id = createSessionId();
+    const session = await place.createRunner().runner.openSession(id);
+    await session.appendFile("log", "x");
+
+    const mode = (...path: readonly string[]) => (statSync(join(place.root, ...path)).mode & 0o777).toString(8);
+    expect(mode("sessions")).toBe("700");
+    expect(mode("sessions", id)).toBe("700");
+    expect(mode("sessions", id, "log")).toBe("600");
+    expect(mode("state", "local-sessions")).toBe("700");
+    expect(mode("state", "local-sessions", `${id}.json`)).toBe("600");
+  });
+
+  it("opens one session for callers at the same time", async () => {
+    await using place = createLocalPlace();
+    const { runner } = place.createRunner();
+    const id = createSessionId();
+
+    const [one, two] = await Promise.all([runner.openSession(id), runner.openSession(id)]);
+
+    expect(one).toBe(two);
+  });
+
+  it("does not take over a folder that it has no record of", async () => {
+    await using place = createLocalPlace();
+    const { runner } = place.createRunner();
+    const id = createSessionId();
+    mkdirSync(join(place.sessionsDir, id), { recursive: true });
+    writeFileSync(join(place.sessionsDir, id, "theirs"), "");
+
+    await expect(runner.openSession(id)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await runner.close();
+
+    expect(existsSync(join(place.sessionsDir, id, "theirs"))).toBe(true);
+  });
+
+  it("opens nothing once it is closed", async () => {
+    await using place = createLocalPlace();
+    const { runner } = place.createRunner();
+    await runner.close();
+
+    await expect(runner.openSession(createSessionId())).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+  });
+
+  it("starts nothing in a session that was removed, nor in one whose home is gone", async () => {
+    await using place = createLocalPlace();
+    const { runner } = place.createRunner();
+    const command = { argv: ["true"] as const, env: {}, projections: [] };
+    const removed = await runner.openSession(createSessionId());
+    const gone = await runner.openSession(createSessionId());
+    const start = removed.start(command, { directory: place.workspace, input: "" });
+    await Promise.all([removed.remove(), expect(start).rejects.toMatchObject({ code: "CANCELLED" })]);
+    rmSync(gone.paths(place.workspace).home, { recursive: true });
+
+    await expect(gone.start(command, { directory: place.workspace, input: "" })).rejects.toMatchObject({
+      code: "SESSION_UNUSABLE",
+    });
+    await expect(gone.appendFile("log", "x")).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+  });
+
+  it("refuses a relative workspace", async () => {
+    await using place = createLocalPlace();
+    const session = await place.createRunner().runner.openSession(createSessionId());
+    const command = { argv: ["true"] as const, env: {}, projections: [] };
+
+    await expect(session.start(command, { directory: ".", input: "" })).rejects.toMatchObject({
+      code: "WORKSPACE_INVALID",
+    });
+  });
+
+  it("passes the host's variables on that it is told to", async () => {
+    await using place = createLocalPlace();
+    process.env["BUDGIE_TEST_WANTED"] = "wanted";
+    const session = await place.createRunner(["BUDGIE_TEST_WANTED"]).runner.openSession(createSessionId());
+    delete process.env["BUDGIE_TEST_WANTED"];
+    const command = { argv: ["env"] as const, env: {}, projections: [] };
+
+    const { stdout } = await session.start(command, { directory: place.workspace, input: "" });
+
+    expect(await text(stdout)).toContain("BUDGIE_TEST_WANTED=wanted\n");
+  });
+});
