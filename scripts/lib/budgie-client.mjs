@@ -1,0 +1,51 @@
+// budgie as an MCP client starts it: a child process that speaks JSON-RPC on its standard streams.
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+const MAIN = fileURLToPath(new URL("../../packages/mcp-server/dist/main.js", import.meta.url));
+const IMAGE = "budgie-demo:latest";
+
+/** Starts `budgie --sandbox` for the user whose home is `host`, and connects to it. */
+export async function startBudgie(host, endpoint) {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [MAIN, "--sandbox", "--sandbox-image", IMAGE, ...toPlaces(host)],
+    env: toEnvironment(host, endpoint),
+    stderr: "pipe",
+  });
+  const lines = [];
+  transport.stderr.on("data", (chunk) => lines.push(chunk));
+  const client = new Client({ name: "budgie-demo", version: "1.0.0" });
+  const stderr = () => Buffer.concat(lines).toString("utf8");
+  try {
+    await client.connect(transport);
+  } catch (error) {
+    throw new Error(`budgie did not start:\n${stderr()}`, { cause: error });
+  }
+  return {
+    stderr,
+    listTools: async () => (await client.listTools()).tools,
+    ask: (agent, question) => ask(client, agent, question),
+    quit: () => client.close(),
+  };
+}
+
+function toPlaces({ agentsDir, promptsDir, dataDir }) {
+  return ["--agents-dir", agentsDir, "--prompts-dir", promptsDir, "--kiro-data-dir", dataDir];
+}
+
+/** The host's home is a sample, but its engine is the real one, which may have been found by way of the real home. */
+function toEnvironment({ home }, { url }) {
+  const passed = Object.entries(process.env).filter(([name]) => /^(?:PATH|LANG|TERM|TMPDIR|DOCKER_.*)$/.test(name));
+  const engine = url.startsWith("unix:") ? { DOCKER_HOST: url } : {};
+  return { DOCKER_CONFIG: join(homedir(), ".docker"), ...Object.fromEntries(passed), ...engine, HOME: home };
+}
+
+async function ask(client, agent, question) {
+  const result = await client.callTool({ name: `kiro-subagents.${agent}`, arguments: question });
+  if (result.isError) throw new Error(`${agent} failed: ${result.content[0]?.text}`);
+  return result.structuredContent;
+}

@@ -1,0 +1,23 @@
+// What the bash scripts ask of the engine: node engine-cli.mjs COMMAND ARGUMENT...
+import { listTraces, openEngine } from "./engine.mjs";
+import { buildImage, hasImage, importImage, pullImage } from "./images.mjs";
+
+const COMMANDS = {
+  where: async ({ name, version, endpoint }) => `${name} ${version} at ${endpoint.url}`,
+  traces: async ({ docker }) => (await listTraces(docker)).join("\n"),
+  has: async ({ docker }, tag) => {
+    if (!(await hasImage(docker, tag))) process.exitCode = 1;
+  },
+  import: ({ docker }, file, tag) => importImage(docker, file, tag),
+  pull: ({ docker }, from, tag) => pullImage(docker, from, tag),
+  build: ({ docker }, folder, tag) => buildImage(docker, folder, tag),
+};
+
+const [name, ...args] = process.argv.slice(2);
+try {
+  const said = await COMMANDS[name](await openEngine(), ...args);
+  if (said) console.log(said);
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}

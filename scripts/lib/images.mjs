@@ -1,0 +1,85 @@
+// Images, made through the engine's API so that no docker command is needed.
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { lstat, readFile, readdir, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { pack } from "tar-fs";
+
+const TITLE = "org.opencontainers.image.title";
+const HASH = "dev.budgie.image.hash";
+
+export async function hasImage(docker, tag) {
+  return (await inspect(docker, tag)) !== undefined;
+}
+
+/** Makes an image of a tar file with a root file system. */
+export async function importImage(docker, file, tag) {
+  const [repo, version = "latest"] = tag.split(":");
+  const changes = [`LABEL ${TITLE}=${repo}`, `CMD ["/bin/sh"]`];
+  await follow(docker, await docker.importImage(createReadStream(file), { repo, tag: version, changes }));
+}
+
+/** Pulls an image from its registry and gives it a name of our own. */
+export async function pullImage(docker, from, tag) {
+  await follow(docker, await docker.pull(from));
+  const [repo, version = "latest"] = tag.split(":");
+  await docker.getImage(from).tag({ repo, tag: version });
+}
+
+/** Builds a folder that has a Dockerfile, unless the image of just that content exists. */
+export async function buildImage(docker, folder, tag) {
+  const before = await inspect(docker, tag);
+  const hash = await hashBuild(docker, folder);
+  if (before?.Config.Labels?.[HASH] === hash) return;
+  const labels = { [TITLE]: tag.split(":")[0], [HASH]: hash };
+  const context = pack(folder, { map: (header) => ({ ...header, uid: 0, gid: 0 }) });
+  await follow(docker, await docker.buildImage(context, { t: tag, labels, forcerm: true }));
+  await removeUnused(docker, before);
+}
+
+async function inspect(docker, tag) {
+  return docker
+    .getImage(tag)
+    .inspect()
+    .catch((error) => {
+      if (error.statusCode === 404) return undefined;
+      throw error;
+    });
+}
+
+/** The engine reports a failed build or pull in its last event, not as an error. */
+function follow(docker, stream) {
+  return new Promise((resolve, reject) => {
+    const onEvent = ({ stream: text, error }) => {
+      if (text) process.stdout.write(text);
+      if (error) reject(new Error(error));
+    };
+    docker.modem.followProgress(stream, (error) => (error ? reject(error) : resolve()), onEvent);
+  });
+}
+
+/** Everything that decides what the image becomes: the base's id, and each file's path, mode and content. */
+async function hashBuild(docker, folder) {
+  const dockerfile = await readFile(join(folder, "Dockerfile"), "utf8");
+  const base = await inspect(docker, /^FROM (\S+)/m.exec(dockerfile)[1]);
+  const hash = createHash("sha256").update(base?.Id ?? "");
+  for (const path of (await readdir(folder, { recursive: true })).toSorted()) {
+    const file = join(folder, path);
+    const stats = await lstat(file);
+    hash.update(`\0${path}\0${stats.mode}\0`);
+    if (stats.isSymbolicLink()) hash.update(await readlink(file));
+    else if (stats.isFile()) hash.update(await readFile(file));
+  }
+  return hash.digest("hex");
+}
+
+/** The image that lost its name to a new one goes, unless a container still uses it. */
+async function removeUnused(docker, image) {
+  if (image === undefined) return;
+  await docker
+    .getImage(image.Id)
+    .remove()
+    .catch((error) => {
+      if (error.statusCode !== 404 && error.statusCode !== 409) throw error;
+    });
+}

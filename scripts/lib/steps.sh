@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# Sourced by the scripts beside it: one line a step, with how long it took. What a step prints goes to a log outside the
+# checkout, which is shown when the step fails and removed when the script ends well.
+
+set -euo pipefail
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/budgie-${0##*/}.XXXXXX")
+log="$work/log"
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+cd "$repo"
+
+finish() {
+  if [ -z "${failed:-}" ]; then rm -rf "$work"; else find "$work" -mindepth 1 -maxdepth 1 ! -name log -exec rm -rf {} +; fi
+}
+
+headline() { printf '\n%s\n' "$1"; }
+
+note() { printf '  %-4s %s\n' "$1" "$2"; }
+
+die() {
+  printf '%s\n' "$1" >&2
+  exit 1
+}
+
+# step TITLE COMMAND...
+step() {
+  local title=$1 began=$SECONDS
+  shift
+  if [ -t 1 ]; then printf '  ...  %s' "$title"; fi
+  if "$@" >>"$log" 2>&1 </dev/null; then
+    if [ -t 1 ]; then printf '\r'; fi
+    note ok "$title ($((SECONDS - began)) s)"
+  else
+    if [ -t 1 ]; then printf '\r'; fi
+    note FAIL "$title ($((SECONDS - began)) s)"
+    show_log
+    exit 1
+  fi
+}
+
+show_log() {
+  failed=yes
+  printf '\nThe end of %s:\n' "$log" >&2
+  tail -n 100 "$log" | sed 's/^/  | /' >&2
+}
+
+is_root_on_debian() { [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ] && command -v apt-get >/dev/null; }
+
+# apt_install PACKAGE...
+apt_install() {
+  export DEBIAN_FRONTEND=noninteractive
+  if [ -z "${lists_are_fresh:-}" ]; then apt-get update -q && lists_are_fresh=yes; fi &&
+    apt-get install -yq --no-install-recommends "$@"
+}
