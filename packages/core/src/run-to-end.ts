@@ -9,29 +9,38 @@ export type Finished = {
   readonly exit: Exit;
   readonly stdout: BoundedOutput;
   readonly stderr: BoundedOutput;
+  /** What the process wrote to its answer file; `undefined` if there is none */
+  readonly answer: string | undefined;
 };
 
 export type RunOptions = {
   readonly directory: string;
   readonly input: string;
   readonly timeoutMs: number;
+  /** A file's name in the home */
+  readonly answerFile: string;
   readonly signal: AbortSignal | undefined;
 };
 
 /** Runs a command to its end and collects what it says; past `timeoutMs` it is stopped, and `exit.reason` says so. */
 export async function runToEnd(session: RunnerSession, command: Command, options: RunOptions): Promise<Finished> {
-  const { directory, input, signal, timeoutMs } = options;
+  const { answerFile, directory, input, signal, timeoutMs } = options;
   const child = await session.start(command, { directory, input, signal });
   const stopLate = stopAfter(child, timeoutMs);
   let isRead = false;
   try {
-    const [stdout, stderr, exit] = await Promise.all([
-      readBounded(child.stdout, OUTPUT_LIMIT_BYTES),
+    const saying = readBounded(child.stdout, OUTPUT_LIMIT_BYTES);
+    // An engine knows the exit code some 50 ms after the output ends, and needs as long to hand out a file.
+    const reading = saying.then(() => session.readFile(answerFile));
+    const [stdout, stderr, early, exit] = await Promise.all([
+      saying,
       readBounded(child.stderr, OUTPUT_LIMIT_BYTES),
+      reading,
       child.exit,
     ]);
     isRead = true;
-    return { exit, stdout, stderr };
+    // A process may close its output before it is done.
+    return { exit, stdout, stderr, answer: early ?? (await session.readFile(answerFile)) };
   } finally {
     await stopLate.cancel();
     // An agent that nobody listens to must not work on.

@@ -30,8 +30,9 @@ export function createKiroProtocol(options: KiroOptions): Protocol {
     const deadline = performance.now() + turn.timeoutMs;
     const paths = responsePaths(turn);
     const prompt = await toTurnPrompt(turn.prompt, options.prompts, paths);
-    const finished = await run(options, turn, { prompt, resume: turn.resume, timeoutMs: turn.timeoutMs });
-    const file = await readResponse(turn, paths);
+    const { resume, timeoutMs } = turn;
+    const finished = await run(options, turn, { prompt, answerFile: paths.responseName, resume, timeoutMs });
+    const file = toFileAnswer(finished);
     const failure = toKiroFailure(finished, {
       agent: turn.agent.name,
       binary: options.binary,
@@ -58,13 +59,14 @@ async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswe
     return toPrintedAnswer(turn, finished, "The agent may not write files, so this answer was read from its output.");
   }
   const prompt = await toSummaryPrompt(options.prompts, paths);
-  const second = await run(options, turn, { prompt, resume: true, timeoutMs: Math.max(remainingMs, 1) });
+  const timeoutMs = Math.max(remainingMs, 1);
+  const second = await run(options, turn, { prompt, answerFile: paths.responseName, resume: true, timeoutMs });
   const cancelled = second.exit.reason === "cancelled" || second.exit.reason === "shutdown";
   const context = { agent: turn.agent.name, binary: options.binary, timeoutMs: turn.timeoutMs, answered: true };
   const failure = cancelled ? toKiroFailure(second, context) : undefined;
   if (failure !== undefined) throw failure;
 
-  const file = await readResponse(turn, paths);
+  const file = toFileAnswer(second);
   if (file !== undefined) return toProtocolAnswer(finished, file, []);
   return toPrintedAnswer(turn, finished, "The agent wrote no answer file, so this answer was read from its output.");
 }
@@ -75,12 +77,17 @@ function toPrintedAnswer({ agent }: ProtocolTurn, finished: Finished, warning: s
   throw new BudgieError("AGENT_FAILED", `The agent "${agent.name}" finished its turn and said nothing. Ask it again.`);
 }
 
-type KiroPrompt = { readonly prompt: string; readonly resume: boolean; readonly timeoutMs: number };
+type KiroPrompt = {
+  readonly prompt: string;
+  readonly answerFile: string;
+  readonly resume: boolean;
+  readonly timeoutMs: number;
+};
 
 async function run(
   options: KiroOptions,
   turn: ProtocolTurn,
-  { prompt, resume, timeoutMs }: KiroPrompt,
+  { answerFile, prompt, resume, timeoutMs }: KiroPrompt,
 ): Promise<Finished> {
   const { agent, directory, session, signal } = turn;
   const command = toKiroCommand({
@@ -92,7 +99,7 @@ async function run(
     env: options.env,
     projections: [...options.projections, ...agentProjections(agent)],
   });
-  const finished = await runToEnd(session, command, { directory, input: prompt, timeoutMs, signal });
+  const finished = await runToEnd(session, command, { directory, input: prompt, answerFile, timeoutMs, signal });
   if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, toLog(command, prompt, finished));
   return finished;
 }
@@ -115,8 +122,8 @@ function responsePaths({ directory, session }: ProtocolTurn): ResponsePaths {
   return { workspace, responseName, responseFile: `${home}/${responseName}` };
 }
 
-async function readResponse({ session }: ProtocolTurn, { responseName }: ResponsePaths): Promise<string | undefined> {
-  const text = (await session.readFile(responseName))?.trim();
+function toFileAnswer({ answer }: Finished): string | undefined {
+  const text = answer?.trim();
   return text === "" ? undefined : text;
 }
 
