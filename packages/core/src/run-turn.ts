@@ -1,5 +1,5 @@
 import type { Agent } from "./agent.ts";
-import { BudgieError } from "./errors.ts";
+import { BudgieError, type ErrorCode } from "./errors.ts";
 import type { Health } from "./health.ts";
 import type { Protocol, ProtocolAnswer } from "./protocol.ts";
 import { withRetry } from "./retry.ts";
@@ -120,16 +120,23 @@ function beginning(session: Session): Session["home"] {
   };
 }
 
-/** A session whose first process never ran, or whose home cannot be trusted any more, ends with its turn. */
+/** A session whose first process never ran, or that must not be gone on with, ends with its turn. */
 async function keepingSession<T>(book: SessionBook, session: Session, turn: () => Promise<T>): Promise<T> {
+  const isFirst = !session.begun;
   try {
     return await turn();
   } catch (error) {
-    const over = !session.begun || (error instanceof BudgieError && error.code === "SESSION_UNUSABLE");
-    if (over) await book.discard(session);
+    const isOver = !session.begun || (error instanceof BudgieError && endsSession(error.code, isFirst));
+    // The runner still owns what could not be removed, and tries again when it closes.
+    if (isOver) await book.discard(session).catch(() => undefined);
     else if (error instanceof BudgieError) error.sessionId = session.id;
     throw error;
   }
+}
+
+function endsSession(code: ErrorCode, isFirst: boolean): boolean {
+  // Resumed, Kiro would go on with the agent that answered instead, with that one's permissions, and say nothing.
+  return code === "SESSION_UNUSABLE" || code === "AGENT_NOT_FOUND" || (code === "COMMAND_NOT_FOUND" && isFirst);
 }
 
 function findAgent(agents: readonly Agent[], name: string): Agent {

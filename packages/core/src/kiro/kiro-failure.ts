@@ -14,16 +14,32 @@ export type FailureContext = {
 
 /** Tells why a finished run is not an answer, or `undefined` if it is one. Exit code 0 alone proves nothing. */
 export function toKiroFailure(finished: Finished, context: FailureContext): BudgieError | undefined {
-  const failure = stopped(finished, context) ?? ranAnother(finished, context);
+  const failure = ranAnother(finished, context) ?? stopped(finished, context);
   if (failure !== undefined || isAnswer(finished, context)) return failure;
   return recognised(finished, context) ?? ended(finished, context);
+}
+
+// On stderr, with exit code 0: an answer by Kiro's default agent, with that one's permissions, follows.
+const FALLBACK = /no agent with name .* found|agent ".*" not found, using/i;
+// Newer versions refuse instead.
+const UNKNOWN_AGENT_EXIT_CODE = 4;
+
+/** Whatever came of it, another agent's answer is not the one that was asked for. */
+function ranAnother({ exit, stderr }: Finished, { agent }: FailureContext): BudgieError | undefined {
+  const found = FALLBACK.exec(toPlainText(stderr.text))?.[0];
+  if (found === undefined && exit.exitCode !== UNKNOWN_AGENT_EXIT_CODE) return undefined;
+  return new BudgieError(
+    "AGENT_NOT_FOUND",
+    `Kiro did not find the agent "${agent}" (${found ?? toEvidence(stderr.text)}). ` +
+      `Check that its file is valid and where kiro-cli looks for agents.`,
+  );
 }
 
 function stopped(finished: Finished, context: FailureContext): BudgieError | undefined {
   const { agent, binary } = context;
   switch (finished.exit.reason) {
     case "timeout":
-      return ranAnother(finished, context) ?? ranOutOfTime(finished, context);
+      return ranOutOfTime(finished, context);
     case "cancelled":
       return new BudgieError("CANCELLED", `The turn of "${agent}" was cancelled, and the agent stopped.`);
     case "shutdown":
@@ -55,22 +71,6 @@ function ranOutOfTime({ stderr, stdout }: Finished, { agent, timeoutMs }: Failur
     "TIMED_OUT",
     `The agent "${agent}" did not finish within ${toDurationText(timeoutMs)} and was stopped. ` +
       `Give it a smaller task, or more time with --agent-timeout.`,
-  );
-}
-
-// On stderr, with exit code 0: an answer by Kiro's default agent, with that one's permissions, follows.
-const FALLBACK = /no agent with name .* found|agent ".*" not found, using/i;
-// Newer versions refuse instead.
-const UNKNOWN_AGENT_EXIT_CODE = 4;
-
-/** Whatever came of it, another agent's answer is not the one that was asked for. */
-function ranAnother({ exit, stderr }: Finished, { agent }: FailureContext): BudgieError | undefined {
-  const found = FALLBACK.exec(toPlainText(stderr.text))?.[0];
-  if (found === undefined && exit.exitCode !== UNKNOWN_AGENT_EXIT_CODE) return undefined;
-  return new BudgieError(
-    "AGENT_NOT_FOUND",
-    `Kiro did not find the agent "${agent}" (${found ?? toEvidence(stderr.text)}). ` +
-      `Check that its file is valid and where kiro-cli looks for agents.`,
   );
 }
 

@@ -121,7 +121,12 @@ describe("toKiroFailure", () => {
     ["a timeout while it talks of logins", { reason: "timeout", stdout: ANSWER + LOGIN }, "TIMED_OUT", /within 10m/],
     ["a timeout after the answer file", { reason: "timeout", answered: true }, "TIMED_OUT", /within 10m/],
     ["a cancelled turn", { reason: "cancelled", signal: "SIGTERM" }, "CANCELLED", /was cancelled/],
-    ["a cancelled turn of another agent", { reason: "cancelled", stderr: FALLBACK }, "CANCELLED", /was cancelled/],
+    [
+      "an unknown agent that was cancelled",
+      { reason: "cancelled", stderr: FALLBACK },
+      "AGENT_NOT_FOUND",
+      /did not find/,
+    ],
     ["a shutdown", { reason: "shutdown", signal: "SIGTERM" }, "CANCELLED", /budgie is ending/],
     [
       "too little memory",
