@@ -36,7 +36,7 @@ function agentFiles(agentsDir: string, report: Reporting["report"]): readonly st
     return readdirSync(agentsDir)
       .filter((name) => name.endsWith(".json"))
       .toSorted()
-      .map((name) => join(agentsDir, name));
+      .map((name) => resolve(agentsDir, name));
   } catch (error) {
     report(
       `Cannot read the agents directory "${agentsDir}" (${reasonOf(error)}). Create it, or name another with --agents-dir.`,

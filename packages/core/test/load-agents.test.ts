@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadAgents, type LoadedAgents } from "@budgie/core";
 import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
@@ -24,6 +24,15 @@ describe("loadAgents", () => {
       },
     ]);
     expect(problems).toEqual([]);
+  });
+
+  it("names their files by absolute paths when the folder's is relative", () => {
+    const { folder } = load({ "a.json": { ...subAgent("a"), prompt: "file://a.md" } });
+    const agentsDir = relative(process.cwd(), join(folder, "agents"));
+
+    const { agents } = loadAgents({ agentsDir, promptsDir: folder });
+
+    expect(agents).toMatchObject([{ file: `${folder}/agents/a.json`, promptFile: `${folder}/agents/a.md` }]);
   });
 
   it("loads them in the order of their file names", () => {
