@@ -40,7 +40,7 @@ export async function runToEnd(session: RunnerSession, command: Command, options
     ]);
     isRead = true;
     // A process may close its output before it is done.
-    return { exit, stdout, stderr, answer: early ?? (await session.readFile(answerFile)) };
+    return { exit, stdout, stderr, answer: early || (await session.readFile(answerFile)) };
   } finally {
     await stopLate.cancel();
     // An agent that nobody listens to must not work on.

@@ -5,7 +5,13 @@ import { createFakeRunner, type FakeProgram, type FakeRunner } from "@budgie/tes
 import { runToEnd, type RunOptions } from "../src/run-to-end.ts";
 
 const COMMAND: Command = { argv: ["agent"], env: {}, projections: [] };
-const OPTIONS: RunOptions = { directory: "/", input: "hello", timeoutMs: 10_000, signal: undefined };
+const OPTIONS: RunOptions = {
+  directory: "/",
+  input: "hello",
+  timeoutMs: 10_000,
+  answerFile: "answer.txt",
+  signal: undefined,
+};
 
 describe("runToEnd", () => {
   it("collects what a process said and how it ended", async () => {
@@ -15,7 +21,26 @@ describe("runToEnd", () => {
       stdout: { text: "out", truncated: false },
       stderr: { text: "err", truncated: false },
       exit: { exitCode: 3, signal: undefined, reason: undefined, oomKilled: false },
+      answer: undefined,
     });
+  });
+
+  it("reads the answer file", async () => {
+    const { session } = await open(({ writeFile }) => {
+      writeFile("answer.txt", "the answer");
+      return {};
+    });
+
+    expect(await runToEnd(session, COMMAND, OPTIONS)).toMatchObject({ answer: "the answer" });
+  });
+
+  it.each([undefined, ""])("reads the answer file again after the end when it was %j before", async (early) => {
+    const { session } = await open(() => ({}));
+    const contents = [early, "the answer"];
+
+    const finished = await runToEnd({ ...session, readFile: async () => contents.shift() }, COMMAND, OPTIONS);
+
+    expect(finished).toMatchObject({ answer: "the answer" });
   });
 
   it("hands in the input and the directory", async () => {
