@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { basename, dirname, isAbsolute, relative } from "node:path";
+import { basename, dirname } from "node:path";
 import type { Agent } from "../agent.ts";
 import { BudgieError } from "../errors.ts";
 import { toSummaryPrompt, toTurnPrompt, type PromptFiles, type PromptPaths } from "../prompt-templates.ts";
@@ -61,10 +61,10 @@ async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswe
   const prompt = await toSummaryPrompt(options.prompts, paths);
   const timeoutMs = Math.max(remainingMs, 1);
   const second = await run(options, turn, { prompt, answerFile: paths.responseName, resume: true, timeoutMs });
-  const cancelled = second.exit.reason === "cancelled" || second.exit.reason === "shutdown";
   const context = { agent: turn.agent.name, binary: options.binary, timeoutMs: turn.timeoutMs, answered: true };
-  const failure = cancelled ? toKiroFailure(second, context) : undefined;
-  if (failure !== undefined) throw failure;
+  const failure = toKiroFailure(second, context);
+  // Whatever else went wrong, the first run's answer stands.
+  if (failure?.code === "CANCELLED" || failure?.code === "AGENT_NOT_FOUND") throw failure;
 
   const file = toFileAnswer(second);
   if (file !== undefined) return toProtocolAnswer(finished, file, []);
@@ -108,9 +108,9 @@ async function run(
 function agentProjections({ file, promptFile }: Agent): readonly Projection[] {
   const own: Projection = { source: file, home: `.kiro/agents/${basename(file)}` };
   if (promptFile === undefined) return [own];
-  const beside = relative(dirname(file), promptFile);
-  const inside = beside !== "" && !beside.startsWith("..") && !isAbsolute(beside);
-  return [own, { source: promptFile, home: inside ? `.kiro/agents/${beside}` : undefined }];
+  const folder = `${dirname(file)}/`;
+  const beside = promptFile.startsWith(folder) ? `.kiro/agents/${promptFile.slice(folder.length)}` : undefined;
+  return [own, { source: promptFile, home: beside }];
 }
 
 type ResponsePaths = PromptPaths & { readonly responseName: string };
