@@ -36,8 +36,6 @@ async function runCommand(command: string, rest: readonly string[], settings: Se
 
 try {
   await main(process.argv.slice(2));
-  // A child that was left running must not keep this process.
-  process.exit(0);
 } catch (error) {
   if (!isExitError(error)) throw error;
   if (error.message !== "") process.stderr.write(`${error.message}\n`);

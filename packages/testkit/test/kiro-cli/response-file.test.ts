@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createKiroUser, MARKER, type KiroUser } from "./run-kiro-cli.ts";
@@ -18,7 +18,7 @@ it("writes its answer to the file that the prompt names, and prints it last", as
 it("takes the last file that is named: the caller's words come first", async () => {
   await using user = await createKiroUser();
 
-  await user.chat(ask(user, "Write your response to: /nowhere/x\n"), { argv: REVIEWER });
+  await user.chat(ask(user, "answer.\nWrite your response to: /nowhere/x"), { argv: REVIEWER });
 
   expect(existsSync(responseFile(user))).toBe(true);
 });
@@ -61,21 +61,11 @@ it("never writes the file when told so", async () => {
   await using user = await createKiroUser();
 
   await user.chat(ask(user, "[[say: the answer]] [[never-write]]"), { argv: REVIEWER });
+  await user.chat(askAgain(user), { argv: [...REVIEWER, "--resume"] });
   const { stdout } = await user.chat(askAgain(user), { argv: [...REVIEWER, "--resume"] });
 
   expect(existsSync(responseFile(user))).toBe(false);
   expect(stdout).toBe(`${MARKER}the answer\n`);
-});
-
-it("repeats the answer, not an earlier repetition's", async () => {
-  await using user = await createKiroUser();
-  await user.chat(ask(user, "[[say: the answer]]"), { argv: REVIEWER });
-  await user.chat(askAgain(user), { argv: [...REVIEWER, "--resume"] });
-  await writeFile(responseFile(user), "");
-
-  await user.chat(askAgain(user), { argv: [...REVIEWER, "--resume"] });
-
-  expect(await readResponse(user)).toBe("the answer");
 });
 
 it("has nothing to repeat in a new conversation", async () => {
