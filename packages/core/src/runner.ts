@@ -69,7 +69,7 @@ export type Projection = {
 export type StartOptions = {
   /** The workspace: an absolute path of an existing directory on the host */
   readonly directory: string;
-  /** All of the process's stdin; left out, `AgentProcess.stdin` stays open */
+  /** All of the process's stdin, without NUL characters; left out, `AgentProcess.stdin` stays open */
   readonly input?: string | undefined;
   /** Stops the process with the reason `cancelled`, at whatever point of its start or life it is */
   readonly signal?: AbortSignal | undefined;

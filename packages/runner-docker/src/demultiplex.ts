@@ -7,11 +7,13 @@ const HEADER_BYTES = 8;
  * Splits an attach stream into stdout and stderr, byte for byte, and ends both with it. Its own, because the one of
  * docker-modem ignores back-pressure and overflows the stack on many small frames.
  */
-export async function demultiplex(source: Readable, stdout: PassThrough, stderr: PassThrough): Promise<void> {
+export async function demultiplex(source: Readable, targets: Targets): Promise<void> {
+  const { dropping, stderr, stdout } = targets;
   try {
     for await (const { stream, payload } of frames(source)) {
       const target = stream === 2 ? stderr : stdout;
-      if (!target.write(payload)) await drained(target);
+      if (dropping.aborted && target.writableNeedDrain) continue;
+      if (!target.write(payload) && !dropping.aborted) await drained(target, dropping);
     }
   } catch {
     // A connection that broke ends the output; how the container ended is asked separately.
@@ -20,6 +22,13 @@ export async function demultiplex(source: Readable, stdout: PassThrough, stderr:
     stderr.end();
   }
 }
+
+export type Targets = {
+  readonly stdout: PassThrough;
+  readonly stderr: PassThrough;
+  /** From here on, what nobody reads is dropped: an engine does not end a container whose output is stuck */
+  readonly dropping: AbortSignal;
+};
 
 type Frame = { readonly stream: number; readonly payload: Buffer };
 
@@ -49,12 +58,10 @@ async function* frames(source: Readable): AsyncGenerator<Frame> {
 }
 
 /** Resolves when a stream takes more, or will never: a reader that went away must not hold up the rest. */
-async function drained(target: PassThrough): Promise<void> {
+async function drained(target: PassThrough, dropping: AbortSignal): Promise<void> {
   const stop = new AbortController();
-  const until = (event: string): Promise<unknown> => once(target, event, { signal: stop.signal });
-  try {
-    await Promise.race([until("drain"), until("close")]);
-  } finally {
-    stop.abort();
-  }
+  const until = (source: PassThrough | AbortSignal, event: string): Promise<unknown> =>
+    once(source as PassThrough, event, { signal: stop.signal }).catch(() => undefined);
+  await Promise.race([until(target, "drain"), until(target, "close"), until(dropping, "abort")]);
+  stop.abort();
 }

@@ -18,9 +18,7 @@ const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 export async function createDockerSession(context: SandboxContext, id: SessionId): Promise<RunnerSession> {
   const volumes: SessionVolumes = { home: `budgie-session-${id}`, auth: `budgie-session-${id}-auth` };
   await createVolumes(context, id, volumes);
-  // Not awaited: a turn's container can be created and started meanwhile.
-  const holder = createHolder(context, id, volumes);
-  holder.catch(() => undefined);
+  const holder = await createHolder(context, id, volumes);
   const archive = createHomeArchive(holder, context.user);
   const { kiroDataDir, scratchDir } = context;
   const login = createLoginSync({ archive, kiroDataDir, scratchDir });
@@ -51,11 +49,13 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
       const content = await archive.readFile(checkName(name), LARGEST_ANSWER_BYTES);
       return content?.toString("utf8");
     },
-    appendFile: (name, text) => appendFile(archive, checkName(name), text),
+    async appendFile(name, text) {
+      await appendFile(archive, checkName(name), text);
+    },
     async remove() {
       await Promise.all([...running].map((child) => child.stop("shutdown")));
       await Promise.all(leaving);
-      await holder.then(removeContainer, () => undefined);
+      await removeContainer(holder);
       await removeVolumes(context.engine.docker, volumes);
     },
   };
@@ -73,12 +73,26 @@ async function createVolumes(
 ): Promise<void> {
   const create = (name: string, role: "home" | "auth"): Promise<unknown> =>
     engine.docker.createVolume({ Name: name, Labels: toLabels(owner.record, id, role), ...withLimit() });
+  await refuseExisting(engine.docker, volumes.home, id);
   try {
     await Promise.all([create(volumes.home, "home"), create(volumes.auth, "auth")]);
   } catch (error) {
     await removeVolumes(engine.docker, volumes).catch(() => undefined);
     throw toBudgieError(error, image.name);
   }
+}
+
+/** The engine would hand out an existing volume without a word, and with it another owner's session. */
+async function refuseExisting(docker: Docker, name: string, id: SessionId): Promise<void> {
+  const exists = await docker
+    .getVolume(name)
+    .inspect(withLimit())
+    .then(() => true, ignoreMissing);
+  if (exists === undefined) return;
+  throw new BudgieError(
+    "SESSION_NOT_FOUND",
+    `The session "${id}" belongs to another budgie. Leave its id out to begin a new one.`,
+  );
 }
 
 async function createHolder(

@@ -64,8 +64,7 @@ function fromEnvironment(env: HostEnvironment, home: string): Endpoint | undefin
 /** Reads the current context where the docker command keeps it; the API libraries do not. */
 function fromContext(env: HostEnvironment, home: string): Endpoint | undefined {
   const configDir = env["DOCKER_CONFIG"] ?? join(home, ".docker");
-  const name =
-    env["DOCKER_CONTEXT"] || readJson<DockerConfig>(join(configDir, "config.json"))?.currentContext || "default";
+  const name = contextName(env, configDir);
   if (name === "default") return undefined;
   const id = createHash("sha256").update(name).digest("hex");
   const url = readJson<ContextMeta>(join(configDir, "contexts/meta", id, "meta.json"))?.Endpoints?.docker?.Host;
@@ -81,6 +80,11 @@ function fromContext(env: HostEnvironment, home: string): Endpoint | undefined {
     "RUNNER_UNAVAILABLE",
     `The docker context "${name}" has no endpoint in "${configDir}". Choose another with "docker context use", or set DOCKER_HOST.`,
   );
+}
+
+function contextName(env: HostEnvironment, configDir: string): string {
+  const configured = readJson<DockerConfig>(join(configDir, "config.json"))?.currentContext;
+  return env["DOCKER_CONTEXT"] || configured || "default";
 }
 
 type DockerConfig = { readonly currentContext?: string };

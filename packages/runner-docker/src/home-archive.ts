@@ -18,9 +18,9 @@ export type ArchiveFile = {
 
 /** Reads and writes a session's volumes through its holder, trusting nothing that the agent left there. */
 export type HomeArchive = {
-  /** Reads one regular file of the home; `undefined` if it is missing or anything else. */
-  readFile(path: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** Reads the regular files among `names` in a folder of the home. */
+  /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing or anything else. */
+  readFile(name: string, maxBytes: number): Promise<Buffer | undefined>;
+  /** Reads the regular files among `names` in a folder of the home; throws `SESSION_UNUSABLE` past `maxBytes` in all. */
   readFiles(folder: string, names: readonly string[], maxBytes: number): Promise<ReadonlyMap<string, Buffer>>;
   /** Writes files into the home, with their folders; throws `SESSION_UNUSABLE` if a parent is not a real folder. */
   writeHome(files: readonly ArchiveFile[]): Promise<void>;
@@ -29,29 +29,28 @@ export type HomeArchive = {
 };
 
 /** Opens the volumes of a holder. The user is who the files belong to. */
-export function createHomeArchive(holder: Promise<Docker.Container>, user: SandboxUser): HomeArchive {
+export function createHomeArchive(holder: Docker.Container, user: SandboxUser): HomeArchive {
   const parents = ["agent", "agent/.kiro", "agent/.local", "agent/.local/share", "agent/.local/share/kiro-cli"];
   return {
-    async readFile(path, maxBytes) {
-      const files = await this.readFiles(posix.dirname(path), [posix.basename(path)], maxBytes);
-      return files.get(posix.basename(path));
+    async readFile(name, maxBytes) {
+      const path = posix.join(SANDBOX.home, name);
+      const [real, plain] = await Promise.all([areRealFolders(holder, [SANDBOX.home]), isFile(holder, path)]);
+      if (!real || !plain) return undefined;
+      const files = await readArchive(holder, path, { names: new Set([name]), maxBytes, onTooMuch: "cut" });
+      return files.get(name);
     },
     async readFiles(folder, names, maxBytes) {
-      const container = await holder;
-      const base = posix.join(SANDBOX.home, folder);
-      if (!(await areRealFolders(container, parentsOf(base)))) return new Map();
-      const wanted = names.length === 1 ? posix.join(base, names[0] ?? "") : `${base}/.`;
-      if (names.length === 1 && !(await isFileWithin(container, wanted, maxBytes))) return new Map();
-      return readArchive(container, wanted, { names: new Set(names), maxBytes });
+      const path = posix.join(SANDBOX.home, folder);
+      if (!(await areRealFolders(holder, parentsOf(path)))) return new Map();
+      return readArchive(holder, `${path}/.`, { names: new Set(names), maxBytes, onTooMuch: "throw" });
     },
     async writeHome(files) {
-      const container = await holder;
       const needed = [
         ...new Set([...parents, ...files.flatMap(({ path }) => parentsOf(`agent/${path}`).slice(0, -1))]),
       ];
       if (
         !(await areRealFolders(
-          container,
+          holder,
           needed.map((path) => `/home/${path}`),
         ))
       ) {
@@ -65,10 +64,10 @@ export function createHomeArchive(holder: Promise<Docker.Container>, user: Sandb
         files.map((file) => ({ ...file, path: `agent/${file.path}` })),
         user,
       );
-      await container.putArchive(archive, { path: "/home", ...withLimit() });
+      await holder.putArchive(archive, { path: "/home", ...withLimit() });
     },
     async writeAuth(files) {
-      await (await holder).putArchive(toArchive([], files, user), { path: SANDBOX.auth, ...withLimit() });
+      await holder.putArchive(toArchive([], files, user), { path: SANDBOX.auth, ...withLimit() });
     },
   };
 }
@@ -85,20 +84,17 @@ function parentsOf(path: string): readonly string[] {
 const MODE_FOLDER = 2 ** 31;
 const MODE_NOT_REGULAR = 2 ** 31 + 2 ** 27 + 2 ** 26 + 2 ** 25 + 2 ** 24 + 2 ** 21 + 2 ** 19;
 
-type PathStat = { readonly mode: number; readonly size: number };
+type PathStat = { readonly mode: number };
 
-/** Asks from the outside in: each answer is about the path itself only if all its parents are real folders. A missing one is fine. */
-async function areRealFolders(container: Docker.Container, paths: readonly string[]): Promise<boolean> {
-  for (const path of paths) {
-    const found = await statPath(container, path);
-    if (found !== undefined && !hasBits(found.mode, MODE_FOLDER)) return false;
-  }
-  return true;
+/** The answer about a path is about that path only if all its parents are real folders too. A missing one is fine. */
+async function areRealFolders(holder: Docker.Container, paths: readonly string[]): Promise<boolean> {
+  const found = await Promise.all(paths.map((path) => statPath(holder, path)));
+  return found.every((stat) => stat === undefined || hasBits(stat.mode, MODE_FOLDER));
 }
 
-async function isFileWithin(container: Docker.Container, path: string, maxBytes: number): Promise<boolean> {
+async function isFile(container: Docker.Container, path: string): Promise<boolean> {
   const found = await statPath(container, path);
-  return found !== undefined && !hasBits(found.mode, MODE_NOT_REGULAR) && found.size <= maxBytes;
+  return found !== undefined && !hasBits(found.mode, MODE_NOT_REGULAR);
 }
 
 /** Bit 31 is out of reach of JavaScript's own operators. */
@@ -119,37 +115,55 @@ async function statPath(container: Docker.Container, path: string): Promise<Path
   }
 }
 
-type Wanted = { readonly names: ReadonlySet<string>; readonly maxBytes: number };
+type Wanted = {
+  readonly names: ReadonlySet<string>;
+  /** Of all files together */
+  readonly maxBytes: number;
+  readonly onTooMuch: "cut" | "throw";
+};
 
+/** Reads an archive as it comes, and no more of it than is wanted: the agent may have made a file of any size. */
 async function readArchive(
   container: Docker.Container,
   path: string,
-  { maxBytes, names }: Wanted,
+  { maxBytes, names, onTooMuch }: Wanted,
 ): Promise<ReadonlyMap<string, Buffer>> {
   const files = new Map<string, Buffer>();
-  let stream: Readable;
+  const source = await openArchive(container, path);
+  if (source === undefined) return files;
+  const entries = source.pipe(extract());
+  source.once("error", (error) => entries.destroy(error));
+  let room = maxBytes;
   try {
-    stream = (await container.getArchive({ path, ...withLimit(60_000) })) as Readable;
-  } catch (error) {
-    if (statusOf(error) === 404) return files;
-    throw error;
-  }
-  let total = 0;
-  const entries = stream.pipe(extract());
-  stream.once("error", (error) => entries.destroy(error));
-  for await (const entry of entries) {
-    const name = entry.header.name.replace(/^\.\//, "");
-    const keep = entry.header.type === "file" && names.has(name);
-    const chunks: Buffer[] = [];
-    for await (const chunk of entry as AsyncIterable<Buffer>) {
-      if (!keep) continue;
-      total += chunk.length;
-      if (total > maxBytes) throw tooLarge(name, maxBytes);
-      chunks.push(chunk);
+    for await (const entry of entries) {
+      const name = entry.header.name.replace(/^\.\//, "");
+      if (entry.header.type !== "file" || !names.has(name)) {
+        entry.resume();
+        continue;
+      }
+      const chunks: Buffer[] = [];
+      for await (const chunk of entry as AsyncIterable<Buffer>) {
+        if (chunk.length > room && onTooMuch === "throw") throw tooLarge(name, maxBytes);
+        chunks.push(chunk.subarray(0, room));
+        room -= Math.min(room, chunk.length);
+        if (room === 0) break;
+      }
+      files.set(name, Buffer.concat(chunks));
+      if (room === 0) break;
     }
-    if (keep) files.set(name, Buffer.concat(chunks));
+  } finally {
+    source.destroy();
   }
   return files;
+}
+
+async function openArchive(container: Docker.Container, path: string): Promise<Readable | undefined> {
+  try {
+    return (await container.getArchive({ path, ...withLimit(60_000) })) as Readable;
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
 }
 
 function tooLarge(name: string, maxBytes: number): BudgieError {

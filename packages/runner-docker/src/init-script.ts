@@ -1,14 +1,17 @@
+/** The code with which the init script ends when it did not run the command: neither a signal's nor a shell's own. */
+export const NOT_RUN = 125;
+
 // Runs in any image that has a /bin/sh, as the one child of the engine's init.
 //
 // Its stdin is budgie: the first line is the word to begin, and says how many lines of input follow ("live": the rest of
 // stdin is the agent's). So a container can be started before its home is filled. After the input, stdin is a lease: it
 // says nothing more, and ends when budgie does, and then everything here ends too.
-const LINES = [
+const LINES: readonly string[] = [
   // Ending everything must mean everything in the container, so it refuses to run anywhere else.
-  '[ "$PPID" = 1 ] || exit 125',
+  `[ "$PPID" = 1 ] || exit ${NOT_RUN}`,
   "exec 3<&0",
-  "IFS= read -r lines <&3 || exit 125",
-  'command -v "$1" >/dev/null || { echo "$1: not found in the sandbox" >&2; exit 127; }',
+  `IFS= read -r lines <&3 || exit ${NOT_RUN}`,
+  `command -v "$1" >/dev/null || { echo "$1: not found in the sandbox" >&2; exit ${NOT_RUN}; }`,
   '[ "$lines" = live ] && exec "$@" <&3 3<&-',
   "feed() {",
   '  while [ "$lines" -gt 1 ]; do',
@@ -19,15 +22,15 @@ const LINES = [
   "  IFS= read -r line <&3 && printf '%s' \"$line\"",
   "}",
   "lease() {",
-  "  trap '' PIPE",
-  "  feed",
+  // By exec, since a redirection of the call would keep the agent's stdin open in a saved descriptor.
   "  exec >/dev/null",
   "  while IFS= read -r line <&3; do :; done",
   "  kill -TERM -1; sleep 2; kill -KILL -1",
   "}",
-  'lease 2>/dev/null | "$@" 3<&- &',
+  // The lease is a grandchild: a shell that waits for one process of a pipeline waits for all of them.
+  `{ trap '' PIPE; feed; lease & } 2>/dev/null | "$@" 3<&- &`,
   "agent=$!",
-  `trap 'kill -TERM "$agent"' TERM`,
+  `trap 'kill -TERM "$agent" 2>/dev/null' TERM`,
   'wait "$agent"; code=$?',
   // A trapped signal ends the first wait early.
   'while kill -0 "$agent" 2>/dev/null; do wait "$agent"; code=$?; done',

@@ -109,7 +109,8 @@ function stoppingOn(signal: AbortSignal | undefined, child: TurnProcess): TurnPr
   // `exit` tells how it went; a stop that fails leaves the container to the next collection.
   const stop = (): void => void child.stop("cancelled").catch(() => undefined);
   signal.addEventListener("abort", stop, { once: true });
-  void child.gone.then(() => signal.removeEventListener("abort", stop));
+  const forget = (): void => signal.removeEventListener("abort", stop);
+  child.exit.then(forget, forget);
   return child;
 }
 

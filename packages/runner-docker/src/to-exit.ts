@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import type { Exit, StopReason } from "@budgie/core";
+import { NOT_RUN } from "./init-script.ts";
 
 /** What the engine says of a container that has ended. */
 export type ContainerEnd = {
@@ -12,15 +13,12 @@ export type ContainerEnd = {
 // Shells and the engine report a death by signal n as 128 + n.
 const SIGNALS = new Map(Object.entries(constants.signals).map(([name, number]) => [128 + number, name]));
 
+const NEVER_RUN = { exitCode: undefined, signal: undefined, reason: "command-not-found" } as const;
+
 /** Tells how a turn ended. A success in spite of a killed helper process stays one: the agent lived on. */
 export function toExit({ exitCode, oomKilled, stopped }: ContainerEnd): Exit {
+  if (exitCode === NOT_RUN && stopped === undefined) return { ...NEVER_RUN, oomKilled };
   const signal = SIGNALS.get(exitCode);
   const ended = signal === undefined ? { exitCode, signal: undefined } : { exitCode: undefined, signal };
-  return { ...ended, reason: stopped ?? toReason(exitCode, oomKilled), oomKilled };
-}
-
-function toReason(exitCode: number, oomKilled: boolean): Exit["reason"] {
-  if (oomKilled && exitCode !== 0) return "out-of-memory";
-  // The sandbox's init looks for the program first, and says so with the shell's own codes.
-  return exitCode === 127 || exitCode === 126 ? "command-not-found" : undefined;
+  return { ...ended, reason: stopped ?? (oomKilled && exitCode !== 0 ? "out-of-memory" : undefined), oomKilled };
 }

@@ -23,7 +23,8 @@ export function toTurnProcess(container: Docker.Container, socket: Duplex): Turn
   const stderr = new PassThrough();
   let stopped: StopReason | undefined;
   socket.on("error", () => undefined);
-  const closed = demultiplex(socket, stdout, stderr);
+  const dropping = new AbortController();
+  const closed = demultiplex(socket, { stdout, stderr, dropping: dropping.signal });
 
   const ended = waitForEnd(container, closed);
   const exit = ended.then((end): Exit => toExit({ ...end, stopped }));
@@ -41,6 +42,7 @@ export function toTurnProcess(container: Docker.Container, socket: Duplex): Turn
     gone,
     async stop(reason) {
       stopped ??= reason;
+      dropping.abort();
       await endContainer(container);
       await gone;
       // An output that nobody reads would keep the connection for ever.

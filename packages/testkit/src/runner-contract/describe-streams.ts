@@ -8,7 +8,7 @@ const INPUTS = {
   "without a final newline": "one line",
   "of many lines": "one\n\ntwo\r\nthree\n",
   "with leading spaces, dashes and backslashes": "  --flag \\n \\\\ /quit !ls $HOME `id`\n",
-  "beyond ASCII": "ünï 鳥 🐦\u0000\u0007\n",
+  "beyond ASCII": "ünï 鳥 🐦\u0007\n",
   "of 300 KB": "0123456789abcde\n".repeat(19_200),
 };
 
