@@ -99,7 +99,9 @@ async function run(
     env: options.env,
     projections: [...options.projections, ...agentProjections(agent)],
   });
-  const finished = await runToEnd(session, command, { directory, input: prompt, answerFile, timeoutMs, signal });
+  // It means nothing to a model, and a runner's line to the process may end at it.
+  const input = prompt.replaceAll("\0", "");
+  const finished = await runToEnd(session, command, { directory, input, answerFile, timeoutMs, signal });
   if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, toLog(command, prompt, finished));
   return finished;
 }

@@ -134,7 +134,7 @@ describe("toKiroFailure", () => {
       "OUT_OF_MEMORY",
       /more memory than its sandbox/,
     ],
-  ])("recognises %s", (_what, run, code, message) => {
+  ])("recognises %s", (...[, run, code, message]) => {
     const failure = failureOf(run);
 
     expect(failure).toMatchObject({ code, message: expect.stringMatching(message) });
@@ -153,6 +153,7 @@ function failureOf({ stdout = "", stderr = "", answered = false, ...exit }: Run)
     {
       stdout: { text: stdout, truncated: false },
       stderr: { text: stderr, truncated: false },
+      answer: undefined,
       exit: { exitCode: killed ? undefined : 0, signal: undefined, reason: undefined, oomKilled: false, ...exit },
     },
     { agent: "tester", binary: "kiro-cli", timeoutMs: 600_000, answered },

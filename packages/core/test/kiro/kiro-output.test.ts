@@ -69,7 +69,7 @@ describe("toDeniedTools", () => {
     ["many without a name", "", DENIED_ON_STDERR + DENIED_ON_STDERR, ["unknown"]],
     ["both forms of one", DENIED, DENIED_ON_STDERR, ["shell"]],
     ["an answer that only talks of it", "The Command shell is rejected because it is dangerous.", "", []],
-  ])("finds %s", (_what, stdout, stderr, tools) => {
+  ])("finds %s", (...[, stdout, stderr, tools]) => {
     expect(toDeniedTools(stdout, stderr)).toEqual(tools);
   });
 });
