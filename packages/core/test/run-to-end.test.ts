@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createSessionId, type Command, type RunnerSession } from "@budgie/core";
 import { createFakeRunner, type FakeProgram, type FakeRunner } from "@budgie/testkit";
@@ -61,7 +62,7 @@ describe("runToEnd", () => {
     let gone = false;
     const { session } = await open(async ({ stopped }) => {
       const reason = await stopped;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sleep(50);
       gone = true;
       return { stdout: "half", exit: { signal: "SIGKILL", reason } };
     });
@@ -74,7 +75,7 @@ describe("runToEnd", () => {
 
   it.each([2 ** 31, 1e12, Number.POSITIVE_INFINITY])("takes %d ms for a long time, not for none", async (timeoutMs) => {
     const { session } = await open(async ({ stopped }) => {
-      const reason = await Promise.race([stopped, new Promise<undefined>((resolve) => setTimeout(resolve, 50))]);
+      const reason = await Promise.race([stopped, sleep(50, undefined)]);
       return { exit: { reason } };
     });
 

@@ -40,11 +40,11 @@ export type KiroPlace = {
   readonly promptsDir: string;
   readonly workspace: string;
   /** The runs so far, in their order */
-  calls(): readonly KiroCall[];
+  readonly calls: () => readonly KiroCall[];
   /** Resolves when there have been so many runs */
-  untilCalls(count: number): Promise<void>;
+  readonly untilCalls: (count: number) => Promise<void>;
   /** The paths of the sessions' homes */
-  sessionHomes(): readonly string[];
+  readonly sessionHomes: () => readonly string[];
 };
 
 const AGENTS = {

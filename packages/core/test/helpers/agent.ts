@@ -1,0 +1,11 @@
+import type { Agent } from "@budgie/core";
+
+/** An agent as `loadAgents` gives one. */
+export const AGENT: Agent = {
+  name: "tester",
+  description: "",
+  file: "/agents/tester.json",
+  promptFile: undefined,
+  writesFiles: true,
+  model: undefined,
+};
