@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { PassThrough, type Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentProcess, BudgieError, type Exit, type StopReason } from "@budgie/core";
@@ -21,6 +22,8 @@ const LINGER_MS = 200;
 const LEFTOVER_GRACE_MS = 500;
 const DRAIN_MS = 100;
 const DRAIN_ROUNDS = 10;
+// Three socket pairs, what the system needs for a moment, and some for who opens files at the same time
+const SPAWN_DESCRIPTORS = 16;
 // More than any kernel keeps for one pipe
 const MAX_PIPE_BYTES = 2 * 1024 * 1024;
 
@@ -33,6 +36,7 @@ export type LocalProcess = AgentProcess & {
 /** Starts a process in a group of its own; all that came of it is gone before its `exit` resolves. */
 export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand): LocalProcess {
   const [file, ...args] = argv;
+  checkDescriptors(file);
   const child = execa(file, args, {
     cwd,
     env,
@@ -89,15 +93,30 @@ export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand)
   };
 }
 
+/** Where no file can be opened any more, execa ends the whole program: it loses the child whose `error` nobody hears then. */
+function checkDescriptors(file: string): void {
+  const opened: number[] = [];
+  try {
+    while (opened.length < SPAWN_DESCRIPTORS) opened.push(openSync("/dev/null", "r"));
+  } catch (cause) {
+    throw cannotStart(file, (cause as NodeJS.ErrnoException).code, cause);
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
+}
+
 const NOT_EXECUTABLE = new Set(["ENOENT", "EACCES", "ENOTDIR", "ENOEXEC"]);
 
 function toCommandNotFound(file: string, code: string | undefined, cause: unknown): Exit {
   if (NOT_EXECUTABLE.has(code ?? "")) {
     return { exitCode: undefined, signal: undefined, reason: "command-not-found", oomKilled: false };
   }
-  throw new BudgieError("RUNNER_UNAVAILABLE", `Cannot start "${file}" (${code}). Check the limits of this user.`, {
-    cause,
-  });
+  throw cannotStart(file, code, cause);
+}
+
+function cannotStart(file: string, code: string | undefined, cause: unknown): BudgieError {
+  const message = `Cannot start "${file}" (${code}). Check the limits of this user with "ulimit -a".`;
+  return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
 }
 
 /** Ends `copy` with what the dead process left in its pipe, even if nobody reads it, or an escaped process holds the pipe open. */

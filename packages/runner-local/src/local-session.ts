@@ -63,8 +63,7 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     async start(command, options) {
       await checkDirectory(options.directory);
       await checkHome(home);
-      if (options.signal?.aborted)
-        throw new BudgieError("CANCELLED", "The turn was cancelled before its agent started.");
+      if (options.signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
       if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
       const process = launch(command, options);
       await process.started;

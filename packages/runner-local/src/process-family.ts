@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasMark, hasProcessTable, listProcesses, type ProcessEntry, readProcess } from "./process-table.ts";
+import { hasMark, listProcesses, mapProcesses, type ProcessEntry, readProcess } from "./process-table.ts";
 
 /** All processes that came of one start, or of one session. */
 export type ProcessFamily = {
@@ -25,21 +25,21 @@ const KILL_TIMEOUT_MS = 5_000;
  * a process that left its group, cleared its environment and lost its parents; and where there is no `/proc`, all that left the group.
  */
 export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFamily {
-  const hasTable = hasProcessTable();
   const since = leader === undefined ? 0 : (readProcess(leader)?.started ?? 0);
   const known = new Set<string>();
   // The kernel may give the number of an empty group to a stranger, so an empty group is never signalled again.
   let group = leader;
 
   async function findMembers(): Promise<readonly ProcessEntry[]> {
-    const candidates = (await listProcesses()).filter(({ pid, started }) => mayBeMember(pid) && started >= since);
-    if (hasTable) {
-      if (!candidates.some((entry) => entry.group === group)) group = undefined;
-    } else if (group !== undefined && !sendSignal(-group, 0)) group = undefined;
-    const marked = await Promise.all(
-      candidates.map(
-        async (entry) => known.has(toKey(entry)) || entry.group === group || (await hasMark(entry.pid, mark)),
-      ),
+    const listed = await listProcesses().catch(() => undefined);
+    const candidates = (listed ?? []).filter(({ pid, started }) => mayBeMember(pid) && started >= since);
+    const isInGroup = (entry: ProcessEntry) => entry.group === group;
+    const hasGroup = listed === undefined ? isAlive(group) : candidates.some(isInGroup);
+    if (!hasGroup) group = undefined;
+    const marked = await mapProcesses(
+      candidates,
+      async (entry) =>
+        known.has(toKey(entry)) || isInGroup(entry) || (await hasMark(entry.pid, mark).catch(() => false)),
     );
     const members = withDescendants(
       candidates.filter((_, index) => marked[index]),
@@ -79,6 +79,11 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
       while (!(await waitUntilGone(POLL_MS)) && performance.now() < deadline);
     },
   };
+}
+
+/** The only question that can be asked where no processes are listed. */
+function isAlive(group: number | undefined): boolean {
+  return group !== undefined && sendSignal(-group, 0);
 }
 
 function mayBeMember(pid: number): boolean {

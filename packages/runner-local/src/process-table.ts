@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
 /** One living process of this machine. */
@@ -10,23 +10,25 @@ export type ProcessEntry = {
   readonly started: number;
 };
 
-/** Tells whether this system shows its processes under `/proc` (Linux does, macOS does not). */
-export function hasProcessTable(): boolean {
-  try {
-    return readdirSync("/proc/self").includes("environ");
-  } catch {
-    return false;
-  }
+const AT_ONCE = 16;
+
+/** Lists the processes that live, without zombies; rejects where there is no `/proc`, or no way to look at it now. */
+export async function listProcesses(): Promise<readonly ProcessEntry[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const entries = await mapProcesses(pids, async (pid) => toEntry(await readProcessFile(pid, "stat")));
+  return entries.filter((entry) => entry !== undefined);
 }
 
-/** Lists the processes that live, without zombies; empty where there is no `/proc`. */
-export async function listProcesses(): Promise<readonly ProcessEntry[]> {
-  const names = await readdir("/proc").catch(() => []);
-  const pids = names.filter((name) => /^\d+$/.test(name));
-  const entries = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/stat`, "utf8").then(toEntry, () => undefined)),
-  );
-  return entries.filter((entry) => entry !== undefined);
+/** Looks at many processes, a few at a time: a file held open for each could be more than this process may have. */
+export async function mapProcesses<Item, Result>(
+  items: readonly Item[],
+  look: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (let index = 0; index < items.length; index += AT_ONCE) {
+    results.push(...(await Promise.all(items.slice(index, index + AT_ONCE).map(look))));
+  }
+  return results;
 }
 
 /** Reads one process's entry now, without a pause in which it could change. */
@@ -40,14 +42,25 @@ export function readProcess(pid: number): ProcessEntry | undefined {
 
 /** Tells whether a process was started with the variable `mark` (`NAME=value`); false where that cannot be read. */
 export async function hasMark(pid: number, mark: string): Promise<boolean> {
-  const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
-  return environment.split("\0").includes(mark);
+  return (await readProcessFile(pid, "environ")).split("\0").includes(mark);
+}
+
+// Gone meanwhile, or another user's
+const NOT_SHOWN = new Set(["ENOENT", "ESRCH", "EACCES", "EPERM"]);
+
+async function readProcessFile(pid: number, name: "stat" | "environ"): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/${name}`, "utf8");
+  } catch (error) {
+    if (NOT_SHOWN.has((error as NodeJS.ErrnoException).code ?? "")) return "";
+    throw error;
+  }
 }
 
 /** Reads proc(5)'s `stat`: the name may hold spaces and parentheses, so the fields count from the last one. */
 function toEntry(stat: string): ProcessEntry | undefined {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, parent, group] = fields;
-  if (state === "Z" || state === "X") return undefined;
+  if (stat === "" || state === "Z" || state === "X") return undefined;
   return { pid: Number.parseInt(stat, 10), parent: Number(parent), group: Number(group), started: Number(fields[19]) };
 }

@@ -47,6 +47,18 @@ describe("the built package", () => {
     expect(readdirSync(join(place.stateDir, "local-sessions"))).toEqual([]);
   });
 
+  it("survives when no more files can be opened, and still stops what runs", async () => {
+    await using place = createLocalPlace();
+    const args = [toFixture("exhausted-runner"), place.sessionsDir, place.stateDir, place.workspace];
+
+    const { stdout } = await run("sh", ["-c", 'ulimit -n 256; exec "$@"', "sh", process.execPath, ...args]);
+
+    expect(JSON.parse(stdout)).toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+      exit: { signal: "SIGTERM", reason: "timeout" },
+    });
+  });
+
   it("survives collecting the very session it was started in", async () => {
     await using place = createLocalPlace();
     const { id } = await abandonSession(place);

@@ -6,6 +6,9 @@ import { createOwner, createSessionId, type Exit, type Owner, type Runner, type 
 import { createLocalRunner } from "@budgie/runner-local";
 import { removeTree } from "../src/remove-tree.ts";
 
+/** Linux has one, macOS has not. */
+export const hasProcessTable = existsSync("/proc/self/environ");
+
 /** The folders that several runners share, as several budgies of one user do. */
 export type LocalPlace = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -58,7 +61,7 @@ export async function openAndRun(place: LocalPlace, argv: readonly [string, ...s
 
 /** The pids of the living processes that carry a session's mark, found without the code under test. */
 export function findProcesses(id: SessionId): readonly string[] {
-  if (!existsSync("/proc/self/environ")) return [];
+  if (!hasProcessTable) return [];
   return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).includes(id));
 }
 

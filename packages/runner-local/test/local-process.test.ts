@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSessionId } from "@budgie/core";
 import { describe, expect, it } from "vitest";
-import { hasProcessTable, readProcess } from "../src/process-table.ts";
-import { createLocalPlace, findProcesses, type LocalPlace, openAndRun } from "./local-place.ts";
+import { readProcess } from "../src/process-table.ts";
+import { createLocalPlace, findProcesses, hasProcessTable, type LocalPlace, openAndRun } from "./local-place.ts";
 
 describe("a local process", () => {
   it("waits for what a turn's last helpers say", async () => {
@@ -27,7 +27,7 @@ describe("a local process", () => {
     expect(stdout).toBe("early\ncleaned up\n");
   });
 
-  it.runIf(hasProcessTable())("is not held up by an escaped process that holds its streams open", async () => {
+  it.runIf(hasProcessTable)("is not held up by an escaped process that holds its streams open", async () => {
     await using place = createLocalPlace();
     const started = performance.now();
 
@@ -54,7 +54,7 @@ describe("a local process", () => {
     expect(await agent.exit).toMatchObject({ exitCode: 0, reason: undefined });
   });
 
-  it.runIf(hasProcessTable())("leads a process group of its own", async () => {
+  it.runIf(hasProcessTable)("leads a process group of its own", async () => {
     await using place = createLocalPlace();
 
     const { stdout } = await runScript(place, "echo $$; cut -d ' ' -f 5 /proc/$$/stat");

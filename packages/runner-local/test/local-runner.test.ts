@@ -63,6 +63,14 @@ describe("createLocalRunner", () => {
     expect(existsSync(join(place.sessionsDir, id, "theirs"))).toBe(true);
   });
 
+  it("does not take over another's session whose home is gone", async () => {
+    await using place = createLocalPlace();
+    const { id } = await place.createRunner().runner.openSession(createSessionId());
+    rmSync(join(place.sessionsDir, id), { recursive: true });
+
+    await expect(place.createRunner().runner.openSession(id)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  });
+
   it("opens nothing once it is closed", async () => {
     await using place = createLocalPlace();
     const { runner } = place.createRunner();
