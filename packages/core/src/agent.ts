@@ -24,6 +24,7 @@ export const agentFileSchema = z.looseObject({
   name: z.string().regex(NAME, "must not be empty, begin with a blank, a dash or a dot, or hold a slash"),
   description: z.string().nullish(),
   prompt: z.string().nullish(),
+  tools: z.array(z.string()).optional(),
   allowedTools: z.array(z.string()).optional(),
 });
 
@@ -42,9 +43,11 @@ const FILE_TOOLS = [
   ["fs_write", "write"],
 ] as const;
 
-/** Whether an agent's allowed tools let it read and write files without being asked. */
-export function allowsFileTools(allowedTools: readonly string[]): boolean {
-  return FILE_TOOLS.every((names) => names.some((name) => allowedTools.some((pattern) => matches(pattern, name))));
+/** Whether an agent has the tools that read and write files, and may use them without being asked. */
+export function allowsFileTools({ allowedTools = [], tools = ["*"] }: AgentFile): boolean {
+  const holds = (patterns: readonly string[], names: readonly string[]): boolean =>
+    names.some((name) => patterns.some((pattern) => matches(pattern, name)));
+  return FILE_TOOLS.every((names) => holds(tools, names) && holds(allowedTools, names));
 }
 
 /** Native tools are matched by globs without `@`; `@builtin` is all of them. */

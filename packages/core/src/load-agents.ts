@@ -52,11 +52,11 @@ function loadAgent(file: string, { promptsDir, report }: Reporting & { promptsDi
   const ownDescription = toSubAgentDescription(content.description ?? "");
   if (ownDescription === undefined) return undefined;
 
-  const writesFiles = allowsFileTools(content.allowedTools ?? []);
+  const writesFiles = allowsFileTools(content);
   if (!writesFiles) {
     report(
-      `The agent in "${file}" does not allow both fs_read and fs_write, so its answers are read from its output. ` +
-        `Add them to "allowedTools" for cleaner answers.`,
+      `The agent in "${file}" may not use both fs_read and fs_write, so its answers are read from its output. ` +
+        `Add them to its "allowedTools", and to "tools" if it has them, for cleaner answers.`,
     );
   }
   const profile = loadProfile(join(promptsDir, `${content.name}.md`), report);

@@ -11,7 +11,8 @@ export type PromptFiles = {
 
 /** What the placeholders become: paths as the agent sees them. */
 export type PromptPaths = {
-  readonly responseFile: string;
+  /** `undefined` for an agent that cannot write one */
+  readonly responseFile: string | undefined;
   readonly workspace: string;
 };
 
@@ -59,7 +60,9 @@ async function loadTemplate(path: string, builtIn: string): Promise<string> {
 }
 
 function fillIn(template: string, { responseFile, workspace }: PromptPaths): string {
-  return template.replace(/\{\{(RESPONSE_FILE|WORKING_DIRECTORY)\}\}/g, (_whole, name) =>
-    name === "RESPONSE_FILE" ? responseFile : workspace,
+  // Asked for a file that it may not write, an agent tries, and some versions of Kiro then end the turn without an answer.
+  const text = responseFile === undefined ? template.replace(/^.*\{\{RESPONSE_FILE\}\}.*\n?/gm, "") : template;
+  return text.replace(/\{\{(RESPONSE_FILE|WORKING_DIRECTORY)\}\}/g, (_whole, name) =>
+    name === "RESPONSE_FILE" ? (responseFile ?? "") : workspace,
   );
 }

@@ -17,8 +17,8 @@ export type RunOptions = {
   readonly directory: string;
   readonly input: string;
   readonly timeoutMs: number;
-  /** A file's name in the home */
-  readonly answerFile: string;
+  /** A file's name in the home; `undefined` if the process writes none */
+  readonly answerFile: string | undefined;
   readonly signal: AbortSignal | undefined;
 };
 
@@ -31,7 +31,8 @@ export async function runToEnd(session: RunnerSession, command: Command, options
   try {
     const saying = readBounded(child.stdout, OUTPUT_LIMIT_BYTES);
     // An engine knows the exit code some 50 ms after the output ends, and needs as long to hand out a file.
-    const reading = saying.then(() => session.readFile(answerFile));
+    const read = async (): Promise<string | undefined> => answerFile && session.readFile(answerFile);
+    const reading = saying.then(read);
     const [stdout, stderr, early, exit] = await Promise.all([
       saying,
       readBounded(child.stderr, OUTPUT_LIMIT_BYTES),
@@ -40,7 +41,7 @@ export async function runToEnd(session: RunnerSession, command: Command, options
     ]);
     isRead = true;
     // A process may close its output before it is done.
-    return { exit, stdout, stderr, answer: early || (await session.readFile(answerFile)) };
+    return { exit, stdout, stderr, answer: early || (await read()) };
   } finally {
     await stopLate.cancel();
     // An agent that nobody listens to must not work on.

@@ -67,8 +67,16 @@ describe("allowsFileTools", () => {
     [["fs_?ead", "fs_writ?"]],
     [["*"]],
     [["@builtin"]],
-  ])("is true for %j", (allowedTools) => {
-    expect(allowsFileTools(allowedTools)).toBe(true);
+  ])("is true for the allowed tools %j", (allowedTools) => {
+    expect(allowsFileTools({ name: "a", allowedTools })).toBe(true);
+  });
+
+  it("wants an agent that lists its tools to have them too", () => {
+    const allowedTools = ["fs_read", "fs_write"];
+
+    expect(allowsFileTools({ name: "a", allowedTools, tools: ["fs_read", "fs_write"] })).toBe(true);
+    expect(allowsFileTools({ name: "a", allowedTools, tools: ["fs_read"] })).toBe(false);
+    expect(allowsFileTools({ name: "a", allowedTools, tools: [] })).toBe(false);
   });
 
   it.each([
@@ -82,7 +90,7 @@ describe("allowsFileTools", () => {
     [["fs_rea", "fs_writ"]],
     [["xfs_read", "fs_writex"]],
     [["(fs_read|fs_write)"]],
-  ])("is false for %j", (allowedTools) => {
-    expect(allowsFileTools(allowedTools)).toBe(false);
+  ])("is false for the allowed tools %j", (allowedTools) => {
+    expect(allowsFileTools({ name: "a", allowedTools })).toBe(false);
   });
 });

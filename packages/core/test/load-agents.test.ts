@@ -104,7 +104,7 @@ describe("loadAgents", () => {
       const { agents, problems } = load({ "a.json": { name: "a", description: "sub-agent: A", allowedTools } });
 
       expect(agents).toMatchObject([{ name: "a", writesFiles: false }]);
-      expect(problems).toEqual([expect.stringMatching(/a\.json" does not allow both fs_read and fs_write/)]);
+      expect(problems).toEqual([expect.stringMatching(/a\.json" may not use both fs_read and fs_write/)]);
     },
   );
 

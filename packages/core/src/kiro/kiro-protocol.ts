@@ -28,7 +28,7 @@ export type KiroOptions = {
 export function createKiroProtocol(options: KiroOptions): Protocol {
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
-    const paths = responsePaths(turn);
+    const paths = responsePaths(turn, turn.agent.writesFiles || options.trustAllTools);
     const prompt = await toTurnPrompt(turn.prompt, options.prompts, paths);
     const { resume, timeoutMs } = turn;
     const finished = await run(options, turn, { prompt, answerFile: paths.responseName, resume, timeoutMs });
@@ -55,7 +55,7 @@ type Unanswered = {
 
 /** The agent finished but left no answer file: ask it for one, once, and else take what it printed. */
 async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswered): Promise<ProtocolAnswer> {
-  if (!turn.agent.writesFiles && !options.trustAllTools) {
+  if (paths.responseFile === undefined) {
     return toPrintedAnswer(turn, finished, "The agent may not write files, so this answer was read from its output.");
   }
   const prompt = await toSummaryPrompt(options.prompts, paths);
@@ -79,7 +79,7 @@ function toPrintedAnswer({ agent }: ProtocolTurn, finished: Finished, warning: s
 
 type KiroPrompt = {
   readonly prompt: string;
-  readonly answerFile: string;
+  readonly answerFile: string | undefined;
   readonly resume: boolean;
   readonly timeoutMs: number;
 };
@@ -115,11 +115,12 @@ function agentProjections({ file, promptFile }: Agent): readonly Projection[] {
   return [own, { source: promptFile, home: beside }];
 }
 
-type ResponsePaths = PromptPaths & { readonly responseName: string };
+type ResponsePaths = PromptPaths & { readonly responseName: string | undefined };
 
 /** Each turn has an answer file of its own: an old one, or one written late by an earlier turn, is never taken for it. */
-function responsePaths({ directory, session }: ProtocolTurn): ResponsePaths {
+function responsePaths({ directory, session }: ProtocolTurn, writesFiles: boolean): ResponsePaths {
   const { home, workspace } = session.paths(directory);
+  if (!writesFiles) return { workspace, responseName: undefined, responseFile: undefined };
   const responseName = `response-${randomUUID()}.txt`;
   return { workspace, responseName, responseFile: `${home}/${responseName}` };
 }

@@ -54,6 +54,7 @@ describe("the Kiro protocol with a real process", () => {
     expect(reply.response).toContain("Read.");
     expect(reply.warnings).toEqual(["The agent may not write files, so this answer was read from its output."]);
     expect(calls()).toHaveLength(1);
+    expect(calls()[0]?.stdin).not.toContain("response-");
   });
 
   it("asks any agent when all tools are trusted", async () => {
