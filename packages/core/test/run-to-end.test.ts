@@ -73,6 +73,33 @@ describe("runToEnd", () => {
     expect(gone).toBe(true);
   });
 
+  it("fails when a process that took too long could not be stopped", async () => {
+    const { session } = await open(async () => {
+      await sleep(100);
+      return {};
+    });
+    const start: RunnerSession["start"] = async (command, options) => {
+      return { ...(await session.start(command, options)), stop: () => Promise.reject(new Error("no engine")) };
+    };
+
+    const finished = runToEnd({ ...session, start }, COMMAND, { ...OPTIONS, timeoutMs: 20 });
+
+    await expect(finished).rejects.toThrow("no engine");
+  });
+
+  it("does not stop a process that ended in time", async () => {
+    let reason: string | undefined;
+    const { session } = await open(({ stopped }) => {
+      void stopped.then((it) => (reason = it));
+      return {};
+    });
+    await runToEnd(session, COMMAND, { ...OPTIONS, timeoutMs: 50 });
+
+    await sleep(100);
+
+    expect(reason).toBeUndefined();
+  });
+
   it.each([2 ** 31, 1e12, Number.POSITIVE_INFINITY])("takes %d ms for a long time, not for none", async (timeoutMs) => {
     const { session } = await open(async ({ stopped }) => {
       const reason = await Promise.race([stopped, sleep(50, undefined)]);
