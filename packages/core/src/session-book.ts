@@ -15,7 +15,7 @@ export type Session = {
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
 };
 
-export type SessionRequest = {
+type SessionRequest = {
   readonly sessionId: string | undefined;
   readonly agent: string;
   readonly directory: string;

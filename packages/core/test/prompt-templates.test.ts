@@ -26,6 +26,18 @@ describe("toTurnPrompt", () => {
     );
   });
 
+  it("leaves out every line that names the response file when there is none", async () => {
+    const files = templates({
+      system: "To {{RESPONSE_FILE}}.\nIn {{WORKING_DIRECTORY}}.\r\nNot to {{RESPONSE_FILE}}!",
+    });
+    const paths = { ...PATHS, responseFile: undefined };
+
+    expect(await toTurnPrompt("keep {{RESPONSE_FILE}}", files, paths)).toBe(
+      "In directory /workspace, keep {{RESPONSE_FILE}}\n\nIn /workspace.\r\n",
+    );
+    expect(await toTurnPrompt("x", templates({}), paths)).not.toMatch(/\{\{|undefined|Write your response/);
+  });
+
   it("fills in nothing in the caller's prompt", async () => {
     const prompt = await toTurnPrompt("explain {{RESPONSE_FILE}}", templates({ system: "" }), PATHS);
 

@@ -16,7 +16,7 @@ import { kiroCliPath } from "@budgie/testkit";
 import { createTemporaryFolder } from "./temporary-folder.ts";
 
 /** One run of the stand-in, as it wrote it down itself. */
-export type KiroCall = {
+type KiroCall = {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly stdin: string;
@@ -24,7 +24,7 @@ export type KiroCall = {
   readonly pid: number;
 };
 
-export type KiroPlaceOptions = {
+type KiroPlaceOptions = {
   readonly timeoutMs?: number;
   readonly kiro?: Partial<KiroOptions>;
   /** `FAKE_KIRO_*` and other variables of the stand-in */
@@ -32,7 +32,7 @@ export type KiroPlaceOptions = {
 };
 
 /** A user's home with agents and a stand-in `kiro-cli`, and budgie's core on the local runner. */
-export type KiroPlace = {
+type KiroPlace = {
   readonly runTurn: RunTurn;
   readonly health: Health;
   readonly home: string;

@@ -10,10 +10,10 @@ const FALLBACK = 'warning: agent "tester" not found, using "kiro_default"\n';
 describe("the Kiro protocol", () => {
   it("gives the second run what is left of the turn's time, and takes what was printed when that is over", async () => {
     const began = performance.now();
-    const answer = await ask(inOrder(sleeping(80), hanging), { timeoutMs: 150 });
+    const answer = await ask(inOrder(sleeping(700), hanging), { timeoutMs: 1000 });
 
     expect(answer).toMatchObject({ response: "Printed.", exit: { exitCode: 0 } });
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(performance.now() - began).toBeLessThan(1600);
   });
 
   it("takes what was printed when the second run crashes", async () => {
