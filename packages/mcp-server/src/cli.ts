@@ -1,0 +1,133 @@
+import { Command, Option, type CommanderError } from "commander";
+import { BudgieError } from "@budgie/core";
+import { runBuildImage } from "./build-image-command.ts";
+import { configSchema, parseConfig, toFlag, toVariable, type Config, type ConfigKey } from "./config.ts";
+import { runDoctor } from "./doctor-command.ts";
+import { runGc } from "./gc-command.ts";
+import { toDoubleDashed } from "./go-flags.ts";
+import type { Host } from "./host.ts";
+import { printTools } from "./list-tools.ts";
+import { serve } from "./serve.ts";
+import { loadVersion } from "./version.ts";
+
+// What takes a value, and how the help text calls it; the other options are switches.
+const VALUES: Partial<Record<ConfigKey, string>> = {
+  agentsDir: "<dir>",
+  sessionsDir: "<dir>",
+  promptsDir: "<dir>",
+  systemPrompt: "<file>",
+  contextSummaryPrompt: "<file>",
+  kiroBinary: "<program>",
+  kiroDataDir: "<dir>",
+  stateDir: "<dir>",
+  toolPrefix: "<text>",
+  agentTimeout: "<duration>",
+  model: "<name>",
+  env: "<variable>",
+  sandboxImage: "<image>",
+};
+const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
+const SWITCHES = KEYS.filter((key) => VALUES[key] === undefined);
+
+/** Runs what the command line asks for, and answers with the exit code. */
+export async function runCli(argv: readonly string[], host: Host): Promise<number> {
+  const valued = new Set(Object.keys(VALUES).map(toName));
+  const rewritten = toDoubleDashed(argv, { valued, switches: new Set(SWITCHES.map(toName)) });
+  let exitCode = 0;
+  const program = createProgram(host, (code) => (exitCode = code));
+  await program.parseAsync(rewritten, { from: "user" });
+  return exitCode;
+}
+
+type Finish = (exitCode: number) => void;
+
+function createProgram(host: Host, finish: Finish): Command {
+  const program = new Command("budgie")
+    .description("Offers your Kiro sub-agents as MCP tools on stdin and stdout, each run in a sandbox or locally.")
+    .version(loadVersion())
+    .configureOutput({ outputError: () => undefined, writeOut: (text) => void host.stdout.write(text) })
+    .exitOverride((error) => leave(error, host));
+  for (const key of KEYS) program.addOption(toOption(key));
+  // The way back from a variable, and from Go's -verbose=false.
+  for (const key of SWITCHES) program.addOption(new Option(`--no-${toName(key)}`).hideHelp());
+
+  const config = (): Config => parseConfig(toValues(program, host.env), host);
+  program.allowExcessArguments().action(async () => {
+    refuseOperand(program.args[0]);
+    finish(await serveOrPrint(config(), host));
+  });
+  addGc(program, (options) => runGc(config(), options, host).then(finish));
+  addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
+  program
+    .command("doctor")
+    .description("look at everything that a turn needs, and say what is missing")
+    .option("--json", "print JSON")
+    .allowExcessArguments(false)
+    .action(async ({ json = false }: { json?: boolean }) => finish(await runDoctor(config(), { json }, host)));
+  return program;
+}
+
+function refuseOperand(operand: string | undefined): void {
+  if (operand === undefined) return;
+  throw new BudgieError("CONFIG_INVALID", `There is no command "${operand}". See "budgie --help".`);
+}
+
+async function serveOrPrint(config: Config, host: Host): Promise<number> {
+  if (config.listTools || config.debug) return printTools(config, host);
+  return serve(config, host);
+}
+
+type GcArguments = { readonly dryRun?: boolean; readonly json?: boolean; readonly olderThan: string };
+
+function addGc(program: Command, run: (options: Required<GcArguments>) => Promise<void>): void {
+  program
+    .command("gc-volumes")
+    .description("remove the containers, volumes and folders that budgies which are gone left behind")
+    .option("--dry-run", "say what would be removed, and remove nothing")
+    .option("--older-than <duration>", "keep what is younger than this", "0")
+    .option("--json", "print JSON")
+    .action(({ dryRun = false, json = false, olderThan }: GcArguments) => run({ dryRun, json, olderThan }));
+}
+
+type BuildArguments = { readonly tag: string; readonly buildArg?: readonly string[]; readonly context?: string };
+
+function addBuildImage(program: Command, run: (options: Parameters<typeof runBuildImage>[0]) => Promise<void>): void {
+  program
+    .command("build-image")
+    .description("build the sandbox image")
+    .option("--tag <image>", "its name", "budgie-sandbox:latest")
+    .option("--build-arg <name=value>", "a build argument; repeatable", append)
+    .option("--context <dir>", "where Dockerfile.sandbox and docker/ are; budgie's own by default")
+    .action(({ buildArg = [], context, tag }: BuildArguments) => run({ tag, buildArgs: buildArg, context }));
+}
+
+function toOption(key: ConfigKey): Option {
+  const description = configSchema.shape[key].description;
+  const option = new Option([toFlag(key), VALUES[key]].join(" ").trim(), description).env(toVariable(key));
+  if (key === "env") return option.argParser(append);
+  const fallback = DEFAULTS[key];
+  return typeof fallback === "string" ? option.default(fallback) : option;
+}
+
+const DEFAULTS: Partial<Record<ConfigKey, unknown>> = configSchema.parse({});
+
+function append(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, ...value.split(",")];
+}
+
+function toName(key: string): string {
+  return toFlag(key).slice(2);
+}
+
+/** A switch whose variable is set counts as given, even for `BUDGIE_SANDBOX=0`: so its text is what gets checked. */
+function toValues(program: Command, env: Host["env"]): Readonly<Record<string, unknown>> {
+  const fromVariables = SWITCHES.filter((key) => program.getOptionValueSource(key) === "env");
+  return { ...program.opts(), ...Object.fromEntries(fromVariables.map((key) => [key, env[toVariable(key)]])) };
+}
+
+/** Help and version were printed and that was all; everything else is a mistake in the command line. */
+function leave(error: CommanderError, host: Host): void {
+  if (error.exitCode === 0) return host.exit(0);
+  const message = error.message.replace(/^error: /, "").replace(/\.?$/, ".");
+  throw new BudgieError("CONFIG_INVALID", `${message} See "budgie --help".`, { cause: error });
+}

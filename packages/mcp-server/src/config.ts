@@ -1,0 +1,127 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { BudgieError, parseDuration } from "@budgie/core";
+import type { Host } from "./host.ts";
+import { toAbsolutePath, toKiroDataDir, toStateDir } from "./host-paths.ts";
+
+// Messages say what was expected: "Expected --model to be <message>, got …".
+const path = z.string().min(1, "a path");
+const flag = z.union([z.boolean(), z.stringbool()], '"true" or "false"');
+const model = z.string().regex(/^[\w.:/][\w.:/-]*$/, 'the name of a model, or "auto"');
+const prefix = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{0,60}$/, 'at most 60 letters, digits, "_", "-" and "."')
+  .default("kiro-subagents.");
+const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
+
+/** The options as they are given, by flag or variable; the descriptions are the help text. */
+export const configSchema = z.strictObject({
+  agentsDir: path.default("~/.kiro/agents").describe("where the agents' JSON files are"),
+  sessionsDir: path
+    .default("~/.kiro/sub-agents/sessions")
+    .describe("where sessions have their folders, unless in a sandbox"),
+  promptsDir: path.default("~/.kiro/sub-agents/prompts").describe("where the agents' prompt files are"),
+  systemPrompt: path.optional().describe("appended to every prompt; <prompts-dir>/_system.md by default"),
+  contextSummaryPrompt: path
+    .optional()
+    .describe("asks for a missing answer; <prompts-dir>/_context-summary.md by default"),
+  kiroBinary: path.default("kiro-cli").describe("Kiro's program; with --sandbox, the one in the image"),
+  kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
+  stateDir: path.optional().describe("where budgie records who owns what; ~/.local/state/budgie by default"),
+  toolPrefix: prefix.describe("what the tools' names begin with"),
+  agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
+  model: model.default("claude-sonnet-4.5").describe('for agents that name none; "auto" leaves the choice to Kiro'),
+  trustAllTools: flag.default(false).describe("let agents use every tool they have, unasked"),
+  env: z
+    .array(variable)
+    .default([])
+    .describe("one more variable that agents get to see, unless in a sandbox; repeatable"),
+  sandbox: flag.default(false).describe("run every agent in a container of its own"),
+  sandboxImage: z
+    .string()
+    .min(1, "the name of an image")
+    .default("budgie-sandbox:latest")
+    .describe("what the sandbox is made of"),
+  listTools: flag.default(false).describe("print the tools and what they do, and exit"),
+  debug: flag.default(false).describe("print everything a client is told about the tools, and exit"),
+  verbose: flag.default(false).describe("log every chat in its session's home, and every turn on stderr"),
+});
+
+/** The name of an option, as a key of {@link configSchema}. */
+export type ConfigKey = keyof typeof configSchema.shape;
+
+/** The options as the program uses them: checked, and all paths absolute. */
+export type Config = Omit<z.infer<typeof configSchema>, "agentTimeout" | "model" | FilledIn> &
+  Readonly<Record<FilledIn, string>> & {
+    readonly agentTimeoutMs: number;
+    /** `undefined` leaves the choice to Kiro */
+    readonly model: string | undefined;
+  };
+
+/** What has a default that depends on the machine or on other options */
+type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPrompt";
+
+/** Checks the options, or throws `CONFIG_INVALID` naming the option, its value and what was expected. */
+export function parseConfig(values: Readonly<Record<string, unknown>>, host: Host): Config {
+  const parsed = configSchema.safeParse(values);
+  if (!parsed.success) throw toConfigError(parsed.error, values);
+  const { agentTimeout, model: modelName, ...options } = parsed.data;
+  const promptsDir = toAbsolutePath(options.promptsDir, host);
+  return {
+    ...options,
+    promptsDir,
+    agentsDir: toAbsolutePath(options.agentsDir, host),
+    sessionsDir: toAbsolutePath(options.sessionsDir, host),
+    systemPrompt: toPromptFile("systemPrompt", options.systemPrompt, host) ?? join(promptsDir, "_system.md"),
+    contextSummaryPrompt:
+      toPromptFile("contextSummaryPrompt", options.contextSummaryPrompt, host) ??
+      join(promptsDir, "_context-summary.md"),
+    kiroBinary: options.sandbox ? options.kiroBinary : toBinary(options.kiroBinary, host),
+    kiroDataDir: toAbsolutePath(options.kiroDataDir ?? toKiroDataDir(host), host),
+    stateDir: toAbsolutePath(options.stateDir ?? toStateDir(host), host),
+    agentTimeoutMs: parseTimeout(agentTimeout),
+    model: modelName === "auto" ? undefined : modelName,
+  };
+}
+
+/** The flag of an option, such as `--agents-dir`. */
+export function toFlag(key: string): string {
+  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** The environment variable of an option, such as `BUDGIE_AGENTS_DIR`. */
+export function toVariable(key: string): string {
+  return `BUDGIE_${toFlag(key).slice(2).replaceAll("-", "_").toUpperCase()}`;
+}
+
+function toConfigError({ issues: [issue] }: z.ZodError, values: Readonly<Record<string, unknown>>): BudgieError {
+  const [key = ""] = issue?.path.map(String) ?? [];
+  const value = issue?.path.length === 2 ? (values[key] as readonly unknown[])[Number(issue.path[1])] : values[key];
+  const name = `${toFlag(key)} (or ${toVariable(key)})`;
+  return new BudgieError("CONFIG_INVALID", `Expected ${name} to be ${issue?.message}, got ${JSON.stringify(value)}.`);
+}
+
+function parseTimeout(text: string): number {
+  const timeoutMs = parseDuration(text, toFlag("agentTimeout"));
+  if (timeoutMs > 0) return timeoutMs;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `Expected ${toFlag("agentTimeout")} to be longer than nothing, got "${text}".`,
+  );
+}
+
+/** The built-in prompt is for a file that nobody named; one that was named and is not there is a mistake. */
+function toPromptFile(key: ConfigKey, file: string | undefined, host: Host): string | undefined {
+  const absolute = file === undefined ? undefined : toAbsolutePath(file, host);
+  if (absolute === undefined || existsSync(absolute)) return absolute;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `There is no file "${absolute}" for ${toFlag(key)}. Create it, or leave the option out.`,
+  );
+}
+
+/** A bare name is looked up on the PATH; a path must not depend on the folder that the agent starts in. */
+function toBinary(binary: string, host: Host): string {
+  return binary.includes("/") ? toAbsolutePath(binary, host) : binary;
+}

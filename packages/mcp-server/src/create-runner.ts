@@ -1,0 +1,15 @@
+import type { Owner, Runner } from "@budgie/core";
+import type { Config } from "./config.ts";
+import type { Host } from "./host.ts";
+
+/** Creates the runner that was asked for. The other one is never loaded, and never takes its place. */
+export async function createRunner(config: Config, host: Host, owner: Owner): Promise<Runner> {
+  const { kiroDataDir, sandboxImage, sessionsDir, stateDir } = config;
+  const { env: hostEnv, home } = host;
+  if (config.sandbox) {
+    const { createDockerRunner } = await import("@budgie/runner-docker");
+    return createDockerRunner({ image: sandboxImage, owner, stateDir, kiroDataDir, home, hostEnv });
+  }
+  const { createLocalRunner } = await import("@budgie/runner-local");
+  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env: config.env });
+}

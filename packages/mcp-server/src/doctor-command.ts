@@ -1,0 +1,95 @@
+import { accessSync, constants, existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { BudgieError, loadAgents, toDurationText } from "@budgie/core";
+import type { SandboxFacts } from "@budgie/runner-docker";
+import type { Config } from "./config.ts";
+import type { Host } from "./host.ts";
+import { toToolNames } from "./mcp/tool-name.ts";
+
+/** One thing that was looked at. `note`: worth knowing, and no obstacle */
+type Finding = { readonly state: "ok" | "note" | "failed"; readonly what: string; readonly text: string };
+
+/** `budgie doctor`: looks at everything that a turn needs and changes nothing; 1 if something is missing. */
+export async function runDoctor(config: Config, options: { readonly json: boolean }, host: Host): Promise<number> {
+  const { inspectSandbox } = await import("@budgie/runner-docker");
+  const { kiroDataDir, sandboxImage: image } = config;
+  const facts = await inspectSandbox({ image, kiroDataDir, home: host.home, hostEnv: host.env });
+  const findings = [...toSandboxFindings(facts, config, host), ...inspectAgents(config), ...inspectDirectories(config)];
+  const isWell = findings.every(({ state }) => state !== "failed");
+  host.stdout.write(options.json ? `${JSON.stringify({ ok: isWell, findings })}\n` : findings.map(toLine).join(""));
+  return isWell ? 0 : 1;
+}
+
+function toSandboxFindings(
+  { engine, image, login, notices }: SandboxFacts,
+  { kiroDataDir }: Config,
+  { env }: Host,
+): readonly Finding[] {
+  return [
+    toFinding("engine", engine, ({ apiVersion, endpoint, name, version }) => {
+      return `${name} ${version}, API ${apiVersion}, at ${endpoint}`;
+    }),
+    toFinding("image", image, ({ created, id, name }) => `${name} (${id.slice(0, 19)}), built ${toAge(created)} ago`),
+    toFinding("login", login, ({ updated }) => {
+      if (env["KIRO_API_KEY"] !== undefined) return "by KIRO_API_KEY";
+      return `in "${kiroDataDir}", written ${toAge(updated)} ago`;
+    }),
+    ...notices.map((text): Finding => ({ state: "note", what: "caller", text })),
+  ];
+}
+
+function toFinding<Facts>(
+  what: string,
+  part: { readonly ok: true; readonly facts: Facts } | { readonly ok: false; readonly problem: string },
+  toText: (facts: Facts) => string,
+): Finding {
+  return part.ok ? { state: "ok", what, text: toText(part.facts) } : { state: "failed", what, text: part.problem };
+}
+
+function inspectAgents(config: Config): readonly Finding[] {
+  const { agents, problems } = loadAgents(config);
+  const names = agents.map(({ name }) => name).join(", ") || "none";
+  return [
+    { state: agents.length === 0 ? "failed" : "ok", what: "agents", text: `${names}, in "${config.agentsDir}"` },
+    ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
+    ...inspectNames(() => toToolNames(agents, config.toolPrefix)),
+  ];
+}
+
+function inspectNames(nameAll: () => unknown): readonly Finding[] {
+  try {
+    nameAll();
+    return [];
+  } catch (error) {
+    if (!(error instanceof BudgieError)) throw error;
+    return [{ state: "failed", what: "agents", text: error.message }];
+  }
+}
+
+function inspectDirectories({ sessionsDir, stateDir }: Config): readonly Finding[] {
+  return [sessionsDir, stateDir].map((directory): Finding => {
+    return isWritable(directory)
+      ? { state: "ok", what: "directory", text: `"${directory}" can be written` }
+      : { state: "failed", what: "directory", text: `"${directory}" cannot be written` };
+  });
+}
+
+/** A directory that is not there yet is made in the nearest one that is. */
+function isWritable(directory: string): boolean {
+  if (!existsSync(directory)) return dirname(directory) !== directory && isWritable(dirname(directory));
+  try {
+    accessSync(directory, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function toAge(date: Date): string {
+  const hours = (Date.now() - date.getTime()) / 3_600_000;
+  return hours >= 48 ? `${Math.floor(hours / 24)} days` : toDurationText(Math.max(0, hours * 3_600_000));
+}
+
+function toLine({ state, text, what }: Finding): string {
+  return `${state.padEnd(7)} ${what.padEnd(10)} ${text}\n`;
+}

@@ -1,0 +1,36 @@
+/** The long options of a command line, without dashes. */
+export type KnownFlags = {
+  /** Those that take a value */
+  readonly valued: ReadonlySet<string>;
+  /** Those that do not */
+  readonly switches: ReadonlySet<string>;
+};
+
+const FLAG = /^--?([a-z][a-z-]+)(?:=(.*))?$/s;
+
+/**
+ * Rewrites long options in the spelling of Go's `flag` package, as the first budgie took them (`-verbose`,
+ * `-agent-timeout=15m`, `-sandbox=false`), to the usual one. What is not a known option passes unchanged.
+ */
+export function toDoubleDashed(argv: readonly string[], { switches, valued }: KnownFlags): readonly string[] {
+  const rewritten: string[] = [];
+  const rest = [...argv];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    const [, name = "", value] = FLAG.exec(argument) ?? [];
+    if (argument === "--") return [...rewritten, argument, ...rest];
+    if (switches.has(name)) rewritten.push(...toSwitch(name, value));
+    else if (!valued.has(name)) rewritten.push(argument);
+    else if (value !== undefined) rewritten.push(`--${name}=${value}`);
+    // What follows is its value, whatever it looks like.
+    else rewritten.push(`--${name}`, ...rest.splice(0, 1));
+  }
+  return rewritten;
+}
+
+const TRUE = /^(?:1|t|true)$/i;
+const FALSE = /^(?:0|f|false)$/i;
+
+function toSwitch(name: string, value: string | undefined): readonly string[] {
+  if (value === undefined || TRUE.test(value)) return [`--${name}`];
+  return [FALSE.test(value) ? `--no-${name}` : `--${name}=${value}`];
+}

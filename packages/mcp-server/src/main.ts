@@ -1,0 +1,28 @@
+import { Console } from "node:console";
+import { homedir } from "node:os";
+import { BudgieError } from "@budgie/core";
+import { runCli } from "./cli.ts";
+import type { Host } from "./host.ts";
+
+// stdout belongs to JSON-RPC: what a library logs must not get between its lines.
+globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr });
+// A reader of the log that went away is no reason to stop.
+process.stderr.on("error", () => undefined);
+
+const host: Host = {
+  env: process.env,
+  home: homedir(),
+  cwd: process.cwd(),
+  platform: process.platform,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+  report: (line) => void process.stderr.write(`budgie: ${line}\n`),
+  exit: (code) => process.exit(code),
+};
+
+runCli(process.argv.slice(2), host).then(host.exit, (error: unknown) => {
+  const isExpected = error instanceof BudgieError;
+  host.report(isExpected ? error.message : String(error instanceof Error ? error.stack : error));
+  host.exit(isExpected ? 1 : 70);
+});

@@ -1,0 +1,71 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListToolsRequestSchema,
+  type CallToolResult,
+} from "@modelcontextprotocol/sdk/types.js";
+import type { Host } from "../host.ts";
+import type { Toolbox } from "./toolbox.ts";
+
+/** An MCP server for the one client on stdin and stdout. */
+export type StdioServer = {
+  readonly start: () => Promise<void>;
+  /** Aborts every call, and resolves when all are over */
+  readonly close: () => Promise<void>;
+};
+
+export type StdioServerOptions = {
+  readonly version: string;
+  readonly toolbox: Toolbox;
+  readonly host: Pick<Host, "report" | "stdin" | "stdout">;
+  readonly onClientGone: () => void;
+};
+
+const INSTRUCTIONS =
+  "Each tool is an agent that works on its own in the directory you name and answers once. It knows nothing of your " +
+  "conversation: put all it needs in the prompt. Its answer carries a sessionId; pass it to go on with the same agent.";
+
+/** Creates the server; nothing is read before it is started. */
+export function createStdioServer({ host, onClientGone, toolbox, version }: StdioServerOptions): StdioServer {
+  // The high-level server answers an unknown tool as if it had failed, and empties schemas that it does not understand.
+  const server = new Server({ name: "budgie", version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
+  const calls = new Set<Promise<CallToolResult>>();
+
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...toolbox.definitions] }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const call = toolbox.call(params.name, params.arguments, signal);
+    if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
+    calls.add(call);
+    try {
+      return await call;
+    } catch (error) {
+      // A bug of ours: the client gets its message, and this is the only place with its stack.
+      host.report(String(error instanceof Error ? error.stack : error));
+      throw error;
+    } finally {
+      calls.delete(call);
+    }
+  });
+  server.onerror = (error) => host.report(`The client sent what cannot be read: ${error.message}`);
+  server.onclose = onClientGone;
+
+  return {
+    async start() {
+      // The transport itself looks out for neither.
+      host.stdin.on("end", onClientGone).on("close", onClientGone);
+      host.stdout.on("error", onClientGone);
+      await server.connect(new StdioServerTransport(host.stdin, host.stdout));
+    },
+    async close() {
+      await server.close();
+      await Promise.allSettled(calls);
+    },
+  };
+}
+
+/** The SDK's own error says its code twice. */
+function invalidParams(message: string): Error {
+  return Object.assign(new Error(message), { code: ErrorCode.InvalidParams });
+}

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { BudgieError } from "@budgie/core";
+
+/** What an agent's tool takes; the descriptions are written for a model to read. */
+export const agentInput = z.strictObject({
+  prompt: z
+    .string()
+    .describe(
+      "What the agent should do. It sees neither your conversation nor your files outside the directory: say all it must know.",
+    ),
+  directory: z.string().describe("Absolute path of the directory that the agent works in. It must exist."),
+  sessionId: z
+    .string()
+    .optional()
+    .describe(
+      "To go on with a conversation: the sessionId of an earlier answer of this tool, for the same directory. " +
+        "Leave it out to begin a new one.",
+    ),
+});
+
+/** What the health check takes: nothing. */
+export const healthInput = z.strictObject({});
+
+/** Checks a tool's arguments, or throws `INPUT_INVALID` naming the argument. */
+export function parseToolInput<Schema extends z.ZodObject>(schema: Schema, value: unknown): z.infer<Schema> {
+  // Kiro may add this to any call.
+  const { __tool_use_purpose: _, ...input } = (value ?? {}) as Record<string, unknown>;
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw new BudgieError(
+    "INPUT_INVALID",
+    parsed.error.issues.map((issue) => toSentence(issue, schema, input)).join(" "),
+  );
+}
+
+function toSentence(issue: z.core.$ZodIssue, { shape }: z.ZodObject, input: Readonly<Record<string, unknown>>): string {
+  if (issue.code === "unrecognized_keys") {
+    const unknown = issue.keys.map((key) => JSON.stringify(key)).join(", ");
+    const known = Object.keys(shape).join(", ") || "none";
+    return `The tool has no argument ${unknown}. Its arguments are: ${known}.`;
+  }
+  const name = String(issue.path[0]);
+  if (input[name] === undefined) return `The argument "${name}" is missing. ${shape[name]?.description ?? ""}`.trim();
+  return `The argument "${name}" must be a text.`;
+}

@@ -1,0 +1,29 @@
+import { z } from "zod";
+
+// Loose throughout: a client refuses an answer with a key that its schema does not allow.
+
+/** What an agent's tool answers. */
+export const replyOutput = z.looseObject({
+  response: z.string().describe("What the agent answered"),
+  sessionId: z.string().describe("Pass it to go on with this conversation; it lasts as long as this server"),
+  agent: z.string(),
+  isolation: z.string().describe('"container", or "none" if the agent ran unprotected'),
+  durationMs: z.number(),
+  exit: z.looseObject({}).describe("How the agent's process ended"),
+  retried: z.boolean().describe("Whether the first try timed out or crashed"),
+  denied: z.array(z.string()).describe("Tools that the agent wanted and was not allowed; the work may be incomplete"),
+  warnings: z.array(z.string()).describe("What to know about this answer"),
+});
+
+const rates = {
+  totalCalls: z.number(),
+  successCalls: z.number(),
+  successRate: z.string(),
+};
+
+/** What the health check answers. */
+export const healthOutput = z.looseObject({
+  isolation: z.string(),
+  overall: z.looseObject(rates),
+  agents: z.array(z.looseObject({ agent: z.string(), ...rates })),
+});

@@ -1,0 +1,31 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { BudgieError, type HealthReport, type Reply } from "@budgie/core";
+
+/** The result of a turn: the text is exactly what the agent answered, all else is structured. */
+export function toReplyResult(reply: Reply): CallToolResult {
+  return { content: [{ type: "text", text: reply.response }], structuredContent: { ...reply } };
+}
+
+/** The result of a health check. */
+export function toHealthResult(report: HealthReport): CallToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(report, undefined, 2) }], structuredContent: { ...report } };
+}
+
+/** Turns a `BudgieError` into a result that the model can act on; anything else is a bug and passes. */
+export async function orErrorResult(work: Promise<CallToolResult>): Promise<CallToolResult> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof BudgieError) return toErrorResult(error);
+    throw error;
+  }
+}
+
+function toErrorResult({ code, message, sessionId }: BudgieError): CallToolResult {
+  const hint = sessionId === undefined ? "" : ` The session can go on: pass sessionId "${sessionId}".`;
+  return {
+    isError: true,
+    content: [{ type: "text", text: `${code}: ${message}${hint}` }],
+    structuredContent: { code, message, ...(sessionId === undefined ? {} : { sessionId }) },
+  };
+}

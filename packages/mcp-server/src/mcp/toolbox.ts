@@ -1,0 +1,60 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { toDurationText, type Agent, type Health, type RunTurn } from "@budgie/core";
+import { agentInput, healthInput, parseToolInput } from "./tool-input.ts";
+import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
+import type { Tool } from "./tools.ts";
+
+/** The tools, and what happens when one is called. */
+export type Toolbox = {
+  readonly definitions: readonly Tool["definition"][];
+  /** `undefined` if there is no such tool */
+  readonly call: (name: string, input: unknown, signal: AbortSignal) => Promise<CallToolResult> | undefined;
+};
+
+export type ToolboxOptions = {
+  readonly tools: readonly Tool[];
+  readonly runTurn: RunTurn;
+  readonly health: Health;
+  /** Told about each turn */
+  readonly report: ((line: string) => void) | undefined;
+};
+
+/** Creates the toolbox of a running server. */
+export function createToolbox({ health, report, runTurn, tools }: ToolboxOptions): Toolbox {
+  const byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
+
+  async function callAgent({ name: agent }: Agent, input: unknown, signal: AbortSignal): Promise<CallToolResult> {
+    return toReplyResult(await runTurn({ agent, ...parseAgentInput(input) }, signal));
+  }
+
+  async function callHealth(input: unknown): Promise<CallToolResult> {
+    parseToolInput(healthInput, input);
+    return toHealthResult(health.report());
+  }
+
+  return {
+    definitions: tools.map(({ definition }) => definition),
+    call(name, input, signal) {
+      const tool = byName.get(name);
+      if (tool === undefined) return undefined;
+      if (tool.agent === undefined) return orErrorResult(callHealth(input));
+      report?.(`${tool.agent.name}: called`);
+      const began = performance.now();
+      return orErrorResult(callAgent(tool.agent, input, signal)).then((result) => {
+        report?.(`${name}: ${toOutcome(result)} after ${toDurationText(performance.now() - began)}`);
+        return result;
+      });
+    },
+  };
+}
+
+/** An empty session id means none, as it always has: models fill in what they could leave out. */
+function parseAgentInput(input: unknown) {
+  const { sessionId, ...rest } = parseToolInput(agentInput, input);
+  return { ...rest, sessionId: sessionId === "" ? undefined : sessionId };
+}
+
+function toOutcome({ isError, structuredContent: facts = {} }: CallToolResult): string {
+  if (isError === true) return `failed with ${String(facts["code"])}`;
+  return `answered in session ${String(facts["sessionId"])}`;
+}

@@ -1,0 +1,78 @@
+import { join } from "node:path";
+import {
+  createHealth,
+  createKiroProtocol,
+  createOwner,
+  createRunTurn,
+  type KiroOptions,
+  type Projection,
+  type Runner,
+} from "@budgie/core";
+import type { Config } from "./config.ts";
+import { createRunner } from "./create-runner.ts";
+import type { Host } from "./host.ts";
+import { loadTools } from "./load-tools.ts";
+import { createStdioServer } from "./mcp/stdio-server.ts";
+import { createToolbox } from "./mcp/toolbox.ts";
+import { createShutdown } from "./shutdown.ts";
+import { loadVersion } from "./version.ts";
+
+/** Serves the agents over stdio until the client goes away or a signal comes; only a failing start lets it return. */
+export async function serve(config: Config, host: Host): Promise<never> {
+  const shutdown = createShutdown(host);
+  const owner = createOwner({ stateDir: config.stateDir });
+  // First of all, and at once: without the sandbox that was asked for nothing is served.
+  const runner = await createRunner(config, host, owner);
+  const { agents, tools } = loadTools(config, host);
+
+  const health = createHealth(
+    agents.map(({ name }) => name),
+    runner.isolation,
+  );
+  const runTurn = createRunTurn({
+    agents,
+    runner,
+    protocol: createKiroProtocol(toKiroOptions(config, host)),
+    health,
+    timeoutMs: config.agentTimeoutMs,
+  });
+  const toolbox = createToolbox({ tools, runTurn, health, report: config.verbose ? host.report : undefined });
+  const server = createStdioServer({ version: loadVersion(), toolbox, host, onClientGone: shutdown.begin });
+
+  shutdown.onBegin(async () => {
+    await Promise.allSettled([server.close(), runner.close()]);
+    // A call that was just beginning may have opened its session in between.
+    await runner.close();
+    await owner.release();
+  });
+  introduce(runner, tools.length, host);
+  await server.start();
+  return shutdown.ended;
+}
+
+function introduce({ isolation, notices }: Runner, toolCount: number, { report }: Host): void {
+  const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
+  report(`Serving ${toolCount} ${toolCount === 1 ? "tool" : "tools"}, isolation: ${isolation}.${hint}`);
+  for (const notice of notices) report(notice);
+}
+
+function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {
+  const apiKey = env["KIRO_API_KEY"];
+  return {
+    binary: config.kiroBinary,
+    defaultModel: config.model,
+    trustAllTools: config.trustAllTools,
+    prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
+    // Without a sandbox Kiro's variables reach the agent by themselves.
+    env: config.sandbox && apiKey !== undefined ? { KIRO_API_KEY: apiKey } : {},
+    projections: [
+      ...["prompts", "steering", "skills"].map((child) => toProjection(join(home, ".kiro", child), child)),
+      toProjection(config.promptsDir, "sub-agents/prompts"),
+    ],
+    verbose: config.verbose,
+  };
+}
+
+function toProjection(source: string, child: string): Projection {
+  return { source, home: `.kiro/${child}` };
+}

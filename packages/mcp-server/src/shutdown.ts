@@ -1,0 +1,71 @@
+import { BudgieError } from "@budgie/core";
+import type { Host } from "./host.ts";
+
+/** The orderly end of the program: begun once, and over within {@link LIMIT_MS}. */
+export type Shutdown = {
+  /** Sets what is to be closed; until then there is nothing */
+  readonly onBegin: (close: () => Promise<void>) => void;
+  readonly begin: () => void;
+  /** Never resolves: the program exits first */
+  readonly ended: Promise<never>;
+};
+
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+/** Below the 10 s that are promised */
+const LIMIT_MS = 9_500;
+// npm and npx pass on a Ctrl-C that the terminal has sent to budgie already.
+const ECHO_MS = 100;
+const FAILED = 1;
+const BUG = 70;
+
+/**
+ * Ends the program with exit code 0 after a signal or {@link Shutdown.begin}, with 70 after an uncaught exception, and
+ * with 1 if something could not be closed in time or a second signal did not let it.
+ */
+export function createShutdown({ exit, report }: Pick<Host, "exit" | "report">): Shutdown {
+  let close = async (): Promise<void> => undefined;
+  let exitCode: number | undefined;
+  let firstSignalAt: number | undefined;
+
+  async function end(code: number): Promise<void> {
+    if (exitCode !== undefined) return;
+    exitCode = code;
+    setTimeout(() => {
+      report(`Could not clean up within ${LIMIT_MS / 1000} s. "budgie gc-volumes" removes what is left.`);
+      exit(code || FAILED);
+    }, LIMIT_MS);
+    try {
+      await close();
+      exit(code);
+    } catch (error) {
+      report(`Could not clean up: ${toText(error)} "budgie gc-volumes" removes what is left.`);
+      exit(code || FAILED);
+    }
+  }
+
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      firstSignalAt ??= performance.now();
+      if (performance.now() - firstSignalAt > ECHO_MS) exit(FAILED);
+      void end(0);
+    });
+  }
+  process.on("uncaughtException", (error) => {
+    report(toText(error));
+    // Closing may be what throws, again and again.
+    if (exitCode === BUG) exit(BUG);
+    exitCode = undefined;
+    void end(BUG);
+  });
+
+  return {
+    onBegin: (toClose) => void (close = toClose),
+    begin: () => void end(0),
+    ended: new Promise<never>(() => undefined),
+  };
+}
+
+function toText(error: unknown): string {
+  if (error instanceof BudgieError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
