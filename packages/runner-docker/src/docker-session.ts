@@ -109,9 +109,10 @@ async function removeVolumes(docker: Docker, { auth, home }: SessionVolumes): Pr
   await Promise.all([home, auth].map((name) => docker.getVolume(name).remove(withLimit()).catch(ignoreMissing)));
 }
 
-async function appendFile(archive: HomeArchive, path: string, text: string): Promise<void> {
-  const before = (await archive.readFile(path, LARGEST_LOG_BYTES)) ?? Buffer.alloc(0);
-  await archive.writeHome([{ path, content: Buffer.concat([before, Buffer.from(text)]), mode: 0o600 }]);
+async function appendFile(archive: HomeArchive, name: string, text: string): Promise<void> {
+  const before = (await archive.readFile(name, LARGEST_LOG_BYTES)) ?? Buffer.alloc(0);
+  const content = Buffer.concat([before, Buffer.from(text)]);
+  await archive.write([{ path: `${SANDBOX.home}/${name}`, content, mode: 0o600 }]);
 }
 
 function checkName(name: string): string {

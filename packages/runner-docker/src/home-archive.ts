@@ -10,110 +10,89 @@ import type { SandboxUser } from "./sandbox-user.ts";
 
 /** A file to write into a session's volumes. */
 export type ArchiveFile = {
-  /** Below the folder that is written to, such as `.local/share/kiro-cli/data.sqlite3` */
+  /** Absolute, below `/home/agent` or `/auth` */
   readonly path: string;
   readonly content: Buffer;
   readonly mode: number;
 };
 
-/** Reads and writes a session's volumes through its holder, trusting nothing that the agent left there. */
+/**
+ * Reads and writes a session's volumes through its holder. The agent may have put links into its home; in the holder they
+ * lead to nothing of the host, since it mounts these volumes and nothing else.
+ */
 export type HomeArchive = {
   /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing or anything else. */
   readFile(name: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** Reads the regular files among `names` in a folder of the home; throws `SESSION_UNUSABLE` past `maxBytes` in all. */
+  /** Reads the regular files among `names` in a folder; throws `SESSION_UNUSABLE` past `maxBytes` in all. */
   readFiles(folder: string, names: readonly string[], maxBytes: number): Promise<ReadonlyMap<string, Buffer>>;
-  /** Writes files into the home, with their folders; throws `SESSION_UNUSABLE` if a parent is not a real folder. */
-  writeHome(files: readonly ArchiveFile[]): Promise<void>;
-  /** Writes files into `/auth`, which the agent can only read. */
-  writeAuth(files: readonly ArchiveFile[]): Promise<void>;
+  /** Makes a new home, and writes files into it. Only for volumes that no agent has seen. */
+  create(files: readonly ArchiveFile[]): Promise<void>;
+  /** Writes files; throws `SESSION_UNUSABLE` if a folder on the way to one is a link or anything else. */
+  write(files: readonly ArchiveFile[]): Promise<void>;
 };
+
+// The agent's own, and where its programs expect to find folders.
+const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);
 
 /** Opens the volumes of a holder. The user is who the files belong to. */
 export function createHomeArchive(holder: Docker.Container, user: SandboxUser): HomeArchive {
-  const parents = ["agent", "agent/.kiro", "agent/.local", "agent/.local/share", "agent/.local/share/kiro-cli"];
+  // One call for both volumes: each costs some 45 ms on Docker 20.10.
+  const put = async (folders: readonly string[], files: readonly ArchiveFile[]): Promise<void> => {
+    await holder.putArchive(toArchive(folders, files, user), { path: "/", ...withLimit() });
+  };
   return {
     async readFile(name, maxBytes) {
       const path = posix.join(SANDBOX.home, name);
-      const [real, plain] = await Promise.all([areRealFolders(holder, [SANDBOX.home]), isFile(holder, path)]);
-      if (!real || !plain) return undefined;
       const files = await readArchive(holder, path, { names: new Set([name]), maxBytes, onTooMuch: "cut" });
       return files.get(name);
     },
     async readFiles(folder, names, maxBytes) {
-      const path = posix.join(SANDBOX.home, folder);
-      if (!(await areRealFolders(holder, parentsOf(path)))) return new Map();
-      return readArchive(holder, `${path}/.`, { names: new Set(names), maxBytes, onTooMuch: "throw" });
+      return readArchive(holder, `${folder}/.`, { names: new Set(names), maxBytes, onTooMuch: "throw" });
     },
-    async writeHome(files) {
-      const needed = [
-        ...new Set([...parents, ...files.flatMap(({ path }) => parentsOf(`agent/${path}`).slice(0, -1))]),
-      ];
-      if (
-        !(await areRealFolders(
-          holder,
-          needed.map((path) => `/home/${path}`),
-        ))
-      ) {
-        throw new BudgieError(
-          "SESSION_UNUSABLE",
-          `The agent replaced a folder of its home by something else, and budgie does not write through it. Begin a new session.`,
-        );
-      }
-      const archive = toArchive(
-        needed,
-        files.map((file) => ({ ...file, path: `agent/${file.path}` })),
-        user,
-      );
-      await holder.putArchive(archive, { path: "/home", ...withLimit() });
-    },
-    async writeAuth(files) {
-      await holder.putArchive(toArchive([], files, user), { path: SANDBOX.auth, ...withLimit() });
+    create: (files) => put(FOLDERS, files),
+    async write(files) {
+      await refuseLinks(holder, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersOf(path))]));
+      await put(FOLDERS, files);
     },
   };
 }
 
-/** `/home/agent/a/b` and its parents below `/home`, outermost first; for `agent/a/b` those below the volume's root. */
-function parentsOf(path: string): readonly string[] {
-  const parts = path.split("/").filter((part) => part !== "");
-  const rooted = path.startsWith("/");
-  const paths = parts.map((_, index) => (rooted ? "/" : "") + parts.slice(0, index + 1).join("/"));
-  return rooted ? paths.slice(1) : paths;
+/** The folders on the way to a file that the agent could have replaced. */
+function foldersOf(path: string): readonly string[] {
+  const parts = path.split("/").slice(1, -1);
+  return parts
+    .map((_, index) => `/${parts.slice(0, index + 1).join("/")}`)
+    .filter((folder) => folder.startsWith(SANDBOX.home));
 }
 
-// Go's file modes, as the engine reports them.
-const MODE_FOLDER = 2 ** 31;
-const MODE_NOT_REGULAR = 2 ** 31 + 2 ** 27 + 2 ** 26 + 2 ** 25 + 2 ** 24 + 2 ** 21 + 2 ** 19;
-
-type PathStat = { readonly mode: number };
-
-/** The answer about a path is about that path only if all its parents are real folders too. A missing one is fine. */
-async function areRealFolders(holder: Docker.Container, paths: readonly string[]): Promise<boolean> {
-  const found = await Promise.all(paths.map((path) => statPath(holder, path)));
-  return found.every((stat) => stat === undefined || hasBits(stat.mode, MODE_FOLDER));
+/** The engine's answer about a path is about that path only if all its parents are real folders too. */
+async function refuseLinks(holder: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
+  const modes = await Promise.all([...folders].map(async (path) => ({ path, mode: await readMode(holder, path) })));
+  const planted = modes.find(({ mode }) => mode !== undefined && !isFolder(mode));
+  if (planted === undefined) return;
+  throw new BudgieError(
+    "SESSION_UNUSABLE",
+    `The agent replaced "${planted.path}" in its home by something else, and budgie does not write through it. Begin a new session.`,
+  );
 }
 
-async function isFile(container: Docker.Container, path: string): Promise<boolean> {
-  const found = await statPath(container, path);
-  return found !== undefined && !hasBits(found.mode, MODE_NOT_REGULAR);
+/** By bit 31 of Go's file modes, which is out of reach of JavaScript's own operators. */
+function isFolder(mode: number): boolean {
+  return Math.floor(mode / 2 ** 31) % 2 === 1;
 }
 
-/** Bit 31 is out of reach of JavaScript's own operators. */
-function hasBits(mode: number, bits: number): boolean {
-  return (BigInt(mode) & BigInt(bits)) !== 0n;
-}
-
-async function statPath(container: Docker.Container, path: string): Promise<PathStat | undefined> {
+async function readMode(holder: Docker.Container, path: string): Promise<number | undefined> {
   try {
-    const response = (await container.infoArchive({ path, ...withLimit() })) as unknown as {
-      readonly headers: Readonly<Record<string, string>>;
-    };
+    const response = (await holder.infoArchive({ path, ...withLimit() })) as unknown as StatResponse;
     const header = response.headers["x-docker-container-path-stat"] ?? "";
-    return JSON.parse(Buffer.from(header, "base64").toString("utf8")) as PathStat;
+    return (JSON.parse(Buffer.from(header, "base64").toString("utf8")) as { readonly mode: number }).mode;
   } catch (error) {
     if (statusOf(error) === 404) return undefined;
     throw error;
   }
 }
+
+type StatResponse = { readonly headers: Readonly<Record<string, string>> };
 
 type Wanted = {
   readonly names: ReadonlySet<string>;
@@ -180,8 +159,8 @@ function toArchive(
 ): Buffer | NodeJS.ReadableStream {
   const archive = pack();
   const owned: Partial<Header> = { uid, gid };
-  for (const name of folders) archive.entry({ ...owned, name, type: "directory", mode: 0o700 });
-  for (const { content, mode, path } of files) archive.entry({ ...owned, name: path, mode }, content);
+  for (const path of folders) archive.entry({ ...owned, name: path.slice(1), type: "directory", mode: 0o700 });
+  for (const { content, mode, path } of files) archive.entry({ ...owned, name: path.slice(1), mode }, content);
   archive.finalize();
   return archive as unknown as NodeJS.ReadableStream;
 }

@@ -1,5 +1,6 @@
 import { BudgieError } from "@budgie/core";
-import type { HomeArchive } from "./home-archive.ts";
+import { SANDBOX } from "./container-options.ts";
+import type { ArchiveFile, HomeArchive } from "./home-archive.ts";
 import { DATABASE, loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
 import { COMPANIONS, createSessionDatabase, updateSessionDatabase } from "./session-database.ts";
 
@@ -19,7 +20,7 @@ export type LoginSync = {
   prepare(need: LoginNeed): Promise<void>;
 };
 
-const FOLDER = ".local/share/kiro-cli";
+const FOLDER = `${SANDBOX.home}/.local/share/kiro-cli`;
 // A long conversation may be tens of megabytes.
 const LARGEST_DATABASE_BYTES = 256 * 1024 * 1024;
 
@@ -34,10 +35,10 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       if (login === undefined && need === "required") throw loginRequired();
       if (login !== undefined && login.fingerprint !== synced) {
         // Only when the host's rows changed: a token that was renewed inside must not be undone.
-        await writeLogin(options, login, synced !== undefined);
+        await writeLogin(options, login, prepared);
         synced = login.fingerprint;
       } else if (!prepared) {
-        await archive.writeHome([]);
+        await archive.create([]);
       }
       prepared = true;
     },
@@ -46,16 +47,13 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
 
 async function writeLogin(options: LoginSyncOptions, login: KiroLogin, exists: boolean): Promise<void> {
   const snapshot = await createSessionDatabase(login, options.scratchDir);
-  const content = exists ? await updated(options, login, snapshot) : snapshot;
   const path = `${FOLDER}/${DATABASE}`;
+  const forReading: ArchiveFile = { path: `${SANDBOX.auth}/${DATABASE}`, content: snapshot, mode: 0o400 };
+  if (!exists) return options.archive.create([{ path, content: snapshot, mode: 0o600 }, forReading]);
+  const content = await updated(options, login, snapshot);
   // Archives cannot delete, and SQLite would play an old log back over the new login: empty ones take their place.
-  const emptied = exists
-    ? COMPANIONS.map((ending) => ({ path: path + ending, content: Buffer.alloc(0), mode: 0o600 }))
-    : [];
-  await Promise.all([
-    options.archive.writeHome([{ path, content, mode: 0o600 }, ...emptied]),
-    options.archive.writeAuth([{ path: DATABASE, content: snapshot, mode: 0o400 }]),
-  ]);
+  const emptied = COMPANIONS.map((ending) => ({ path: path + ending, content: Buffer.alloc(0), mode: 0o600 }));
+  return options.archive.write([{ path, content, mode: 0o600 }, ...emptied, forReading]);
 }
 
 async function updated({ archive, scratchDir }: LoginSyncOptions, login: KiroLogin, snapshot: Buffer): Promise<Buffer> {
