@@ -8,9 +8,6 @@ import { check, checkSandbox, failures, quote, say } from "./lib/story.mjs";
 import { createSampleRepository } from "./lib/sample-repository.mjs";
 
 const { docker, endpoint } = await openEngine();
-const others = new Set(await listTraces(docker));
-const ourTraces = async () => (await listTraces(docker)).filter((trace) => !others.has(trace));
-
 const host = await createHostHome();
 const repository = await createSampleRepository();
 try {
@@ -20,16 +17,21 @@ try {
   await repository.remove();
 }
 process.exitCode = failures() === 0 ? 0 : 1;
-say(failures() === 0 ? "Everything was as promised." : `${failures()} promises were broken.`);
+say(failures() === 0 ? "Everything was as promised." : `Not as promised: ${failures()}.`);
 
 async function tell() {
   const budgie = await startBudgie(host, endpoint);
+  let instance;
   try {
     await listTools(budgie);
-    await holdConversation(budgie);
+    const session = await holdConversation(budgie);
     await lookAround(budgie);
-    const traces = await ourTraces();
-    check(traces.length > 0, `Now the engine runs ${traces.length} things of this budgie, such as ${traces[0]}`);
+    const traces = await listTraces(docker);
+    instance = traces.find((trace) => trace.session === session)?.instance;
+    check(
+      instance !== undefined,
+      `The engine now holds ${countOf(traces, instance)} containers and volumes of this budgie`,
+    );
   } catch (error) {
     console.error(budgie.stderr());
     throw error;
@@ -37,8 +39,13 @@ async function tell() {
     await budgie.quit();
   }
   say("The client quits.");
-  const traces = await ourTraces();
-  check(traces.length === 0, `${traces.length} containers and volumes are left of it ${traces.join(", ")}`);
+  const left = countOf(await listTraces(docker), instance);
+  check(left === 0, `${left} containers and volumes are left of it`);
+}
+
+// Other budgies may use the engine too.
+function countOf(traces, instance) {
+  return traces.filter((trace) => trace.instance === instance).length;
 }
 
 async function listTools(budgie) {
@@ -54,7 +61,7 @@ async function listTools(budgie) {
 
 async function holdConversation({ ask }) {
   const directory = repository.path;
-  say(`It has ${directory} reviewed.`);
+  say(`It asks for a review of "${directory}".`);
   const first = await ask("code-reviewer", {
     directory,
     prompt: "Review this repository, and remember the word token-parakeet. [[read login.js]]",
@@ -73,6 +80,7 @@ async function holdConversation({ ask }) {
   const other = await ask("code-reviewer", { directory, prompt: "Which word was it? [[recall]]" });
   quote(other.response);
   check(!other.response.includes("token-"), "Another session knows nothing of it, nor of the host's conversations");
+  return sessionId;
 }
 
 async function lookAround({ ask }) {

@@ -4,7 +4,7 @@ import { buildImage, hasImage, importImage, pullImage } from "./images.mjs";
 
 const COMMANDS = {
   where: async ({ name, version, endpoint }) => `${name} ${version} at ${endpoint.url}`,
-  traces: async ({ docker }) => (await listTraces(docker)).join("\n"),
+  traces: async ({ docker }) => (await listTraces(docker)).map(({ title }) => title).join("\n"),
   has: async ({ docker }, tag) => {
     if (!(await hasImage(docker, tag))) process.exitCode = 1;
   },

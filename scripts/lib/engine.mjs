@@ -7,14 +7,18 @@ const MADE_BY_BUDGIE = { filters: { label: ["dev.budgie"] } };
 /** Connects to the engine, or throws with a message that says what to do. */
 export const openEngine = () => connectEngine(process.env, homedir());
 
-/** Names every container and volume on the engine that a running or dead budgie made. */
+/** Lists every container and volume on the engine that a running or dead budgie made, and which one made it. */
 export async function listTraces(docker) {
   const [containers, { Volumes: volumes }] = await Promise.all([
     docker.listContainers({ all: true, ...MADE_BY_BUDGIE }),
     docker.listVolumes(MADE_BY_BUDGIE),
   ]);
   return [
-    ...containers.map(({ Names: [name = "?"] }) => `container ${name.replace(/^\//, "")}`),
-    ...(volumes ?? []).map(({ Name }) => `volume ${Name}`),
+    ...containers.map(({ Names: [name = "?"], Labels }) => toTrace(`container ${name.replace(/^\//, "")}`, Labels)),
+    ...(volumes ?? []).map(({ Name, Labels }) => toTrace(`volume ${Name}`, Labels)),
   ];
+}
+
+function toTrace(title, labels) {
+  return { title, instance: labels["dev.budgie.instance"], session: labels["dev.budgie.session"] };
 }
