@@ -4,6 +4,9 @@ import { defineConfig } from "vitest/config";
 
 const conditions = ["@budgie/source"];
 
+// Programs that tests start need a build.
+const globalSetup = "packages/mcp-server/test/helpers/build-checkout.ts";
+
 // Packages see each other's source, so a test never runs against an old build.
 const shared = {
   resolve: { conditions },
@@ -19,6 +22,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: "unit",
+          globalSetup,
           include: ["packages/*/test/**/*.test.ts"],
           exclude: ["**/*.docker.test.ts", "**/node_modules/**"],
           testTimeout: 30_000,
@@ -28,6 +32,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: "docker",
+          globalSetup,
           include: ["packages/*/test/**/*.docker.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 180_000,

@@ -1,0 +1,104 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { configSchema, parseConfig, toFlag, toVariable } from "../src/config.ts";
+import type { Host } from "../src/host.ts";
+
+const host: Host = {
+  env: {},
+  home: "/home/me",
+  cwd: "/work",
+  platform: "linux",
+  stdin: new PassThrough(),
+  stdout: new PassThrough(),
+  columns: undefined,
+  report: () => undefined,
+  exit: () => undefined,
+};
+
+const here = new URL(import.meta.url).pathname;
+
+describe("parseConfig", () => {
+  it("has the first budgie's defaults", () => {
+    expect(parseConfig({}, host)).toEqual({
+      agentsDir: "/home/me/.kiro/agents",
+      sessionsDir: "/home/me/.kiro/sub-agents/sessions",
+      promptsDir: "/home/me/.kiro/sub-agents/prompts",
+      systemPrompt: "/home/me/.kiro/sub-agents/prompts/_system.md",
+      contextSummaryPrompt: "/home/me/.kiro/sub-agents/prompts/_context-summary.md",
+      kiroBinary: "kiro-cli",
+      kiroDataDir: "/home/me/.local/share/kiro-cli",
+      stateDir: "/home/me/.local/state/budgie",
+      toolPrefix: "kiro-subagents.",
+      agentTimeoutMs: 600_000,
+      model: "claude-sonnet-4.5",
+      trustAllTools: false,
+      env: [],
+      sandbox: false,
+      sandboxImage: "budgie-sandbox:latest",
+      listTools: false,
+      debug: false,
+      verbose: false,
+    });
+  });
+
+  it("looks for the two prompts in the prompts directory that was given", () => {
+    expect(parseConfig({ promptsDir: "~/prompts" }, host)).toMatchObject({
+      systemPrompt: "/home/me/prompts/_system.md",
+      contextSummaryPrompt: "/home/me/prompts/_context-summary.md",
+    });
+  });
+
+  it.each([
+    [{ sandbox: "1" }, { sandbox: true }],
+    [{ sandbox: "false" }, { sandbox: false }],
+    [{ trustAllTools: "0" }, { trustAllTools: false }],
+    [{ agentTimeout: "1h30m" }, { agentTimeoutMs: 5_400_000 }],
+    [{ model: "auto" }, { model: undefined }],
+    [{ toolPrefix: "" }, { toolPrefix: "" }],
+    [{ kiroBinary: "./kiro" }, { kiroBinary: "/work/kiro" }],
+    [{ kiroBinary: "~/bin/kiro" }, { kiroBinary: "/home/me/bin/kiro" }],
+    [{ kiroBinary: "./kiro", sandbox: true }, { kiroBinary: "./kiro" }],
+    [{ systemPrompt: here }, { systemPrompt: here }],
+  ])("understands %j", (values, expected) => {
+    expect(parseConfig(values, host)).toMatchObject(expected);
+  });
+
+  it.each([
+    [{ sandbox: "perhaps" }, 'Expected --sandbox (or BUDGIE_SANDBOX) to be "true" or "false", got "perhaps".'],
+    [{ sandbox: "" }, 'Expected --sandbox (or BUDGIE_SANDBOX) to be "true" or "false", got "".'],
+    [{ agentsDir: "" }, 'Expected --agents-dir (or BUDGIE_AGENTS_DIR) to be a path, got "".'],
+    [{ model: "--resume" }, 'Expected --model (or BUDGIE_MODEL) to be the name of a model, or "auto", got "--resume".'],
+    [{ env: ["A", "B C"] }, 'Expected --env (or BUDGIE_ENV) to be the name of a variable, got "B C".'],
+    [
+      { toolPrefix: "my agents/" },
+      'Expected --tool-prefix (or BUDGIE_TOOL_PREFIX) to be at most 60 letters, digits, "_", "-" and ".", got "my agents/".',
+    ],
+    [{ agentTimeout: "15" }, 'Expected --agent-timeout to be a duration such as "90s", "10m" or "1h30m", got "15".'],
+    [{ agentTimeout: "0s" }, 'Expected --agent-timeout to be longer than nothing, got "0s".'],
+    [
+      { systemPrompt: "gone.md" },
+      'There is no file "/work/gone.md" for --system-prompt. Create it, or leave the option out.',
+    ],
+    [
+      { contextSummaryPrompt: "~/gone.md" },
+      'There is no file "/home/me/gone.md" for --context-summary-prompt. Create it, or leave the option out.',
+    ],
+  ])("refuses %j", (values, message) => {
+    expect(() => parseConfig(values, host)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message }));
+  });
+});
+
+describe("configSchema", () => {
+  it("says of every option what it is for", () => {
+    const bare = Object.entries(configSchema.shape).filter(([, field]) => !field.description);
+
+    expect(bare).toEqual([]);
+  });
+});
+
+describe("toFlag and toVariable", () => {
+  it("spell an option for the command line and the environment", () => {
+    expect(toFlag("contextSummaryPrompt")).toBe("--context-summary-prompt");
+    expect(toVariable("contextSummaryPrompt")).toBe("BUDGIE_CONTEXT_SUMMARY_PROMPT");
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { agentInput, healthInput, parseToolInput } from "../../src/mcp/tool-input.ts";
+
+describe("parseToolInput", () => {
+  it("drops the purpose that Kiro adds", () => {
+    const input = { prompt: "p", directory: "/d", sessionId: "s", __tool_use_purpose: "to review" };
+
+    expect(parseToolInput(agentInput, input)).toEqual({ prompt: "p", directory: "/d", sessionId: "s" });
+    expect(parseToolInput(healthInput, { __tool_use_purpose: "to look" })).toEqual({});
+  });
+
+  it("takes no arguments at all for an empty object", () => {
+    expect(parseToolInput(healthInput, undefined)).toEqual({});
+  });
+
+  it.each([
+    [
+      { prompt: "p", directory: "/d", session_id: "s", cwd: "/" },
+      'The tool has no argument "session_id", "cwd". Its arguments are: prompt, directory, sessionId.',
+    ],
+    [
+      { prompt: "p" },
+      'The argument "directory" is missing. Absolute path of the directory that the agent works in. It must exist.',
+    ],
+    [{ prompt: 1, directory: "/d" }, 'The argument "prompt" must be a text.'],
+    [{ prompt: "p", directory: "/d", sessionId: null }, 'The argument "sessionId" must be a text.'],
+  ])("refuses %j", (input, message) => {
+    expect(() => parseToolInput(agentInput, input)).toThrow(
+      expect.objectContaining({ code: "INPUT_INVALID", message }),
+    );
+  });
+
+  it("refuses any argument of a tool that has none", () => {
+    expect(() => parseToolInput(healthInput, { agent: "x" })).toThrow(
+      'The tool has no argument "agent". Its arguments are: none.',
+    );
+  });
+});
