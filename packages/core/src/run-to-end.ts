@@ -20,16 +20,22 @@ export type RunOptions = {
   /** A file's name in the home; `undefined` if the process writes none */
   readonly answerFile: string | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Whether a process that has said this and falls silent waits for something that never comes */
+  readonly isStuck: (stdout: string) => boolean;
 };
 
-/** Runs a command to its end and collects what it says; past `timeoutMs` it is stopped, and `exit.reason` says so. */
+/**
+ * Runs a command to its end and collects what it says. Past `timeoutMs`, or some seconds after it got stuck, it is stopped,
+ * and `exit.reason` is `timeout`.
+ */
 export async function runToEnd(session: RunnerSession, command: Command, options: RunOptions): Promise<Finished> {
   const { answerFile, directory, input, signal, timeoutMs } = options;
   const child = await session.start(command, { directory, input, signal });
   const stopLate = stopAfter(child, timeoutMs);
+  const watch = watchForSilence(options.isStuck, () => stopLate.now());
   let isRead = false;
   try {
-    const saying = readBounded(child.stdout, OUTPUT_LIMIT_BYTES);
+    const saying = readBounded(child.stdout, OUTPUT_LIMIT_BYTES, watch.heard);
     // An engine knows the exit code some 50 ms after the output ends, and needs as long to hand out a file.
     const read = async (): Promise<string | undefined> => answerFile && session.readFile(answerFile);
     const reading = saying.then(read);
@@ -43,6 +49,7 @@ export async function runToEnd(session: RunnerSession, command: Command, options
     // A process may close its output before it is done.
     return { exit, stdout, stderr, answer: early || (await read()) };
   } finally {
+    watch.cancel();
     await stopLate.cancel();
     // An agent that nobody listens to must not work on.
     if (!isRead) await child.stop("shutdown");
@@ -52,20 +59,40 @@ export async function runToEnd(session: RunnerSession, command: Command, options
 // Beyond this Node's timers go off at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-function stopAfter(child: AgentProcess, timeoutMs: number): { cancel(): Promise<void> } {
+function stopAfter(child: AgentProcess, timeoutMs: number): { now(): void; cancel(): Promise<void> } {
   let stopping: Promise<void> = Promise.resolve();
-  const timer = setTimeout(
-    () => {
-      stopping = child.stop("timeout");
-      // Reported by `cancel`, once the process is known to be gone.
-      stopping.catch(() => undefined);
-    },
-    Math.min(timeoutMs, LONGEST_TIMER_MS),
-  );
+  const now = (): void => {
+    stopping = child.stop("timeout");
+    // Reported by `cancel`, once the process is known to be gone.
+    stopping.catch(() => undefined);
+  };
+  const timer = setTimeout(now, Math.min(timeoutMs, LONGEST_TIMER_MS));
   return {
+    now,
     async cancel() {
       clearTimeout(timer);
       await stopping;
     },
+  };
+}
+
+const SILENCE_MS = 5000;
+// What a stuck process has to say is short.
+const HEAD_LENGTH = 4096;
+
+type Watch = { heard(soFar: () => string): void; cancel(): void };
+
+function watchForSilence(isStuck: RunOptions["isStuck"], onStuck: () => void): Watch {
+  let timer: NodeJS.Timeout | undefined;
+  let pieces = 0;
+  return {
+    heard(soFar) {
+      clearTimeout(timer);
+      // Whoever goes on talking is at work.
+      if (++pieces > 20) return;
+      const text = soFar();
+      if (text.length <= HEAD_LENGTH && isStuck(text)) timer = setTimeout(onStuck, SILENCE_MS);
+    },
+    cancel: () => clearTimeout(timer),
   };
 }

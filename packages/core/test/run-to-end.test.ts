@@ -12,6 +12,7 @@ const OPTIONS: RunOptions = {
   timeoutMs: 10_000,
   answerFile: "answer.txt",
   signal: undefined,
+  isStuck: () => false,
 };
 
 describe("runToEnd", () => {

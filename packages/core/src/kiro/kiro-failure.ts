@@ -63,10 +63,13 @@ function stopped(finished: Finished, context: FailureContext): BudgieError | und
 // Printed instead of an answer when there is no login; the real program then waits for ever.
 const LOGIN_WAIT = /(?:open|visit) (?:this|the following) (?:URL|link)|device code|confirm the following code/i;
 
+/** Whether Kiro has asked for a login. An agent that has said anything has one, and may be talking about logins. */
+export function waitsForLogin(output: string): boolean {
+  return !hasMessage(output) && LOGIN_WAIT.test(toPlainText(output));
+}
+
 function ranOutOfTime({ stderr, stdout }: Finished, { agent, timeoutMs }: FailureContext): BudgieError {
-  // An agent that has said anything is logged in, and may be talking about logins.
-  const waited = !hasMessage(stdout.text) && LOGIN_WAIT.test(toPlainText(stdout.text + stderr.text));
-  if (waited) return loginRequired(agent);
+  if (waitsForLogin(stdout.text + stderr.text)) return loginRequired(agent);
   return new BudgieError(
     "TIMED_OUT",
     `The agent "${agent}" did not finish within ${toDurationText(timeoutMs)} and was stopped. ` +
@@ -78,6 +81,8 @@ function ranOutOfTime({ stderr, stdout }: Finished, { agent, timeoutMs }: Failur
 const GAVE_UP = /[^\n]*(?:rate limit reached|trouble responding right now|relaunch with '--model)[^\n]*/i;
 
 function isAnswer({ exit, stderr, stdout }: Finished, { answered }: FailureContext): boolean {
+  // A turn that was answered and finished is not done again because Kiro's telemetry failed after it.
+  if (exit.exitCode === 1 && answered && saysFinished(stderr.text)) return true;
   if (exit.exitCode !== 0) return false;
   if (answered) return true;
   const saidSomething = toAnswer(stdout.text) !== "" || saysFinished(stderr.text);

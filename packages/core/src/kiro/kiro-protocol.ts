@@ -7,7 +7,7 @@ import type { Protocol, ProtocolAnswer, ProtocolTurn } from "../protocol.ts";
 import { runToEnd, type Finished } from "../run-to-end.ts";
 import type { Command, Projection } from "../runner.ts";
 import { toKiroCommand } from "./kiro-command.ts";
-import { toKiroFailure } from "./kiro-failure.ts";
+import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools } from "./kiro-output.ts";
 
 export type KiroOptions = {
@@ -101,7 +101,14 @@ async function run(
   });
   // It means nothing to a model, and a runner's line to the process may end at it.
   const input = prompt.replaceAll("\0", "");
-  const finished = await runToEnd(session, command, { directory, input, answerFile, timeoutMs, signal });
+  const finished = await runToEnd(session, command, {
+    directory,
+    input,
+    answerFile,
+    timeoutMs,
+    signal,
+    isStuck: waitsForLogin,
+  });
   if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, toLog(command, prompt, finished));
   return finished;
 }

@@ -25,6 +25,7 @@ describe("toKiroFailure", () => {
     ["an answer about logins", { stdout: `${MARKER}You are not logged in to the device code page.` }],
     ["an answer in spite of a model that was replaced", { stdout: ANSWER, stderr: "Model 'x' does not exist" }],
     ["an answer file in spite of trouble after it", { answered: true, stderr: "⚠️ rate limit reached:" }],
+    ["a finished answer with telemetry that failed", { exitCode: 1, answered: true, stderr: CREDITS }],
     ["a denied tool", { stdout: ANSWER, stderr: "[denied] tool permission approval is not supported" }],
     ["a failed MCP server", { stdout: ANSWER, stderr: "One or more mcp server did not load correctly" }],
     ["a killed tool", { stdout: ANSWER, oomKilled: true }],

@@ -15,6 +15,17 @@ describe("the Kiro protocol with a real process", () => {
     expect(calls()).toHaveLength(1);
   });
 
+  it("does not wait for a login that nobody is there to make", async () => {
+    const { calls, runTurn, workspace } = createKiroPlace({ env: { KIRO_API_KEY: "" }, timeoutMs: 25_000 });
+    const began = performance.now();
+
+    const turn = runTurn({ agent: "tester", prompt: "x", directory: workspace });
+
+    await expect(turn).rejects.toMatchObject({ code: "LOGIN_REQUIRED" });
+    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(calls()).toHaveLength(1);
+  });
+
   it("names a new answer file in every turn", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
     const { sessionId } = await runTurn({ agent: "tester", prompt: "x", directory: workspace });
