@@ -13,7 +13,8 @@ export type TurnProcess = AgentProcess & {
   readonly gone: Promise<void>;
 };
 
-const GRACE_S = 5;
+// Whoever ends budgie waits for it, and gets 10 s in all.
+const GRACE_S: Readonly<Record<StopReason, number>> = { timeout: 5, cancelled: 5, shutdown: 2 };
 // How long an engine that restarts is waited for, before the turn is given up.
 const ENGINE_LOSS_MS = 60_000;
 
@@ -43,7 +44,7 @@ export function toTurnProcess(container: Docker.Container, socket: Duplex): Turn
     async stop(reason) {
       stopped ??= reason;
       dropping.abort();
-      await endContainer(container);
+      await endContainer(container, GRACE_S[reason]);
       await gone;
       // An output that nobody reads would keep the connection for ever.
       socket.destroy();
@@ -89,9 +90,9 @@ async function inspectEnd(container: Docker.Container): Promise<End> {
 }
 
 /** Asks a container to end, and kills it after the grace; one that has ended or is gone already is fine. */
-async function endContainer(container: Docker.Container): Promise<void> {
+async function endContainer(container: Docker.Container, graceS: number): Promise<void> {
   try {
-    await container.stop({ t: GRACE_S, ...withLimit(GRACE_S * 1000 + API_LIMIT_MS) });
+    await container.stop({ t: graceS, ...withLimit(graceS * 1000 + API_LIMIT_MS) });
   } catch (error) {
     if (statusOf(error) === 304 || statusOf(error) === 404) return;
     await container.kill(withLimit()).catch((refusal: unknown) => {
