@@ -21,7 +21,7 @@ export type EngineAddress =
       readonly tls: EngineTls | undefined;
     };
 
-export type EngineTls = { readonly ca: string; readonly cert: string; readonly key: string };
+type EngineTls = { readonly ca: string; readonly cert: string; readonly key: string };
 
 export type HostEnvironment = Readonly<Record<string, string | undefined>>;
 

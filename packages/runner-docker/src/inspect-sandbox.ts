@@ -28,7 +28,7 @@ export type SandboxFacts = {
   readonly notices: readonly string[];
 };
 
-export type Part<Facts> =
+type Part<Facts> =
   | { readonly ok: true; readonly facts: Facts }
   | { readonly ok: false; readonly problem: string };
 

@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 
-export type Value = string | number | bigint | null | Uint8Array;
+type Value = string | number | bigint | null | Uint8Array;
 export type Row = Readonly<Record<string, Value>>;
 
 /** The little of SQLite that budgie needs, from whichever library there is. */
