@@ -12,7 +12,8 @@ export async function demultiplex(source: Readable, targets: Targets): Promise<v
   try {
     for await (const { stream, payload } of frames(source)) {
       const target = stream === 2 ? stderr : stdout;
-      if (dropping.aborted && target.writableNeedDrain) continue;
+      // A reader that went away must hold up neither the other stream nor the container.
+      if (target.destroyed || (dropping.aborted && target.writableNeedDrain)) continue;
       if (!target.write(payload) && !dropping.aborted) await drained(target, dropping);
     }
   } catch {
@@ -57,7 +58,7 @@ async function* frames(source: Readable): AsyncGenerator<Frame> {
   }
 }
 
-/** Resolves when a stream takes more, or will never: a reader that went away must not hold up the rest. */
+/** Resolves when a stream takes more, or will never. */
 async function drained(target: PassThrough, dropping: AbortSignal): Promise<void> {
   const stop = new AbortController();
   const until = (source: PassThrough | AbortSignal, event: string): Promise<unknown> =>

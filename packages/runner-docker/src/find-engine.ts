@@ -39,7 +39,7 @@ export function findEndpoints(env: HostEnvironment, home: string): readonly Endp
 
 /** The sockets of Docker, rootless Docker, Docker Desktop, Colima, OrbStack, Rancher Desktop and Podman. */
 export function usualSockets(env: HostEnvironment, home: string): readonly string[] {
-  const runtime = env["XDG_RUNTIME_DIR"];
+  const runtime = valueOf(env, "XDG_RUNTIME_DIR");
   return [
     "/var/run/docker.sock",
     ...(runtime === undefined ? [] : [join(runtime, "docker.sock")]),
@@ -54,16 +54,16 @@ export function usualSockets(env: HostEnvironment, home: string): readonly strin
 }
 
 function fromEnvironment(env: HostEnvironment, home: string): Endpoint | undefined {
-  const url = env["DOCKER_HOST"];
-  if (url === undefined || url === "") return undefined;
-  const wantsTls = env["DOCKER_TLS_VERIFY"] !== undefined && env["DOCKER_TLS_VERIFY"] !== "";
-  const tls = wantsTls ? readTls(env["DOCKER_CERT_PATH"] ?? join(home, ".docker")) : undefined;
+  const url = valueOf(env, "DOCKER_HOST");
+  if (url === undefined) return undefined;
+  const wantsTls = valueOf(env, "DOCKER_TLS_VERIFY") !== undefined;
+  const tls = wantsTls ? readTls(valueOf(env, "DOCKER_CERT_PATH") ?? join(home, ".docker")) : undefined;
   return toEndpoint(url, "DOCKER_HOST", tls);
 }
 
 /** Reads the current context where the docker command keeps it; the API libraries do not. */
 function fromContext(env: HostEnvironment, home: string): Endpoint | undefined {
-  const configDir = env["DOCKER_CONFIG"] ?? join(home, ".docker");
+  const configDir = valueOf(env, "DOCKER_CONFIG") ?? join(home, ".docker");
   const name = contextName(env, configDir);
   if (name === "default") return undefined;
   const id = createHash("sha256").update(name).digest("hex");
@@ -84,7 +84,13 @@ function fromContext(env: HostEnvironment, home: string): Endpoint | undefined {
 
 function contextName(env: HostEnvironment, configDir: string): string {
   const configured = readJson<DockerConfig>(join(configDir, "config.json"))?.currentContext;
-  return env["DOCKER_CONTEXT"] || configured || "default";
+  return valueOf(env, "DOCKER_CONTEXT") ?? (configured || "default");
+}
+
+/** An empty variable counts as none: as a path it would mean the current folder. */
+function valueOf(env: HostEnvironment, name: string): string | undefined {
+  const value = env[name];
+  return value === "" ? undefined : value;
 }
 
 type DockerConfig = { readonly currentContext?: string };

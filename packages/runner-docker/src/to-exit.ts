@@ -10,8 +10,12 @@ export type ContainerEnd = {
   readonly stopped: StopReason | undefined;
 };
 
-// Shells and the engine report a death by signal n as 128 + n.
-const SIGNALS = new Map(Object.entries(constants.signals).map(([name, number]) => [128 + number, name]));
+// Shells and the engine report a death by signal n as 128 + n. Of two names for one signal the usual one comes first.
+const SIGNALS = new Map(
+  Object.entries(constants.signals)
+    .toReversed()
+    .map(([name, number]) => [128 + number, name]),
+);
 
 const NEVER_RUN = { exitCode: undefined, signal: undefined, reason: "command-not-found" } as const;
 
