@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { lstat, readFile, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { pack } from "tar-fs";
 
 const TITLE = "org.opencontainers.image.title";
 const HASH = "dev.budgie.image.hash";
@@ -32,7 +31,7 @@ export async function buildImage(docker, folder, tag) {
   const hash = await hashBuild(docker, folder);
   if (before?.Config.Labels?.[HASH] === hash) return;
   const labels = { [TITLE]: tag.split(":")[0], [HASH]: hash };
-  const context = pack(folder, { map: (header) => ({ ...header, uid: 0, gid: 0 }) });
+  const context = { context: folder, src: await readdir(folder) };
   await follow(docker, await docker.buildImage(context, { t: tag, labels, forcerm: true }));
   await removeUnused(docker, before);
 }
