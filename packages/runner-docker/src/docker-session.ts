@@ -55,7 +55,7 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
     async remove() {
       await Promise.all([...running].map((child) => child.stop("shutdown")));
       await Promise.all(leaving);
-      await removeContainer(holder);
+      await removeContainers(context.engine.docker, id);
       await removeVolumes(context.engine.docker, volumes);
     },
   };
@@ -103,6 +103,13 @@ async function createHolder(
   const labels = toLabels(owner.record, id, "holder");
   const options = toHolderContainer({ imageId: image.id, mounts: toHolderMounts(volumes), labels });
   return createNamed(engine.docker, `budgie-holder-${id}`, options);
+}
+
+/** All of them, by label: the holder, and what a call left that was given up before the engine answered. */
+async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
+  const filters = { label: [`dev.budgie.session=${id}`] };
+  const left = await docker.listContainers({ all: true, filters, ...withLimit() });
+  await Promise.all(left.map(({ Id }) => removeContainer(docker.getContainer(Id))));
 }
 
 async function removeVolumes(docker: Docker, { auth, home }: SessionVolumes): Promise<void> {

@@ -28,9 +28,7 @@ export type SandboxFacts = {
   readonly notices: readonly string[];
 };
 
-type Part<Facts> =
-  | { readonly ok: true; readonly facts: Facts }
-  | { readonly ok: false; readonly problem: string };
+type Part<Facts> = { readonly ok: true; readonly facts: Facts } | { readonly ok: false; readonly problem: string };
 
 /** Looks at everything that a sandboxed turn needs, and changes nothing. */
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxFacts> {

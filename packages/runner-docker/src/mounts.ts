@@ -1,5 +1,5 @@
 import { lstat, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import type { MountSettings } from "dockerode";
 import { BudgieError, type Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
@@ -63,9 +63,10 @@ function readOnlyBind(source: string, target: string): MountSettings {
  */
 async function hiddenAgents(workspace: string): Promise<MountSettings[]> {
   for (const path of [join(workspace, ".kiro"), join(workspace, ".kiro/agents")]) {
-    const found = await lstat(path).catch(() => undefined);
-    if (found === undefined) return [];
-    if (!found.isDirectory()) {
+    const found = await lstat(path).catch((error: NodeJS.ErrnoException) => error);
+    if ("code" in found && found.code === "ENOENT") return [];
+    // What budgie may not look at, an agent of the same user can make visible again.
+    if (found instanceof Error || !found.isDirectory()) {
       throw new BudgieError(
         "WORKSPACE_INVALID",
         `"${path}" is not a plain directory, so the sandbox cannot hide the repository's own agents. Remove it, or make it one.`,
@@ -91,8 +92,9 @@ async function projectionMounts(projections: readonly Projection[]): Promise<Mou
       () => false,
     );
     if (!exists) return [];
-    const below = home === undefined ? [] : [readOnlyBind(source, `${SANDBOX.home}/${home}`)];
-    return [...below, readOnlyBind(source, source)];
+    const targets = home === undefined ? [source] : [`${SANDBOX.home}/${home}`, source];
+    // The engine takes `a/` for `a`, and refuses to mount both.
+    return targets.map((target) => readOnlyBind(source, posix.join(target, ".")));
   });
   return (await Promise.all(mounts)).flat();
 }

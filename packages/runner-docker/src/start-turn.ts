@@ -46,6 +46,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
 type Launched = { readonly container: Docker.Container; readonly socket: Duplex };
 
 async function launch(turn: TurnStart): Promise<Launched> {
+  refuseCancelled(turn.options.signal);
   const container = await createContainer(turn);
   try {
     refuseCancelled(turn.options.signal);

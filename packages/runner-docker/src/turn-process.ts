@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { BudgieError, type AgentProcess, type Exit, type StopReason } from "@budgie/core";
 import { demultiplex } from "./demultiplex.ts";
-import { ignoreMissing, statusOf } from "./docker-errors.ts";
+import { ignoreMissing, statusOf, toBudgieError } from "./docker-errors.ts";
 import { API_LIMIT_MS, withLimit } from "./api-limit.ts";
 import { toExit } from "./to-exit.ts";
 
@@ -27,7 +27,9 @@ export function toTurnProcess(container: Docker.Container, socket: Duplex): Turn
   const dropping = new AbortController();
   const closed = demultiplex(socket, { stdout, stderr, dropping: dropping.signal });
 
-  const ended = waitForEnd(container, closed);
+  let giveUp: (error: unknown) => void = () => undefined;
+  const givenUp = new Promise<never>((_resolve, reject) => void (giveUp = reject));
+  const ended = Promise.race([waitForEnd(container, closed), givenUp]);
   const exit = ended.then((end): Exit => toExit({ ...end, stopped }));
   const gone = ended
     .catch(() => undefined)
@@ -44,7 +46,12 @@ export function toTurnProcess(container: Docker.Container, socket: Duplex): Turn
     async stop(reason) {
       stopped ??= reason;
       dropping.abort();
-      await endContainer(container, GRACE_S[reason]);
+      try {
+        await endContainer(container, GRACE_S[reason]);
+      } catch (error) {
+        // An engine that does not answer must not hang the turn as well.
+        giveUp(toBudgieError(error, container.id));
+      }
       await gone;
       // An output that nobody reads would keep the connection for ever.
       socket.destroy();
