@@ -78,7 +78,7 @@ function inspectDirectories({ sessionsDir, stateDir }: Config): readonly Finding
 function isWritable(directory: string): boolean {
   if (!existsSync(directory)) return dirname(directory) !== directory && isWritable(dirname(directory));
   try {
-    accessSync(directory, constants.W_OK | constants.X_OK);
+    accessSync(`${directory}/.`, constants.W_OK | constants.X_OK);
     return true;
   } catch {
     return false;

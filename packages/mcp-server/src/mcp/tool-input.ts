@@ -3,11 +3,7 @@ import { BudgieError } from "@budgie/core";
 
 /** What an agent's tool takes; the descriptions are written for a model to read. */
 export const agentInput = z.strictObject({
-  prompt: z
-    .string()
-    .describe(
-      "What the agent should do. It sees neither your conversation nor your files outside the directory: say all it must know.",
-    ),
+  prompt: z.string().describe("What the agent should do. It knows nothing of your conversation: say all it must know."),
   directory: z.string().describe("Absolute path of the directory that the agent works in. It must exist."),
   sessionId: z
     .string()

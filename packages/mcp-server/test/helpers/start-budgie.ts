@@ -105,13 +105,10 @@ export async function waitFor<T>(probe: () => T | undefined | false): Promise<T>
   throw new Error(`Waited in vain for ${probe.toString()}`);
 }
 
+/** A process that ended and that nobody has asked about does not count. */
 export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+  const status = `/proc/${pid}/status`;
+  return existsSync(status) && !/^State:\s+[ZX]/m.test(readFileSync(status, "utf8"));
 }
 
 /** What a tool said, as text. */

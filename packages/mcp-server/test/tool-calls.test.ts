@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, toText } from "./helpers/start-budgie.ts";
+
+describe("tools/call", () => {
+  it("answers an unknown tool with a protocol error", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start();
+
+    const answer = ask("nobody", { prompt: "Hello" });
+
+    await expect(answer).rejects.toMatchObject({
+      code: -32602,
+      message: 'MCP error -32602: There is no tool "kiro-subagents.nobody".',
+    });
+  });
+
+  it("answers with text for the model and facts for the program", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start();
+
+    const { content, isError, structuredContent } = await ask("code-reviewer", {
+      prompt: "Hello",
+      __tool_use_purpose: "to greet",
+    });
+
+    expect(isError).toBeUndefined();
+    expect(content).toEqual([{ type: "text", text: "You asked: Hello" }]);
+    expect(structuredContent).toEqual({
+      response: "You asked: Hello",
+      sessionId: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+      agent: "code-reviewer",
+      isolation: "none",
+      durationMs: expect.any(Number),
+      exit: { exitCode: 0, oomKilled: false },
+      retried: false,
+      denied: [],
+      warnings: [],
+    });
+  });
+
+  it("reports on the agents' health", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start();
+    await ask("code-reviewer", { prompt: "Hello" });
+    await ask("code-reviewer", { prompt: "[[fault silent]]" });
+
+    const { structuredContent } = await ask("health-check", { directory: undefined });
+    const { agents, ...rest } = structuredContent as Record<string, readonly unknown[]>;
+
+    expect(rest).toEqual({
+      isolation: "none",
+      overall: { totalCalls: 2, successCalls: 1, successRate: "50.0%" },
+    });
+    expect(agents).toContainEqual({
+      agent: "code-reviewer",
+      totalCalls: 2,
+      successCalls: 1,
+      failedCalls: 1,
+      timeoutCalls: 0,
+      cancelledCalls: 0,
+      successRate: "50.0%",
+      avgDuration: expect.stringMatching(/^[\d.]+m?s$/),
+      p50Duration: expect.stringMatching(/^[\d.]+m?s$/),
+      p95Duration: expect.stringMatching(/^[\d.]+m?s$/),
+      lastSuccess: expect.stringMatching(/^\d{4}-.*Z$/),
+      lastFailure: expect.stringMatching(/^\d{4}-.*Z$/),
+      lastError: expect.stringMatching(/^AGENT_FAILED: /),
+    });
+  });
+
+  it("copies the health report as text", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start();
+
+    const result = await ask("health-check", { directory: undefined });
+
+    expect(JSON.parse(toText(result))).toEqual(result.structuredContent);
+  });
+});
