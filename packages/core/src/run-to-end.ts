@@ -80,7 +80,7 @@ const SILENCE_MS = 5000;
 // What a stuck process has to say is short.
 const HEAD_LENGTH = 4096;
 
-type Watch = { heard(soFar: () => string): void; cancel(): void };
+type Watch = { readonly heard: (soFar: () => string) => void; readonly cancel: () => void };
 
 function watchForSilence(isStuck: RunOptions["isStuck"], onStuck: () => void): Watch {
   let timer: NodeJS.Timeout | undefined;

@@ -1,6 +1,7 @@
-import { request as requestHttp } from "node:http";
+import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
 import type { EngineAddress } from "./find-engine.ts";
 
 const ATTACH_LIMIT_MS = 15_000;
@@ -18,15 +19,20 @@ export function attach(address: EngineAddress, containerId: string): Promise<Dup
       resolve(socket);
     });
     request.once("response", (response) => {
-      response.resume();
-      const refusal = new Error(`The engine refused to attach to a container (HTTP ${response.statusCode}).`);
-      reject(Object.assign(refusal, { statusCode: response.statusCode }));
+      toRefusal(response).then(reject, reject);
     });
     request.once("error", reject);
     request.setTimeout(ATTACH_LIMIT_MS, () =>
       request.destroy(Object.assign(new Error("timeout"), { name: "TimeoutError" })),
     );
     request.end();
+  });
+}
+
+async function toRefusal(response: IncomingMessage): Promise<Error> {
+  const { message = "" } = JSON.parse((await text(response)) || "{}") as { readonly message?: string };
+  return Object.assign(new Error(`it would not attach to a container: ${message}`), {
+    statusCode: response.statusCode,
   });
 }
 

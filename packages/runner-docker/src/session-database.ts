@@ -29,8 +29,9 @@ export async function updateSessionDatabase(
   scratchDir: string,
 ): Promise<Buffer> {
   try {
+    refuseLedJournal(files.get("-journal"));
     return await inScratch(scratchDir, files, (database) => {
-      database.exec("PRAGMA trusted_schema = OFF");
+      database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
       refuseTraps(database, login.schema);
       writeLogin(database, login);
       database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -54,7 +55,9 @@ async function inScratch(
   const folder = await mkdtemp(join(scratchDir, "login-"));
   try {
     const path = join(folder, DATABASE);
-    for (const [ending, bytes] of files) await writeFile(path + ending, bytes, { mode: 0o600 });
+    // SQLite makes the index of a log anew, and must not read one of the agent's.
+    const kept = [...files].filter(([ending]) => ending !== "-shm");
+    for (const [ending, bytes] of kept) await writeFile(path + ending, bytes, { mode: 0o600 });
     const sqlite = await loadSqlite();
     const database = sqlite(path, { readOnly: false });
     try {
@@ -79,10 +82,21 @@ function writeLogin(database: Database, { auth, state }: KiroLogin): void {
   database.exec("COMMIT");
 }
 
-/** A view in place of a table, or a trigger on one, would run the agent's SQL over the login. */
+const JOURNAL_END = Buffer.from("d9d505f920a163d7", "hex");
+
+/**
+ * A journal that ends so names the leader of a transaction over several files, and SQLite deletes that file, wherever it
+ * is, when it has played the journal back: https://www.sqlite.org/fileformat.html#the_super_journal. Kiro has one file.
+ */
+function refuseLedJournal(journal: Buffer | undefined): void {
+  if (journal?.subarray(-JOURNAL_END.length).equals(JOURNAL_END) !== true) return;
+  throw new Error("its journal names another file");
+}
+
+/** A view or a virtual table in place of a table, or a trigger on one, would run the agent's SQL over the login. */
 function refuseTraps(database: Database, schema: readonly string[]): void {
   const found = database
-    .all("SELECT type, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
+    .all("SELECT type, sql FROM sqlite_master WHERE type IN ('trigger', 'view') OR sql LIKE 'CREATE VIRTUAL %'")
     .find(({ sql }) => !schema.includes(String(sql)));
   if (found !== undefined) throw new Error(`it holds a ${String(found["type"])} that Kiro did not make`);
 }

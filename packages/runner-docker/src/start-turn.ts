@@ -10,6 +10,7 @@ import { toBudgieError } from "./docker-errors.ts";
 import { toInitInput } from "./init-script.ts";
 import { toLabels } from "./labels.ts";
 import { toTurnMounts, type SessionVolumes } from "./mounts.ts";
+import { withPodmanBinds } from "./podman-binds.ts";
 import { toExtraGroups } from "./sandbox-user.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { removeContainer, toTurnProcess, type TurnProcess } from "./turn-process.ts";
@@ -76,7 +77,7 @@ async function createContainer({ command, context, options, session, volumes }: 
     labels: toLabels(owner.record, session, "turn"),
   });
   const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
-  return createNamed(engine.docker, name, body);
+  return createNamed(engine.docker, name, engine.name === "Podman" ? withPodmanBinds(body) : body);
 }
 
 /** Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. */
