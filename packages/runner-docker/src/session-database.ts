@@ -86,7 +86,7 @@ const JOURNAL_END = Buffer.from("d9d505f920a163d7", "hex");
 
 /**
  * A journal that ends so names the leader of a transaction over several files, and SQLite deletes that file, wherever it
- * is, when it has played the journal back: https://www.sqlite.org/fileformat.html#the_super_journal. Kiro has one file.
+ * is, when it has played the journal back: https://www.sqlite.org/atomiccommit.html. Kiro has one file.
  */
 function refuseLedJournal(journal: Buffer | undefined): void {
   if (journal?.subarray(-JOURNAL_END.length).equals(JOURNAL_END) !== true) return;

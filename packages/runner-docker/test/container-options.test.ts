@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { toHolderContainer, toTurnContainer, type TurnContainer } from "../src/container-options.ts";
+import { INIT_SCRIPT } from "../src/init-script.ts";
+
+const SECRET = "a-secret-token";
+
+const turn: TurnContainer = {
+  imageId: "sha256:abc",
+  command: {
+    argv: ["kiro-cli", "chat", "--agent", "x"],
+    env: { KIRO_API_KEY: SECRET },
+    projections: [],
+    login: "kiro",
+  },
+  user: { uid: 1000, gid: 1001 },
+  extraGroups: ["50"],
+  mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
+  limits: { memoryBytes: 2 ** 31, cpus: 1.5, pids: 99 },
+  labels: { "dev.budgie": "1" },
+};
+
+describe("toTurnContainer", () => {
+  const options = toTurnContainer(turn);
+
+  // Whoever changes what a sandbox may do changes this, and says so.
+  it("has exactly this isolation profile", () => {
+    expect(options.HostConfig).toEqual({
+      Init: true,
+      NetworkMode: "bridge",
+      ReadonlyRootfs: true,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      GroupAdd: ["50"],
+      PidsLimit: 99,
+      Memory: 2 ** 31,
+      MemorySwap: 2 ** 31,
+      NanoCpus: 1_500_000_000,
+      LogConfig: { Type: "none", Config: {} },
+      Tmpfs: {
+        "/tmp": "rw,nosuid,nodev,exec,size=512m,mode=1777",
+        "/var/tmp": "rw,nosuid,nodev,exec,size=64m,mode=1777",
+      },
+      Mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
+    });
+  });
+
+  it("runs budgie's own script in place of the image's entrypoint, and the command as its arguments", () => {
+    expect(options).toMatchObject({
+      Image: "sha256:abc",
+      Entrypoint: ["/bin/sh", "-c", INIT_SCRIPT, "budgie"],
+      Cmd: ["kiro-cli", "chat", "--agent", "x"],
+      User: "1000:1001",
+      WorkingDir: "/workspace",
+      Healthcheck: { Test: ["NONE"] },
+      StopSignal: "SIGTERM",
+    });
+  });
+
+  it("keeps stdin open for one client only: its end is the end of the turn", () => {
+    expect(options).toMatchObject({ OpenStdin: true, StdinOnce: true, AttachStdin: true });
+    expect(options.Tty).toBeUndefined();
+  });
+
+  it("puts secrets into the environment and nowhere else", () => {
+    const { Env, ...others } = options;
+
+    expect(Env).toContain(`KIRO_API_KEY=${SECRET}`);
+    expect(JSON.stringify(others)).not.toContain(SECRET);
+  });
+
+  it("points every folder of the agent into its home, whatever the image says", () => {
+    expect(options.Env?.filter((line) => !line.startsWith("KIRO"))).toEqual([
+      "HOME=/home/agent",
+      "USER=agent",
+      "LOGNAME=agent",
+      "LANG=C.UTF-8",
+      "XDG_DATA_HOME=/home/agent/.local/share",
+      "XDG_CONFIG_HOME=/home/agent/.config",
+      "XDG_CACHE_HOME=/home/agent/.cache",
+      "XDG_STATE_HOME=/home/agent/.local/state",
+    ]);
+  });
+
+  it("names root root", () => {
+    const { Env } = toTurnContainer({ ...turn, user: { uid: 0, gid: 0 } });
+
+    expect(Env).toEqual(expect.arrayContaining(["USER=root", "LOGNAME=root", "HOME=/home/agent"]));
+  });
+
+  it("lets the command's environment win", () => {
+    const command = { ...turn.command, env: { LANG: "de_DE.UTF-8" } };
+
+    expect(toTurnContainer({ ...turn, command }).Env).toContain("LANG=de_DE.UTF-8");
+  });
+});
+
+it("the holder can do nothing even if somebody starts it", () => {
+  const { Cmd, Entrypoint, HostConfig } = toHolderContainer({ imageId: "sha256:abc", mounts: [], labels: {} });
+
+  expect([Entrypoint, Cmd]).toEqual([["/bin/sh"], ["-c", "exit 0"]]);
+  expect(HostConfig).toMatchObject({ NetworkMode: "none", CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"] });
+});

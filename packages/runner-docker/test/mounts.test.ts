@@ -1,0 +1,150 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Projection } from "@budgie/core";
+import { toHolderMounts, toTurnMounts } from "../src/mounts.ts";
+
+let root: string;
+let workspace: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-mounts-")));
+  workspace = join(root, "workspace");
+  mkdirSync(workspace);
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const volumes = { home: "the-home", auth: "the-auth" };
+
+function mountsOf(projections: readonly Projection[] = []) {
+  return toTurnMounts({ volumes, workspace, projections, passwdFile: "/state/passwd" });
+}
+
+describe("toTurnMounts", () => {
+  it("mounts the home and the workspace writable, and all else read-only", async () => {
+    const mounts = await mountsOf();
+
+    expect(mounts.map(({ ReadOnly, Source, Target, Type }) => [Type, Source, Target, ReadOnly === true])).toEqual([
+      ["volume", "the-home", "/home", false],
+      ["volume", "the-auth", "/auth", true],
+      ["bind", "/state/passwd", "/etc/passwd", true],
+      ["bind", workspace, "/workspace", false],
+    ]);
+  });
+
+  it("copies nothing of the image into a volume", async () => {
+    const all = [...(await mountsOf()), ...toHolderMounts(volumes)].filter(({ Type }) => Type === "volume");
+
+    expect(all).toHaveLength(4);
+    expect(all.every(({ VolumeOptions }) => VolumeOptions?.NoCopy === true)).toBe(true);
+  });
+
+  it("gives the holder both volumes writable", () => {
+    expect(toHolderMounts(volumes).map(({ ReadOnly, Target }) => [Target, ReadOnly])).toEqual([
+      ["/home", undefined],
+      ["/auth", undefined],
+    ]);
+  });
+});
+
+describe("the workspace's own agents", () => {
+  const target = "/workspace/.kiro/agents";
+
+  it.each([[], [".kiro"], [".kiro", ".kiro/steering"]])(
+    "need no mount when there are only %j %j",
+    async (...folders) => {
+      for (const folder of folders) mkdirSync(join(workspace, folder));
+
+      expect((await mountsOf()).map(({ Target }) => Target)).not.toContain(target);
+    },
+  );
+
+  it("are covered by an empty folder that cannot be written", async () => {
+    mkdirSync(join(workspace, ".kiro/agents"), { recursive: true });
+
+    const mount = (await mountsOf()).find(({ Target }) => Target === target);
+
+    expect(mount).toMatchObject({ Type: "tmpfs", ReadOnly: true, TmpfsOptions: { Mode: 0o555 } });
+  });
+
+  it.each([
+    ["a link in place of .kiro", ".kiro", (path: string) => symlinkSync("/etc", path)],
+    ["a file in place of .kiro", ".kiro", (path: string) => writeFileSync(path, "")],
+    ["a dangling link in place of .kiro/agents", ".kiro/agents", (path: string) => symlinkSync("nowhere", path)],
+    ["a link to a folder in place of .kiro/agents", ".kiro/agents", (path: string) => symlinkSync("/etc", path)],
+    ["a file in place of .kiro/agents", ".kiro/agents", (path: string) => writeFileSync(path, "")],
+  ])("end the turn when there is %s", async (_, name, make) => {
+    const path = join(workspace, name);
+    mkdirSync(dirname(path), { recursive: true });
+    make(path);
+
+    await expect(mountsOf()).rejects.toMatchObject({
+      code: "WORKSPACE_INVALID",
+      message: expect.stringContaining(`"${path}"`),
+    });
+  });
+
+  // Root may look everywhere.
+  it.skipIf(process.getuid?.() === 0)("end the turn when they cannot be looked at", async () => {
+    const path = join(workspace, ".kiro");
+    mkdirSync(join(path, "agents"), { recursive: true });
+    chmodSync(path, 0o000);
+
+    await expect(mountsOf()).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+    chmodSync(path, 0o700);
+  });
+});
+
+describe("projections", () => {
+  it("appear below the home and at their own path, read-only", async () => {
+    const source = join(root, "kiro/agents");
+    mkdirSync(source, { recursive: true });
+
+    const mounts = (await mountsOf([{ source, home: ".kiro/agents" }])).slice(4);
+
+    expect(mounts).toEqual([
+      { Type: "bind", Source: source, Target: "/home/agent/.kiro/agents", ReadOnly: true },
+      { Type: "bind", Source: source, Target: source, ReadOnly: true },
+    ]);
+  });
+
+  it("appear at their own path alone when they have no place in the home", async () => {
+    const source = join(root, "prompt.md");
+    writeFileSync(source, "");
+
+    expect((await mountsOf([{ source, home: undefined }])).slice(4).map(({ Target }) => Target)).toEqual([source]);
+  });
+
+  it("are left out when they do not exist, or lead nowhere", async () => {
+    symlinkSync("nowhere", join(root, "dangling"));
+    const projections = ["missing", "dangling"].map((name) => ({ source: join(root, name), home: `.kiro/${name}` }));
+
+    expect(await mountsOf(projections)).toHaveLength(4);
+  });
+
+  it("never take a target twice, nor a target that is budgie's own", async () => {
+    const source = join(root, "agents");
+    mkdirSync(source);
+    const twice = { source, home: ".kiro/agents" };
+    const targets = (await mountsOf([twice, twice, { source: "/etc/passwd", home: undefined }])).map(
+      ({ Target }) => Target,
+    );
+
+    expect(targets).toEqual([...new Set(targets)]);
+    expect((await mountsOf([{ source: "/etc/passwd", home: undefined }]))[2]?.Source).toBe("/state/passwd");
+  });
+
+  it("are the same when they are written with a slash at the end", async () => {
+    const source = join(root, "agents");
+    mkdirSync(source);
+
+    const targets = (
+      await mountsOf([
+        { source, home: undefined },
+        { source: `${source}/`, home: undefined },
+      ])
+    ).map(({ Target }) => Target);
+
+    expect(targets.filter((target) => target.startsWith(source))).toEqual([source]);
+  });
+});
