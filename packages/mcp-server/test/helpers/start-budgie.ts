@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -37,7 +38,15 @@ export type BudgieUser = AsyncDisposable & {
 
 type Variables = Readonly<Record<string, string>>;
 
-export type StartOptions = { readonly args?: readonly string[]; readonly env?: Variables };
+export type StartOptions = {
+  readonly args?: readonly string[];
+  readonly env?: Variables;
+  /** Run agents in a sandbox of the test image; default false */
+  readonly sandbox?: boolean;
+};
+
+/** A Debian with the stand-in for kiro-cli. */
+export const TEST_IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:latest";
 
 export type Finished = Ended & { readonly stdout: string; readonly stderr: string };
 
@@ -75,8 +84,10 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
     workspace,
     sessionsDir: join(host.home, ".kiro", "sub-agents", "sessions"),
     kiroCalls: () => (existsSync(kiroLog) ? parseLines<KiroCall>(readFileSync(kiroLog, "utf8")) : []),
-    async start({ args = [], env = {} } = {}) {
-      const child = launch(["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG", ...args], env);
+    async start({ args = [], env = {}, sandbox = false } = {}) {
+      const child = sandbox
+        ? launch(["--sandbox", "--sandbox-image", TEST_IMAGE, ...args], { ...toEngineVariables(), ...env })
+        : launch(["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG", ...args], env);
       const budgie = await connect(child, workspace);
       started.push(budgie);
       return budgie;
@@ -94,6 +105,14 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
       for (const { lines } of started) for (const line of lines) deserializeMessage(line);
     },
   };
+}
+
+/** What leads to the engine: the test's own home may be where its context is. */
+export function toEngineVariables(): Variables {
+  const { env } = process;
+  const names = Object.keys(env).filter((name) => name.startsWith("DOCKER_") || name === "XDG_RUNTIME_DIR");
+  const passed = Object.fromEntries(names.map((name) => [name, env[name] ?? ""]));
+  return { DOCKER_CONFIG: join(homedir(), ".docker"), ...passed };
 }
 
 /** Waits until `probe` answers with something, or fails after 10 s. */

@@ -1,0 +1,68 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "./helpers/start-budgie.ts";
+import { openEngine } from "./helpers/engine.ts";
+
+/** A folder to build from, as a user would write one. */
+function createContext({ workspace }: BudgieUser, dockerfile: string): string {
+  mkdirSync(join(workspace, "docker"));
+  writeFileSync(join(workspace, "docker", "greeting"), "hello\n");
+  writeFileSync(join(workspace, "secret"), "not for the engine");
+  writeFileSync(join(workspace, "Dockerfile.sandbox"), dockerfile);
+  return workspace;
+}
+
+describe("budgie build-image", () => {
+  it("builds an image with build arguments, and says how far it is", async () => {
+    await using user = await createBudgieUser();
+    const dockerfile = `FROM ${TEST_IMAGE}\nARG NAME\nCOPY docker/ /greeting/\nRUN echo "built for $NAME" && ls /greeting\n`;
+    const context = createContext(user, dockerfile);
+    const tag = `budgie-build-test:${process.pid}`;
+
+    try {
+      const argv = ["build-image", "--tag", tag, "--context", context, "--build-arg", "NAME=parakeet"];
+      const { exitCode, stderr, stdout } = await user.run(argv, toEngineVariables());
+
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      expect(stdout).toContain("\nbuilt for parakeet\ngreeting\n");
+      expect(stdout).toMatch(new RegExp(`\nBuilt ${tag} \\(sha256:[0-9a-f]{64}\\)\\.\n$`));
+    } finally {
+      await (await openEngine()).getImage(tag).remove({ force: true });
+    }
+  });
+
+  it("says in one line why an image was not built", async () => {
+    await using user = await createBudgieUser();
+    const context = createContext(user, `FROM ${TEST_IMAGE}\nRUN exit 7\n`);
+
+    const argv = ["build-image", "--tag", "budgie-build-test:never", "--context", context];
+    const { exitCode, stderr } = await user.run(argv, toEngineVariables());
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^budgie: The sandbox image was not built: .*code: 7\n$/);
+  });
+});
+
+describe("budgie doctor", () => {
+  it("finds nothing missing where an agent can run in a sandbox", async () => {
+    await using user = await createBudgieUser();
+
+    const { exitCode, stdout } = await user.run(["doctor", "--sandbox-image", TEST_IMAGE], toEngineVariables());
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^ok {6}engine {5}(?:Docker|Podman) \S+, API 1\.\d+, at \S+$/m);
+    expect(stdout).toMatch(new RegExp(`^ok {6}image {6}${TEST_IMAGE} \\(sha256:[0-9a-f]{12}\\), built .* ago$`, "m"));
+    expect(/^note {4}caller {5}budgie was started by root/m.test(stdout)).toBe(process.getuid?.() === 0);
+  });
+
+  it("misses an image", async () => {
+    await using user = await createBudgieUser();
+
+    const argv = ["doctor", "--sandbox-image", "budgie-no-such-image"];
+    const { exitCode, stdout } = await user.run(argv, toEngineVariables());
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^failed {2}image {6}The sandbox image "budgie-no-such-image" is not on the engine\./m);
+  });
+});

@@ -1,0 +1,25 @@
+import { homedir } from "node:os";
+import type Docker from "dockerode";
+import { connectEngine } from "../../../runner-docker/src/engine.ts";
+import type { BudgieUser } from "./start-budgie.ts";
+
+/** The engine that the tests use, asked directly and not through budgie. */
+export async function openEngine(): Promise<Docker> {
+  const { docker } = await connectEngine(process.env, homedir());
+  return docker;
+}
+
+/** Names every container and volume on the engine that one of this user's budgies made. */
+export async function listTraces({ host }: BudgieUser): Promise<readonly string[]> {
+  const docker = await openEngine();
+  const ours = { filters: { label: ["dev.budgie"] } };
+  const [containers, { Volumes }] = await Promise.all([
+    docker.listContainers({ all: true, ...ours }),
+    docker.listVolumes(ours),
+  ]);
+  const all = [
+    ...containers.map(({ Labels, Names }) => ({ name: Names[0] ?? "?", labels: Labels })),
+    ...Volumes.map(({ Labels, Name }) => ({ name: Name, labels: Labels })),
+  ];
+  return all.filter(({ labels }) => labels["dev.budgie.lock"]?.startsWith(host.home)).map(({ name }) => name);
+}

@@ -1,0 +1,249 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, toEngineVariables, toText, waitFor, type BudgieUser } from "./helpers/start-budgie.ts";
+import { listTraces } from "./helpers/engine.ts";
+
+const sandbox = true;
+
+describe("budgie --sandbox", () => {
+  it("remembers the first turn in the second of one session, and in no other session", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox, args: ["-agent-timeout", "15m", "-verbose"] });
+
+    const first = await ask("code-reviewer", { prompt: "Keep the word token-parakeet." });
+    const sessionId = first.structuredContent?.["sessionId"];
+    const second = await ask("code-reviewer", { prompt: "[[recall]]", sessionId });
+    const other = await ask("code-reviewer", { prompt: "[[recall]]" });
+
+    expect(first.structuredContent).toMatchObject({ isolation: "container", exit: { exitCode: 0 }, denied: [] });
+    expect(toText(second)).toBe("token-parakeet");
+    expect(toText(other)).toBe("I remember nothing.");
+  });
+
+  it("shows the agent its workspace under one name, wherever it is on the host", async () => {
+    await using user = await createBudgieUser();
+    const directory = join(user.host.home, "a: b, ünï code");
+    mkdirSync(directory);
+    const { ask } = await user.start({ sandbox });
+
+    const answer = await ask("shell-worker", { directory, prompt: "[[run: pwd; echo hello >note.txt]]" });
+
+    expect(toText(answer)).toBe("/workspace");
+    expect(readFileSync(join(directory, "note.txt"), "utf8")).toBe("hello\n");
+    expect(statSync(join(directory, "note.txt")).uid).toBe(process.getuid?.());
+  });
+
+  it("gives the agent a login, and nothing else of the host's secrets", async () => {
+    await using user = await createBudgieUser({ wal: true });
+    const before = hashDatabase(user);
+    writeFileSync(join(user.workspace, "last"), "the end of what was packed");
+    const { ask } = await user.start({ sandbox });
+    const first = await ask("shell-worker", { prompt: "Hello" });
+    const { sessionId } = first.structuredContent ?? {};
+
+    const answer = await ask("shell-worker", { sessionId, prompt: `[[run: ${toPackCommand(user)}]]` });
+
+    const { login, ...secrets } = user.host.canaries;
+    const seen = Buffer.from(toText(answer), "base64").toString("latin1");
+    expect(seen).toContain("SQLite format 3");
+    expect(seen).toContain(login);
+    expect(seen).toContain("the end of what was packed");
+    expect(Object.entries(secrets).filter(([, secret]) => seen.includes(secret))).toEqual([]);
+    expect(hashDatabase(user)).toEqual(before);
+  });
+
+  it("tells a caller who is root what that means, and no other", async () => {
+    await using user = await createBudgieUser();
+    const { ask, stderr } = await user.start({ sandbox });
+
+    const { structuredContent } = await ask("code-reviewer", { prompt: "Hello" });
+
+    const warning = expect.stringContaining("uid 0 in the sandbox");
+    const isRoot = process.getuid?.() === 0;
+    expect(structuredContent?.["warnings"]).toEqual(isRoot ? [warning] : []);
+    expect(stderr().includes("uid 0 in the sandbox")).toBe(isRoot);
+    expect(stderr()).toContain("budgie: Serving 4 tools, isolation: container.\n");
+  });
+
+  it("hands KIRO_API_KEY to the agent, and no other variable", async () => {
+    await using user = await createBudgieUser({ login: false });
+    const env = { KIRO_API_KEY: "key-of-the-host", AWS_SECRET_ACCESS_KEY: "secret-of-the-host" };
+    const { ask } = await user.start({ sandbox, env });
+
+    const answer = await ask("code-reviewer", { prompt: "[[env]]" });
+
+    expect(JSON.parse(toText(answer))).toMatchObject({ KIRO_API_KEY: "key-of-the-host" });
+    expect(toText(answer)).not.toContain("secret-of-the-host");
+  });
+
+  it("keeps the log of its chats in the session's home when asked to be verbose", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox, args: ["--verbose"] });
+    const first = await ask("shell-worker", { prompt: "Hello" });
+    const { sessionId } = first.structuredContent ?? {};
+
+    const answer = await ask("shell-worker", { sessionId, prompt: "[[run: cat ~/chat-*.txt]]" });
+
+    expect(toText(answer)).toContain("--- prompt\nIn directory /workspace, Hello\n");
+  });
+
+  it("holds at most 100 MB when idle", async () => {
+    await using user = await createBudgieUser();
+    const { child, client } = await user.start({ sandbox });
+    await client.listTools();
+
+    const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+
+    expect(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1])).toBeLessThan(100_000);
+  });
+
+  it("makes nothing on the engine before the first call", async () => {
+    await using user = await createBudgieUser();
+    const { client } = await user.start({ sandbox });
+
+    await client.listTools();
+
+    expect(await listTraces(user)).toEqual([]);
+  });
+});
+
+describe("a sandboxed turn that fails", () => {
+  it("at once without the image, and says how to get it", async () => {
+    await using user = await createBudgieUser();
+
+    const argv = ["--sandbox", "--sandbox-image", "budgie-no-such-image:latest"];
+    const { exitCode, stderr, stdout } = await user.run(argv, toEngineVariables());
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^budgie: The sandbox image "budgie-no-such-image:latest" .* "budgie build-image".*\n$/);
+  });
+
+  it("for want of a login says how to log in", async () => {
+    await using user = await createBudgieUser({ login: false });
+    const { ask } = await user.start({ sandbox });
+
+    const answer = await ask("code-reviewer", { prompt: "Hello" });
+
+    expect(toText(answer)).toMatch(/^LOGIN_REQUIRED: .*kiro-cli login/);
+    expect(toText(answer)).not.toContain("\n");
+  });
+
+  it("for want of kiro-cli in the image names it", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox, args: ["--kiro-binary", "no-such-kiro"] });
+
+    const answer = await ask("code-reviewer", { prompt: "Hello" });
+
+    expect(toText(answer)).toMatch(/^COMMAND_NOT_FOUND: There is no program "no-such-kiro" where the agent runs\./);
+  });
+
+  it("for want of time was tried twice, and leaves a session to go on with", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox, args: ["--agent-timeout", "2s"] });
+
+    const answer = await ask("code-reviewer", { prompt: "[[append tries: x]][[sleep 60000]]" });
+
+    const sessionId = String(answer.structuredContent?.["sessionId"]);
+    expect(toText(answer)).toMatch(/^TIMED_OUT: The agent "code-reviewer" did not finish within 2s and was stopped\./);
+    expect(readFileSync(join(user.workspace, "tries"), "utf8")).toBe("xx");
+    expect(toText(await ask("code-reviewer", { prompt: "[[say: Here.]]", sessionId }))).toBe("Here.");
+  });
+
+  it("because the agent was killed says so", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox });
+
+    const answer = await ask("code-reviewer", { prompt: "[[fault kill-self]]" });
+
+    expect(toText(answer)).toMatch(/^AGENT_CRASHED: The agent "code-reviewer" was killed by SIGKILL/);
+  });
+
+  it("because the client cancelled it leaves no container at work", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox });
+    const cancelling = new AbortController();
+    const answer = ask("code-reviewer", { prompt: AT_WORK }, cancelling.signal);
+    await waitFor(() => existsSync(join(user.workspace, "at-work")));
+
+    cancelling.abort("changed my mind");
+
+    await expect(answer).rejects.toThrow("changed my mind");
+    await expect.poll(() => listTurns(user), { timeout: 10_000 }).toEqual([]);
+  });
+});
+
+describe("budgie --sandbox ends", () => {
+  it.each([
+    ["the end of stdin", undefined],
+    ["SIGTERM", "SIGTERM"],
+    ["SIGINT", "SIGINT"],
+    ["SIGHUP", "SIGHUP"],
+  ] as const)("with %s, and nothing of it is left on the engine", async (_what, signal) => {
+    await using user = await createBudgieUser();
+    const { ask, child, ended, stderr } = await user.start({ sandbox });
+    await ask("code-reviewer", { prompt: "Hello" });
+    ask("code-reviewer", { prompt: AT_WORK }).catch(() => undefined);
+    await waitFor(() => existsSync(join(user.workspace, "at-work")));
+    const before = await listTraces(user);
+
+    const began = performance.now();
+    if (signal === undefined) child.stdin?.end();
+    else child.kill(signal);
+
+    expect(await ended).toEqual({ exitCode: 0, signal: null });
+    expect(performance.now() - began).toBeLessThan(10_000);
+    // Two homes, two logins, two holders, and the turn.
+    expect(before.length).toBeGreaterThanOrEqual(7);
+    expect(await listTraces(user)).toEqual([]);
+    expect(stderr()).not.toContain("clean up");
+  });
+
+  it("by kill -9, and gc-volumes removes what is left of it and nothing of one that lives", async () => {
+    await using user = await createBudgieUser();
+    const live = await user.start({ sandbox });
+    const first = await live.ask("code-reviewer", { prompt: "Keep the word token-finch." });
+    const { sessionId } = first.structuredContent ?? {};
+    const liveTraces = await listKept(user);
+    const dead = await user.start({ sandbox });
+    dead.ask("code-reviewer", { prompt: AT_WORK }).catch(() => undefined);
+    await waitFor(() => existsSync(join(user.workspace, "at-work")));
+    dead.child.kill("SIGKILL");
+    await dead.ended;
+    const allTraces = await listKept(user);
+
+    const { exitCode, stdout } = await user.run(["gc-volumes"], toEngineVariables());
+
+    const left = await listKept(user);
+    expect(exitCode).toBe(0);
+    expect(allTraces.length).toBeGreaterThan(liveTraces.length);
+    expect(left.toSorted()).toEqual(liveTraces.toSorted());
+    expect(stdout).toMatch(/^Removed .*\d+ volumes?.*; kept \d+\.$/m);
+    const second = await live.ask("code-reviewer", { prompt: "[[recall]]", sessionId });
+    expect(toText(second)).toBe("token-finch");
+  });
+});
+
+const AT_WORK = "[[write at-work: yes]][[sleep 60000]]";
+
+/** Everything that the sandbox shows of anybody's files, as text; the workspace comes last. */
+function toPackCommand({ host }: BudgieUser): string {
+  const places = `/home /root /auth /tmp /run /mnt /opt /srv ${host.home} /workspace`;
+  return `tar c --ignore-failed-read --warning=none ${places} 2>/dev/null | base64 -w0`;
+}
+
+function hashDatabase({ host }: BudgieUser): readonly string[] {
+  return [host.database, `${host.database}-wal`].map((file) =>
+    createHash("sha256").update(readFileSync(file)).digest("hex"),
+  );
+}
+
+/** A turn that is over goes by itself, a moment after its answer. */
+async function listKept(user: BudgieUser): Promise<readonly string[]> {
+  return (await listTraces(user)).filter((name) => !name.includes("budgie-turn-"));
+}
+
+async function listTurns(user: BudgieUser): Promise<readonly string[]> {
+  return (await listTraces(user)).filter((name) => name.includes("budgie-turn-"));
+}
