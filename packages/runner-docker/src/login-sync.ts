@@ -31,7 +31,7 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
   let synced: string | undefined;
   return {
     async prepare(need) {
-      const login = need === "none" ? undefined : await loadKiroLogin(kiroDataDir);
+      const login = await loadLogin(kiroDataDir, need);
       if (login === undefined && need === "required") throw loginRequired();
       if (login !== undefined && login.fingerprint !== synced) {
         // Only when the host's rows changed: a token that was renewed inside must not be undone.
@@ -43,6 +43,18 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       prepared = true;
     },
   };
+}
+
+async function loadLogin(kiroDataDir: string, need: LoginNeed): Promise<KiroLogin | undefined> {
+  switch (need) {
+    case "none":
+      return undefined;
+    case "if-any":
+      // One that cannot be read must not stop a command that has an API key.
+      return loadKiroLogin(kiroDataDir).catch(() => undefined);
+    case "required":
+      return loadKiroLogin(kiroDataDir);
+  }
 }
 
 async function writeLogin(options: LoginSyncOptions, login: KiroLogin, exists: boolean): Promise<void> {

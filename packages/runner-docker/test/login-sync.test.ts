@@ -1,0 +1,192 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { createHostHome, type HostHome } from "@budgie/testkit";
+import type { ArchiveFile, HomeArchive } from "../src/home-archive.ts";
+import { createLoginSync } from "../src/login-sync.ts";
+
+const FILE = "/home/agent/.local/share/kiro-cli/data.sqlite3";
+const AUTH = "/auth/data.sqlite3";
+
+/** Two volumes in memory, and how they were written. */
+function createMemoryArchive() {
+  const files = new Map<string, ArchiveFile>();
+  const writes: { readonly how: "create" | "write"; readonly paths: readonly string[] }[] = [];
+  const put = (how: "create" | "write") => async (given: readonly ArchiveFile[]) => {
+    writes.push({ how, paths: given.map(({ path }) => path) });
+    for (const file of given) files.set(file.path, file);
+  };
+  const archive: HomeArchive = {
+    readFile: async (name) => files.get(`/home/agent/${name}`)?.content,
+    async readFiles(folder, names) {
+      const found = names.map((name) => [name, files.get(`${folder}/${name}`)?.content] as const);
+      return new Map(found.flatMap(([name, content]) => (content === undefined ? [] : [[name, content] as const])));
+    },
+    create: put("create"),
+    write: put("write"),
+  };
+  return { archive, files, writes };
+}
+
+async function openSync(options: Parameters<typeof createHostHome>[0] = {}) {
+  const host = await createHostHome(options);
+  const memory = createMemoryArchive();
+  const root = mkdtempSync(join(tmpdir(), "budgie-sync-"));
+  const sync = createLoginSync({
+    archive: memory.archive,
+    kiroDataDir: host.dataDir,
+    scratchDir: join(root, "scratch"),
+  });
+  return {
+    ...memory,
+    host,
+    sync,
+    /** Opens the session's database as an agent does, and stores what the agent made of it */
+    work(sql: string) {
+      const path = join(root, "agent.sqlite3");
+      writeFileSync(path, memory.files.get(FILE)?.content ?? "");
+      const database = new Database(path);
+      try {
+        const statement = database.prepare(sql);
+        if (statement.reader) return statement.raw().all().flat();
+        statement.run();
+        memory.files.set(FILE, { path: FILE, content: database.serialize(), mode: 0o600 });
+        return [];
+      } finally {
+        database.close();
+        rmSync(path);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await host[Symbol.asyncDispose]();
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+function changeHost({ database }: HostHome, sql: string): void {
+  const opened = new Database(database);
+  opened.exec(sql);
+  opened.close();
+}
+
+const TOKEN = "SELECT value FROM auth_kv WHERE key LIKE '%:token'";
+const ROTATE = "UPDATE auth_kv SET value = 'the next token' WHERE key LIKE '%:token'";
+const SAY = "INSERT INTO conversations (key, value) VALUES ('/workspace', 'what was said')";
+const SAID = "SELECT value FROM conversations";
+
+describe("prepare", () => {
+  it("puts the login into the home, writable for its owner alone, and a copy into /auth, read-only", async () => {
+    await using made = await openSync();
+
+    await made.sync.prepare("required");
+
+    expect(made.work(TOKEN)).toEqual([expect.stringContaining(made.host.canaries.login)]);
+    expect([...made.files.values()].map(({ mode, path }) => [path, mode])).toEqual([
+      [FILE, 0o600],
+      [AUTH, 0o400],
+    ]);
+  });
+
+  it("writes nothing while the host's rows stay the same: what was renewed inside stays", async () => {
+    await using made = await openSync();
+    await made.sync.prepare("required");
+    made.work("UPDATE auth_kv SET value = 'renewed inside' WHERE key LIKE '%:token'");
+    changeHost(made.host, "UPDATE state SET value = 'x' WHERE key = 'telemetryClientId'");
+
+    await made.sync.prepare("required");
+
+    expect(made.writes).toHaveLength(1);
+    expect(made.work(TOKEN)).toEqual(["renewed inside"]);
+  });
+
+  it("hands the new rows over when the host's change, keeps the conversation, and leaves no old log", async () => {
+    await using made = await openSync();
+    await made.sync.prepare("required");
+    made.work(SAY);
+    changeHost(made.host, ROTATE);
+
+    await made.sync.prepare("required");
+
+    expect(made.work(TOKEN)).toEqual(["the next token"]);
+    expect(made.work(SAID)).toEqual(["what was said"]);
+    expect(made.writes[1]).toEqual({
+      how: "write",
+      paths: [FILE, `${FILE}-wal`, `${FILE}-shm`, `${FILE}-journal`, AUTH],
+    });
+    expect(made.files.get(`${FILE}-wal`)?.content).toHaveLength(0);
+    expect(made.files.get(AUTH)?.content.includes("the next token")).toBe(true);
+  });
+
+  it("begins anew when the agent removed its database", async () => {
+    await using made = await openSync();
+    await made.sync.prepare("required");
+    made.files.clear();
+    changeHost(made.host, ROTATE);
+
+    await made.sync.prepare("required");
+
+    expect(made.work(TOKEN)).toEqual(["the next token"]);
+  });
+
+  it("keeps the conversation of a session that began without a login", async () => {
+    await using made = await openSync({ login: false });
+    await made.sync.prepare("if-any");
+    await using model = await openSync();
+    await model.sync.prepare("required");
+    made.files.set(FILE, model.files.get(FILE) ?? { path: FILE, content: Buffer.alloc(0), mode: 0o600 });
+    made.work(SAY);
+    changeHost(made.host, "INSERT INTO auth_kv VALUES ('kirocli:odic:token', 'the first token')");
+
+    await made.sync.prepare("if-any");
+
+    expect(made.work(SAID)).toEqual(["what was said"]);
+    expect(made.work(TOKEN)).toEqual(["the first token"]);
+    expect(made.writes[1]?.paths).toContain(`${FILE}-wal`);
+  });
+
+  it("only makes the home for a command that needs no login, and once", async () => {
+    await using made = await openSync();
+
+    await made.sync.prepare("none");
+    await made.sync.prepare("none");
+
+    expect(made.writes).toEqual([{ how: "create", paths: [] }]);
+  });
+
+  it("says how to log in when a login is required and there is none", async () => {
+    await using made = await openSync({ login: false });
+
+    await expect(made.sync.prepare("required")).rejects.toMatchObject({
+      code: "LOGIN_REQUIRED",
+      message: expect.stringMatching(/kiro-cli login.*KIRO_API_KEY/),
+    });
+    await expect(made.sync.prepare("if-any")).resolves.toBeUndefined();
+  });
+
+  it("reads no login that it can do without when it is broken: an API key needs none", async () => {
+    await using made = await openSync();
+    writeFileSync(made.host.database, "this is no database\n".repeat(500));
+
+    await expect(made.sync.prepare("required")).rejects.toMatchObject({ code: "LOGIN_REQUIRED" });
+    await expect(made.sync.prepare("if-any")).resolves.toBeUndefined();
+    expect(made.writes).toEqual([{ how: "create", paths: [] }]);
+  });
+
+  it("tries again after a write that failed", async () => {
+    await using made = await openSync();
+    const root = mkdtempSync(join(tmpdir(), "budgie-sync-"));
+    let create: HomeArchive["create"] = () => Promise.reject(new Error("lost"));
+    const archive: HomeArchive = { ...made.archive, create: (files) => create(files) };
+    const sync = createLoginSync({ archive, kiroDataDir: made.host.dataDir, scratchDir: root });
+
+    await expect(sync.prepare("required")).rejects.toThrow("lost");
+    create = made.archive.create;
+    await sync.prepare("required");
+
+    expect(made.work(TOKEN)).toEqual([expect.stringContaining(made.host.canaries.login)]);
+    rmSync(root, { recursive: true });
+  });
+});
