@@ -19,7 +19,7 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
   const volumes: SessionVolumes = { home: `budgie-session-${id}`, auth: `budgie-session-${id}-auth` };
   await createVolumes(context, id, volumes);
   const holder = await createHolder(context, id, volumes);
-  const archive = createHomeArchive(holder, context.user);
+  const archive = createHomeArchive(holder, context.engine.name, context.user);
   const { kiroDataDir, scratchDir } = context;
   const login = createLoginSync({ archive, kiroDataDir, scratchDir });
   const running = new Set<TurnProcess>();

@@ -1,4 +1,5 @@
 import type Docker from "dockerode";
+import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
 import { getJson } from "./get-json.ts";
 import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
@@ -66,9 +67,11 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
 /** dockerode costs about 100 ms and 20 MB: it is loaded only when an engine is really used. */
 async function openClient({ address }: Endpoint): Promise<Docker> {
   const { default: Client } = await import("dockerode");
-  if ("socketPath" in address) return new Client({ socketPath: address.socketPath });
-  const { host, port, protocol, tls } = address;
-  return new Client({ host, port, protocol, ...tls });
+  // Whatever is left out, it takes from this process's DOCKER_* variables.
+  const nothing = { host: undefined, port: undefined, pathPrefix: undefined, timeout: undefined };
+  const { tls, ...place } = "socketPath" in address ? { ...address, protocol: "http", tls: undefined } : address;
+  const certificates = tls ?? { ca: undefined, cert: undefined, key: undefined };
+  return new Client({ ...nothing, ...certificates, ...place } as DockerOptions);
 }
 
 function refuseOld(apiVersion: string, { url }: Endpoint): void {

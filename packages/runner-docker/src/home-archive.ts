@@ -6,6 +6,7 @@ import { BudgieError } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
 import { statusOf } from "./docker-errors.ts";
+import type { Engine } from "./engine.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 /** A file to write into a session's volumes. */
@@ -35,10 +36,16 @@ export type HomeArchive = {
 const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);
 
 /** Opens the volumes of a holder. The user is who the files belong to. */
-export function createHomeArchive(holder: Docker.Container, user: SandboxUser): HomeArchive {
-  // One call for both volumes: each costs some 45 ms on Docker 20.10.
+export function createHomeArchive(holder: Docker.Container, engine: Engine["name"], user: SandboxUser): HomeArchive {
+  // One call costs some 45 ms on Docker 20.10, so it serves both volumes. Podman unpacks behind volumes, not into them.
+  const roots = engine === "Podman" ? ["/home/", `${SANDBOX.auth}/`] : ["/"];
   const put = async (folders: readonly string[], files: readonly ArchiveFile[]): Promise<void> => {
-    await holder.putArchive(toArchive(folders, files, user), { path: "/", ...withLimit() });
+    for (const path of roots) {
+      const below = { path, folders: folders.filter((folder) => folder.startsWith(path)), user };
+      const content = files.filter((file) => file.path.startsWith(path));
+      if (below.folders.length + content.length === 0) continue;
+      await holder.putArchive(toArchive(content, below), { path, ...withLimit() });
+    }
   };
   return {
     async readFile(name, maxBytes) {
@@ -152,15 +159,19 @@ function tooLarge(name: string, maxBytes: number): BudgieError {
   );
 }
 
-function toArchive(
-  folders: readonly string[],
-  files: readonly ArchiveFile[],
-  { gid, uid }: SandboxUser,
-): Buffer | NodeJS.ReadableStream {
+type Below = {
+  /** Where the archive is unpacked, with a slash at its end */
+  readonly path: string;
+  readonly folders: readonly string[];
+  readonly user: SandboxUser;
+};
+
+function toArchive(files: readonly ArchiveFile[], { folders, path: root, user }: Below): NodeJS.ReadableStream {
   const archive = pack();
-  const owned: Partial<Header> = { uid, gid };
-  for (const path of folders) archive.entry({ ...owned, name: path.slice(1), type: "directory", mode: 0o700 });
-  for (const { content, mode, path } of files) archive.entry({ ...owned, name: path.slice(1), mode }, content);
+  const owned: Partial<Header> = { uid: user.uid, gid: user.gid };
+  const nameOf = (path: string): string => path.slice(root.length);
+  for (const path of folders) archive.entry({ ...owned, name: nameOf(path), type: "directory", mode: 0o700 });
+  for (const { content, mode, path } of files) archive.entry({ ...owned, name: nameOf(path), mode }, content);
   archive.finalize();
   return archive as unknown as NodeJS.ReadableStream;
 }
