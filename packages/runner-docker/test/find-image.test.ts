@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { connectEngine } from "../src/engine.ts";
+import { findImage } from "../src/find-image.ts";
+import { createFakeEngine } from "./fake-engine.ts";
+
+async function find(name: string) {
+  await using fake = await createFakeEngine({
+    "GET /version": { ApiVersion: "1.41" },
+    "GET /info": {},
+    "GET /images/registry:5000/a/b:c/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z" },
+  });
+  const { docker } = await connectEngine(fake.hostEnv, "/nowhere");
+  // The engine must outlive the call.
+  return await findImage(docker, name);
+}
+
+it("finds an image by its name, and keeps the id", async () => {
+  expect(await find("registry:5000/a/b:c")).toEqual({
+    id: "sha256:abc",
+    name: "registry:5000/a/b:c",
+    created: new Date("2026-01-02T03:04:05Z"),
+  });
+});
+
+it("names an image that is not there, and pulls none", async () => {
+  await expect(find("other")).rejects.toMatchObject({
+    code: "IMAGE_NOT_FOUND",
+    message: expect.stringMatching(/"other".*build-image.*--sandbox-image/),
+  });
+});
