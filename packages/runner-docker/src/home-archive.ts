@@ -24,7 +24,7 @@ export type ArchiveFile = {
 export type HomeArchive = {
   /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing or anything else. */
   readFile(name: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** Reads the regular files among `names` in a folder; throws `SESSION_UNUSABLE` past `maxBytes` in all. */
+  /** Reads the regular files among `names` in a folder; throws `SESSION_UNUSABLE` past `maxBytes` in all, or for a planted link. */
   readFiles(folder: string, names: readonly string[], maxBytes: number): Promise<ReadonlyMap<string, Buffer>>;
   /** Makes a new home, and writes files into it. Only for volumes that no agent has seen. */
   create(files: readonly ArchiveFile[]): Promise<void>;
@@ -48,13 +48,20 @@ export function createHomeArchive(holder: Docker.Container, engine: Engine["name
     }
   };
   return {
-    async readFile(name, maxBytes) {
-      const path = posix.join(SANDBOX.home, name);
-      const files = await readArchive(holder, path, { names: new Set([name]), maxBytes, onTooMuch: "cut" });
-      return files.get(name);
-    },
+    readFile: (name, maxBytes) => readFile(holder, posix.join(SANDBOX.home, name), maxBytes),
     async readFiles(folder, names, maxBytes) {
-      return readArchive(holder, `${folder}/.`, { names: new Set(names), maxBytes, onTooMuch: "throw" });
+      const paths = names.map((name) => `${folder}/${name}`);
+      await refuseLinks(holder, new Set(paths.flatMap(foldersOf)));
+      const facts = await Promise.all(paths.map((path) => readFacts(holder, path)));
+      // Asked first: the agent may have made files of any size.
+      if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
+      const contents = await Promise.all(paths.map((path) => readFile(holder, path, maxBytes)));
+      return new Map(
+        names.flatMap((name, index) => {
+          const content = contents[index];
+          return content === undefined ? [] : [[name, content] as const];
+        }),
+      );
     },
     create: (files) => put(FOLDERS, files),
     async write(files) {
@@ -74,25 +81,38 @@ function foldersOf(path: string): readonly string[] {
 
 /** The engine's answer about a path is about that path only if all its parents are real folders too. */
 async function refuseLinks(holder: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
-  const modes = await Promise.all([...folders].map(async (path) => ({ path, mode: await readMode(holder, path) })));
-  const planted = modes.find(({ mode }) => mode !== undefined && !isFolder(mode));
-  if (planted === undefined) return;
-  throw new BudgieError(
-    "SESSION_UNUSABLE",
-    `The agent replaced "${planted.path}" in its home by something else, and budgie does not write through it. Begin a new session.`,
+  const paths = [...folders];
+  const facts = await Promise.allSettled(paths.map((path) => readFacts(holder, path)));
+  const found = facts.findIndex(
+    (fact) => fact.status === "fulfilled" && fact.value !== undefined && !hasBits(fact.value.mode, MODE_FOLDER),
   );
+  if (found >= 0) {
+    throw new BudgieError(
+      "SESSION_UNUSABLE",
+      `The agent replaced "${paths[found]}" in its home by something else, and budgie does not write through it. Begin a new session.`,
+    );
+  }
+  // What is below a file cannot be asked about, but then that file was found.
+  const failed = facts.find((fact) => fact.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }
 
-/** By bit 31 of Go's file modes, which is out of reach of JavaScript's own operators. */
-function isFolder(mode: number): boolean {
-  return Math.floor(mode / 2 ** 31) % 2 === 1;
+// Go's file modes, as the engine tells them.
+const MODE_FOLDER = 2 ** 31;
+const MODE_NOT_PLAIN = 2 ** 31 + 2 ** 27 + 2 ** 26 + 2 ** 25 + 2 ** 24 + 2 ** 21 + 2 ** 19;
+
+/** Bit 31 is out of reach of JavaScript's own operators. */
+function hasBits(mode: number, bits: number): boolean {
+  return (BigInt(mode) & BigInt(bits)) !== 0n;
 }
 
-async function readMode(holder: Docker.Container, path: string): Promise<number | undefined> {
+type PathFacts = { readonly mode: number; readonly size: number };
+
+async function readFacts(holder: Docker.Container, path: string): Promise<PathFacts | undefined> {
   try {
     const response = (await holder.infoArchive({ path, ...withLimit() })) as unknown as StatResponse;
     const header = response.headers["x-docker-container-path-stat"] ?? "";
-    return (JSON.parse(Buffer.from(header, "base64").toString("utf8")) as { readonly mode: number }).mode;
+    return JSON.parse(Buffer.from(header, "base64").toString("utf8")) as PathFacts;
   } catch (error) {
     if (statusOf(error) === 404) return undefined;
     throw error;
@@ -101,46 +121,34 @@ async function readMode(holder: Docker.Container, path: string): Promise<number 
 
 type StatResponse = { readonly headers: Readonly<Record<string, string>> };
 
-type Wanted = {
-  readonly names: ReadonlySet<string>;
-  /** Of all files together */
-  readonly maxBytes: number;
-  readonly onTooMuch: "cut" | "throw";
-};
-
-/** Reads an archive as it comes, and no more of it than is wanted: the agent may have made a file of any size. */
-async function readArchive(
-  container: Docker.Container,
-  path: string,
-  { maxBytes, names, onTooMuch }: Wanted,
-): Promise<ReadonlyMap<string, Buffer>> {
-  const files = new Map<string, Buffer>();
+/** Reads the first `maxBytes` of a plain file. Anything else is not even fetched: a folder may hold any number of bytes. */
+async function readFile(container: Docker.Container, path: string, maxBytes: number): Promise<Buffer | undefined> {
+  const facts = await readFacts(container, path);
+  if (facts === undefined || hasBits(facts.mode, MODE_NOT_PLAIN)) return undefined;
   const source = await openArchive(container, path);
-  if (source === undefined) return files;
+  if (source === undefined) return undefined;
   const entries = source.pipe(extract());
   source.once("error", (error) => entries.destroy(error));
-  let room = maxBytes;
   try {
     for await (const entry of entries) {
-      const name = entry.header.name.replace(/^\.\//, "");
-      if (entry.header.type !== "file" || !names.has(name)) {
-        entry.resume();
-        continue;
-      }
-      const chunks: Buffer[] = [];
-      for await (const chunk of entry as AsyncIterable<Buffer>) {
-        if (chunk.length > room && onTooMuch === "throw") throw tooLarge(name, maxBytes);
-        chunks.push(chunk.subarray(0, room));
-        room -= Math.min(room, chunk.length);
-        if (room === 0) break;
-      }
-      files.set(name, Buffer.concat(chunks));
-      if (room === 0) break;
+      if (entry.header.type === "file") return await readStart(entry as unknown as AsyncIterable<Buffer>, maxBytes);
+      entry.resume();
     }
+    return undefined;
   } finally {
     source.destroy();
   }
-  return files;
+}
+
+async function readStart(source: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let room = maxBytes;
+  for await (const chunk of source) {
+    chunks.push(chunk.subarray(0, room));
+    room -= Math.min(room, chunk.length);
+    if (room === 0) break;
+  }
+  return Buffer.concat(chunks);
 }
 
 async function openArchive(container: Docker.Container, path: string): Promise<Readable | undefined> {
@@ -152,10 +160,10 @@ async function openArchive(container: Docker.Container, path: string): Promise<R
   }
 }
 
-function tooLarge(name: string, maxBytes: number): BudgieError {
+function tooLarge(folder: string, maxBytes: number): BudgieError {
   return new BudgieError(
     "SESSION_UNUSABLE",
-    `"${name}" in the session's home is larger than the ${maxBytes / 2 ** 20} MiB that budgie reads. Begin a new session.`,
+    `The database in "${folder}" is larger than the ${maxBytes / 2 ** 20} MiB that budgie reads. Begin a new session.`,
   );
 }
 

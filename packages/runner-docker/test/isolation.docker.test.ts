@@ -1,0 +1,219 @@
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSessionId, type Runner, type RunnerSession } from "@budgie/core";
+import { createDockerPlace, run, testEngine } from "./docker-place.ts";
+
+const place = createDockerPlace();
+const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+let runner: Runner;
+let session: RunnerSession;
+
+beforeAll(async () => {
+  ({ runner } = await place.createRunner({ limits: { memoryBytes: 256 * 1024 ** 2, pids: 64, cpus: 1 } }));
+  session = await runner.openSession(createSessionId());
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+const sh = (script: string) => run(session, place.workspace, script);
+const lineOf = async (script: string) => (await sh(script)).stdout.trim();
+const statusOf = async (name: string) => lineOf(`sed -n 's/^${name}:[[:space:]]*//p' /proc/self/status`);
+
+describe("the user of a sandbox", () => {
+  it("is the caller, with a name and a home of its own", async () => {
+    expect(
+      await lineOf('echo "$(id -u):$(id -g) $(whoami) $HOME $USER"; test -w "$HOME" && test -O "$HOME" && echo own'),
+    ).toBe(`${uid}:${gid} ${uid === 0 ? "root" : "agent"} /home/agent ${uid === 0 ? "root" : "agent"}\nown`);
+  });
+
+  it("is told about when it is root", () => {
+    expect(runner.notices).toHaveLength(uid === 0 ? 1 : 0);
+  });
+
+  it("owns what it writes in the workspace, on the host too", async () => {
+    await sh("mkdir made-dir; echo x > made-dir/file");
+
+    const made = statSync(join(place.workspace, "made-dir/file"));
+    expect([made.uid, made.gid]).toEqual([uid, gid]);
+  });
+
+  it("has every capability dropped, and can gain none", async () => {
+    const sets = await lineOf("grep ^Cap /proc/self/status");
+
+    expect(sets.split("\n").map((line) => line.split(/\s+/))).toEqual(
+      ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"].map((name) => [name, "0".repeat(16)]),
+    );
+    expect(await statusOf("NoNewPrivs")).toBe("1");
+  });
+
+  const group = findGroup();
+  // The caller needs a group besides the first one: run this as an ordinary user with one.
+  it.skipIf(group === undefined)("is in the workspace's group when the caller is", async () => {
+    const shared = join(place.root, "shared");
+    mkdirSync(shared);
+    chownSync(shared, uid, group ?? gid);
+
+    const { stdout } = await run(session, shared, "id -G");
+
+    expect(stdout.trim().split(" ")).toContain(String(group));
+    expect((await lineOf("id -G")).split(" ")).not.toContain(String(group));
+  });
+});
+
+describe("the kernel's walls", () => {
+  it("filter system calls", async () => {
+    expect(await statusOf("Seccomp")).toBe("2");
+  });
+
+  it("give it process, network, mount, host name and IPC namespaces of its own", async () => {
+    const names = ["pid", "net", "mnt", "uts", "ipc"];
+    const inside = (await lineOf(`cd /proc/self/ns; readlink ${names.join(" ")}`)).split("\n");
+    const shared = names.filter((name) => inside.includes(readlinkSync(`/proc/self/ns/${name}`)));
+
+    expect([inside.length, shared]).toEqual([5, []]);
+    expect(await lineOf("cat /etc/hostname")).not.toBe(hostname());
+  });
+
+  it("put an init first, which waits for orphans, and show no process of the host", async () => {
+    expect(await lineOf("cat /proc/1/comm")).toMatch(/init|tini|catatonit/);
+    expect(Number(await lineOf("ls -d /proc/[0-9]* | wc -l"))).toBeLessThan(12);
+  });
+
+  it("bound the number of processes: a fork bomb ends, and the next turn is as good as new", async () => {
+    const { exit, stdout } = await sh(
+      'i=0; while [ $i -lt 200 ]; do sleep 5 & i=$((i+1)); done 2>/dev/null; echo "not reached"',
+    );
+
+    expect(stdout).toBe("");
+    expect(exit.exitCode).not.toBe(0);
+    expect(await lineOf("echo fine")).toBe("fine");
+  });
+
+  it("bound memory: the agent is killed, and it is said why", async () => {
+    const { exit } = await sh("exec tail /dev/zero");
+
+    expect(exit).toEqual({ exitCode: undefined, signal: "SIGKILL", reason: "out-of-memory", oomKilled: true });
+  });
+
+  it("bound memory: an agent lives on when a tool of its is killed", async () => {
+    const { exit, stdout } = await sh("sh -c 'tail /dev/zero'; echo lives; exit 0");
+
+    expect(stdout).toBe("lives\n");
+    expect(exit).toEqual({ exitCode: 0, signal: undefined, reason: undefined, oomKilled: true });
+  });
+
+  it("count what is in /tmp as memory, and swap nothing", async () => {
+    const { exit } = await sh("head -c 400000000 /dev/zero > /tmp/big; echo not reached");
+
+    expect(exit.oomKilled).toBe(true);
+  });
+});
+
+describe("the file system of a sandbox", () => {
+  it("is read-only but for home, workspace and temporary folders", async () => {
+    const places = "/ /bin /etc /usr/local /var/lib /root /opt /auth /home /etc/passwd /proc/sys/kernel/hostname";
+    const probe = `for p in ${places} "$HOME" /workspace /tmp /var/tmp /dev/shm; do
+      if [ -d "$p" ]; then t="$p/.probe"; else t="$p"; fi
+      if (echo x >> "$t") 2>/dev/null; then echo "$p"; fi; done`;
+
+    const writable = (await lineOf(probe)).split("\n");
+
+    // The volume above the home belongs to root.
+    expect(writable.filter((path) => path !== "/home")).toEqual([
+      "/home/agent",
+      "/workspace",
+      "/tmp",
+      "/var/tmp",
+      "/dev/shm",
+    ]);
+  });
+
+  it("lets programs run from /tmp, but never as somebody else", async () => {
+    expect(await lineOf("cp /bin/echo /tmp/run && /tmp/run it runs")).toBe("it runs");
+    expect(await lineOf("sed -n 's/^tmpfs \\/tmp tmpfs \\([^ ]*\\).*/\\1/p' /proc/mounts")).toMatch(/nosuid,nodev/);
+  });
+
+  it("begins each turn with an empty /tmp", async () => {
+    await sh("touch /tmp/left");
+
+    expect(await lineOf("ls -A /tmp")).toBe("");
+  });
+
+  it("holds no door to the engine, and nothing of the caller's home", async () => {
+    writeFileSync(join(place.root, "beside"), "secret");
+
+    expect(await lineOf("ls -d /var/run/docker.sock /run/docker.sock /run/containerd 2>/dev/null")).toBe("");
+    expect(await lineOf(`ls -A ${place.root} /root/.ssh 2>/dev/null`)).toBe("");
+  });
+});
+
+describe("the container of a turn", () => {
+  it("keeps no log, and is gone when the turn is over", async () => {
+    const docker = await testEngine();
+    const child = await session.start(
+      { argv: ["sh", "-c", "sleep 60"], env: { SECRET: "hush" }, projections: [] },
+      { directory: place.workspace, input: "" },
+    );
+    const filters = { label: [`dev.budgie.session=${session.id}`, "dev.budgie.role=turn"] };
+    const [found] = await docker.listContainers({ filters });
+    const { Config, HostConfig } = await docker.getContainer(found?.Id ?? "").inspect();
+    await child.stop("cancelled");
+
+    expect(HostConfig).toMatchObject({
+      LogConfig: { Type: "none" },
+      Privileged: false,
+      PidMode: "",
+      AutoRemove: false,
+    });
+    expect(JSON.stringify([Config.Labels, Config.Cmd])).not.toContain("hush");
+    expect(await docker.listContainers({ all: true, filters })).toEqual([]);
+  });
+
+  it("starts 30 times in a row without losing a byte of output", async () => {
+    for (let count = 0; count < 30; count++) {
+      const { exit, stderr, stdout } = await sh(`echo out ${count}; echo err ${count} >&2; exit ${count}`);
+      expect([stdout, stderr, exit.exitCode]).toEqual([`out ${count}\n`, `err ${count}\n`, count]);
+    }
+  });
+});
+
+describe("the workspace's own agents", () => {
+  it("are hidden, and the repository stays as it is", async () => {
+    const agents = join(place.workspace, ".kiro/agents");
+    mkdirSync(agents, { recursive: true });
+    writeFileSync(join(agents, "code-reviewer.json"), "planted");
+    writeFileSync(join(place.workspace, ".kiro/other"), "seen");
+
+    const { stdout } = await sh("ls -A .kiro/agents; cat .kiro/other; echo x > .kiro/agents/mine && echo written");
+
+    expect(stdout).toBe("seen");
+    expect(readFileSync(join(agents, "code-reviewer.json"), "utf8")).toBe("planted");
+    expect(readdirSync(agents)).toEqual(["code-reviewer.json"]);
+  });
+
+  it("leave no folder behind where there are none", async () => {
+    const bare = join(place.root, "bare");
+    mkdirSync(bare);
+    await run(session, bare, "true");
+    mkdirSync(join(bare, ".kiro"));
+    await run(session, bare, "true");
+
+    expect(existsSync(join(bare, ".kiro/agents"))).toBe(false);
+    expect(readdirSync(bare)).toEqual([".kiro"]);
+  });
+});
+
+/** A group that the caller is in besides the first; root may give a file any, but is in few. */
+function findGroup(): number | undefined {
+  return process.getgroups?.().find((group) => group !== gid);
+}
