@@ -200,6 +200,21 @@ describe("budgie --sandbox ends", () => {
     expect(stderr()).not.toContain("clean up");
   });
 
+  // The SDK's client kills a server that is not gone 4 s after stdin ended.
+  it("within 4.5 s, with an agent that does not listen", async () => {
+    await using user = await createBudgieUser();
+    const { ask, child, ended } = await user.start({ sandbox });
+    ask("code-reviewer", { prompt: "[[write at-work: yes]][[fault hang]]" }).catch(() => undefined);
+    await waitFor(() => existsSync(join(user.workspace, "at-work")));
+
+    const began = performance.now();
+    child.stdin?.end();
+
+    expect(await ended).toEqual({ exitCode: 0, signal: null });
+    expect(performance.now() - began).toBeLessThan(4_500);
+    expect(await listTraces(user)).toEqual([]);
+  });
+
   it("by kill -9, and gc-volumes removes what is left of it and nothing of one that lives", async () => {
     await using user = await createBudgieUser();
     const live = await user.start({ sandbox });
