@@ -16,18 +16,26 @@ const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 
 /** Creates a session's volumes and its holder, and the session that works with them. */
 export async function createDockerSession(context: SandboxContext, id: SessionId): Promise<RunnerSession> {
+  const { docker } = context.engine;
   const volumes: SessionVolumes = { home: `budgie-session-${id}`, auth: `budgie-session-${id}-auth` };
-  await createVolumes(context, id, volumes);
-  const holder = await createHolder(context, id, volumes);
-  const archive = createHomeArchive(holder, context.engine.name, context.user);
+  const translated = <T>(call: Promise<T>): Promise<T> =>
+    call.catch((error: unknown) => {
+      throw toBudgieError(error, context.image.name);
+    });
+  await translated(createHome(context, id, volumes));
+  // By name, since it may have to be made again.
+  const archive = createHomeArchive(docker.getContainer(toHolderName(id)), context.engine.name, context.user);
   const { kiroDataDir, scratchDir } = context;
   const login = createLoginSync({ archive, kiroDataDir, scratchDir });
+  const starting = new Set<Promise<unknown>>();
   const running = new Set<TurnProcess>();
   const leaving = new Set<Promise<void>>();
+  let removed = false;
 
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
     // One turn's container is gone before the next begins, a retry's above all.
     await Promise.all(leaving);
+    await ensureHolder(context, id, volumes);
     const prepareHome = (): Promise<void> =>
       running.size > 0 ? Promise.resolve() : login.prepare(toLoginNeed(command));
     const child = await startTurn({ context, session: id, volumes, command, options, prepareHome });
@@ -41,23 +49,33 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
     return child;
   }
 
+  async function remove(): Promise<void> {
+    removed = true;
+    // What is just starting would hold the volumes, and be left alone with them.
+    await Promise.allSettled(starting);
+    await Promise.all([...running].map((child) => child.stop("shutdown")));
+    await Promise.all(leaving);
+    await removeContainers(docker, id);
+    await removeVolumes(docker, volumes);
+  }
+
   return {
     id,
     paths: () => ({ workspace: SANDBOX.workspace, home: SANDBOX.home }),
-    start,
+    async start(command, options) {
+      if (removed) throw sessionEnded(id);
+      const started = translated(start(command, options));
+      starting.add(started);
+      return started.finally(() => starting.delete(started));
+    },
     async readFile(name) {
-      const content = await archive.readFile(checkName(name), LARGEST_ANSWER_BYTES);
+      const content = await translated(archive.readFile(checkName(name), LARGEST_ANSWER_BYTES));
       return content?.toString("utf8");
     },
     async appendFile(name, text) {
-      await appendFile(archive, checkName(name), text);
+      await translated(appendFile(archive, checkName(name), text));
     },
-    async remove() {
-      await Promise.all([...running].map((child) => child.stop("shutdown")));
-      await Promise.all(leaving);
-      await removeContainers(context.engine.docker, id);
-      await removeVolumes(context.engine.docker, volumes);
-    },
+    remove: () => translated(remove()),
   };
 }
 
@@ -66,43 +84,57 @@ function toLoginNeed({ env, login }: Command): LoginNeed {
   return env["KIRO_API_KEY"] === undefined ? "required" : "if-any";
 }
 
-async function createVolumes(
-  { engine, image, owner }: SandboxContext,
-  id: SessionId,
-  volumes: SessionVolumes,
-): Promise<void> {
+async function createHome(context: SandboxContext, id: SessionId, volumes: SessionVolumes): Promise<void> {
+  const { docker } = context.engine;
   const create = (name: string, role: "home" | "auth"): Promise<unknown> =>
-    engine.docker.createVolume({ Name: name, Labels: toLabels(owner.record, id, role), ...withLimit() });
-  await refuseExisting(engine.docker, volumes.home, id);
+    docker.createVolume({ Name: name, Labels: toLabels(context.owner.record, id, role), ...withLimit() });
+  await refuseExisting(docker, volumes.home, id);
   try {
     await Promise.all([create(volumes.home, "home"), create(volumes.auth, "auth")]);
+    await createHolder(context, id, volumes);
   } catch (error) {
-    await removeVolumes(engine.docker, volumes).catch(() => undefined);
-    throw toBudgieError(error, image.name);
+    await removeVolumes(docker, volumes).catch(() => undefined);
+    throw error;
   }
 }
 
 /** The engine would hand out an existing volume without a word, and with it another owner's session. */
 async function refuseExisting(docker: Docker, name: string, id: SessionId): Promise<void> {
-  const exists = await docker
-    .getVolume(name)
-    .inspect(withLimit())
-    .then(() => true, ignoreMissing);
-  if (exists === undefined) return;
+  if (!(await exists(docker.getVolume(name)))) return;
   throw new BudgieError(
     "SESSION_NOT_FOUND",
     `The session "${id}" belongs to another budgie. Leave its id out to begin a new one.`,
   );
 }
 
+async function exists(thing: Docker.Volume | Docker.Container): Promise<boolean> {
+  return (await thing.inspect(withLimit()).then(() => true, ignoreMissing)) ?? false;
+}
+
+const toHolderName = (id: SessionId): string => `budgie-holder-${id}`;
+
 async function createHolder(
   { engine, image, owner }: SandboxContext,
   id: SessionId,
   volumes: SessionVolumes,
-): Promise<Docker.Container> {
+): Promise<void> {
   const labels = toLabels(owner.record, id, "holder");
   const options = toHolderContainer({ imageId: image.id, mounts: toHolderMounts(volumes), labels });
-  return createNamed(engine.docker, `budgie-holder-${id}`, options);
+  await createNamed(engine.docker, toHolderName(id), options);
+}
+
+/** Makes the holder again if it was pruned: it never runs. Without it the volumes may be gone too, and an engine makes new ones. */
+async function ensureHolder(context: SandboxContext, id: SessionId, volumes: SessionVolumes): Promise<void> {
+  const { docker } = context.engine;
+  if (await exists(docker.getContainer(toHolderName(id)))) return;
+  const kept = await Promise.all([volumes.home, volumes.auth].map((name) => exists(docker.getVolume(name))));
+  if (kept.includes(false)) {
+    throw new BudgieError(
+      "SESSION_UNUSABLE",
+      `The volumes of session "${id}" were removed by somebody else. Begin a new session.`,
+    );
+  }
+  await createHolder(context, id, volumes);
 }
 
 /** All of them, by label: the holder, and what a call left that was given up before the engine answered. */
@@ -120,6 +152,10 @@ async function appendFile(archive: HomeArchive, name: string, text: string): Pro
   const before = (await archive.readFile(name, LARGEST_LOG_BYTES)) ?? Buffer.alloc(0);
   const content = Buffer.concat([before, Buffer.from(text)]);
   await archive.write([{ path: `${SANDBOX.home}/${name}`, content, mode: 0o600 }]);
+}
+
+function sessionEnded(id: SessionId): BudgieError {
+  return new BudgieError("SESSION_NOT_FOUND", `The session "${id}" has ended. Leave its id out to begin a new one.`);
 }
 
 function checkName(name: string): string {

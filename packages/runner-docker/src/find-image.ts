@@ -1,4 +1,6 @@
+import { posix } from "node:path";
 import type Docker from "dockerode";
+import { BudgieError } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { imageNotFound, statusOf, toBudgieError } from "./docker-errors.ts";
 import { getJson } from "./get-json.ts";
@@ -10,14 +12,34 @@ export type SandboxImage = {
   readonly created: Date;
 };
 
-type Facts = { readonly Id: string; readonly Created: string };
+type Facts = {
+  readonly Id: string;
+  readonly Created: string;
+  readonly Config?: { readonly Volumes?: Readonly<Record<string, unknown>> | null };
+};
 
 /** Finds an image by name or id, or throws `IMAGE_NOT_FOUND`. Nothing is pulled: what runs is what the user put there. */
 export async function findImage(docker: Docker, name: string): Promise<SandboxImage> {
+  const facts = await inspectImage(docker, name);
+  refuseVolumes(name, Object.keys(facts.Config?.Volumes ?? {}));
+  return { id: facts.Id, name, created: new Date(facts.Created) };
+}
+
+async function inspectImage(docker: Docker, name: string): Promise<Facts> {
   try {
-    const facts = await getJson<Facts>(docker, `/images/${encodeURI(name)}/json`, withLimit().abortSignal);
-    return { id: facts.Id, name, created: new Date(facts.Created) };
+    return await getJson<Facts>(docker, `/images/${encodeURI(name)}/json`, withLimit().abortSignal);
   } catch (error) {
-    throw statusOf(error) === 404 ? imageNotFound(name, error) : toBudgieError(error, name);
+    // 400: it could not even be a name.
+    throw [400, 404].includes(statusOf(error) ?? 0) ? imageNotFound(name, error) : toBudgieError(error, name);
   }
+}
+
+/** Such a volume is a new one in each container: it would cover a session's home, or make a folder in the user's repository. */
+function refuseVolumes(image: string, volumes: readonly string[]): void {
+  const bad = volumes.find((path) => /^\/home\/agent(?:\/|$)|^\/(?:workspace|auth)\/./.test(posix.normalize(path)));
+  if (bad === undefined) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `The sandbox image "${image}" declares a volume at "${bad}", where budgie keeps a session. Build it without that VOLUME.`,
+  );
 }

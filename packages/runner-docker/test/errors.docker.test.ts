@@ -1,0 +1,154 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSessionId, type SessionId } from "@budgie/core";
+import { buildImage } from "./build-image.ts";
+import { createEngineProxy } from "./engine-proxy.ts";
+import { BASE_IMAGE, createDockerPlace, run, testEngine } from "./docker-place.ts";
+
+const place = createDockerPlace();
+afterAll(() => place[Symbol.asyncDispose]());
+
+const FOREVER = { argv: ["sh", "-c", "sleep 1000"], env: {}, projections: [] } as const;
+
+async function traces(id: SessionId): Promise<readonly string[]> {
+  const docker = await testEngine();
+  const filters = { label: [`dev.budgie.session=${id}`] };
+  const [containers, { Volumes }] = await Promise.all([
+    docker.listContainers({ all: true, filters }),
+    docker.listVolumes({ filters }),
+  ]);
+  return [...containers.map(({ Names }) => Names[0] ?? ""), ...Volumes.map(({ Name }) => Name)];
+}
+
+describe("creating a runner", () => {
+  it("fails at once, in one line, without an engine", async () => {
+    const started = performance.now();
+
+    await expect(place.createRunner({ hostEnv: { DOCKER_HOST: "unix:///nonexistent" } })).rejects.toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+      message: expect.stringMatching(
+        /^Cannot reach .*unix:\/\/\/nonexistent \(from DOCKER_HOST\): nothing listens there\..*$/,
+      ),
+    });
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it.each(["budgie-no-such-image:latest", "No Such Image", "sha256:0000"])(
+    "fails without the image %j",
+    async (image) => {
+      await expect(place.createRunner({ image })).rejects.toMatchObject({
+        code: "IMAGE_NOT_FOUND",
+        message: expect.stringMatching(new RegExp(`"${image}".*build-image`)),
+      });
+    },
+  );
+});
+
+describe("a session", () => {
+  it("that cannot be made leaves nothing, and says why", async () => {
+    const image = await buildImage(`FROM ${BASE_IMAGE}\nLABEL made=to-be-removed`);
+    const { runner } = await place.createRunner({ image: image.name });
+    await image[Symbol.asyncDispose]();
+    const id = createSessionId();
+
+    await expect(runner.openSession(id)).rejects.toMatchObject({ code: "IMAGE_NOT_FOUND" });
+
+    expect(await traces(id)).toEqual([]);
+    await expect(runner.close()).resolves.toBeUndefined();
+  });
+
+  it.each([0, 30, 100, 200])(
+    "that is removed %i ms into a start leaves nothing, and ends that start",
+    async (delayMs) => {
+      const { runner } = await place.createRunner();
+      const session = await runner.openSession(createSessionId());
+      const starting = session.start(FOREVER, { directory: place.workspace, input: "" });
+      const ended = starting.then(
+        async ({ exit }) => (await exit).reason,
+        (error: { code?: string }) => error.code,
+      );
+      await sleep(delayMs);
+
+      await session.remove();
+
+      expect(await traces(session.id)).toEqual([]);
+      expect(["shutdown", "CANCELLED"]).toContain(await ended);
+    },
+  );
+
+  it("that was removed starts nothing any more", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    await session.remove();
+
+    await expect(session.start(FOREVER, { directory: place.workspace, input: "" })).rejects.toMatchObject({
+      code: "SESSION_NOT_FOUND",
+    });
+    expect(await traces(session.id)).toEqual([]);
+  });
+
+  it("gets its holder back when somebody pruned the containers that do not run", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    await run(session, place.workspace, 'echo kept > "$HOME/note"');
+    await (await testEngine()).getContainer(`budgie-holder-${session.id}`).remove();
+
+    expect((await run(session, place.workspace, 'cat "$HOME/note"')).stdout).toBe("kept\n");
+    expect(await session.readFile("note")).toBe("kept\n");
+    await session.remove();
+    expect(await traces(session.id)).toEqual([]);
+  });
+
+  it("is over when its volumes were pruned too: no new home is made without a word", async () => {
+    const docker = await testEngine();
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    await docker.getContainer(`budgie-holder-${session.id}`).remove();
+    for (const name of ["", "-auth"]) await docker.getVolume(`budgie-session-${session.id}${name}`).remove();
+
+    await expect(run(session, place.workspace, "true")).rejects.toMatchObject({
+      code: "SESSION_UNUSABLE",
+      message: expect.stringMatching(/removed.*Begin a new session/),
+    });
+    await session.remove();
+    expect((await docker.listVolumes()).Volumes.filter(({ Name }) => Name.includes(session.id))).toEqual([]);
+  });
+});
+
+describe("a turn", () => {
+  it("goes on, and tells its true end, when the connection to the engine breaks in a live conversation", async () => {
+    await using proxy = await createEngineProxy();
+    const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
+    const session = await runner.openSession(createSessionId());
+    const child = await session.start(
+      { argv: ["sh", "-c", "sleep 2; exit 7"], env: {}, projections: [] },
+      { directory: place.workspace },
+    );
+    child.stdout.resume();
+    child.stderr.resume();
+    await sleep(300);
+
+    proxy.cut();
+
+    expect((await child.exit).exitCode).toBe(7);
+    await runner.close();
+  });
+
+  it("whose container somebody removed is told as one that was killed, or as a crash", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    const child = await session.start(FOREVER, { directory: place.workspace, input: "" });
+    const docker = await testEngine();
+    const filters = { label: [`dev.budgie.session=${session.id}`, "dev.budgie.role=turn"] };
+    const [found] = await docker.listContainers({ filters });
+
+    await docker.getContainer(found?.Id ?? "").remove({ force: true });
+
+    // The engine kills before it removes, and may be asked in between.
+    const told = await child.exit.then(
+      ({ signal }) => signal,
+      (error: { code?: string }) => error.code,
+    );
+    expect(["AGENT_CRASHED", "SIGKILL"]).toContain(told);
+  });
+});

@@ -1,0 +1,54 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { createSessionId } from "@budgie/core";
+import { createHostHome } from "@budgie/testkit";
+import { createEngineProxy } from "./engine-proxy.ts";
+import { createDockerPlace, KIRO_IMAGE, testEngine } from "./docker-place.ts";
+
+const place = createDockerPlace();
+afterAll(() => place[Symbol.asyncDispose]());
+
+const KEY = "ksk-canary-key";
+
+it("tells a secret to nobody but the agent: no URL, label, argument, name or file left over holds one", async () => {
+  await using host = await createHostHome();
+  await using proxy = await createEngineProxy();
+  const { runner } = await place.createRunner({ image: KIRO_IMAGE, kiroDataDir: host.dataDir, hostEnv: proxy.hostEnv });
+  const session = await runner.openSession(createSessionId());
+  const child = await session.start(
+    { argv: ["kiro-cli", "chat", "--no-interactive"], env: { KIRO_API_KEY: KEY }, projections: [], login: "kiro" },
+    { directory: place.workspace, input: "a-canary-prompt [[sleep 3000]]" },
+  );
+  child.stdout.resume();
+  child.stderr.resume();
+  const docker = await testEngine();
+  const filters = { label: [`dev.budgie.session=${session.id}`] };
+  const containers = await docker.listContainers({ all: true, filters });
+  const { Volumes } = await docker.listVolumes({ filters });
+  const turn = containers.find(({ Labels }) => Labels["dev.budgie.role"] === "turn");
+  const { Args, Config, Name, Path } = await docker.getContainer(turn?.Id ?? "").inspect();
+  await child.stop("cancelled");
+  const scratch = readdirSync(place.stateDir, { recursive: true })
+    .map(String)
+    .filter((path) => path.includes("scratch/"));
+  await runner.close();
+
+  const lines = proxy.requestLines();
+  expect(lines.filter((line) => /^POST \/containers\/create\?name=budgie-turn-[\w-]+ HTTP/.test(line))).toHaveLength(1);
+  const told = JSON.stringify([
+    lines,
+    containers,
+    Volumes,
+    Args,
+    Name,
+    Path,
+    Config.Labels,
+    Config.Cmd,
+    Config.Entrypoint,
+  ]);
+  expect(told).not.toMatch(new RegExp(`${KEY}|${host.canaries.login}|a-canary-prompt`));
+  // The folder of this instance, and no copy of the login in it.
+  expect(scratch.filter((path) => path.includes("login-"))).toEqual([]);
+  expect(readdirSync(join(place.stateDir, "scratch"))).toEqual([]);
+});
