@@ -62,7 +62,6 @@ function createProgram(host: Host, finish: Finish): Command {
     .command("doctor")
     .description("look at everything that a turn needs, and say what is missing")
     .option("--json", "print JSON")
-    .allowExcessArguments(false)
     .action(async ({ json = false }: { json?: boolean }) => finish(await runDoctor(config(), { json }, host)));
   return program;
 }
@@ -128,6 +127,9 @@ function toValues(program: Command, env: Host["env"]): Readonly<Record<string, u
 /** Help and version were printed and that was all; everything else is a mistake in the command line. */
 function leave(error: CommanderError, host: Host): void {
   if (error.exitCode === 0) return host.exit(0);
-  const message = error.message.replace(/^error: /, "").replace(/\.?$/, ".");
+  const message = error.message
+    .replace(/^error: /, "")
+    .replace(/\s+/g, " ")
+    .replace(/\.?$/, ".");
   throw new BudgieError("CONFIG_INVALID", `${message} See "budgie --help".`, { cause: error });
 }

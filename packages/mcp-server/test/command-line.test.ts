@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execFile } from "node:child_process";
 import { describe, expect, it } from "vitest";
@@ -74,9 +74,18 @@ describe("the command line", () => {
     expect(version).toMatchObject({ exitCode: 0, stdout: "0.1.0\n", stderr: "" });
   });
 
+  it("has the help text that the README shows", async () => {
+    await using user = await createBudgieUser();
+
+    const { stdout } = await user.run(["--help"]);
+
+    expect(readFileSync(new URL("../README.md", import.meta.url), "utf8")).toContain(`\n\`\`\`\n${stdout}\`\`\`\n`);
+  });
+
   it.each([
     [["--agent-timeout", "15"], 'Expected --agent-timeout to be a duration such as "90s", "10m" or "1h30m", got "15".'],
     [["--no-such-option"], `unknown option '--no-such-option'. See "budgie --help".`],
+    [["--agent-timout", "1m"], `unknown option '--agent-timout' (Did you mean --agent-timeout?). See "budgie --help".`],
     [["-nosuchoption"], `unknown option '-nosuchoption'. See "budgie --help".`],
     [["serve"], 'There is no command "serve". See "budgie --help".'],
     [["doctor", "all"], `too many arguments for 'doctor'. Expected 0 arguments but got 1. See "budgie --help".`],

@@ -174,72 +174,6 @@ describe("a sandboxed turn that fails", () => {
   });
 });
 
-describe("budgie --sandbox ends", () => {
-  it.each([
-    ["the end of stdin", undefined],
-    ["SIGTERM", "SIGTERM"],
-    ["SIGINT", "SIGINT"],
-    ["SIGHUP", "SIGHUP"],
-  ] as const)("with %s, and nothing of it is left on the engine", async (_what, signal) => {
-    await using user = await createBudgieUser();
-    const { ask, child, ended, stderr } = await user.start({ sandbox });
-    await ask("code-reviewer", { prompt: "Hello" });
-    ask("code-reviewer", { prompt: AT_WORK }).catch(() => undefined);
-    await waitFor(() => existsSync(join(user.workspace, "at-work")));
-    const before = await listTraces(user);
-
-    const began = performance.now();
-    if (signal === undefined) child.stdin?.end();
-    else child.kill(signal);
-
-    expect(await ended).toEqual({ exitCode: 0, signal: null });
-    expect(performance.now() - began).toBeLessThan(10_000);
-    // Two homes, two logins, two holders, and the turn.
-    expect(before.length).toBeGreaterThanOrEqual(7);
-    expect(await listTraces(user)).toEqual([]);
-    expect(stderr()).not.toContain("clean up");
-  });
-
-  // The SDK's client kills a server that is not gone 4 s after stdin ended.
-  it("within 4.5 s, with an agent that does not listen", async () => {
-    await using user = await createBudgieUser();
-    const { ask, child, ended } = await user.start({ sandbox });
-    ask("code-reviewer", { prompt: "[[write at-work: yes]][[fault hang]]" }).catch(() => undefined);
-    await waitFor(() => existsSync(join(user.workspace, "at-work")));
-
-    const began = performance.now();
-    child.stdin?.end();
-
-    expect(await ended).toEqual({ exitCode: 0, signal: null });
-    expect(performance.now() - began).toBeLessThan(4_500);
-    expect(await listTraces(user)).toEqual([]);
-  });
-
-  it("by kill -9, and gc-volumes removes what is left of it and nothing of one that lives", async () => {
-    await using user = await createBudgieUser();
-    const live = await user.start({ sandbox });
-    const first = await live.ask("code-reviewer", { prompt: "Keep the word token-finch." });
-    const { sessionId } = first.structuredContent ?? {};
-    const liveTraces = await listKept(user);
-    const dead = await user.start({ sandbox });
-    dead.ask("code-reviewer", { prompt: AT_WORK }).catch(() => undefined);
-    await waitFor(() => existsSync(join(user.workspace, "at-work")));
-    dead.child.kill("SIGKILL");
-    await dead.ended;
-    const allTraces = await listKept(user);
-
-    const { exitCode, stdout } = await user.run(["gc-volumes"], toEngineVariables());
-
-    const left = await listKept(user);
-    expect(exitCode).toBe(0);
-    expect(allTraces.length).toBeGreaterThan(liveTraces.length);
-    expect(left.toSorted()).toEqual(liveTraces.toSorted());
-    expect(stdout).toMatch(/^Removed .*\d+ volumes?.*; kept \d+\.$/m);
-    const second = await live.ask("code-reviewer", { prompt: "[[recall]]", sessionId });
-    expect(toText(second)).toBe("token-finch");
-  });
-});
-
 const AT_WORK = "[[write at-work: yes]][[sleep 60000]]";
 
 /** Everything that the sandbox shows of anybody's files, as text; the workspace comes last. */
@@ -252,11 +186,6 @@ function hashDatabase({ host }: BudgieUser): readonly string[] {
   return [host.database, `${host.database}-wal`].map((file) =>
     createHash("sha256").update(readFileSync(file)).digest("hex"),
   );
-}
-
-/** A turn that is over goes by itself, a moment after its answer. */
-async function listKept(user: BudgieUser): Promise<readonly string[]> {
-  return (await listTraces(user)).filter((name) => !name.includes("budgie-turn-"));
 }
 
 async function listTurns(user: BudgieUser): Promise<readonly string[]> {

@@ -1,5 +1,6 @@
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { EmptyResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { budgiePath, createBudgieUser, toText } from "./helpers/start-budgie.ts";
 
@@ -36,5 +37,25 @@ describe("budgie over stdio", () => {
     expect(toText(second)).toBe("token-parakeet");
     expect(second.structuredContent).toMatchObject({ sessionId });
     expect(toText(other)).toBe("I remember nothing.");
+  });
+
+  it("tells stderr of what is no message, and goes on", async () => {
+    await using user = await createBudgieUser();
+    const { child, client, stderr } = await user.start();
+
+    child.stdin?.write('no JSON\n{"jsonrpc":"2.0","what":"is this"}\n');
+    const { tools } = await client.listTools();
+
+    expect(tools).toHaveLength(4);
+    expect(stderr().match(/^budgie: Trouble with the client: .*$/gm)).toHaveLength(2);
+  });
+
+  it("answers at once what it does not know, as clients that probe for newer protocols expect", async () => {
+    await using user = await createBudgieUser();
+    const { client } = await user.start();
+
+    const answer = client.request({ method: "server/discover" }, EmptyResultSchema);
+
+    await expect(answer).rejects.toMatchObject({ code: -32601 });
   });
 });

@@ -48,7 +48,7 @@ export function createStdioServer({ host, onClientGone, toolbox, version }: Stdi
       calls.delete(call);
     }
   });
-  server.onerror = (error) => host.report(`The client sent what cannot be read: ${error.message}`);
+  server.onerror = ({ message }) => host.report(`Trouble with the client: ${toOneLine(message)}`);
   server.onclose = onClientGone;
 
   return {
@@ -63,6 +63,10 @@ export function createStdioServer({ host, onClientGone, toolbox, version }: Stdi
       await Promise.allSettled(calls);
     },
   };
+}
+
+function toOneLine(text: string): string {
+  return text.replace(/\s+/g, " ").slice(0, 300);
 }
 
 /** The SDK's own error says its code twice. */

@@ -1,10 +1,9 @@
 import { homedir } from "node:os";
-import type Docker from "dockerode";
-import { connectEngine } from "../../../runner-docker/src/engine.ts";
+import { connectEngine, type Engine } from "../../../runner-docker/src/engine.ts";
 import type { BudgieUser } from "./start-budgie.ts";
 
 /** The engine that the tests use, asked directly and not through budgie. */
-export async function openEngine(): Promise<Docker> {
+export async function openEngine(): Promise<Engine["docker"]> {
   const { docker } = await connectEngine(process.env, homedir());
   return docker;
 }

@@ -13,10 +13,10 @@ import { createHostHome, kiroCliPath, type HostHome, type HostHomeOptions } from
 
 export const budgiePath = fileURLToPath(new URL("../../bin/budgie.js", import.meta.url));
 
-export type Ended = { readonly exitCode: number | null; readonly signal: string | null };
+type Ended = { readonly exitCode: number | null; readonly signal: string | null };
 
 /** One call of the stand-in for kiro-cli, as it logged it itself. */
-export type KiroCall = {
+type KiroCall = {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly stdin: string;
@@ -38,7 +38,7 @@ export type BudgieUser = AsyncDisposable & {
 
 type Variables = Readonly<Record<string, string>>;
 
-export type StartOptions = {
+type StartOptions = {
   readonly args?: readonly string[];
   readonly env?: Variables;
   /** Run agents in a sandbox of the test image; default false */
@@ -48,7 +48,7 @@ export type StartOptions = {
 /** A Debian with the stand-in for kiro-cli. */
 export const TEST_IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:latest";
 
-export type Finished = Ended & { readonly stdout: string; readonly stderr: string };
+type Finished = Ended & { readonly stdout: string; readonly stderr: string };
 
 /** A running budgie with a client of the official SDK. */
 export type Budgie = {
