@@ -52,10 +52,6 @@ function createProgram(host: Host, finish: Finish): Command {
   for (const key of SWITCHES) program.addOption(new Option(`--no-${toName(key)}`).hideHelp());
 
   const config = (): Config => parseConfig(toValues(program, host.env), host);
-  program.allowExcessArguments().action(async () => {
-    refuseOperand(program.args[0]);
-    finish(await serveOrPrint(config(), host));
-  });
   addGc(program, (options) => runGc(config(), options, host).then(finish));
   addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
   program
@@ -63,7 +59,11 @@ function createProgram(host: Host, finish: Finish): Command {
     .description("look at everything that a turn needs, and say what is missing")
     .option("--json", "print JSON")
     .action(async ({ json = false }: { json?: boolean }) => finish(await runDoctor(config(), { json }, host)));
-  return program;
+  // After the commands, which would take it over: an operand here is a command that does not exist.
+  return program.allowExcessArguments().action(async () => {
+    refuseOperand(program.args[0]);
+    finish(await serveOrPrint(config(), host));
+  });
 }
 
 function refuseOperand(operand: string | undefined): void {

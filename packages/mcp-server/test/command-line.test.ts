@@ -90,6 +90,10 @@ describe("the command line", () => {
     [["serve"], 'There is no command "serve". See "budgie --help".'],
     [["doctor", "all"], `too many arguments for 'doctor'. Expected 0 arguments but got 1. See "budgie --help".`],
     [
+      ["gc-volumes", "all"],
+      `too many arguments for 'gc-volumes'. Expected 0 arguments but got 1. See "budgie --help".`,
+    ],
+    [
       ["gc-volumes", "--older-than", "soon"],
       'Expected --older-than to be a duration such as "90s", "10m" or "1h30m", got "soon".',
     ],
