@@ -1,5 +1,5 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { lstatSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type Docker from "dockerode";
 import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
@@ -21,7 +21,7 @@ type Candidate = {
 /** Removes the containers, then the volumes, of owners that are dead and of nobody else. */
 export async function collectGarbage(docker: Docker, owner: Owner, policy: DockerGcPolicy): Promise<GcReport> {
   const report = { removed: [] as GcItem[], kept: [] as Kept[], failed: [] as Kept[] };
-  const dead = new Set<string>();
+  const dead = new Map<string, OwnerRecord>();
   const judge = createJudge(owner, policy, dead);
   // A volume cannot go before the containers that mention it.
   for (const candidates of [await findContainers(docker), await findVolumes(docker)]) {
@@ -32,8 +32,7 @@ export async function collectGarbage(docker: Docker, owner: Owner, policy: Docke
       else await removeInto(report, item, remove);
     }
   }
-  // Copies of the login that a killed budgie was just handing over.
-  if (!policy.dryRun) for (const instance of dead) removeScratch(policy.stateDir, instance);
+  if (!policy.dryRun) for (const record of dead.values()) removeFiles(policy.stateDir, record);
   return report;
 }
 
@@ -42,7 +41,7 @@ type Kept = GcItem & { readonly why: string };
 type Judge = (facts: LabelFacts) => Promise<string | undefined>;
 
 /** Tells why a thing must stay, or `undefined` if it may go; each owner is asked once. */
-function createJudge(owner: Owner, { olderThanMs }: GcPolicy, dead: Set<string>): Judge {
+function createJudge(owner: Owner, { olderThanMs }: GcPolicy, dead: Map<string, OwnerRecord>): Judge {
   const asked = new Map<string, ReturnType<Owner["stateOf"]>>();
   const stateOf = (record: OwnerRecord): ReturnType<Owner["stateOf"]> => {
     const state = asked.get(record.instance) ?? owner.stateOf(record);
@@ -51,7 +50,7 @@ function createJudge(owner: Owner, { olderThanMs }: GcPolicy, dead: Set<string>)
   };
   return async ({ created, owner: record }) => {
     const state = await stateOf(record);
-    if (state === "dead") dead.add(record.instance);
+    if (state === "dead") dead.set(record.instance, record);
     switch (state) {
       case "own":
         return "this process owns it";
@@ -91,9 +90,11 @@ async function findVolumes(docker: Docker): Promise<readonly Candidate[]> {
   });
 }
 
-function removeScratch(stateDir: string, instance: string): void {
-  // The name comes from a label, which anyone who reaches the engine can write.
+/** Copies of the login that a killed budgie was just handing over, and its lock. Labels can be written by anyone who reaches the engine. */
+function removeFiles(stateDir: string, { instance, lock }: OwnerRecord): void {
   if (/^[0-9a-f-]{36}$/.test(instance)) rmSync(join(stateDir, "scratch", instance), { recursive: true, force: true });
+  if (dirname(lock) !== join(stateDir, "owners")) return;
+  if (lstatSync(lock, { throwIfNoEntry: false })?.isSocket() === true) rmSync(lock, { force: true });
 }
 
 async function removeInto(

@@ -111,5 +111,11 @@ async function endContainer(container: Docker.Container, graceS: number): Promis
 
 /** Removes a container with the anonymous volumes that its image declared. */
 export async function removeContainer(container: Docker.Container): Promise<void> {
-  await container.remove({ force: true, v: true, ...withLimit() }).catch(ignoreMissing);
+  try {
+    await container.remove({ force: true, v: true, ...withLimit() });
+  } catch (error) {
+    if (statusOf(error) !== 409) return ignoreMissing(error);
+    // Somebody else is just removing it, such as another budgie that collects garbage.
+    await container.wait({ condition: "removed", ...withLimit() }).catch(ignoreMissing);
+  }
 }
