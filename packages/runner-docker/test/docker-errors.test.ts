@@ -22,7 +22,7 @@ describe("toBudgieError", () => {
     ["a closed connection", lost("EPIPE"), "RUNNER_UNAVAILABLE", /Start it again/],
     ["a call that took too long", named("TimeoutError"), "RUNNER_UNAVAILABLE", /did not answer in time/],
     ["a call that was given up", named("AbortError"), "RUNNER_UNAVAILABLE", /did not answer in time/],
-  ])("translates %s, and keeps it as the cause", (_, error, code, message) => {
+  ])("translates %s, and keeps it as the cause", (...[, error, code, message]) => {
     expect(toBudgieError(error, "the-image")).toMatchObject({
       name: "BudgieError",
       code,

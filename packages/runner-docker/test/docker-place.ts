@@ -63,13 +63,17 @@ export function createDockerPlace(): DockerPlace {
 export type Ran = { readonly stdout: string; readonly stderr: string; readonly exit: Exit };
 
 /** Runs a shell command in a session to its end. */
-export async function run(session: RunnerSession, directory: string, script: string): Promise<Ran> {
-  return runCommand(session, directory, { argv: ["sh", "-c", script], env: {}, projections: [] });
+export function run(session: RunnerSession, directory: string, script: string): Promise<Ran> {
+  return runCommand(session, { argv: ["sh", "-c", script], env: {}, projections: [] }, { directory });
 }
 
 /** Runs a command in a session to its end. */
-export async function runCommand(session: RunnerSession, directory: string, command: Command): Promise<Ran> {
-  const child = await session.start(command, { directory, input: "" });
+export async function runCommand(
+  session: RunnerSession,
+  command: Command,
+  options: { readonly directory: string; readonly input?: string },
+): Promise<Ran> {
+  const child = await session.start(command, { input: "", ...options });
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
   return { stdout, stderr, exit };
 }

@@ -6,7 +6,7 @@ import { createSessionId, type Command, type RunnerSession } from "@budgie/core"
 import { createHostHome } from "@budgie/testkit";
 import { buildImage, type ContextFiles } from "./build-image.ts";
 import { createEngineProxy } from "./engine-proxy.ts";
-import { BASE_IMAGE, createDockerPlace, run, runCommand, testEngine, type Ran } from "./docker-place.ts";
+import { BASE_IMAGE, createDockerPlace, run, runCommand, testEngine } from "./docker-place.ts";
 
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());
@@ -36,7 +36,7 @@ describe("an image that has nothing but /bin/sh and kiro-cli", () => {
       login: "kiro",
     };
 
-    const first = await runCommandWith(session, command, "a prompt\nof two lines");
+    const first = await runCommand(session, command, { directory: place.workspace, input: "a prompt\nof two lines" });
     const answer = await session.readFile("answer.md");
     const hung = await session.start(command, { directory: place.workspace, input: "forever" });
     hung.stdout.resume();
@@ -147,13 +147,4 @@ function shell(): ContextFiles {
   const libraries = execFileSync("ldd", [binary], { encoding: "utf8" }).match(/\/\S+/g) ?? [];
   const files = libraries.map((path) => [path.slice(1), readFileSync(path)] as const);
   return { "bin/sh": readFileSync(binary), ...Object.fromEntries(files) };
-}
-
-async function runCommandWith(session: RunnerSession, command: Command, input: string): Promise<Ran> {
-  const child = await session.start(command, { directory: place.workspace, input });
-  const [out, err]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
-  const exit = await child.exit;
-  return { exit, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
 }

@@ -183,7 +183,7 @@ describe("prepare", () => {
     const sync = createLoginSync({ archive, kiroDataDir: made.host.dataDir, scratchDir: root });
 
     await expect(sync.prepare("required")).rejects.toThrow("lost");
-    create = made.archive.create;
+    create = (files) => made.archive.create(files);
     await sync.prepare("required");
 
     expect(made.work(TOKEN)).toEqual([expect.stringContaining(made.host.canaries.login)]);

@@ -7,7 +7,7 @@ describe("toSandboxUser", () => {
     ["root", { uid: 0, gid: 0 }, false, { uid: 0, gid: 0 }],
     ["a caller whom the engine maps to uid 0", { uid: 1000, gid: 1000 }, true, { uid: 0, gid: 0 }],
     ["a system without ids", { uid: undefined, gid: undefined }, false, { uid: 1000, gid: 1000 }],
-  ])("gives the ids of %s", (_, caller, remaps, user) => {
+  ])("gives the ids of %s", (...[, caller, remaps, user]) => {
     expect(toSandboxUser(caller, remaps)).toEqual(user);
   });
 });
@@ -29,7 +29,7 @@ describe("toExtraGroups", () => {
     ["gives the workspace's group to a caller who is in it", 50, [20, 50], ["50"]],
     ["gives no group that the caller is not in", 50, [20], []],
     ["gives no group twice", 1000, [1000, 50], []],
-  ])("%s", (_, workspaceGid, callerGroups, groups) => {
+  ])("%s", (...[, workspaceGid, callerGroups, groups]) => {
     expect(toExtraGroups(workspaceGid, user, callerGroups)).toEqual(groups);
   });
 });

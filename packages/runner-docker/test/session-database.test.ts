@@ -129,7 +129,10 @@ describe("updateSessionDatabase", () => {
 
   it("plays back the log of an agent that was killed, in one file that needs no other", async () => {
     const { after, before } = await logins();
-    const wal = (database: Database.Database) => void (database.pragma("journal_mode = WAL"), say(database));
+    const wal = (database: Database.Database): void => {
+      database.pragma("journal_mode = WAL");
+      say(database);
+    };
     const files = work(await createSessionDatabase(before, scratch), wal, true);
 
     expect(files.get("-wal")?.length).toBeGreaterThan(0);

@@ -1,0 +1,65 @@
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { createHostHome, type HostHome } from "@budgie/testkit";
+import { createDockerPlace } from "./docker-place.ts";
+import { changeHost, openKiroSession, ROTATE } from "./kiro-session.ts";
+
+const place = createDockerPlace();
+afterAll(() => place[Symbol.asyncDispose]());
+
+let count = 0;
+let directory: string;
+beforeEach(() => mkdirSync((directory = join(place.root, `workspace-${count++}`))));
+
+const open = (host: HostHome) => openKiroSession(place, host, directory);
+
+describe("a new login", () => {
+  it.each([
+    [".local", 'rm -rf "$HOME/.local" && ln -s /workspace/leak "$HOME/.local"'],
+    [".local/share", 'rm -rf "$HOME/.local/share" && ln -s /workspace/leak "$HOME/.local/share"'],
+    ["kiro-cli", 'rm -rf "$HOME/.local/share/kiro-cli" && ln -s /workspace/leak "$HOME/.local/share/kiro-cli"'],
+    ["a file in place of .local", 'rm -rf "$HOME/.local" && touch "$HOME/.local"'],
+  ])("is not written through what the agent planted: %s", async (_, plant) => {
+    await using host = await createHostHome();
+    const { kiro, sh } = await open(host);
+    await kiro("x");
+    await sh(`mkdir -p leak/share/kiro-cli; ${plant}`);
+    changeHost(host, ROTATE);
+
+    await expect(kiro("x")).rejects.toMatchObject({
+      code: "SESSION_UNUSABLE",
+      message: expect.stringMatching(/\/home\/agent\/\.local.*Begin a new session/),
+    });
+    expect(readdirSync(join(directory, "leak"), { recursive: true }).map(String).toSorted()).toEqual([
+      "share",
+      "share/kiro-cli",
+    ]);
+  });
+
+  it.each([
+    ["a link in place of the database", "ln -sf /workspace/leak data.sqlite3", undefined],
+    ["a folder in place of the database", "rm data.sqlite3 && mkdir data.sqlite3", undefined],
+    ["a fifo in place of the log", "mkfifo data.sqlite3-wal", undefined],
+    ["a huge file beside the database", "truncate -s 200G other", undefined],
+    ["a database of 300 MB", "truncate -s 300M data.sqlite3", "SESSION_UNUSABLE"],
+    ["a log of 300 MB", "truncate -s 300M data.sqlite3-wal", "SESSION_UNUSABLE"],
+  ])("is handed over or refused in bounded time in spite of %s", async (_, plant, code) => {
+    await using host = await createHostHome();
+    const { kiro, sh } = await open(host);
+    await kiro("x");
+    const planted = await sh(`cd "$HOME/.local/share/kiro-cli" && ${plant}`);
+    changeHost(host, ROTATE);
+    const started = performance.now();
+
+    const outcome = await kiro("[[say: still here]]").then(
+      ({ stdout }) => stdout,
+      (error: { code?: string }) => error.code,
+    );
+
+    expect(planted.exit.exitCode).toBe(0);
+    expect(outcome).toEqual(code ?? expect.stringContaining("still here"));
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
