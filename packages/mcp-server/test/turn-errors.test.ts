@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createBudgieUser, toText, type Budgie, type BudgieUser } from "./helpers/start-budgie.ts";
@@ -138,9 +138,10 @@ describe("a turn that fails", () => {
 
   it("for a reason that budgie does not know is told to the client, and to stderr with its stack", async () => {
     await using user = await createBudgieUser();
-    const { ask, stderr } = await user.start({ args: ["--sessions-dir", join(user.host.home, "file")] });
-    writeFileSync(join(user.host.home, "file"), "");
-    chmodSync(join(user.host.home, "file"), 0o400);
+    const state = join(user.host.home, "state");
+    mkdirSync(state);
+    writeFileSync(join(state, "local-sessions"), "not a folder");
+    const { ask, stderr } = await user.start({ args: ["--state-dir", state] });
 
     const answer = ask("code-reviewer", { prompt: "Hello" });
 

@@ -16,7 +16,8 @@ export type LocalCommand = {
   readonly input: string | undefined;
 };
 
-const STOP_GRACE_MS = 5_000;
+// Whoever ends budgie does not wait long: a client's library kills it 4 s after it closed its stdin.
+const GRACE_MS: Readonly<Record<StopReason, number>> = { timeout: 5_000, cancelled: 5_000, shutdown: 2_000 };
 // What a turn leaves in the background, such as the `tee` of its output, may finish by itself, then be told, then is killed.
 const LINGER_MS = 200;
 const LEFTOVER_GRACE_MS = 500;
@@ -87,7 +88,9 @@ export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand)
     exit,
     started: Promise.resolve(),
     async stop(reason) {
-      if (!hasExited) stopped ??= { reason, end: family.end(STOP_GRACE_MS) };
+      if (!hasExited && stopped === undefined) stopped = { reason, end: family.end(GRACE_MS[reason]) };
+      // One that was being cancelled has less time from here on.
+      else if (!hasExited && reason === "shutdown") await family.end(GRACE_MS.shutdown);
       await exit;
     },
   };

@@ -37,7 +37,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     await owner.hold();
     const home = join(sessionsDir, id);
     if ((await ledger.find(id)) !== undefined || (await isThere(home))) throw notOurs(id);
-    await mkdir(sessionsDir, { recursive: true, mode: 0o700 });
+    await makeFolder(sessionsDir);
     // Recorded first: a home without a record would never be collected.
     await ledger.write({ id, home, owner: owner.record, created: new Date() });
     await mkdir(home, { mode: 0o700 });
@@ -81,6 +81,16 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
 
 async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const message = `Cannot make the folder of the sessions "${path}" (${code}). Name another with --sessions-dir.`;
+    throw new BudgieError("CONFIG_INVALID", message, { cause });
+  }
 }
 
 function notOurs(id: SessionId): BudgieError {

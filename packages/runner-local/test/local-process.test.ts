@@ -54,6 +54,26 @@ describe("a local process", () => {
     expect(await agent.exit).toMatchObject({ exitCode: 0, reason: undefined });
   });
 
+  it("gives an agent that is being cancelled less time once budgie ends", async () => {
+    await using place = createLocalPlace();
+    const session = await place.createRunner().runner.openSession(createSessionId());
+    const stubborn = ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done"] as const;
+    const patient = await session.start({ argv: stubborn, env: {}, projections: [] }, { directory: place.workspace });
+    const hurried = await session.start({ argv: stubborn, env: {}, projections: [] }, { directory: place.workspace });
+    await Promise.all([once(patient.stdout, "data"), once(hurried.stdout, "data")]);
+    const began = performance.now();
+    const timeOf = (stop: Promise<void>) => stop.then(() => performance.now() - began);
+
+    const stops = [
+      timeOf(patient.stop("cancelled")),
+      timeOf(hurried.stop("cancelled")),
+      hurried.stop("shutdown"),
+    ] as const;
+
+    const [patientMs, hurriedMs] = await Promise.all(stops);
+    expect(hurriedMs).toBeLessThan(0.8 * patientMs);
+  });
+
   it.runIf(hasProcessTable)("leads a process group of its own", async () => {
     await using place = createLocalPlace();
 

@@ -40,6 +40,18 @@ describe("createLocalRunner", () => {
     expect(mode("state", "local-sessions", `${id}.json`)).toBe("600");
   });
 
+  it("names a folder for sessions that cannot be made, and the option to choose another", async () => {
+    await using place = createLocalPlace();
+    writeFileSync(place.sessionsDir, "a file");
+
+    const opening = place.createRunner().runner.openSession(createSessionId());
+
+    await expect(opening).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(/sessions" \(EEXIST\)\. .*--sessions-dir/),
+    });
+  });
+
   it("opens one session for callers at the same time", async () => {
     await using place = createLocalPlace();
     const { runner } = place.createRunner();
