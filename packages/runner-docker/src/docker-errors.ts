@@ -22,6 +22,13 @@ export function toBudgieError(error: unknown, image: string): unknown {
   return statusOf(error) === undefined ? fromConnection(error) : fromRefusal(error, image);
 }
 
+/** The result of calls to the engine, with their errors translated. */
+export function translated<T>(call: Promise<T>, image: string): Promise<T> {
+  return call.catch((error: unknown) => {
+    throw toBudgieError(error, image);
+  });
+}
+
 function fromRefusal(cause: EngineError, image: string): BudgieError {
   const text = cause.json?.message ?? cause.message;
   if (/no such image/i.test(text)) return imageNotFound(image, cause);

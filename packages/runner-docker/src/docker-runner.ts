@@ -12,7 +12,7 @@ import {
 import { withLimit } from "./api-limit.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 import type { Limits } from "./container-options.ts";
-import { toBudgieError } from "./docker-errors.ts";
+import { translated } from "./docker-errors.ts";
 import { createDockerSession } from "./docker-session.ts";
 import { connectEngine, type Engine } from "./engine.ts";
 import type { HostEnvironment } from "./find-engine.ts";
@@ -66,14 +66,17 @@ export async function createDockerRunner(options: DockerRunnerOptions): Promise<
       session.catch(() => sessions.delete(id));
       return session;
     },
-    listSessions: () => listSessions(engine, options.owner),
-    collectGarbage: (policy) => collectGarbage(engine.docker, options.owner, { ...policy, stateDir: options.stateDir }),
+    listSessions: () => translated(listSessions(engine, options.owner), image.name),
+    collectGarbage(policy) {
+      const garbage = collectGarbage(engine.docker, options.owner, { ...policy, stateDir: options.stateDir });
+      return translated(garbage, image.name);
+    },
     async close() {
       const removals = [...sessions.values()].map((session) => session.then((opened) => opened.remove()));
       const results = await Promise.allSettled(removals);
       rmSync(scratchDir, { recursive: true, force: true });
       const failed = results.find((result) => result.status === "rejected");
-      if (failed !== undefined) throw toBudgieError(failed.reason, image.name);
+      if (failed !== undefined) throw failed.reason;
     },
   };
 }

@@ -2,7 +2,7 @@ import type Docker from "dockerode";
 import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { SANDBOX, toHolderContainer } from "./container-options.ts";
-import { ignoreMissing, toBudgieError } from "./docker-errors.ts";
+import { ignoreMissing, translated } from "./docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./home-archive.ts";
 import { toLabels } from "./labels.ts";
 import { createLoginSync, type LoginNeed } from "./login-sync.ts";
@@ -18,11 +18,8 @@ const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 export async function createDockerSession(context: SandboxContext, id: SessionId): Promise<RunnerSession> {
   const { docker } = context.engine;
   const volumes: SessionVolumes = { home: `budgie-session-${id}`, auth: `budgie-session-${id}-auth` };
-  const translated = <T>(call: Promise<T>): Promise<T> =>
-    call.catch((error: unknown) => {
-      throw toBudgieError(error, context.image.name);
-    });
-  await translated(createHome(context, id, volumes));
+  const told = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
+  await told(createHome(context, id, volumes));
   // By name, since it may have to be made again.
   const archive = createHomeArchive(docker.getContainer(toHolderName(id)), context.engine.name, context.user);
   const { kiroDataDir, scratchDir } = context;
@@ -64,24 +61,24 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
     paths: () => ({ workspace: SANDBOX.workspace, home: SANDBOX.home }),
     async start(command, options) {
       if (removed) throw sessionEnded(id);
-      const started = translated(start(command, options));
+      const started = told(start(command, options));
       starting.add(started);
       return started.finally(() => starting.delete(started));
     },
     async readFile(name) {
-      const content = await translated(archive.readFile(checkName(name), LARGEST_ANSWER_BYTES));
+      const content = await told(archive.readFile(checkName(name), LARGEST_ANSWER_BYTES));
       return content?.toString("utf8");
     },
     async appendFile(name, text) {
-      await translated(appendFile(archive, checkName(name), text));
+      await told(appendFile(archive, checkName(name), text));
     },
-    remove: () => translated(remove()),
+    remove: () => told(remove()),
   };
 }
 
 function toLoginNeed({ env, login }: Command): LoginNeed {
   if (login === undefined) return "none";
-  return env["KIRO_API_KEY"] === undefined ? "required" : "if-any";
+  return env["KIRO_API_KEY"] ? "if-any" : "required";
 }
 
 async function createHome(context: SandboxContext, id: SessionId, volumes: SessionVolumes): Promise<void> {

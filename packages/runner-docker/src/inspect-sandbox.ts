@@ -52,7 +52,7 @@ async function inspectImage(engine: Part<Engine>, name: string): Promise<Sandbox
 }
 
 async function inspectLogin({ hostEnv, kiroDataDir }: InspectOptions): Promise<SandboxFacts["login"]> {
-  if (hostEnv["KIRO_API_KEY"] !== undefined) return { ok: true, facts: { updated: new Date() } };
+  if (hostEnv["KIRO_API_KEY"]) return { ok: true, facts: { updated: new Date() } };
   const login = await attempt(() => loadKiroLogin(kiroDataDir));
   if (!login.ok) return login;
   if (login.facts === undefined)

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSessionId, type SessionId } from "@budgie/core";
@@ -150,5 +151,37 @@ describe("a turn", () => {
       (error: { code?: string }) => error.code,
     );
     expect(["AGENT_CRASHED", "SIGKILL"]).toContain(told);
+  });
+});
+
+describe("a runner whose engine went away", () => {
+  it("says so in one line, whatever it is asked for", async () => {
+    const proxy = await createEngineProxy();
+    // Closing this runner fails, so it belongs to a place that nobody closes.
+    const lost = createDockerPlace();
+    const { owner, runner } = await lost.createRunner({ hostEnv: proxy.hostEnv });
+    const session = await runner.openSession(createSessionId());
+    await proxy[Symbol.asyncDispose]();
+
+    const calls = [
+      () => runner.listSessions(),
+      () => runner.collectGarbage({ olderThanMs: 0, dryRun: true }),
+      () => runner.openSession(createSessionId()),
+      () => run(session, place.workspace, "true"),
+      () => session.readFile("note"),
+      () => session.appendFile("note", "x"),
+      () => runner.close(),
+    ];
+    for (const call of calls) {
+      await expect(call()).rejects.toMatchObject({
+        code: "RUNNER_UNAVAILABLE",
+        message: expect.stringMatching(/^The engine cannot be reached any more .*Start it again\.$/),
+      });
+    }
+    await owner.release();
+    rmSync(lost.root, { recursive: true });
+    const docker = await testEngine();
+    await docker.getContainer(`budgie-holder-${session.id}`).remove();
+    for (const ending of ["", "-auth"]) await docker.getVolume(`budgie-session-${session.id}${ending}`).remove();
   });
 });

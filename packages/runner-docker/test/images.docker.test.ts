@@ -1,6 +1,7 @@
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readFileSync, realpathSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import { createSessionId, type Command, type RunnerSession } from "@budgie/core";
 import { createHostHome } from "@budgie/testkit";
@@ -26,7 +27,10 @@ case $prompt in *forever*) trap '' TERM; while :; do :; done;; esac
 
 describe("an image that has nothing but /bin/sh and kiro-cli", () => {
   it("runs turns, reads answers, stops what hangs, and ends with budgie", async () => {
-    await using image = await buildImage("FROM scratch\nCOPY . /\nENV PATH=/bin", { ...shell(), "bin/kiro-cli": KIRO });
+    await using image = await buildImage("FROM scratch\nCOPY . /\nENV PATH=/bin", {
+      ...(await shell()),
+      "bin/kiro-cli": KIRO,
+    });
     await using host = await createHostHome();
     const session = await openIn(image.name, host.dataDir);
     const command: Command = {
@@ -53,7 +57,7 @@ describe("an image that has nothing but /bin/sh and kiro-cli", () => {
   });
 
   it("ends a turn whose budgie let go of its input", async () => {
-    await using image = await buildImage("FROM scratch\nCOPY . /\nENV PATH=/bin", shell());
+    await using image = await buildImage("FROM scratch\nCOPY . /\nENV PATH=/bin", await shell());
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ image: image.name, hostEnv: proxy.hostEnv });
     const session = await runner.openSession(createSessionId());
@@ -142,9 +146,10 @@ CMD ["nothing"]
 });
 
 /** The host's dash, with the libraries it is linked to: no cat, no sleep, nothing. */
-function shell(): ContextFiles {
+async function shell(): Promise<ContextFiles> {
   const binary = realpathSync("/bin/sh");
-  const libraries = execFileSync("ldd", [binary], { encoding: "utf8" }).match(/\/\S+/g) ?? [];
+  const { stdout } = await promisify(execFile)("ldd", [binary]);
+  const libraries = stdout.match(/\/\S+/g) ?? [];
   const files = libraries.map((path) => [path.slice(1), readFileSync(path)] as const);
   return { "bin/sh": readFileSync(binary), ...Object.fromEntries(files) };
 }

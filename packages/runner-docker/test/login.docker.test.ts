@@ -115,6 +115,7 @@ describe("without a login on the host", () => {
     const { kiro, session } = await open(host);
 
     await expect(kiro("x")).rejects.toMatchObject({ code: "LOGIN_REQUIRED" });
+    await expect(kiro("x", { KIRO_API_KEY: "" })).rejects.toMatchObject({ code: "LOGIN_REQUIRED" });
 
     const filters = { label: [`dev.budgie.session=${session.id}`, "dev.budgie.role=turn"] };
     expect(await (await testEngine()).listContainers({ all: true, filters })).toEqual([]);
