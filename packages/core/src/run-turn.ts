@@ -56,14 +56,15 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
       throw new BudgieError("INPUT_INVALID", `The prompt for "${agent.name}" is empty. Say what the agent should do.`);
     }
     const directory = await checkWorkspace(request.directory);
-    const session = await book.open({ sessionId: request.sessionId, agent: agent.name, directory });
-    return session.inTurn(() =>
-      health.record(agent.name, () =>
-        keepingSession(book, session, () =>
-          answer({ ...dependencies, agent, session, prompt: request.prompt, signal }),
-        ),
-      ),
-    );
+    const hold = (session: Session): Promise<Reply> =>
+      keepingSession(book, session, () => answer({ ...dependencies, agent, session, prompt: request.prompt, signal }));
+    const subject = { agent: agent.name, directory };
+    if (request.sessionId === undefined) {
+      // Inside the record: without an engine every turn fails here.
+      return health.record(agent.name, async () => hold(await book.open(subject)));
+    }
+    const session = book.find(request.sessionId, subject);
+    return session.inTurn(() => health.record(agent.name, () => hold(session)));
   };
 }
 

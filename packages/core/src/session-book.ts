@@ -15,19 +15,21 @@ export type Session = {
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
 };
 
-type SessionRequest = {
-  readonly sessionId: string | undefined;
+/** What a session is about, for as long as it lasts. */
+export type SessionSubject = {
   readonly agent: string;
   readonly directory: string;
 };
 
 /** The sessions of this process. */
 export type SessionBook = {
+  /** Begins a new session. */
+  open(subject: SessionSubject): Promise<Session>;
   /**
-   * Opens the session that was asked for, or a new one. Throws `INPUT_INVALID` for a malformed id or one of another
-   * agent or workspace, and `SESSION_NOT_FOUND` for an unknown one: never a new conversation in its place.
+   * Finds a session by the id that a caller gave. Throws `INPUT_INVALID` for a malformed id or one of another agent or
+   * workspace, and `SESSION_NOT_FOUND` for an unknown one: never a new conversation in its place.
    */
-  open(request: SessionRequest): Promise<Session>;
+  find(sessionId: string, subject: SessionSubject): Session;
   /** Forgets a session and removes its home. */
   discard(session: Session): Promise<void>;
 };
@@ -36,8 +38,7 @@ export type SessionBook = {
 export function createSessionBook(runner: Runner): SessionBook {
   const sessions = new Map<SessionId, Session>();
   return {
-    async open({ agent, directory, sessionId }) {
-      if (sessionId !== undefined) return find(sessions, { agent, directory, sessionId });
+    async open({ agent, directory }) {
       const id = createSessionId();
       const home = await runner.openSession(id);
       const oneAtATime = pLimit(1);
@@ -53,6 +54,12 @@ export function createSessionBook(runner: Runner): SessionBook {
       sessions.set(id, session);
       return session;
     },
+    find(sessionId, subject) {
+      const session = sessions.get(parseSessionId(sessionId));
+      if (session === undefined) throw notFound(sessionId);
+      refuseOther(session, subject);
+      return session;
+    },
     async discard(session) {
       sessions.delete(session.id);
       await session.home.remove();
@@ -60,27 +67,21 @@ export function createSessionBook(runner: Runner): SessionBook {
   };
 }
 
-function find(
-  sessions: ReadonlyMap<SessionId, Session>,
-  { agent, directory, sessionId }: SessionRequest & { readonly sessionId: string },
-): Session {
-  const session = sessions.get(parseSessionId(sessionId));
-  if (session === undefined) throw notFound(sessionId);
-  if (session.agent !== agent) {
+function refuseOther({ agent, directory, id }: Session, wanted: SessionSubject): void {
+  if (agent !== wanted.agent) {
     throw new BudgieError(
       "INPUT_INVALID",
-      `The session "${sessionId}" is one with the agent "${session.agent}", not "${agent}". ` +
+      `The session "${id}" is one with the agent "${agent}", not "${wanted.agent}". ` +
         `Call that agent, or leave "sessionId" out.`,
     );
   }
-  if (session.directory !== directory) {
+  if (directory !== wanted.directory) {
     throw new BudgieError(
       "INPUT_INVALID",
-      `The session "${sessionId}" works on "${session.directory}", not on "${directory}". ` +
+      `The session "${id}" works on "${directory}", not on "${wanted.directory}". ` +
         `Pass the same directory, or leave "sessionId" out.`,
     );
   }
-  return session;
 }
 
 function notFound(sessionId: string): BudgieError {

@@ -34,6 +34,16 @@ describe("a turn", () => {
     expect(runner.homes.size).toBe(0);
   });
 
+  it("counts as failed when its session could not be made", async () => {
+    const openSession = () => Promise.reject(new BudgieError("RUNNER_UNAVAILABLE", "no engine"));
+    const health = createHealth([], "none");
+    const runner = { ...createFakeRunner(() => ({})), openSession };
+    const runTurn = createRunTurn({ agents: [AGENT], runner, protocol: runOnce, health, timeoutMs: 1000 });
+
+    expect(await failureOf(runTurn(TURN))).toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+    expect(health.report().agents).toMatchObject([{ totalCalls: 1, failedCalls: 1 }]);
+  });
+
   it("carries what is to be known about the isolation", async () => {
     const { runTurn } = create(() => ({}), { notices: ["You are root."] });
 

@@ -3,7 +3,7 @@ import { createSessionId } from "@budgie/core";
 import { createFakeRunner } from "@budgie/testkit";
 import { createSessionBook } from "../src/session-book.ts";
 
-const NEW = { sessionId: undefined, agent: "tester", directory: "/project" };
+const NEW = { agent: "tester", directory: "/project" };
 
 describe("createSessionBook", () => {
   it("opens a new session with a home, and finds it again", async () => {
@@ -12,7 +12,7 @@ describe("createSessionBook", () => {
 
     expect(session).toMatchObject({ agent: "tester", directory: "/project", begun: false });
     expect([...runner.homes.keys()]).toEqual([session.id]);
-    expect(await book.open({ ...NEW, sessionId: session.id })).toBe(session);
+    expect(book.find(session.id, NEW)).toBe(session);
     expect(runner.homes.size).toBe(1);
   });
 
@@ -29,17 +29,19 @@ describe("createSessionBook", () => {
   });
 
   it("refuses a malformed id", async () => {
-    await expect(create().book.open({ ...NEW, sessionId: "../../x" })).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    expect(() => create().book.find("../../x", NEW)).toThrow(expect.objectContaining({ code: "INPUT_INVALID" }));
   });
 
   it("refuses an unknown id, and begins nothing in its place", async () => {
     const { book, runner } = create();
     const sessionId = createSessionId();
 
-    await expect(book.open({ ...NEW, sessionId })).rejects.toMatchObject({
-      code: "SESSION_NOT_FOUND",
-      message: expect.stringContaining(`There is no session "${sessionId}" here`),
-    });
+    expect(() => book.find(sessionId, NEW)).toThrow(
+      expect.objectContaining({
+        code: "SESSION_NOT_FOUND",
+        message: expect.stringContaining(`There is no session "${sessionId}" here`),
+      }),
+    );
     expect(runner.homes.size).toBe(0);
   });
 
@@ -47,20 +49,24 @@ describe("createSessionBook", () => {
     const { book } = create();
     const { id } = await book.open(NEW);
 
-    await expect(book.open({ ...NEW, agent: "reviewer", sessionId: id })).rejects.toMatchObject({
-      code: "INPUT_INVALID",
-      message: expect.stringContaining('with the agent "tester", not "reviewer"'),
-    });
+    expect(() => book.find(id, { ...NEW, agent: "reviewer" })).toThrow(
+      expect.objectContaining({
+        code: "INPUT_INVALID",
+        message: expect.stringContaining('with the agent "tester", not "reviewer"'),
+      }),
+    );
   });
 
   it("refuses the session of another directory", async () => {
     const { book } = create();
     const { id } = await book.open(NEW);
 
-    await expect(book.open({ ...NEW, directory: "/other", sessionId: id })).rejects.toMatchObject({
-      code: "INPUT_INVALID",
-      message: expect.stringContaining('works on "/project", not on "/other"'),
-    });
+    expect(() => book.find(id, { ...NEW, directory: "/other" })).toThrow(
+      expect.objectContaining({
+        code: "INPUT_INVALID",
+        message: expect.stringContaining('works on "/project", not on "/other"'),
+      }),
+    );
   });
 
   it("runs the turns of one session one at a time, in the order they came", async () => {
@@ -107,7 +113,7 @@ describe("createSessionBook", () => {
     await book.discard(session);
 
     expect(runner.homes.size).toBe(0);
-    await expect(book.open({ ...NEW, sessionId: session.id })).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(() => book.find(session.id, NEW)).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
   });
 
   it("runs no turn that was queued when its session was discarded", async () => {
