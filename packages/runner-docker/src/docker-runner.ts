@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import {
@@ -120,7 +120,9 @@ function writePasswd(stateDir: string, user: SandboxUser): string {
   const folder = join(stateDir, "sandbox");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, `passwd-${user.uid}-${user.gid}`);
-  writeFileSync(path, toPasswd(user), { mode: 0o644 });
+  const content = toPasswd(user);
+  // Containers of other budgies may be reading it.
+  if (!existsSync(path) || readFileSync(path, "utf8") !== content) writeFileSync(path, content, { mode: 0o644 });
   return path;
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
@@ -169,6 +169,25 @@ describe("the host's ~/.kiro", () => {
       [...at(".kiro/agents"), ...at(".kiro/steering"), "own"].toSorted(),
     );
     expect(readdirSync(join(host.home, ".kiro")).toSorted()).toEqual(["agents", "settings", "steering", "sub-agents"]);
+  });
+
+  it("is there too when it is a link, as dotfile managers make them", async () => {
+    await using host = await createHostHome();
+    symlinkSync(host.agentsDir, join(host.home, "linked"));
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+
+    const { stdout } = await runCommand(
+      session,
+      {
+        argv: ["sh", "-c", 'ls "$1" "$HOME/.kiro/agents" | grep -c code-reviewer', "sh", join(host.home, "linked")],
+        env: {},
+        projections: [{ source: join(host.home, "linked"), home: ".kiro/agents" }],
+      },
+      { directory },
+    );
+
+    expect(stdout).toBe("2\n");
   });
 });
 
