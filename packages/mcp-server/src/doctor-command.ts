@@ -31,7 +31,7 @@ function toSandboxFindings(
     }),
     toFinding("image", image, ({ created, id, name }) => `${name} (${id.slice(0, 19)}), built ${toAge(created)} ago`),
     toFinding("login", login, ({ updated }) => {
-      if (env["KIRO_API_KEY"] !== undefined) return "by KIRO_API_KEY";
+      if (env["KIRO_API_KEY"]) return "by KIRO_API_KEY";
       return `in "${kiroDataDir}", written ${toAge(updated)} ago`;
     }),
     ...notices.map((text): Finding => ({ state: "note", what: "caller", text })),

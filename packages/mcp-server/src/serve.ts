@@ -64,7 +64,7 @@ function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {
     trustAllTools: config.trustAllTools,
     prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
     // Without a sandbox Kiro's variables reach the agent by themselves.
-    env: config.sandbox && apiKey !== undefined ? { KIRO_API_KEY: apiKey } : {},
+    env: config.sandbox && apiKey ? { KIRO_API_KEY: apiKey } : {},
     projections: [
       ...["prompts", "steering", "skills"].map((child) => toProjection(join(home, ".kiro", child), child)),
       toProjection(config.promptsDir, "sub-agents/prompts"),

@@ -45,7 +45,7 @@ export async function createDockerRunner(options: DockerRunnerOptions): Promise<
   const engine = await connectEngine(options.hostEnv, options.home);
   const [image] = await Promise.all([findImage(engine.docker, options.image), loadSqlite()]);
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
-  const user = toSandboxUser(caller, engine.remapsUsers);
+  const user = toSandboxUser(caller, engine.users);
   const sessions = new Map<SessionId, Promise<RunnerSession>>();
   const scratchDir = join(options.stateDir, "scratch", options.owner.record.instance);
   let context: SandboxContext | undefined;
@@ -58,7 +58,7 @@ export async function createDockerRunner(options: DockerRunnerOptions): Promise<
 
   return {
     isolation: "container",
-    notices: toUserNotices(caller),
+    notices: toUserNotices(caller, engine.users),
     openSession(id) {
       const session = sessions.get(id) ?? open(id).then((opened) => forgetting(sessions, opened));
       sessions.set(id, session);

@@ -6,7 +6,7 @@ import { ignoreMissing, translated } from "./docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./home-archive.ts";
 import { toLabels } from "./labels.ts";
 import { createLoginSync, type LoginNeed } from "./login-sync.ts";
-import { toHolderMounts, type SessionVolumes } from "./mounts.ts";
+import { toHolderMounts, type SessionVolume, type SessionVolumes } from "./mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createNamed, startTurn } from "./start-turn.ts";
 import { removeContainer, type TurnProcess } from "./turn-process.ts";
@@ -17,7 +17,7 @@ const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 /** Creates a session's volumes and its holder, and the session that works with them. */
 export async function createDockerSession(context: SandboxContext, id: SessionId): Promise<RunnerSession> {
   const { docker } = context.engine;
-  const volumes: SessionVolumes = { home: `budgie-session-${id}`, auth: `budgie-session-${id}-auth` };
+  const volumes = toVolumes(context, id);
   const told = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
   await told(createHome(context, id, volumes));
   // By name, since it may have to be made again.
@@ -81,13 +81,20 @@ function toLoginNeed({ env, login }: Command): LoginNeed {
   return env["KIRO_API_KEY"] ? "if-any" : "required";
 }
 
+function toVolumes({ owner }: SandboxContext, id: SessionId): SessionVolumes {
+  return {
+    home: { name: `budgie-session-${id}`, labels: toLabels(owner.record, id, "home") },
+    auth: { name: `budgie-session-${id}-auth`, labels: toLabels(owner.record, id, "auth") },
+  };
+}
+
 async function createHome(context: SandboxContext, id: SessionId, volumes: SessionVolumes): Promise<void> {
   const { docker } = context.engine;
-  const create = (name: string, role: "home" | "auth"): Promise<unknown> =>
-    docker.createVolume({ Name: name, Labels: toLabels(context.owner.record, id, role), ...withLimit() });
+  const create = ({ labels, name }: SessionVolume): Promise<unknown> =>
+    docker.createVolume({ Name: name, Labels: { ...labels }, ...withLimit() });
   await refuseExisting(docker, volumes.home, id);
   try {
-    await Promise.all([create(volumes.home, "home"), create(volumes.auth, "auth")]);
+    await Promise.all([create(volumes.home), create(volumes.auth)]);
     await createHolder(context, id, volumes);
   } catch (error) {
     await removeVolumes(docker, volumes).catch(() => undefined);
@@ -96,7 +103,7 @@ async function createHome(context: SandboxContext, id: SessionId, volumes: Sessi
 }
 
 /** The engine would hand out an existing volume without a word, and with it another owner's session. */
-async function refuseExisting(docker: Docker, name: string, id: SessionId): Promise<void> {
+async function refuseExisting(docker: Docker, { name }: SessionVolume, id: SessionId): Promise<void> {
   if (!(await exists(docker.getVolume(name)))) return;
   throw new BudgieError(
     "SESSION_NOT_FOUND",
@@ -124,7 +131,7 @@ async function createHolder(
 async function ensureHolder(context: SandboxContext, id: SessionId, volumes: SessionVolumes): Promise<void> {
   const { docker } = context.engine;
   if (await exists(docker.getContainer(toHolderName(id)))) return;
-  const kept = await Promise.all([volumes.home, volumes.auth].map((name) => exists(docker.getVolume(name))));
+  const kept = await Promise.all([volumes.home, volumes.auth].map(({ name }) => exists(docker.getVolume(name))));
   if (kept.includes(false)) {
     throw new BudgieError(
       "SESSION_UNUSABLE",
@@ -142,7 +149,7 @@ async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
 }
 
 async function removeVolumes(docker: Docker, { auth, home }: SessionVolumes): Promise<void> {
-  await Promise.all([home, auth].map((name) => docker.getVolume(name).remove(withLimit()).catch(ignoreMissing)));
+  await Promise.all([home, auth].map(({ name }) => docker.getVolume(name).remove(withLimit()).catch(ignoreMissing)));
 }
 
 async function appendFile(archive: HomeArchive, name: string, text: string): Promise<void> {

@@ -12,8 +12,8 @@ export type Engine = {
   readonly version: string;
   readonly apiVersion: string;
   readonly cpus: number;
-  /** Whether uid 0 in a container is an ordinary user of the host */
-  readonly remapsUsers: boolean;
+  /** What a uid in a container is on the host: the same; for a rootless engine uid 0 is its user; or else a stranger */
+  readonly users: "same" | "rootless" | "remapped";
 };
 
 // The API of Docker 20.10 and of Podman 4.
@@ -60,8 +60,13 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     version: version.Version ?? "",
     apiVersion,
     cpus: info.NCPU ?? 1,
-    remapsUsers: (info.SecurityOptions ?? []).some((option) => /name=(?:rootless|userns)/.test(option)),
+    users: toUsers(info.SecurityOptions ?? []),
   };
+}
+
+function toUsers(securityOptions: readonly string[]): Engine["users"] {
+  if (securityOptions.some((option) => option.startsWith("name=rootless"))) return "rootless";
+  return securityOptions.some((option) => option.startsWith("name=userns")) ? "remapped" : "same";
 }
 
 /** dockerode costs about 100 ms and 20 MB: it is loaded only when an engine is really used. */

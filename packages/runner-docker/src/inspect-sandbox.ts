@@ -21,7 +21,6 @@ export type SandboxFacts = {
     readonly version: string;
     readonly apiVersion: string;
     readonly endpoint: string;
-    readonly remapsUsers: boolean;
   }>;
   readonly image: Part<SandboxImage>;
   readonly login: Part<{ readonly updated: Date }>;
@@ -33,17 +32,18 @@ type Part<Facts> = { readonly ok: true; readonly facts: Facts } | { readonly ok:
 /** Looks at everything that a sandboxed turn needs, and changes nothing. */
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxFacts> {
   const engine = await attempt(() => connectEngine(options.hostEnv, options.home));
+  const caller = { uid: process.getuid?.(), gid: process.getgid?.() };
   const [image, login] = await Promise.all([inspectImage(engine, options.image), inspectLogin(options)]);
   return {
     engine: engine.ok ? { ok: true, facts: toEngineFacts(engine.facts) } : engine,
     image,
     login,
-    notices: toUserNotices({ uid: process.getuid?.(), gid: process.getgid?.() }),
+    notices: toUserNotices(caller, engine.ok ? engine.facts.users : "same"),
   };
 }
 
-function toEngineFacts({ apiVersion, endpoint, name, remapsUsers, version }: Engine) {
-  return { name, version, apiVersion, endpoint: endpoint.url, remapsUsers };
+function toEngineFacts({ apiVersion, endpoint, name, version }: Engine) {
+  return { name, version, apiVersion, endpoint: endpoint.url };
 }
 
 async function inspectImage(engine: Part<Engine>, name: string): Promise<SandboxFacts["image"]> {

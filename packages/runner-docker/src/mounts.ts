@@ -6,8 +6,13 @@ import { SANDBOX } from "./container-options.ts";
 
 /** The volumes of one session. */
 export type SessionVolumes = {
-  readonly home: string;
-  readonly auth: string;
+  readonly home: SessionVolume;
+  readonly auth: SessionVolume;
+};
+
+export type SessionVolume = {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
 };
 
 export type TurnMounts = {
@@ -32,6 +37,8 @@ export async function toTurnMounts({
     readOnlyBind(passwdFile, "/etc/passwd"),
     { Type: "bind", Source: workspace, Target: SANDBOX.workspace },
     ...(await hiddenAgents(workspace)),
+    // Nor may the agent, with a file in its home that gives its name more tools in its next turn.
+    emptyFolder(`${SANDBOX.home}/.kiro/agents`),
     ...(await projectionMounts(projections)),
   ];
   // The engine refuses two mounts on one target; the first one wins.
@@ -43,13 +50,14 @@ export function toHolderMounts(volumes: SessionVolumes): MountSettings[] {
   return [volumeMount(volumes.home, "/home"), volumeMount(volumes.auth, SANDBOX.auth)];
 }
 
-function volumeMount(name: string, target: string): MountSettings {
-  // Copying up what the image has there would bring its owner and its files into the home.
+function volumeMount({ labels, name }: SessionVolume, target: string): MountSettings {
+  // Copying up what the image has there would bring its owner and its files into the home. The labels are for a volume that
+  // somebody removed, and that the engine then makes anew: without them nothing would ever collect it.
   return {
     Type: "volume",
     Source: name,
     Target: target,
-    VolumeOptions: { NoCopy: true, Labels: {}, DriverConfig: { Name: "local", Options: {} } },
+    VolumeOptions: { NoCopy: true, Labels: { ...labels }, DriverConfig: { Name: "local", Options: {} } },
   };
 }
 
@@ -73,15 +81,12 @@ async function hiddenAgents(workspace: string): Promise<MountSettings[]> {
       );
     }
   }
-  const empty = { SizeBytes: 4096, Mode: 0o555 };
-  return [
-    {
-      Type: "tmpfs",
-      Target: `${SANDBOX.workspace}/.kiro/agents`,
-      ReadOnly: true,
-      TmpfsOptions: empty,
-    } as MountSettings,
-  ];
+  return [emptyFolder(`${SANDBOX.workspace}/.kiro/agents`)];
+}
+
+function emptyFolder(target: string): MountSettings {
+  const TmpfsOptions = { SizeBytes: 64 * 1024, Mode: 0o555 };
+  return { Type: "tmpfs", Source: "", Target: target, ReadOnly: true, TmpfsOptions };
 }
 
 /** Each path appears below the agent's `$HOME`, and where the host has it: agent files name prompts by absolute path. */

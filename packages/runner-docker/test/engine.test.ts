@@ -22,18 +22,18 @@ describe("connectEngine", () => {
       version: "20.10.24",
       apiVersion: "1.41",
       cpus: 3,
-      remapsUsers: false,
+      users: "same",
       endpoint: { url: fake.hostEnv.DOCKER_HOST, foundBy: "DOCKER_HOST" },
     });
   });
 
   it.each([
     ["rootless", ["name=seccomp,profile=default", "name=rootless"]],
-    ["userns-remap", ["name=userns"]],
-  ])("knows that %s maps users", async (_, SecurityOptions) => {
+    ["remapped", ["name=userns"]],
+  ])("knows an engine with %s users", async (users, SecurityOptions) => {
     await using fake = await createFakeEngine({ "GET /version": VERSION, "GET /info": { ...INFO, SecurityOptions } });
 
-    expect((await connectEngine(fake.hostEnv, home)).remapsUsers).toBe(true);
+    expect((await connectEngine(fake.hostEnv, home)).users).toBe(users);
   });
 
   it("tells Podman from Docker", async () => {

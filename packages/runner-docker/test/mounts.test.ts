@@ -14,7 +14,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-const volumes = { home: "the-home", auth: "the-auth" };
+const volumes = {
+  home: { name: "the-home", labels: { role: "home" } },
+  auth: { name: "the-auth", labels: { role: "auth" } },
+};
 
 function mountsOf(projections: readonly Projection[] = []) {
   return toTurnMounts({ volumes, workspace, projections, passwdFile: "/state/passwd" });
@@ -29,6 +32,7 @@ describe("toTurnMounts", () => {
       ["volume", "the-auth", "/auth", true],
       ["bind", "/state/passwd", "/etc/passwd", true],
       ["bind", workspace, "/workspace", false],
+      ["tmpfs", "", "/home/agent/.kiro/agents", true],
     ]);
   });
 
@@ -37,6 +41,12 @@ describe("toTurnMounts", () => {
 
     expect(all).toHaveLength(4);
     expect(all.every(({ VolumeOptions }) => VolumeOptions?.NoCopy === true)).toBe(true);
+  });
+
+  it("labels a volume that an engine would make anew", async () => {
+    const labels = (await mountsOf()).map(({ VolumeOptions }) => VolumeOptions?.Labels);
+
+    expect(labels.slice(0, 2)).toEqual([{ role: "home" }, { role: "auth" }]);
   });
 
   it("gives the holder both volumes writable", () => {
@@ -97,13 +107,13 @@ describe("the workspace's own agents", () => {
 
 describe("projections", () => {
   it("appear below the home and at their own path, read-only", async () => {
-    const source = join(root, "kiro/agents");
+    const source = join(root, "kiro/steering");
     mkdirSync(source, { recursive: true });
 
-    const mounts = (await mountsOf([{ source, home: ".kiro/agents" }])).slice(4);
+    const mounts = (await mountsOf([{ source, home: ".kiro/steering" }])).slice(5);
 
     expect(mounts).toEqual([
-      { Type: "bind", Source: source, Target: "/home/agent/.kiro/agents", ReadOnly: true },
+      { Type: "bind", Source: source, Target: "/home/agent/.kiro/steering", ReadOnly: true },
       { Type: "bind", Source: source, Target: source, ReadOnly: true },
     ]);
   });
@@ -112,14 +122,14 @@ describe("projections", () => {
     const source = join(root, "prompt.md");
     writeFileSync(source, "");
 
-    expect((await mountsOf([{ source, home: undefined }])).slice(4).map(({ Target }) => Target)).toEqual([source]);
+    expect((await mountsOf([{ source, home: undefined }])).slice(5).map(({ Target }) => Target)).toEqual([source]);
   });
 
   it("are left out when they do not exist, or lead nowhere", async () => {
     symlinkSync("nowhere", join(root, "dangling"));
     const projections = ["missing", "dangling"].map((name) => ({ source: join(root, name), home: `.kiro/${name}` }));
 
-    expect(await mountsOf(projections)).toHaveLength(4);
+    expect(await mountsOf(projections)).toHaveLength(5);
   });
 
   it("never take a target twice, nor a target that is budgie's own", async () => {

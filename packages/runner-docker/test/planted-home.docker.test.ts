@@ -63,3 +63,24 @@ describe("a new login", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 });
+
+describe("a file of the home", () => {
+  it("is not read when it is a folder, however much that holds", async () => {
+    await using host = await createHostHome();
+    const { session, sh } = await open(host);
+    await sh('mkdir "$HOME/answer.md" && truncate -s 200G "$HOME/answer.md/x"');
+    const started = performance.now();
+
+    expect(await session.readFile("answer.md")).toBeUndefined();
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  it("is not written while a folder beside it is a link", async () => {
+    await using host = await createHostHome();
+    const { session, sh } = await open(host);
+    await sh('mkdir leak && rm -rf "$HOME/.local" && ln -s /workspace/leak "$HOME/.local"');
+
+    await expect(session.appendFile("log.txt", "x")).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+    expect(readdirSync(join(directory, "leak"))).toEqual([]);
+  });
+});

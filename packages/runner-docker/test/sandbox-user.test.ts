@@ -3,18 +3,23 @@ import { toExtraGroups, toPasswd, toSandboxUser, toUserNotices } from "../src/sa
 
 describe("toSandboxUser", () => {
   it.each([
-    ["an ordinary caller", { uid: 1000, gid: 1001 }, false, { uid: 1000, gid: 1001 }],
-    ["root", { uid: 0, gid: 0 }, false, { uid: 0, gid: 0 }],
-    ["a caller whom the engine maps to uid 0", { uid: 1000, gid: 1000 }, true, { uid: 0, gid: 0 }],
-    ["a system without ids", { uid: undefined, gid: undefined }, false, { uid: 1000, gid: 1000 }],
-  ])("gives the ids of %s", (...[, caller, remaps, user]) => {
-    expect(toSandboxUser(caller, remaps)).toEqual(user);
+    ["an ordinary caller", { uid: 1000, gid: 1001 }, "same", { uid: 1000, gid: 1001 }],
+    ["root", { uid: 0, gid: 0 }, "same", { uid: 0, gid: 0 }],
+    ["the caller of a rootless engine", { uid: 1000, gid: 1000 }, "rootless", { uid: 0, gid: 0 }],
+    ["a caller whom the engine maps to a stranger", { uid: 1000, gid: 1001 }, "remapped", { uid: 1000, gid: 1001 }],
+    ["a system without ids", { uid: undefined, gid: undefined }, "same", { uid: 1000, gid: 1000 }],
+  ] as const)("gives the ids of %s", (...[, caller, users, user]) => {
+    expect(toSandboxUser(caller, users)).toEqual(user);
   });
 });
 
 describe("toUserNotices", () => {
   it("tells root that agents run as uid 0", () => {
     expect(toUserNotices({ uid: 0, gid: 0 })).toEqual([expect.stringMatching(/uid 0 .* every capability dropped/)]);
+  });
+
+  it("tells everybody when the engine remaps users", () => {
+    expect(toUserNotices({ uid: 1000, gid: 1000 }, "remapped")).toEqual([expect.stringMatching(/remaps user ids/)]);
   });
 
   it.each([1000, undefined])("tells uid %s nothing", (uid) => {
