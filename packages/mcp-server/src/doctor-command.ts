@@ -9,7 +9,7 @@ import { toToolNames } from "./mcp/tool-name.ts";
 /** One thing that was looked at. `note`: worth knowing, and no obstacle */
 type Finding = { readonly state: "ok" | "note" | "failed"; readonly what: string; readonly text: string };
 
-/** `budgie doctor`: looks at everything that a turn needs and changes nothing; 1 if something is missing. */
+/** `budgie doctor`: looks at what sandboxed turns need and changes nothing; 1 if something is missing. */
 export async function runDoctor(config: Config, options: { readonly json: boolean }, host: Host): Promise<number> {
   const { inspectSandbox } = await import("@budgie/runner-docker");
   const { kiroDataDir, sandboxImage: image } = config;

@@ -37,9 +37,10 @@ export async function toTurnMounts({
     readOnlyBind(passwdFile, "/etc/passwd"),
     { Type: "bind", Source: workspace, Target: SANDBOX.workspace },
     ...(await hiddenAgents(workspace)),
-    // Nor may the agent, with a file in its home that gives its name more tools in its next turn.
-    emptyFolder(`${SANDBOX.home}/.kiro/agents`),
     ...(await projectionMounts(projections)),
+    // Nor may the agent, with a file in its home that gives its name more tools in its next turn. Last, as the user's own
+    // agents go there.
+    emptyFolder(`${SANDBOX.home}/.kiro/agents`),
   ];
   // The engine refuses two mounts on one target; the first one wins.
   return mounts.filter(({ Target }, index) => mounts.findIndex((other) => other.Target === Target) === index);

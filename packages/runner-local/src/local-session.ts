@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { lstat, stat } from "node:fs/promises";
-import { isAbsolute } from "node:path";
+import { isAbsolute, join } from "node:path";
 import {
   BudgieError,
   type Command,
@@ -63,6 +63,7 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     async start(command, options) {
       await checkDirectory(options.directory);
       await checkHome(home);
+      await refusePlantedAgents(home);
       if (options.signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
       if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
       const process = launch(command, options);
@@ -93,4 +94,14 @@ async function checkHome(home: string): Promise<void> {
   const found = await lstat(home).catch(() => undefined);
   if (found?.isDirectory()) return;
   throw new BudgieError("SESSION_UNUSABLE", `The session's folder "${home}" is gone. Begin a new session.`);
+}
+
+/** Kiro takes agents from the folder it runs in before the user's own, so a turn could give its agent more tools in the next. */
+async function refusePlantedAgents(home: string): Promise<void> {
+  const path = join(home, ".kiro", "agents");
+  if ((await lstat(path).catch(() => undefined)) === undefined) return;
+  throw new BudgieError(
+    "SESSION_UNUSABLE",
+    `The agent made "${path}", which would redefine agents. Begin a new session.`,
+  );
 }

@@ -40,6 +40,18 @@ describe("createLocalRunner", () => {
     expect(mode("state", "local-sessions", `${id}.json`)).toBe("600");
   });
 
+  it("starts nothing more in a session whose agent left agents for its next turn", async () => {
+    await using place = createLocalPlace();
+    const session = await place.createRunner().runner.openSession(createSessionId());
+    const command = { argv: ["sh", "-c", "mkdir -p .kiro/agents"] as const, env: {}, projections: [] };
+    const options = { directory: place.workspace, input: "" };
+    await (
+      await session.start(command, options)
+    ).exit;
+
+    await expect(session.start(command, options)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+  });
+
   it("names a folder for sessions that cannot be made, and the option to choose another", async () => {
     await using place = createLocalPlace();
     writeFileSync(place.sessionsDir, "a file");
