@@ -110,7 +110,7 @@ describe("projections", () => {
     const source = join(root, "kiro/steering");
     mkdirSync(source, { recursive: true });
 
-    const mounts = (await mountsOf([{ source, home: ".kiro/steering" }])).slice(5);
+    const mounts = (await mountsOf([{ source, home: ".kiro/steering" }])).slice(4, -1);
 
     expect(mounts).toEqual([
       { Type: "bind", Source: source, Target: "/home/agent/.kiro/steering", ReadOnly: true },
@@ -118,11 +118,22 @@ describe("projections", () => {
     ]);
   });
 
+  it("are the user's agents, where without them an empty folder is", async () => {
+    const source = join(root, "agents");
+    mkdirSync(source);
+
+    const mounts = (await mountsOf([{ source, home: ".kiro/agents" }])).filter(
+      ({ Target }) => Target === "/home/agent/.kiro/agents",
+    );
+
+    expect(mounts).toEqual([{ Type: "bind", Source: source, Target: "/home/agent/.kiro/agents", ReadOnly: true }]);
+  });
+
   it("appear at their own path alone when they have no place in the home", async () => {
     const source = join(root, "prompt.md");
     writeFileSync(source, "");
 
-    expect((await mountsOf([{ source, home: undefined }])).slice(5).map(({ Target }) => Target)).toEqual([source]);
+    expect((await mountsOf([{ source, home: undefined }])).slice(4, -1).map(({ Target }) => Target)).toEqual([source]);
   });
 
   it("are left out when they do not exist, or lead nowhere", async () => {
