@@ -131,7 +131,11 @@ async function readFile(container: Docker.Container, path: string, maxBytes: num
   source.once("error", (error) => entries.destroy(error));
   try {
     for await (const entry of entries) {
-      if (entry.header.type === "file") return await readStart(entry as unknown as AsyncIterable<Buffer>, maxBytes);
+      // Podman follows a link, and then names what it leads to.
+      const isAsked = posix.basename(entry.header.name) === posix.basename(path);
+      if (isAsked && entry.header.type === "file") {
+        return await readStart(entry as unknown as AsyncIterable<Buffer>, maxBytes);
+      }
       entry.resume();
     }
     return undefined;
