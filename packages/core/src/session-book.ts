@@ -16,7 +16,7 @@ export type Session = {
 };
 
 /** What a session is about, for as long as it lasts. */
-export type SessionSubject = {
+type SessionSubject = {
   readonly agent: string;
   readonly directory: string;
 };
