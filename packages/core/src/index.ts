@@ -2,6 +2,7 @@
 export type { Agent } from "./agent.ts";
 export { parseDuration, toDurationText } from "./duration.ts";
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
+export { toReasonToKeep } from "./gc-verdict.ts";
 export { createHealth, type AgentHealth, type Health, type HealthReport } from "./health.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";

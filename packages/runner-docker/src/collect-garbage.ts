@@ -1,7 +1,7 @@
 import { lstatSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type Docker from "dockerode";
-import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
+import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type Owner, type OwnerRecord } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { ignoreMissing } from "./docker-errors.ts";
 import { OURS, parseLabels, type LabelFacts } from "./labels.ts";
@@ -41,7 +41,7 @@ type Kept = GcItem & { readonly why: string };
 type Judge = (facts: LabelFacts) => Promise<string | undefined>;
 
 /** Tells why a thing must stay, or `undefined` if it may go; each owner is asked once. */
-function createJudge(owner: Owner, { olderThanMs }: GcPolicy, dead: Map<string, OwnerRecord>): Judge {
+function createJudge(owner: Owner, policy: GcPolicy, dead: Map<string, OwnerRecord>): Judge {
   const asked = new Map<string, ReturnType<Owner["stateOf"]>>();
   const stateOf = (record: OwnerRecord): ReturnType<Owner["stateOf"]> => {
     const state = asked.get(record.instance) ?? owner.stateOf(record);
@@ -51,16 +51,7 @@ function createJudge(owner: Owner, { olderThanMs }: GcPolicy, dead: Map<string, 
   return async ({ created, owner: record }) => {
     const state = await stateOf(record);
     if (state === "dead") dead.set(record.instance, record);
-    switch (state) {
-      case "own":
-        return "this process owns it";
-      case "live":
-        return "its owner lives";
-      case "foreign":
-        return "its owner is on another machine and cannot be asked";
-      case "dead":
-        return Date.now() - created.getTime() < olderThanMs ? "it is too young" : undefined;
-    }
+    return toReasonToKeep(state, created, policy);
   };
 }
 

@@ -1,6 +1,6 @@
 import { lstat, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
+import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type Owner, type OwnerRecord } from "@budgie/core";
 import { toSessionMark } from "./local-session.ts";
 import { createProcessFamily } from "./process-family.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -27,7 +27,7 @@ export async function collectGarbage(place: Place, policy: GcPolicy): Promise<Gc
 
 async function collectEntry(entry: LedgerEntry, { ledger, owner }: Place, policy: GcPolicy): Promise<Outcome> {
   const item = { kind: "folder", name: entry.home, session: entry.id } as const;
-  const why = await whyKept(entry, owner, policy);
+  const why = toReasonToKeep(await owner.stateOf(entry.owner), entry.created, policy);
   if (why !== undefined) return { ...item, fate: "kept", why };
   if (policy.dryRun) return { ...item, fate: "removed", why: "" };
   try {
@@ -38,24 +38,6 @@ async function collectEntry(entry: LedgerEntry, { ledger, owner }: Place, policy
     return { ...item, fate: "removed", why: "" };
   } catch (error) {
     return { ...item, fate: "failed", why: (error as Error).message };
-  }
-}
-
-async function whyKept(
-  { owner: record, created }: LedgerEntry,
-  owner: Owner,
-  policy: GcPolicy,
-): Promise<string | undefined> {
-  const state = await owner.stateOf(record);
-  switch (state) {
-    case "own":
-      return "this process owns it";
-    case "live":
-      return "its owner lives";
-    case "foreign":
-      return "its owner is on another machine, which cannot be asked";
-    case "dead":
-      return Date.now() - created.getTime() < policy.olderThanMs ? "it is younger than asked for" : undefined;
   }
 }
 
