@@ -21,12 +21,14 @@ export type TurnContainer = {
   readonly extraGroups: readonly string[];
   readonly mounts: readonly MountSettings[];
   readonly limits: Limits;
+  /** The engine's own if undefined */
+  readonly runtime: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
 };
 
 /** The isolation profile: the diff of this function is every change of what a sandbox may do. */
 export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
-  const { command, extraGroups, imageId, labels, limits, mounts, user } = turn;
+  const { command, extraGroups, imageId, labels, limits, mounts, runtime, user } = turn;
   return {
     Image: imageId,
     // Replaces the image's own entrypoint: any image with a /bin/sh will do, and none can run something first.
@@ -44,6 +46,7 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     AttachStdout: true,
     AttachStderr: true,
     HostConfig: {
+      ...(runtime === undefined ? {} : { Runtime: runtime }),
       Init: true,
       NetworkMode: "bridge",
       ReadonlyRootfs: true,

@@ -10,6 +10,7 @@ import {
   type SessionRecord,
 } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
+import { checkRuntime } from "./check-runtime.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 import type { Limits } from "./container-options.ts";
 import { translated } from "./docker-errors.ts";
@@ -35,14 +36,17 @@ export type DockerRunnerOptions = {
   readonly hostEnv: HostEnvironment;
   /** Of one turn; default 4 GiB, at most 4 CPUs, 1024 processes */
   readonly limits?: Partial<Limits>;
+  /** A runtime of the engine's, such as `runsc`; default the engine's own */
+  readonly runtime?: string | undefined;
 };
 
 /**
- * Creates the runner that gives every process a hardened container of its own. Engine, image and SQLite are checked at
+ * Creates the runner that gives every process a hardened container of its own. Engine, runtime, image and SQLite are checked at
  * once: `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written before the first session.
  */
 export async function createDockerRunner(options: DockerRunnerOptions): Promise<Runner> {
   const engine = await connectEngine(options.hostEnv, options.home);
+  checkRuntime(engine, options.runtime);
   const [image] = await Promise.all([findImage(engine.docker, options.image), loadSqlite()]);
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
   const user = toSandboxUser(caller, engine.users);
@@ -108,6 +112,7 @@ function toContext({ engine, image, options, scratchDir, user }: ContextParts): 
     user,
     callerGroups: process.getgroups?.() ?? [],
     limits: { memoryBytes: 4 * 1024 ** 3, cpus: Math.min(4, engine.cpus), pids: 1024, ...options.limits },
+    runtime: options.runtime,
     kiroDataDir: options.kiroDataDir,
     scratchDir,
     passwdFile: writePasswd(options.stateDir, user),

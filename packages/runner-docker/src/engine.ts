@@ -12,6 +12,8 @@ export type Engine = {
   readonly version: string;
   readonly apiVersion: string;
   readonly cpus: number;
+  /** The names of what can run its containers */
+  readonly runtimes: readonly string[];
   /** What a uid in a container is on the host: the same; for a rootless engine uid 0 is its user; or else a stranger */
   readonly users: "same" | "rootless" | "remapped";
 };
@@ -41,7 +43,11 @@ type Version = {
   readonly Components?: readonly { readonly Name?: string }[];
 };
 
-type Info = { readonly NCPU?: number; readonly SecurityOptions?: readonly string[] };
+type Info = {
+  readonly NCPU?: number;
+  readonly Runtimes?: Readonly<Record<string, unknown>>;
+  readonly SecurityOptions?: readonly string[];
+};
 
 async function probe(endpoint: Endpoint): Promise<Engine> {
   const docker = await openClient(endpoint);
@@ -60,6 +66,7 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     version: version.Version ?? "",
     apiVersion,
     cpus: info.NCPU ?? 1,
+    runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
     users: toUsers(info.SecurityOptions ?? []),
   };
 }

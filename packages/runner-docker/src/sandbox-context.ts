@@ -13,6 +13,8 @@ export type SandboxContext = {
   readonly user: SandboxUser;
   readonly callerGroups: readonly number[];
   readonly limits: Limits;
+  /** The engine's own if undefined */
+  readonly runtime: string | undefined;
   readonly kiroDataDir: string;
   /** A private folder of the host for copies that live some milliseconds */
   readonly scratchDir: string;

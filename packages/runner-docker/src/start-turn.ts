@@ -64,7 +64,7 @@ async function launch(turn: TurnStart): Promise<Launched> {
 }
 
 async function createContainer({ command, context, options, session, volumes }: TurnStart): Promise<Docker.Container> {
-  const { callerGroups, engine, image, limits, owner, passwdFile, user } = context;
+  const { callerGroups, engine, image, limits, owner, passwdFile, runtime, user } = context;
   const workspace = options.directory;
   const { gid } = await findWorkspace(workspace);
   const body = toTurnContainer({
@@ -74,6 +74,7 @@ async function createContainer({ command, context, options, session, volumes }: 
     extraGroups: toExtraGroups(gid, user, callerGroups),
     mounts: await toTurnMounts({ volumes, workspace, projections: command.projections, passwdFile }),
     limits,
+    runtime,
     labels: toLabels(owner.record, session, "turn"),
   });
   const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;

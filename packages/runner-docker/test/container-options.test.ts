@@ -16,6 +16,7 @@ const turn: TurnContainer = {
   extraGroups: ["50"],
   mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
   limits: { memoryBytes: 2 ** 31, cpus: 1.5, pids: 99 },
+  runtime: undefined,
   labels: { "dev.budgie": "1" },
 };
 
@@ -79,6 +80,11 @@ describe("toTurnContainer", () => {
       "XDG_CACHE_HOME=/home/agent/.cache",
       "XDG_STATE_HOME=/home/agent/.local/state",
     ]);
+  });
+
+  it("leaves the runtime to the engine unless one is named", () => {
+    expect(options.HostConfig).not.toHaveProperty("Runtime");
+    expect(toTurnContainer({ ...turn, runtime: "runsc" }).HostConfig).toMatchObject({ Runtime: "runsc" });
   });
 
   it("names root root", () => {

@@ -7,7 +7,7 @@ import { connectEngine } from "../src/engine.ts";
 import { createFakeEngine } from "./fake-engine.ts";
 
 const VERSION = { ApiVersion: "1.41", Version: "20.10.24", Components: [{ Name: "Engine" }] };
-const INFO = { NCPU: 3, SecurityOptions: ["name=seccomp,profile=default"] };
+const INFO = { NCPU: 3, Runtimes: { runsc: {}, runc: {} }, SecurityOptions: ["name=seccomp,profile=default"] };
 
 let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "budgie-home-"))));
@@ -22,6 +22,7 @@ describe("connectEngine", () => {
       version: "20.10.24",
       apiVersion: "1.41",
       cpus: 3,
+      runtimes: ["runc", "runsc"],
       users: "same",
       endpoint: { url: fake.hostEnv.DOCKER_HOST, foundBy: "DOCKER_HOST" },
     });
