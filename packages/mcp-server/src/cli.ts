@@ -25,6 +25,8 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   model: "<name>",
   env: "<variable>",
   sandboxImage: "<image>",
+  credentials: "<what>",
+  runtime: "<name>",
 };
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
 const SWITCHES = KEYS.filter((key) => VALUES[key] === undefined);

@@ -43,6 +43,15 @@ export const configSchema = z.strictObject({
     .min(1, "the name of an image")
     .default("budgie-sandbox:latest")
     .describe("what the sandbox is made of"),
+  credentials: z
+    .enum(["full", "access-token", "api-key", "none"], '"full", "access-token", "api-key" or "none"')
+    .default("full")
+    .describe("what of Kiro's login a sandbox gets: full, access-token, api-key or none"),
+  runtime: z
+    .string()
+    .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
+    .optional()
+    .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
   listTools: flag.default(false).describe("print the tools and what they do, and exit"),
   debug: flag.default(false).describe("print everything a client is told about the tools, and exit"),
   verbose: flag.default(false).describe("log every chat in its session's home, and every turn on stderr"),

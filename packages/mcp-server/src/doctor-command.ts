@@ -5,6 +5,7 @@ import type { SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { toToolNames } from "./mcp/tool-name.ts";
+import { toSandboxSecrets } from "./sandbox-secrets.ts";
 
 /** One thing that was looked at. `note`: worth knowing, and no obstacle */
 type Finding = { readonly state: "ok" | "note" | "failed"; readonly what: string; readonly text: string };
@@ -12,8 +13,9 @@ type Finding = { readonly state: "ok" | "note" | "failed"; readonly what: string
 /** `budgie doctor`: looks at what sandboxed turns need and changes nothing; 1 if something is missing. */
 export async function runDoctor(config: Config, options: { readonly json: boolean }, host: Host): Promise<number> {
   const { inspectSandbox } = await import("@budgie/runner-docker");
-  const { kiroDataDir, sandboxImage: image } = config;
-  const facts = await inspectSandbox({ image, kiroDataDir, home: host.home, hostEnv: host.env });
+  const { credentials, kiroDataDir, runtime, sandboxImage: image } = config;
+  const { env: hostEnv, home } = host;
+  const facts = await inspectSandbox({ image, kiroDataDir, home, hostEnv, credentials, runtime });
   const findings = [...toSandboxFindings(facts, config, host), ...inspectAgents(config), ...inspectDirectories(config)];
   const isWell = findings.every(({ state }) => state !== "failed");
   host.stdout.write(options.json ? `${JSON.stringify({ ok: isWell, findings })}\n` : findings.map(toLine).join(""));
@@ -21,8 +23,8 @@ export async function runDoctor(config: Config, options: { readonly json: boolea
 }
 
 function toSandboxFindings(
-  { engine, image, login, notices }: SandboxFacts,
-  { kiroDataDir }: Config,
+  { engine, image, login, notices, runtime }: SandboxFacts,
+  { credentials, kiroDataDir }: Config,
   { env }: Host,
 ): readonly Finding[] {
   return [
@@ -30,12 +32,32 @@ function toSandboxFindings(
       return `${name} ${version}, API ${apiVersion}, at ${endpoint}`;
     }),
     toFinding("image", image, ({ created, id, name }) => `${name} (${id.slice(0, 19)}), built ${toAge(created)} ago`),
-    toFinding("login", login, ({ updated }) => {
-      if (env["KIRO_API_KEY"]) return "by KIRO_API_KEY";
-      return `in "${kiroDataDir}", written ${toAge(updated)} ago`;
-    }),
+    ...(runtime === undefined ? [] : [toFinding("runtime", runtime, ({ name }) => `the engine has "${name}"`)]),
+    toFinding("login", login, (facts) => toLoginText(facts, kiroDataDir)),
+    toSecretsFinding(Object.keys(toSandboxSecrets(credentials, env))),
     ...notices.map((text): Finding => ({ state: "note", what: "caller", text })),
   ];
+}
+
+type LoginFacts = Extract<SandboxFacts["login"], { readonly ok: true }>["facts"];
+
+function toLoginText(login: LoginFacts, kiroDataDir: string): string {
+  switch (login.from) {
+    case "api-key":
+      return "by KIRO_API_KEY";
+    case "nothing":
+      return "none is handed to a sandbox";
+    case "database": {
+      const left = login.expires === undefined ? "" : `; its access token alone, until ${login.expires.toISOString()}`;
+      return `in "${kiroDataDir}", written ${toAge(login.updated)} ago${left}`;
+    }
+  }
+}
+
+function toSecretsFinding(names: readonly string[]): Finding {
+  if (names.length === 0) return { state: "ok", what: "secrets", text: "none in a sandbox's variables" };
+  const text = `${names.join(", ")} among a sandbox's variables: who reaches the engine can read them during a turn`;
+  return { state: "note", what: "secrets", text };
 }
 
 function toFinding<Facts>(

@@ -14,6 +14,7 @@ import type { Host } from "./host.ts";
 import { loadTools } from "./load-tools.ts";
 import { createStdioServer } from "./mcp/stdio-server.ts";
 import { createToolbox } from "./mcp/toolbox.ts";
+import { toSandboxSecrets } from "./sandbox-secrets.ts";
 import { createShutdown } from "./shutdown.ts";
 import { loadVersion } from "./version.ts";
 
@@ -57,14 +58,13 @@ function introduce({ isolation, notices }: Runner, toolCount: number, { report }
 }
 
 function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {
-  const apiKey = env["KIRO_API_KEY"];
   return {
     binary: config.kiroBinary,
     defaultModel: config.model,
     trustAllTools: config.trustAllTools,
     prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
     // Without a sandbox Kiro's variables reach the agent by themselves.
-    env: config.sandbox && apiKey ? { KIRO_API_KEY: apiKey } : {},
+    env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
     projections: [
       ...["prompts", "steering", "skills"].map((child) => toProjection(join(home, ".kiro", child), child)),
       toProjection(config.promptsDir, "sub-agents/prompts"),

@@ -35,6 +35,7 @@ describe("parseConfig", () => {
       env: [],
       sandbox: false,
       sandboxImage: "budgie-sandbox:latest",
+      credentials: "full",
       listTools: false,
       debug: false,
       verbose: false,
@@ -68,6 +69,14 @@ describe("parseConfig", () => {
     [{ sandbox: "" }, 'Expected --sandbox (or BUDGIE_SANDBOX) to be "true" or "false", got "".'],
     [{ agentsDir: "" }, 'Expected --agents-dir (or BUDGIE_AGENTS_DIR) to be a path, got "".'],
     [{ model: "--resume" }, 'Expected --model (or BUDGIE_MODEL) to be the name of a model, or "auto", got "--resume".'],
+    [
+      { credentials: "some" },
+      'Expected --credentials (or BUDGIE_CREDENTIALS) to be "full", "access-token", "api-key" or "none", got "some".',
+    ],
+    [
+      { runtime: "run sc" },
+      'Expected --runtime (or BUDGIE_RUNTIME) to be the name of a runtime, such as runsc, got "run sc".',
+    ],
     [{ env: ["A", "B C"] }, 'Expected --env (or BUDGIE_ENV) to be the name of a variable, got "B C".'],
     [
       { toolPrefix: "my agents/" },

@@ -54,6 +54,43 @@ describe("budgie doctor", () => {
     expect(stdout).not.toContain('"key"');
   });
 
+  it.each([
+    [[], {}, /^ok {6}login {6}in ".*", written \S+ ago$/m],
+    [[], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}by KIRO_API_KEY$/m],
+    [["access-token"], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}in .*; its access token alone, until 2099-01-01T/m],
+    [["api-key"], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}by KIRO_API_KEY$/m],
+    [["api-key"], { KIRO_API_KEY: "" }, /^failed {2}login {6}KIRO_API_KEY is not set$/m],
+    [["none"], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}none is handed to a sandbox$/m],
+  ])("looks at the login that --credentials %j hands over, with %j", async (credentials, env, line) => {
+    await using user = await createBudgieUser();
+    const args = credentials.flatMap((what) => ["--credentials", what]);
+
+    const { stdout } = await user.run(["doctor", ...args], { ...NO_ENGINE, ...env });
+
+    expect(stdout).toMatch(line);
+    expect(stdout).not.toContain("canary");
+  });
+
+  it("says how an expired access token is renewed", async () => {
+    await using user = await createBudgieUser();
+    user.host.changeDatabase("UPDATE auth_kv SET value = replace(value, '2099', '2020')");
+
+    const { stdout } = await user.run(["doctor", "--credentials", "access-token"], NO_ENGINE);
+
+    expect(stdout).toMatch(/^failed {2}login {6}.*has expired.*"kiro-cli whoami"/m);
+  });
+
+  it("lists the secrets among a sandbox's variables, by name", async () => {
+    await using user = await createBudgieUser();
+    const env = { ...NO_ENGINE, KIRO_API_KEY: "canary" };
+
+    const full = await user.run(["doctor"], env);
+    const none = await user.run(["doctor", "--credentials", "none"], env);
+
+    expect(full.stdout).toMatch(/^note {4}secrets {4}KIRO_API_KEY among a sandbox's variables: /m);
+    expect(none.stdout).toMatch(/^ok {6}secrets {4}none in a sandbox's variables$/m);
+  });
+
   it("finds a directory that cannot be written", async () => {
     await using user = await createBudgieUser();
     const file = join(user.workspace, "file");

@@ -13,6 +13,7 @@ import { withLimit } from "./api-limit.ts";
 import { checkRuntime } from "./check-runtime.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 import type { Limits } from "./container-options.ts";
+import type { Credentials } from "./credentials.ts";
 import { translated } from "./docker-errors.ts";
 import { createDockerSession } from "./docker-session.ts";
 import { connectEngine, type Engine } from "./engine.ts";
@@ -36,6 +37,8 @@ export type DockerRunnerOptions = {
   readonly hostEnv: HostEnvironment;
   /** Of one turn; default 4 GiB, at most 4 CPUs, 1024 processes */
   readonly limits?: Partial<Limits>;
+  /** What of the host's login is handed over; default `full` */
+  readonly credentials?: Credentials | undefined;
   /** A runtime of the engine's, such as `runsc`; default the engine's own */
   readonly runtime?: string | undefined;
 };
@@ -113,6 +116,7 @@ function toContext({ engine, image, options, scratchDir, user }: ContextParts): 
     callerGroups: process.getgroups?.() ?? [],
     limits: { memoryBytes: 4 * 1024 ** 3, cpus: Math.min(4, engine.cpus), pids: 1024, ...options.limits },
     runtime: options.runtime,
+    credentials: options.credentials ?? "full",
     kiroDataDir: options.kiroDataDir,
     scratchDir,
     passwdFile: writePasswd(options.stateDir, user),

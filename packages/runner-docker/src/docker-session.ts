@@ -22,8 +22,8 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
   await told(createHome(context, id, volumes));
   // By name, since it may have to be made again.
   const archive = createHomeArchive(docker.getContainer(toHolderName(id)), context.engine.name, context.user);
-  const { kiroDataDir, scratchDir } = context;
-  const login = createLoginSync({ archive, kiroDataDir, scratchDir });
+  const { credentials, kiroDataDir, scratchDir } = context;
+  const login = createLoginSync({ archive, credentials, kiroDataDir, scratchDir });
   const starting = new Set<Promise<unknown>>();
   const running = new Set<TurnProcess>();
   const leaving = new Set<Promise<void>>();

@@ -2,5 +2,6 @@
 export { buildSandboxImage, type BuildOptions } from "./build-sandbox-image.ts";
 export { collectDockerGarbage, type CollectOptions } from "./collect-docker-garbage.ts";
 export type { Limits } from "./container-options.ts";
+export type { Credentials } from "./credentials.ts";
 export { createDockerRunner, type DockerRunnerOptions } from "./docker-runner.ts";
 export { inspectSandbox, type InspectOptions, type SandboxFacts } from "./inspect-sandbox.ts";

@@ -1,10 +1,13 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
+import { toAccessTokenLogin } from "./access-token-login.ts";
+import { checkRuntime } from "./check-runtime.ts";
+import type { Credentials } from "./credentials.ts";
 import { connectEngine, type Engine } from "./engine.ts";
 import type { HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
-import { DATABASE, loadKiroLogin } from "./kiro-login.ts";
+import { DATABASE, loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
 import { toUserNotices } from "./sandbox-user.ts";
 
 export type InspectOptions = {
@@ -12,6 +15,9 @@ export type InspectOptions = {
   readonly kiroDataDir: string;
   readonly home: string;
   readonly hostEnv: HostEnvironment;
+  /** As of the runner; default `full` */
+  readonly credentials?: Credentials | undefined;
+  readonly runtime?: string | undefined;
 };
 
 /** What `budgie doctor` tells of the sandbox; a part that is missing says why. */
@@ -23,7 +29,13 @@ export type SandboxFacts = {
     readonly endpoint: string;
   }>;
   readonly image: Part<SandboxImage>;
-  readonly login: Part<{ readonly updated: Date }>;
+  /** `undefined` if none was asked for */
+  readonly runtime: Part<{ readonly name: string }> | undefined;
+  /** The one that a sandbox would be handed */
+  readonly login: Part<
+    | { readonly from: "database"; readonly updated: Date; readonly expires: Date | undefined }
+    | { readonly from: "api-key" | "nothing" }
+  >;
   readonly notices: readonly string[];
 };
 
@@ -33,10 +45,15 @@ type Part<Facts> = { readonly ok: true; readonly facts: Facts } | { readonly ok:
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxFacts> {
   const engine = await attempt(() => connectEngine(options.hostEnv, options.home));
   const caller = { uid: process.getuid?.(), gid: process.getgid?.() };
-  const [image, login] = await Promise.all([inspectImage(engine, options.image), inspectLogin(options)]);
+  const [image, login, runtime] = await Promise.all([
+    inspectImage(engine, options.image),
+    inspectLogin(options),
+    inspectRuntime(engine, options.runtime),
+  ]);
   return {
     engine: engine.ok ? { ok: true, facts: toEngineFacts(engine.facts) } : engine,
     image,
+    runtime,
     login,
     notices: toUserNotices(caller, engine.ok ? engine.facts.users : "same"),
   };
@@ -46,18 +63,49 @@ function toEngineFacts({ apiVersion, endpoint, name, version }: Engine) {
   return { name, version, apiVersion, endpoint: endpoint.url };
 }
 
+const UNASKED = { ok: false, problem: "there is no engine to ask" } as const;
+
 async function inspectImage(engine: Part<Engine>, name: string): Promise<SandboxFacts["image"]> {
-  if (!engine.ok) return { ok: false, problem: "there is no engine to ask" };
-  return attempt(() => findImage(engine.facts.docker, name));
+  return engine.ok ? attempt(() => findImage(engine.facts.docker, name)) : UNASKED;
 }
 
-async function inspectLogin({ hostEnv, kiroDataDir }: InspectOptions): Promise<SandboxFacts["login"]> {
-  if (hostEnv["KIRO_API_KEY"]) return { ok: true, facts: { updated: new Date() } };
-  const login = await attempt(() => loadKiroLogin(kiroDataDir));
-  if (!login.ok) return login;
-  if (login.facts === undefined)
-    return { ok: false, problem: `there is none in "${kiroDataDir}"; run "kiro-cli login"` };
-  return { ok: true, facts: { updated: (await stat(join(kiroDataDir, DATABASE))).mtime } };
+async function inspectRuntime(engine: Part<Engine>, name: string | undefined): Promise<SandboxFacts["runtime"]> {
+  if (name === undefined) return undefined;
+  if (!engine.ok) return UNASKED;
+  return attempt(async () => {
+    checkRuntime(engine.facts, name);
+    return { name };
+  });
+}
+
+async function inspectLogin({
+  credentials = "full",
+  hostEnv,
+  kiroDataDir,
+}: InspectOptions): Promise<SandboxFacts["login"]> {
+  const hasKey = Boolean(hostEnv["KIRO_API_KEY"]);
+  switch (credentials) {
+    case "none":
+      return { ok: true, facts: { from: "nothing" } };
+    case "api-key":
+      return hasKey ? { ok: true, facts: { from: "api-key" } } : { ok: false, problem: "KIRO_API_KEY is not set" };
+    case "full":
+      return hasKey ? { ok: true, facts: { from: "api-key" } } : inspectDatabase(kiroDataDir, () => undefined);
+    case "access-token":
+      return inspectDatabase(kiroDataDir, (login) => toAccessTokenLogin(login, new Date()).expires);
+  }
+}
+
+async function inspectDatabase(
+  kiroDataDir: string,
+  toExpiry: (login: KiroLogin) => Date | undefined,
+): Promise<SandboxFacts["login"]> {
+  return attempt(async () => {
+    const login = await loadKiroLogin(kiroDataDir);
+    if (login === undefined) throw new Error(`there is none in "${kiroDataDir}"; run "kiro-cli login"`);
+    const { mtime } = await stat(join(kiroDataDir, DATABASE));
+    return { from: "database", updated: mtime, expires: toExpiry(login) };
+  });
 }
 
 async function attempt<Facts>(look: () => Promise<Facts>): Promise<Part<Facts>> {

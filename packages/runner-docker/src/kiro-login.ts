@@ -45,10 +45,15 @@ export async function loadKiroLogin(kiroDataDir: string): Promise<KiroLogin | un
   }
 }
 
+/** Whether a row of `auth_kv` holds a token; the others only serve to renew one. */
+export function isToken({ key }: Row): boolean {
+  return String(key).endsWith(":token");
+}
+
 function readLogin(database: Database): KiroLogin | undefined {
   database.exec("BEGIN");
   const auth = rowsOf(database, "auth_kv", "1");
-  if (!auth.some(({ key }) => String(key).endsWith(":token"))) return undefined;
+  if (!auth.some(isToken)) return undefined;
   const state = rowsOf(database, "state", LOGIN_STATE);
   return {
     schema: readSchema(database),

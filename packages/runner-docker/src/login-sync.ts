@@ -1,5 +1,7 @@
 import { BudgieError } from "@budgie/core";
+import { toAccessTokenLogin } from "./access-token-login.ts";
 import { SANDBOX } from "./container-options.ts";
+import type { Credentials } from "./credentials.ts";
 import type { ArchiveFile, HomeArchive } from "./home-archive.ts";
 import { DATABASE, loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
 import { COMPANIONS, createSessionDatabase, updateSessionDatabase } from "./session-database.ts";
@@ -7,6 +9,7 @@ import { COMPANIONS, createSessionDatabase, updateSessionDatabase } from "./sess
 export type LoginSyncOptions = {
   readonly archive: HomeArchive;
   readonly kiroDataDir: string;
+  readonly credentials: Credentials;
   /** A private folder of the host for copies that live some milliseconds */
   readonly scratchDir: string;
 };
@@ -26,13 +29,12 @@ const LARGEST_DATABASE_BYTES = 256 * 1024 * 1024;
 
 /** Creates the login of a session whose home is still empty. */
 export function createLoginSync(options: LoginSyncOptions): LoginSync {
-  const { archive, kiroDataDir } = options;
+  const { archive } = options;
   let prepared = false;
   let synced: string | undefined;
   return {
     async prepare(need) {
-      const login = await loadLogin(kiroDataDir, need);
-      if (login === undefined && need === "required") throw loginRequired();
+      const login = await loadNeeded(options, need);
       if (login !== undefined && login.fingerprint !== synced) {
         // Only when the host's rows changed: a token that was renewed inside must not be undone.
         await writeLogin(options, login, prepared);
@@ -45,15 +47,31 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
   };
 }
 
-async function loadLogin(kiroDataDir: string, need: LoginNeed): Promise<KiroLogin | undefined> {
+async function loadNeeded(options: LoginSyncOptions, need: LoginNeed): Promise<KiroLogin | undefined> {
   switch (need) {
     case "none":
       return undefined;
     case "if-any":
       // One that cannot be read must not stop a command that has an API key.
-      return loadKiroLogin(kiroDataDir).catch(() => undefined);
+      return loadLogin(options).catch(() => undefined);
     case "required":
-      return loadKiroLogin(kiroDataDir);
+      return loadLogin(options);
+  }
+}
+
+/** Loads what of the host's login may be handed over: nothing else ever reaches the session's database. */
+async function loadLogin({ credentials, kiroDataDir }: LoginSyncOptions): Promise<KiroLogin | undefined> {
+  switch (credentials) {
+    case "full":
+      return (await loadKiroLogin(kiroDataDir)) ?? refuse(`Run "kiro-cli login", or set KIRO_API_KEY.`);
+    case "access-token": {
+      const login = await loadKiroLogin(kiroDataDir);
+      if (login !== undefined) return toAccessTokenLogin(login, new Date());
+      return refuse(`Run "kiro-cli login", or set KIRO_API_KEY and choose --credentials api-key.`);
+    }
+    case "api-key":
+    case "none":
+      return undefined;
   }
 }
 
@@ -76,9 +94,6 @@ async function updated({ archive, scratchDir }: LoginSyncOptions, login: KiroLog
   return files.has("") ? updateSessionDatabase(files, login, scratchDir) : snapshot;
 }
 
-function loginRequired(): BudgieError {
-  return new BudgieError(
-    "LOGIN_REQUIRED",
-    `Kiro has no login on this machine to hand to the sandbox. Run "kiro-cli login", or set KIRO_API_KEY.`,
-  );
+function refuse(remedy: string): never {
+  throw new BudgieError("LOGIN_REQUIRED", `Kiro has no login on this machine to hand to the sandbox. ${remedy}`);
 }

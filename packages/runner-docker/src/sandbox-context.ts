@@ -1,6 +1,7 @@
 import type { LimitFunction } from "p-limit";
 import type { Owner } from "@budgie/core";
 import type { Limits } from "./container-options.ts";
+import type { Credentials } from "./credentials.ts";
 import type { Engine } from "./engine.ts";
 import type { SandboxImage } from "./find-image.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
@@ -15,6 +16,7 @@ export type SandboxContext = {
   readonly limits: Limits;
   /** The engine's own if undefined */
   readonly runtime: string | undefined;
+  readonly credentials: Credentials;
   readonly kiroDataDir: string;
   /** A private folder of the host for copies that live some milliseconds */
   readonly scratchDir: string;

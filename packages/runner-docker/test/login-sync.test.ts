@@ -1,81 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { createHostHome, type HostHome } from "@budgie/testkit";
-import type { ArchiveFile, HomeArchive } from "../src/home-archive.ts";
+import type { HomeArchive } from "../src/home-archive.ts";
 import { createLoginSync } from "../src/login-sync.ts";
-
-const FILE = "/home/agent/.local/share/kiro-cli/data.sqlite3";
-const AUTH = "/auth/data.sqlite3";
-
-/** Two volumes in memory, and how they were written. */
-function createMemoryArchive() {
-  const files = new Map<string, ArchiveFile>();
-  const writes: { readonly how: "create" | "write"; readonly paths: readonly string[] }[] = [];
-  const put = (how: "create" | "write") => async (given: readonly ArchiveFile[]) => {
-    writes.push({ how, paths: given.map(({ path }) => path) });
-    for (const file of given) files.set(file.path, file);
-  };
-  const archive: HomeArchive = {
-    readFile: async (name) => files.get(`/home/agent/${name}`)?.content,
-    async readFiles(folder, names) {
-      const found = names.map((name) => [name, files.get(`${folder}/${name}`)?.content] as const);
-      return new Map(found.flatMap(([name, content]) => (content === undefined ? [] : [[name, content] as const])));
-    },
-    create: put("create"),
-    write: put("write"),
-  };
-  return { archive, files, writes };
-}
-
-async function openSync(options: Parameters<typeof createHostHome>[0] = {}) {
-  const host = await createHostHome(options);
-  const memory = createMemoryArchive();
-  const root = mkdtempSync(join(tmpdir(), "budgie-sync-"));
-  const sync = createLoginSync({
-    archive: memory.archive,
-    kiroDataDir: host.dataDir,
-    scratchDir: join(root, "scratch"),
-  });
-  return {
-    ...memory,
-    host,
-    sync,
-    /** Opens the session's database as an agent does, and stores what the agent made of it */
-    work(sql: string) {
-      const path = join(root, "agent.sqlite3");
-      writeFileSync(path, memory.files.get(FILE)?.content ?? "");
-      const database = new Database(path);
-      try {
-        const statement = database.prepare(sql);
-        if (statement.reader) return statement.raw().all().flat();
-        statement.run();
-        memory.files.set(FILE, { path: FILE, content: database.serialize(), mode: 0o600 });
-        return [];
-      } finally {
-        database.close();
-        rmSync(path);
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      await host[Symbol.asyncDispose]();
-      rmSync(root, { recursive: true });
-    },
-  };
-}
-
-function changeHost({ database }: HostHome, sql: string): void {
-  const opened = new Database(database);
-  opened.exec(sql);
-  opened.close();
-}
-
-const TOKEN = "SELECT value FROM auth_kv WHERE key LIKE '%:token'";
-const ROTATE = "UPDATE auth_kv SET value = 'the next token' WHERE key LIKE '%:token'";
-const SAY = "INSERT INTO conversations (key, value) VALUES ('/workspace', 'what was said')";
-const SAID = "SELECT value FROM conversations";
+import { AUTH, changeHost, FILE, openSync, ROTATE, SAID, SAY, TOKEN } from "./memory-sync.ts";
 
 describe("prepare", () => {
   it("puts the login into the home, writable for its owner alone, and a copy into /auth, read-only", async () => {
@@ -180,7 +109,7 @@ describe("prepare", () => {
     const root = mkdtempSync(join(tmpdir(), "budgie-sync-"));
     let create: HomeArchive["create"] = () => Promise.reject(new Error("lost"));
     const archive: HomeArchive = { ...made.archive, create: (files) => create(files) };
-    const sync = createLoginSync({ archive, kiroDataDir: made.host.dataDir, scratchDir: root });
+    const sync = createLoginSync({ archive, credentials: "full", kiroDataDir: made.host.dataDir, scratchDir: root });
 
     await expect(sync.prepare("required")).rejects.toThrow("lost");
     create = (files) => made.archive.create(files);

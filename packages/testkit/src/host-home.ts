@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeCanaries, type Canaries } from "./canaries.ts";
 import { createHostDatabase } from "./host-database.ts";
+import { openDatabase } from "./kiro-cli/database.ts";
 
 /** A home folder as a Kiro user has it, full of things that an agent in a sandbox must not see. */
 export type HostHome = AsyncDisposable & {
@@ -16,6 +17,8 @@ export type HostHome = AsyncDisposable & {
   readonly dataDir: string;
   /** `data.sqlite3` in there */
   readonly database: string;
+  /** Runs SQL on it, as a Kiro that renews a token or breaks a row */
+  readonly changeDatabase: (sql: string) => void;
   /** Strings that stand for secrets, by where they are */
   readonly canaries: Canaries;
 };
@@ -45,6 +48,11 @@ export async function createHostHome(options: HostHomeOptions = {}): Promise<Hos
     dataDir,
     database,
     canaries,
+    changeDatabase(sql) {
+      const opened = openDatabase(database, { wal });
+      opened.exec(sql);
+      opened.close();
+    },
     async [Symbol.asyncDispose]() {
       closeDatabase();
       await rm(home, { recursive: true, force: true });

@@ -150,6 +150,7 @@ function ended({ exit, stderr, stdout }: Finished, { agent }: FailureContext): B
 function loginRequired(agent: string): BudgieError {
   return new BudgieError(
     "LOGIN_REQUIRED",
-    `Kiro has no valid login for the agent "${agent}". Run "kiro-cli login" on this machine, or set KIRO_API_KEY.`,
+    `Kiro has no valid login for the agent "${agent}". Run "kiro-cli login" on this machine, or set KIRO_API_KEY; ` +
+      `a sandbox gets what --credentials says.`,
   );
 }

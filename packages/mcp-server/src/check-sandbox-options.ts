@@ -1,0 +1,28 @@
+import { BudgieError } from "@budgie/core";
+import type { Config } from "./config.ts";
+import type { Host } from "./host.ts";
+import { toSandboxSecrets } from "./sandbox-secrets.ts";
+
+/** Throws `CONFIG_INVALID` for a wall that was asked for without a sandbox, and `LOGIN_REQUIRED` for an API key that is not there. */
+export function checkSandboxOptions({ credentials, runtime, sandbox }: Config, { env }: Pick<Host, "env">): void {
+  if (!sandbox) return refuseWithoutSandbox({ credentials, runtime });
+  if (credentials !== "api-key" || Object.keys(toSandboxSecrets(credentials, env)).length > 0) return;
+  throw new BudgieError(
+    "LOGIN_REQUIRED",
+    "KIRO_API_KEY is not set, and --credentials api-key hands over nothing else. Set it where budgie is started, or choose another of --credentials.",
+  );
+}
+
+function refuseWithoutSandbox({ credentials, runtime }: Pick<Config, "credentials" | "runtime">): void {
+  if (credentials !== "full") {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `--credentials ${credentials} needs --sandbox: without one agents have your own login. Add --sandbox, or leave --credentials out.`,
+    );
+  }
+  if (runtime === undefined) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `--runtime "${runtime}" needs --sandbox: without one there is no container. Add --sandbox, or leave --runtime out.`,
+  );
+}

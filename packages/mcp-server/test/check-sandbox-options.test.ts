@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { createBudgieUser } from "./helpers/start-budgie.ts";
+
+const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
+
+describe("budgie does not start", () => {
+  it.each([
+    [["--credentials", "api-key"], /^budgie: --credentials api-key needs --sandbox: .*your own login/],
+    [["--credentials", "none"], /^budgie: --credentials none needs --sandbox: /],
+    [["--runtime", "runsc"], /^budgie: --runtime "runsc" needs --sandbox: /],
+    [["--sandbox", "--credentials", "api-key"], /^budgie: KIRO_API_KEY is not set, /],
+  ])("with %j, and says why in one line", async (argv, message) => {
+    await using user = await createBudgieUser();
+
+    const { exitCode, stderr, stdout } = await user.run(argv, NO_ENGINE);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(message);
+    expect(stderr.trimEnd()).not.toContain("\n");
+  });
+
+  it("with an API key that is empty", async () => {
+    await using user = await createBudgieUser();
+    const env = { ...NO_ENGINE, KIRO_API_KEY: "", BUDGIE_CREDENTIALS: "api-key" };
+
+    const { exitCode, stderr } = await user.run(["--sandbox"], env);
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/KIRO_API_KEY is not set/) });
+  });
+});
+
+it("commands that start no agent take the options all the same", async () => {
+  await using user = await createBudgieUser();
+
+  const { exitCode } = await user.run(["--list-tools"], { BUDGIE_CREDENTIALS: "none", BUDGIE_RUNTIME: "runsc" });
+
+  expect(exitCode).toBe(0);
+});
