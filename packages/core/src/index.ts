@@ -1,9 +1,11 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export type { Agent } from "./agent.ts";
+export { cutText } from "./cut-text.ts";
 export { parseDuration, toDurationText } from "./duration.ts";
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
 export { toReasonToKeep } from "./gc-verdict.ts";
 export { createHealth, type AgentHealth, type Health, type HealthReport } from "./health.ts";
+export { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";
 export { createOwner, type Owner, type OwnerRecord } from "./owner.ts";
@@ -27,3 +29,4 @@ export type {
   StopReason,
 } from "./runner.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
+export type { TurnRateLimits } from "./turn-rate.ts";

@@ -19,6 +19,8 @@ export type ProtocolTurn = {
 /** What came of it. */
 export type ProtocolAnswer = {
   readonly response: string;
+  /** The file in the session's home that holds the whole answer; `undefined` if it came another way */
+  readonly file: string | undefined;
   readonly exit: Exit;
   /** Tools that the agent wanted and was not allowed */
   readonly denied: readonly string[];

@@ -1,10 +1,15 @@
 import type { Agent } from "./agent.ts";
 import { BudgieError, type ErrorCode } from "./errors.ts";
 import type { Health } from "./health.ts";
+import { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
+import { parsePrompt } from "./parse-prompt.ts";
 import type { Protocol, ProtocolAnswer } from "./protocol.ts";
 import { withRetry } from "./retry.ts";
 import type { Isolation, Runner } from "./runner.ts";
 import { createSessionBook, type Session, type SessionBook } from "./session-book.ts";
+import { createTurnRate, type TurnRateLimits } from "./turn-rate.ts";
+import { withAnswerLimit } from "./with-answer-limit.ts";
+import { withCleanAnswers } from "./with-clean-answers.ts";
 import { checkWorkspace } from "./workspace.ts";
 
 /** What a caller asks for. */
@@ -44,28 +49,41 @@ export type TurnDependencies = {
   readonly timeoutMs: number;
   /** Default 2 s */
   readonly retryDelayMs?: number;
+  /** Default {@link DEFAULT_HYGIENE} */
+  readonly hygiene?: Hygiene;
+  /** Default none */
+  readonly maxTurnsPerMinute?: TurnRateLimits;
 };
 
-/** Puts a turn together: checks, the session's lock, health, retry, protocol, from the outside in. */
+/** Puts a turn together: checks, the rate, the session's lock, health, retry, hygiene, protocol, from the outside in. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
-  const { agents, health, runner } = dependencies;
+  const { agents, health, hygiene = DEFAULT_HYGIENE, runner } = dependencies;
+  const protocol = withHygiene(dependencies.protocol, hygiene);
+  const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
   const book = createSessionBook(runner);
   return async (request, signal) => {
     const agent = findAgent(agents, request.agent);
-    if (request.prompt.trim() === "") {
-      throw new BudgieError("INPUT_INVALID", `The prompt for "${agent.name}" is empty. Say what the agent should do.`);
-    }
+    const prompt = parsePrompt(request.prompt, agent.name, hygiene);
     const directory = await checkWorkspace(request.directory);
     const hold = (session: Session): Promise<Reply> =>
-      keepingSession(book, session, () => answer({ ...dependencies, agent, session, prompt: request.prompt, signal }));
+      keepingSession(book, session, () => answer({ ...dependencies, protocol, agent, session, prompt, signal }));
     const subject = { agent: agent.name, directory };
     if (request.sessionId === undefined) {
+      rate.take(agent.name);
       // Inside the record: without an engine every turn fails here.
       return health.record(agent.name, async () => hold(await book.open(subject)));
     }
     const session = book.find(request.sessionId, subject);
+    rate.take(agent.name, session.id);
     return session.inTurn(() => health.record(agent.name, () => hold(session)));
   };
+}
+
+const NO_LIMITS: TurnRateLimits = { all: undefined, agents: new Map() };
+
+function withHygiene(protocol: Protocol, { maxAnswerBytes, sanitize }: Hygiene): Protocol {
+  const clean = sanitize ? withCleanAnswers(protocol) : protocol;
+  return maxAnswerBytes > 0 ? withAnswerLimit(clean, maxAnswerBytes) : clean;
 }
 
 type TurnInHand = TurnDependencies & {

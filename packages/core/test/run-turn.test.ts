@@ -118,7 +118,7 @@ describe("a turn", () => {
 /** A protocol that runs one process and asks nothing of it. */
 const runOnce: Protocol = async ({ directory, session, signal }) => {
   const process = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "", signal });
-  return { response: "done", exit: await process.exit, denied: [], warnings: ["from the protocol"] };
+  return { response: "done", file: undefined, exit: await process.exit, denied: [], warnings: ["from the protocol"] };
 };
 
 type Oddities = { readonly notices?: readonly string[]; readonly remove?: () => Promise<void> };

@@ -27,7 +27,11 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   sandboxImage: "<image>",
   credentials: "<what>",
   runtime: "<name>",
+  maxPromptBytes: "<number>",
+  maxAnswerBytes: "<number>",
+  maxTurnsPerMinute: "<[agent=]number>",
 };
+const REPEATABLE: ReadonlySet<ConfigKey> = new Set(["env", "maxTurnsPerMinute"]);
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
 const SWITCHES = KEYS.filter((key) => VALUES[key] === undefined);
 
@@ -105,7 +109,7 @@ function addBuildImage(program: Command, run: (options: Parameters<typeof runBui
 function toOption(key: ConfigKey): Option {
   const description = configSchema.shape[key].description;
   const option = new Option([toFlag(key), VALUES[key]].join(" ").trim(), description).env(toVariable(key));
-  if (key === "env") return option.argParser(append);
+  if (REPEATABLE.has(key)) return option.argParser(append);
   const fallback = DEFAULTS[key];
   return typeof fallback === "string" ? option.default(fallback) : option;
 }

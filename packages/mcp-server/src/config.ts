@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { BudgieError, parseDuration } from "@budgie/core";
+import { BudgieError, DEFAULT_HYGIENE, parseDuration, type TurnRateLimits } from "@budgie/core";
 import type { Host } from "./host.ts";
 import { toAbsolutePath, toKiroDataDir, toStateDir } from "./host-paths.ts";
 
@@ -14,6 +14,18 @@ const prefix = z
   .regex(/^[A-Za-z0-9_.-]{0,60}$/, 'at most 60 letters, digits, "_", "-" and "."')
   .default("kiro-subagents.");
 const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
+
+const limit = z.union(
+  [
+    z.int().nonnegative(),
+    z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
+  ],
+  "a number of bytes, or 0 for no limit",
+);
+const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
 
 /** The options as they are given, by flag or variable; the descriptions are the help text. */
 export const configSchema = z.strictObject({
@@ -52,6 +64,22 @@ export const configSchema = z.strictObject({
     .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
     .optional()
     .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
+  sanitize: flag
+    .default(DEFAULT_HYGIENE.sanitize)
+    .describe("remove invisible and control characters from prompts and answers; --no-sanitize leaves them"),
+  maxPromptBytes: limit
+    .default(DEFAULT_HYGIENE.maxPromptBytes)
+    .describe("refuse longer prompts; 400000 by default, 0 refuses none"),
+  maxAnswerBytes: limit
+    .default(DEFAULT_HYGIENE.maxAnswerBytes)
+    .describe("cut longer answers, and keep them whole in the session's home; 100000 by default, 0 cuts none"),
+  maxTurnsPerMinute: z
+    .array(rate)
+    .default([])
+    .describe("refuse more turns, of all agents (30) or of one (code-reviewer=5); repeatable, 0 for no limit"),
+  markUntrusted: flag
+    .default(true)
+    .describe("say in the tools' descriptions that answers are untrusted; --no-mark-untrusted does not"),
   listTools: flag.default(false).describe("print the tools and what they do, and exit"),
   debug: flag.default(false).describe("print everything a client is told about the tools, and exit"),
   verbose: flag.default(false).describe("log every chat in its session's home, and every turn on stderr"),
@@ -61,9 +89,10 @@ export const configSchema = z.strictObject({
 export type ConfigKey = keyof typeof configSchema.shape;
 
 /** The options as the program uses them: checked, and all paths absolute. */
-export type Config = Omit<z.infer<typeof configSchema>, "agentTimeout" | "model" | FilledIn> &
+export type Config = Omit<z.infer<typeof configSchema>, "agentTimeout" | "maxTurnsPerMinute" | "model" | FilledIn> &
   Readonly<Record<FilledIn, string>> & {
     readonly agentTimeoutMs: number;
+    readonly maxTurnsPerMinute: TurnRateLimits;
     /** `undefined` leaves the choice to Kiro */
     readonly model: string | undefined;
   };
@@ -90,6 +119,7 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
     kiroDataDir: toAbsolutePath(options.kiroDataDir ?? toKiroDataDir(host), host),
     stateDir: toAbsolutePath(options.stateDir ?? toStateDir(host), host),
     agentTimeoutMs: parseTimeout(agentTimeout),
+    maxTurnsPerMinute: toTurnRateLimits(options.maxTurnsPerMinute),
     model: modelName === "auto" ? undefined : modelName,
   };
 }
@@ -118,6 +148,17 @@ function parseTimeout(text: string): number {
     "CONFIG_INVALID",
     `Expected ${toFlag("agentTimeout")} to be longer than nothing, got "${text}".`,
   );
+}
+
+/** What is said later holds: `30`, `reviewer=5`, `reviewer=0`. */
+function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
+  const pairs = values.map((value): [string, number | undefined] => {
+    const at = value.lastIndexOf("=");
+    return [value.slice(0, Math.max(at, 0)), Number(value.slice(at + 1)) || undefined];
+  });
+  const { "": all, ...agents } = Object.fromEntries(pairs);
+  const limited = Object.entries(agents).filter((pair): pair is [string, number] => pair[1] !== undefined);
+  return { all, agents: new Map(limited) };
 }
 
 /** The built-in prompt is for a file that nobody named; one that was named and is not there is a mistake. */

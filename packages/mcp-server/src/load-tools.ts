@@ -13,7 +13,7 @@ export function loadTools(
   if (agents.length === 0) {
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
   }
-  const tools = toTools(agents, config.toolPrefix);
+  const tools = toTools(agents, config);
   for (const { definition } of tools.filter(({ definition: { name } }) => name.length > NAME_LIMIT)) {
     report(
       `The tool name "${definition.name}" is longer than ${NAME_LIMIT} characters, and some MCP clients refuse that. ` +

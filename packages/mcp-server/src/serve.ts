@@ -4,9 +4,13 @@ import {
   createKiroProtocol,
   createOwner,
   createRunTurn,
+  BudgieError,
+  type Agent,
+  type Hygiene,
   type KiroOptions,
   type Projection,
   type Runner,
+  type TurnRateLimits,
 } from "@budgie/core";
 import type { Config } from "./config.ts";
 import { createRunner } from "./create-runner.ts";
@@ -36,6 +40,8 @@ export async function serve(config: Config, host: Host): Promise<never> {
     protocol: createKiroProtocol(toKiroOptions(config, host)),
     health,
     timeoutMs: config.agentTimeoutMs,
+    hygiene: toHygiene(config),
+    maxTurnsPerMinute: checkTurnRate(config, agents),
   });
   const toolbox = createToolbox({ tools, runTurn, health, report: config.verbose ? host.report : undefined });
   const server = createStdioServer({ version: loadVersion(), toolbox, host, onClientGone: shutdown.begin });
@@ -55,6 +61,21 @@ function introduce({ isolation, notices }: Runner, toolCount: number, { report }
   const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
   report(`Serving ${toolCount} ${toolCount === 1 ? "tool" : "tools"}, isolation: ${isolation}.${hint}`);
   for (const notice of notices) report(notice);
+}
+
+function toHygiene({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): Hygiene {
+  return { maxAnswerBytes, maxPromptBytes, sanitize };
+}
+
+/** A limit for an agent that is not there is one that holds for nobody. */
+function checkTurnRate({ maxTurnsPerMinute }: Config, agents: readonly Agent[]): TurnRateLimits {
+  const known = agents.map(({ name }) => name);
+  const unknown = [...maxTurnsPerMinute.agents.keys()].find((name) => !known.includes(name));
+  if (unknown === undefined) return maxTurnsPerMinute;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `There is no agent "${unknown}" for --max-turns-per-minute. The agents are: ${known.join(", ") || "none"}.`,
+  );
 }
 
 function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {

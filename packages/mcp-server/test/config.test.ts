@@ -36,6 +36,11 @@ describe("parseConfig", () => {
       sandbox: false,
       sandboxImage: "budgie-sandbox:latest",
       credentials: "full",
+      sanitize: true,
+      maxPromptBytes: 400_000,
+      maxAnswerBytes: 100_000,
+      maxTurnsPerMinute: { all: undefined, agents: new Map() },
+      markUntrusted: true,
       listTools: false,
       debug: false,
       verbose: false,
@@ -60,6 +65,24 @@ describe("parseConfig", () => {
     [{ kiroBinary: "~/bin/kiro" }, { kiroBinary: "/home/me/bin/kiro" }],
     [{ kiroBinary: "./kiro", sandbox: true }, { kiroBinary: "./kiro" }],
     [{ systemPrompt: here }, { systemPrompt: here }],
+    [
+      { sanitize: "0", maxPromptBytes: "0", maxAnswerBytes: 5 },
+      { sanitize: false, maxPromptBytes: 0, maxAnswerBytes: 5 },
+    ],
+    [{ maxTurnsPerMinute: ["30"] }, { maxTurnsPerMinute: { all: 30, agents: new Map() } }],
+    [
+      { maxTurnsPerMinute: ["a=5", "b=c=1", "9"] },
+      {
+        maxTurnsPerMinute: {
+          all: 9,
+          agents: new Map([
+            ["a", 5],
+            ["b=c", 1],
+          ]),
+        },
+      },
+    ],
+    [{ maxTurnsPerMinute: ["a=5", "30", "a=0", "0"] }, { maxTurnsPerMinute: { all: undefined, agents: new Map() } }],
   ])("understands %j", (values, expected) => {
     expect(parseConfig(values, host)).toMatchObject(expected);
   });
@@ -81,6 +104,14 @@ describe("parseConfig", () => {
     [
       { toolPrefix: "my agents/" },
       'Expected --tool-prefix (or BUDGIE_TOOL_PREFIX) to be at most 60 letters, digits, "_", "-" and ".", got "my agents/".',
+    ],
+    [
+      { maxPromptBytes: "400k" },
+      'Expected --max-prompt-bytes (or BUDGIE_MAX_PROMPT_BYTES) to be a number of bytes, or 0 for no limit, got "400k".',
+    ],
+    [
+      { maxTurnsPerMinute: ["30", "reviewer="] },
+      'Expected --max-turns-per-minute (or BUDGIE_MAX_TURNS_PER_MINUTE) to be a number, or an agent and its number such as "code-reviewer=5", got "reviewer=".',
     ],
     [{ agentTimeout: "15" }, 'Expected --agent-timeout to be a duration such as "90s", "10m" or "1h30m", got "15".'],
     [{ agentTimeout: "0s" }, 'Expected --agent-timeout to be longer than nothing, got "0s".'],

@@ -39,7 +39,7 @@ describe("budgie --sandbox", () => {
     await using user = await createBudgieUser({ wal: true });
     const before = hashDatabase(user);
     writeFileSync(join(user.workspace, "last"), "the end of what was packed");
-    const { ask } = await user.start({ sandbox });
+    const { ask } = await user.start({ sandbox, args: ["--max-answer-bytes", "0"] });
     const first = await ask("shell-worker", { prompt: "Hello" });
     const { sessionId } = first.structuredContent ?? {};
 

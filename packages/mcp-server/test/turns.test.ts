@@ -41,6 +41,12 @@ describe("a prompt", () => {
     expect(user.kiroCalls().at(-1)?.stdin).toContain(prompt);
   });
 
+  it("is refused when it is longer than the limit", async () => {
+    const answer = await budgie.ask("code-reviewer", { prompt: "x".repeat(400_001) });
+
+    expect(toText(answer)).toMatch(/^INPUT_INVALID: The prompt for "code-reviewer" has 400,001 bytes/);
+  });
+
   it("is followed by the user's own system prompt, with the paths filled in", async () => {
     writeFileSync(
       join(user.host.promptsDir, "_system.md"),

@@ -40,7 +40,8 @@ export function createKiroProtocol(options: KiroOptions): Protocol {
       answered: file !== undefined,
     });
     if (failure !== undefined) throw failure;
-    if (file !== undefined) return toProtocolAnswer(finished, file, []);
+    if (file !== undefined)
+      return toProtocolAnswer(finished, { response: file, file: paths.responseName, warnings: [] });
     return askAgain({ options, turn, paths, finished, remainingMs: deadline - performance.now() });
   };
 }
@@ -67,13 +68,13 @@ async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswe
   if (failure?.code === "CANCELLED" || failure?.code === "AGENT_NOT_FOUND") throw failure;
 
   const file = toFileAnswer(second);
-  if (file !== undefined) return toProtocolAnswer(finished, file, []);
+  if (file !== undefined) return toProtocolAnswer(finished, { response: file, file: paths.responseName, warnings: [] });
   return toPrintedAnswer(turn, finished, "The agent wrote no answer file, so this answer was read from its output.");
 }
 
 function toPrintedAnswer({ agent }: ProtocolTurn, finished: Finished, warning: string): ProtocolAnswer {
-  const printed = toAnswer(finished.stdout.text);
-  if (printed !== "") return toProtocolAnswer(finished, printed, [warning]);
+  const response = toAnswer(finished.stdout.text);
+  if (response !== "") return toProtocolAnswer(finished, { response, file: undefined, warnings: [warning] });
   throw new BudgieError("AGENT_FAILED", `The agent "${agent.name}" finished its turn and said nothing. Ask it again.`);
 }
 
@@ -137,13 +138,15 @@ function toFileAnswer({ answer }: Finished): string | undefined {
   return text === "" ? undefined : text;
 }
 
-function toProtocolAnswer(finished: Finished, response: string, warnings: readonly string[]): ProtocolAnswer {
+type Answer = Pick<ProtocolAnswer, "file" | "response" | "warnings">;
+
+function toProtocolAnswer(finished: Finished, { warnings, ...answer }: Answer): ProtocolAnswer {
   const { exit, stderr, stdout } = finished;
   const more = [
     ...(exit.oomKilled ? ["A process of the agent was killed for memory; the answer may be incomplete."] : []),
     ...(stdout.truncated ? ["The agent printed more than budgie keeps; the end was dropped."] : []),
   ];
-  return { response, exit, denied: toDeniedTools(stdout.text, stderr.text), warnings: [...warnings, ...more] };
+  return { ...answer, exit, denied: toDeniedTools(stdout.text, stderr.text), warnings: [...warnings, ...more] };
 }
 
 function toLog({ argv }: Command, prompt: string, { exit, stderr, stdout }: Finished): string {

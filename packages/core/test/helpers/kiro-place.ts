@@ -10,6 +10,7 @@ import {
   type Health,
   type KiroOptions,
   type RunTurn,
+  type TurnDependencies,
 } from "@budgie/core";
 import { createLocalRunner } from "@budgie/runner-local";
 import { kiroCliPath } from "@budgie/testkit";
@@ -24,7 +25,7 @@ type KiroCall = {
   readonly pid: number;
 };
 
-type KiroPlaceOptions = {
+type KiroPlaceOptions = Partial<Pick<TurnDependencies, "hygiene" | "maxTurnsPerMinute">> & {
   readonly timeoutMs?: number;
   readonly kiro?: Partial<KiroOptions>;
   /** `FAKE_KIRO_*` and other variables of the stand-in */
@@ -54,7 +55,8 @@ const AGENTS = {
 };
 
 /** Creates the place; it goes, with all that runs in it, when the test ends. */
-export function createKiroPlace({ timeoutMs = 60_000, kiro = {}, env = {} }: KiroPlaceOptions = {}): KiroPlace {
+export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
+  const { timeoutMs = 60_000, kiro = {}, env = {}, ...more } = options;
   const root = createTemporaryFolder();
   const home = join(root, "home");
   const [agentsDir, promptsDir] = [join(home, ".kiro", "agents"), join(home, ".kiro", "sub-agents", "prompts")];
@@ -89,7 +91,7 @@ export function createKiroPlace({ timeoutMs = 60_000, kiro = {}, env = {} }: Kir
   const calls = () => readLog(log);
 
   return {
-    runTurn: createRunTurn({ agents, runner, protocol, health, timeoutMs, retryDelayMs: 20 }),
+    runTurn: createRunTurn({ agents, runner, protocol, health, timeoutMs, retryDelayMs: 20, ...more }),
     health,
     home,
     agentsDir,
