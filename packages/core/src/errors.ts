@@ -26,6 +26,8 @@ export class BudgieError extends Error {
   readonly code: ErrorCode;
   /** The session that can go on in spite of this failure */
   sessionId: string | undefined;
+  /** What the turn that failed had changed of the files that the host runs */
+  changedExecutablePaths: readonly string[] = [];
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);

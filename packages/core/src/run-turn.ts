@@ -1,5 +1,7 @@
 import type { Agent } from "./agent.ts";
 import { BudgieError, type ErrorCode } from "./errors.ts";
+import { findProtectablePaths } from "./executable-paths/find-protectable-paths.ts";
+import { watchExecutablePaths } from "./executable-paths/watch-executable-paths.ts";
 import type { Health } from "./health.ts";
 import { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 import { parsePrompt } from "./parse-prompt.ts";
@@ -34,6 +36,8 @@ export type Reply = {
   /** True when the first try timed out or crashed, and this is the answer of the second */
   readonly retried: boolean;
   readonly denied: readonly string[];
+  /** What changed during the turn of the files that the host runs by itself, such as git hooks */
+  readonly changedExecutablePaths: readonly string[];
   readonly warnings: readonly string[];
 };
 
@@ -53,6 +57,8 @@ export type TurnDependencies = {
   readonly hygiene?: Hygiene;
   /** Default none */
   readonly maxTurnsPerMinute?: TurnRateLimits;
+  /** Whether agents get to see the files that the host runs by itself read-only; default false */
+  readonly protectExecutablePaths?: boolean;
 };
 
 /** Puts a turn together: checks, the rate, the session's lock, health, retry, hygiene, protocol, from the outside in. */
@@ -66,7 +72,11 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const prompt = parsePrompt(request.prompt, agent.name, hygiene);
     const directory = await checkWorkspace(request.directory);
     const hold = (session: Session): Promise<Reply> =>
-      keepingSession(book, session, () => answer({ ...dependencies, protocol, agent, session, prompt, signal }));
+      keepingSession(book, session, () =>
+        reportingChanges(directory, (ready) =>
+          answer({ ...dependencies, protocol, agent, session, prompt, signal, ready }),
+        ),
+      );
     const subject = { agent: agent.name, directory };
     if (request.sessionId === undefined) {
       rate.take(agent.name);
@@ -91,7 +101,21 @@ type TurnInHand = TurnDependencies & {
   readonly session: Session;
   readonly prompt: string;
   readonly signal: AbortSignal | undefined;
+  readonly ready: Promise<unknown>;
 };
+
+/** Tells what a turn, however it ended, did to the files that the host runs by itself. */
+async function reportingChanges(directory: string, turn: (ready: Promise<unknown>) => Promise<Reply>): Promise<Reply> {
+  const watch = watchExecutablePaths(directory);
+  try {
+    const reply = await turn(watch.ready);
+    const { changedExecutablePaths, warnings } = await watch.toChanges();
+    return { ...reply, changedExecutablePaths, warnings: [...reply.warnings, ...warnings] };
+  } catch (error) {
+    if (error instanceof BudgieError) error.changedExecutablePaths = (await watch.toChanges()).changedExecutablePaths;
+    throw error;
+  }
+}
 
 async function answer(turn: TurnInHand): Promise<Reply> {
   const { agent, protocol, runner, session, signal } = turn;
@@ -104,7 +128,7 @@ async function answer(turn: TurnInHand): Promise<Reply> {
       const resume = session.begun;
       return protocol({
         agent,
-        session: beginning(session),
+        session: beginning(turn),
         directory: session.directory,
         prompt,
         resume,
@@ -123,16 +147,18 @@ async function answer(turn: TurnInHand): Promise<Reply> {
     exit,
     retried: tries > 1,
     denied,
+    changedExecutablePaths: [],
     warnings: [...runner.notices, ...warnings],
   };
 }
 
 /** The session's home, noting when a process of the agent has really begun. */
-function beginning(session: Session): Session["home"] {
+function beginning({ protectExecutablePaths = false, ready, session }: TurnInHand): Session["home"] {
   return {
     ...session.home,
     async start(command, options) {
-      const child = await session.home.start(command, options);
+      const protectedPaths = protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
+      const child = await session.home.start(command, { ...options, ready, protectedPaths });
       session.begun = true;
       return child;
     },

@@ -29,7 +29,7 @@ export interface RunnerSession {
   paths(directory: string): AgentPaths;
   /**
    * Starts a process and resolves once it runs. Rejects with a `BudgieError` when it could not be run
-   * (`RUNNER_UNAVAILABLE`, `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`); a command that fails is an {@link Exit}.
+   * (`RUNNER_UNAVAILABLE`, `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`); a command that fails is an {@link Exit}.
    */
   start(command: Command, options: StartOptions): Promise<AgentProcess>;
   /** Reads a regular file in the home, at most 4 MiB of it; `undefined` if there is none. Links are not followed. */
@@ -73,6 +73,10 @@ export type StartOptions = {
   readonly input?: string | undefined;
   /** Stops the process with the reason `cancelled`, at whatever point of its start or life it is */
   readonly signal?: AbortSignal | undefined;
+  /** The process does not run before this resolves; whatever else its start needs is done meanwhile */
+  readonly ready?: Promise<unknown> | undefined;
+  /** Existing paths below the workspace, relative and without links, that the process may not change; only a sandbox can */
+  readonly protectedPaths?: readonly string[] | undefined;
 };
 
 export interface AgentProcess {

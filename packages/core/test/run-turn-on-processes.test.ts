@@ -20,6 +20,7 @@ describe("a turn with a real agent process", () => {
       exit: { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false },
       retried: false,
       denied: [],
+      changedExecutablePaths: [],
       warnings: [],
     });
     expect(reply.durationMs).toBeGreaterThan(0);

@@ -4,7 +4,7 @@ import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
 import { AGENT } from "./helpers/agent.ts";
 import { failureOf } from "./helpers/failure-of.ts";
 
-const TURN = { agent: "tester", prompt: "x", directory: "/" };
+const TURN = { agent: "tester", prompt: "x", directory: import.meta.dirname };
 
 describe("a turn", () => {
   it("refuses an unknown agent, and names the known ones", async () => {

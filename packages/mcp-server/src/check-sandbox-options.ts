@@ -4,8 +4,9 @@ import type { Host } from "./host.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 
 /** Throws `CONFIG_INVALID` for a wall that was asked for without a sandbox, and `LOGIN_REQUIRED` for an API key that is not there. */
-export function checkSandboxOptions({ credentials, runtime, sandbox }: Config, { env }: Pick<Host, "env">): void {
-  if (!sandbox) return refuseWithoutSandbox({ credentials, runtime });
+export function checkSandboxOptions(config: Config, { env }: Pick<Host, "env">): void {
+  const { credentials, sandbox } = config;
+  if (!sandbox) return refuseWithoutSandbox(config);
   if (credentials !== "api-key" || Object.keys(toSandboxSecrets(credentials, env)).length > 0) return;
   throw new BudgieError(
     "LOGIN_REQUIRED",
@@ -13,7 +14,13 @@ export function checkSandboxOptions({ credentials, runtime, sandbox }: Config, {
   );
 }
 
-function refuseWithoutSandbox({ credentials, runtime }: Pick<Config, "credentials" | "runtime">): void {
+function refuseWithoutSandbox({ credentials, protectExecutablePaths, runtime }: Config): void {
+  if (protectExecutablePaths) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      "--protect-executable-paths needs --sandbox: without one agents can write whatever you can. Add --sandbox, or leave it out.",
+    );
+  }
   if (credentials !== "full") {
     throw new BudgieError(
       "CONFIG_INVALID",

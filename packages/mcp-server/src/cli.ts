@@ -29,7 +29,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   runtime: "<name>",
   maxPromptBytes: "<number>",
   maxAnswerBytes: "<number>",
-  maxTurnsPerMinute: "<[agent=]number>",
+  maxTurnsPerMinute: "<limit>",
 };
 const REPEATABLE: ReadonlySet<ConfigKey> = new Set(["env", "maxTurnsPerMinute"]);
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];

@@ -64,6 +64,9 @@ export const configSchema = z.strictObject({
     .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
     .optional()
     .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
+  protectExecutablePaths: flag
+    .default(false)
+    .describe("with --sandbox: what the host runs by itself, such as git hooks, is read-only where it exists"),
   sanitize: flag
     .default(DEFAULT_HYGIENE.sanitize)
     .describe("remove invisible and control characters from prompts and answers; --no-sanitize leaves them"),

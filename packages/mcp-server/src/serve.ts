@@ -41,6 +41,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     health,
     timeoutMs: config.agentTimeoutMs,
     hygiene: toHygiene(config),
+    protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: checkTurnRate(config, agents),
   });
   const toolbox = createToolbox({ tools, runTurn, health, report: config.verbose ? host.report : undefined });

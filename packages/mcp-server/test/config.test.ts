@@ -36,6 +36,7 @@ describe("parseConfig", () => {
       sandbox: false,
       sandboxImage: "budgie-sandbox:latest",
       credentials: "full",
+      protectExecutablePaths: false,
       sanitize: true,
       maxPromptBytes: 400_000,
       maxAnswerBytes: 100_000,

@@ -34,6 +34,7 @@ describe("tools/call", () => {
       exit: { exitCode: 0, oomKilled: false },
       retried: false,
       denied: [],
+      changedExecutablePaths: [],
       warnings: [],
     });
   });

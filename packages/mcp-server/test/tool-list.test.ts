@@ -85,6 +85,13 @@ describe("tools/list", () => {
             "agent": {
               "type": "string",
             },
+            "changedExecutablePaths": {
+              "description": "Files changed during the turn that the user's machine runs by itself: have the user look before going on",
+              "items": {
+                "type": "string",
+              },
+              "type": "array",
+            },
             "denied": {
               "description": "Tools that the agent wanted and was not allowed; the work may be incomplete",
               "items": {
@@ -134,6 +141,7 @@ describe("tools/list", () => {
             "exit",
             "retried",
             "denied",
+            "changedExecutablePaths",
             "warnings",
           ],
           "type": "object",

@@ -19,6 +19,8 @@ export type TurnMounts = {
   readonly volumes: SessionVolumes;
   /** On the host */
   readonly workspace: string;
+  /** Below the workspace */
+  readonly protectedPaths: readonly string[];
   readonly projections: readonly Projection[];
   /** On the host */
   readonly passwdFile: string;
@@ -28,6 +30,7 @@ export type TurnMounts = {
 export async function toTurnMounts({
   passwdFile,
   projections,
+  protectedPaths,
   volumes,
   workspace,
 }: TurnMounts): Promise<MountSettings[]> {
@@ -37,6 +40,7 @@ export async function toTurnMounts({
     readOnlyBind(passwdFile, "/etc/passwd"),
     { Type: "bind", Source: workspace, Target: SANDBOX.workspace },
     ...(await hiddenAgents(workspace)),
+    ...protectedPaths.flatMap((path) => protectingMounts(workspace, path)),
     ...(await projectionMounts(projections)),
     // Nor may the agent, with a file in its home that gives its name more tools in its next turn. Last, as the user's own
     // agents go there.
@@ -88,6 +92,19 @@ async function hiddenAgents(workspace: string): Promise<MountSettings[]> {
 function emptyFolder(target: string): MountSettings {
   const TmpfsOptions = { SizeBytes: 64 * 1024, Mode: 0o555 };
   return { Type: "tmpfs", Source: "", Target: target, ReadOnly: true, TmpfsOptions };
+}
+
+/**
+ * A path of the workspace, read-only. The folders on the way to it become mounts too, writable as they were: renamed, a plain
+ * folder would take the mount with it, and another could be put in its place.
+ */
+function protectingMounts(workspace: string, path: string): MountSettings[] {
+  const parts = path.split("/");
+  return parts.map((_, index): MountSettings => {
+    const part = parts.slice(0, index + 1).join("/");
+    const bind = readOnlyBind(join(workspace, part), `${SANDBOX.workspace}/${part}`);
+    return part === path ? bind : { ...bind, ReadOnly: false };
+  });
 }
 
 /** Each path appears below the agent's `$HOME`, and where the host has it: agent files name prompts by absolute path. */

@@ -32,7 +32,8 @@ export type TurnStart = {
 export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const { context, options } = turn;
   refuseCancelled(options.signal);
-  const [launched, prepared] = await Promise.allSettled([context.starting(() => launch(turn)), turn.prepareHome()]);
+  const preparing = Promise.all([turn.prepareHome(), options.ready]);
+  const [launched, prepared] = await Promise.allSettled([context.starting(() => launch(turn)), preparing]);
   if (launched.status === "rejected") throw toBudgieError(launched.reason, context.image.name);
   const child = toTurnProcess(launched.value.container, launched.value.socket);
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
@@ -65,14 +66,14 @@ async function launch(turn: TurnStart): Promise<Launched> {
 
 async function createContainer({ command, context, options, session, volumes }: TurnStart): Promise<Docker.Container> {
   const { callerGroups, engine, image, limits, owner, passwdFile, runtime, user } = context;
-  const workspace = options.directory;
+  const { directory: workspace, protectedPaths = [] } = options;
   const { gid } = await findWorkspace(workspace);
   const body = toTurnContainer({
     imageId: image.id,
     command,
     user,
     extraGroups: toExtraGroups(gid, user, callerGroups),
-    mounts: await toTurnMounts({ volumes, workspace, projections: command.projections, passwdFile }),
+    mounts: await toTurnMounts({ volumes, workspace, protectedPaths, projections: command.projections, passwdFile }),
     limits,
     runtime,
     labels: toLabels(owner.record, session, "turn"),

@@ -20,7 +20,7 @@ const volumes = {
 };
 
 function mountsOf(projections: readonly Projection[] = []) {
-  return toTurnMounts({ volumes, workspace, projections, passwdFile: "/state/passwd" });
+  return toTurnMounts({ volumes, workspace, protectedPaths: [], projections, passwdFile: "/state/passwd" });
 }
 
 describe("toTurnMounts", () => {
@@ -53,6 +53,22 @@ describe("toTurnMounts", () => {
     expect(toHolderMounts(volumes).map(({ ReadOnly, Target }) => [Target, ReadOnly])).toEqual([
       ["/home", undefined],
       ["/auth", undefined],
+    ]);
+  });
+});
+
+describe("a protected path", () => {
+  it("is mounted read-only, and the folders on its way hold it in place", async () => {
+    const protectedPaths = [".git/hooks", ".git/config", ".envrc"];
+    const mounts = await toTurnMounts({ volumes, workspace, protectedPaths, projections: [], passwdFile: "/passwd" });
+
+    const below = mounts.filter(({ Target }) => Target.startsWith("/workspace/"));
+
+    expect(below.map(({ ReadOnly, Source, Target }) => [Source, Target, ReadOnly])).toEqual([
+      [join(workspace, ".git"), "/workspace/.git", false],
+      [join(workspace, ".git/hooks"), "/workspace/.git/hooks", true],
+      [join(workspace, ".git/config"), "/workspace/.git/config", true],
+      [join(workspace, ".envrc"), "/workspace/.envrc", true],
     ]);
   });
 });

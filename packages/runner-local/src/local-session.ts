@@ -61,8 +61,10 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     id,
     paths: (directory) => ({ workspace: directory, home }),
     async start(command, options) {
+      refuseProtection(options);
       await checkDirectory(options.directory);
       await checkHome(home);
+      await options.ready;
       await refusePlantedAgents(home);
       if (options.signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
       if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
@@ -78,6 +80,11 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     },
     end,
   };
+}
+
+function refuseProtection({ protectedPaths = [] }: StartOptions): void {
+  if (protectedPaths.length === 0) return;
+  throw new BudgieError("CONFIG_INVALID", "Without a sandbox no file can be protected. Run the agent in a sandbox.");
 }
 
 async function checkDirectory(directory: string): Promise<void> {

@@ -25,7 +25,7 @@ type KiroCall = {
   readonly pid: number;
 };
 
-type KiroPlaceOptions = Partial<Pick<TurnDependencies, "hygiene" | "maxTurnsPerMinute">> & {
+type KiroPlaceOptions = Partial<Pick<TurnDependencies, "hygiene" | "maxTurnsPerMinute" | "protectExecutablePaths">> & {
   readonly timeoutMs?: number;
   readonly kiro?: Partial<KiroOptions>;
   /** `FAKE_KIRO_*` and other variables of the stand-in */

@@ -12,6 +12,11 @@ export const replyOutput = z.looseObject({
   exit: z.looseObject({}).describe("How the agent's process ended"),
   retried: z.boolean().describe("Whether the first try timed out or crashed"),
   denied: z.array(z.string()).describe("Tools that the agent wanted and was not allowed; the work may be incomplete"),
+  changedExecutablePaths: z
+    .array(z.string())
+    .describe(
+      "Files changed during the turn that the user's machine runs by itself: have the user look before going on",
+    ),
   warnings: z.array(z.string()).describe("What to know about this answer"),
 });
 

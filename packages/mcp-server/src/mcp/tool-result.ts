@@ -21,11 +21,18 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
   }
 }
 
-function toErrorResult({ code, message, sessionId }: BudgieError): CallToolResult {
+function toErrorResult({ changedExecutablePaths: paths, code, message, sessionId }: BudgieError): CallToolResult {
+  const changes =
+    paths.length === 0 ? "" : ` Files that your machine runs by itself were changed: ${paths.join(", ")}.`;
   const hint = sessionId === undefined ? "" : ` The session can go on: pass sessionId "${sessionId}".`;
   return {
     isError: true,
-    content: [{ type: "text", text: `${code}: ${message}${hint}` }],
-    structuredContent: { code, message, ...(sessionId === undefined ? {} : { sessionId }) },
+    content: [{ type: "text", text: `${code}: ${message}${changes}${hint}` }],
+    structuredContent: {
+      code,
+      message,
+      ...(paths.length === 0 ? {} : { changedExecutablePaths: paths }),
+      ...(sessionId === undefined ? {} : { sessionId }),
+    },
   };
 }

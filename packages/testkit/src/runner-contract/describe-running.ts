@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createSessionId } from "@budgie/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createWorkspace, openContractSession, readAll, startScript } from "./contract-session.ts";
@@ -58,6 +59,15 @@ export function describeRunning(setup: RunnerSetup): void {
 
       expect(stdout.toString()).toBe("from outside");
       expect(await readFile(join(contract.directory, "made"), "utf8")).toBe("from inside");
+    });
+
+    it("runs no process before it may", async () => {
+      await using contract = await openContractSession(setup);
+      const ready = sleep(1500).then(() => writeFile(join(contract.directory, "given"), "just in time"));
+
+      const { stdout } = await contract.run('cat "$2/given"', { ready });
+
+      expect(stdout.toString()).toBe("just in time");
     });
 
     it.each(["with spaces", "a:b:ro", "a,b=c", "ünïcödé 鳥", "quote'\"$HOME", "-dash"])(

@@ -1,0 +1,107 @@
+// What editors, shells, agents, package managers, git and CI take from a folder and run, at whatever depth it is.
+
+const FOLDERS = new Set([
+  ".amazonq",
+  ".buildkite",
+  ".circleci",
+  ".claude",
+  ".codex",
+  ".cursor",
+  ".devcontainer",
+  ".gemini",
+  ".githooks",
+  ".husky",
+  ".idea",
+  ".kiro",
+  ".vscode",
+  ".windsurf",
+  ".woodpecker",
+  ".zed",
+]);
+
+const FILES = new Set([
+  ".appveyor.yml",
+  ".cirrus.yml",
+  ".devcontainer.json",
+  ".drone.yml",
+  ".envrc",
+  ".gitlab-ci.yml",
+  ".gitmodules",
+  ".lefthook.yml",
+  ".mcp.json",
+  ".mise.toml",
+  ".npmrc",
+  ".pnpmfile.cjs",
+  ".pre-commit-config.yaml",
+  ".travis.yml",
+  ".woodpecker.yml",
+  ".yarnrc",
+  ".yarnrc.yml",
+  "appveyor.yml",
+  "azure-pipelines.yml",
+  "bitbucket-pipelines.yml",
+  "jenkinsfile",
+  "lefthook.yml",
+  "mise.toml",
+]);
+
+const FORGES = new Set([".forgejo", ".gitea", ".github"]);
+const FORGE_FOLDERS = new Set(["actions", "workflows"]);
+const GIT_FILES = new Set(["commondir", "config", "config.worktree", "gitdir"]);
+
+/** What a name in a folder means: a thing that the host runs, one that leads to such things, or neither. */
+export type NameKind = "watched" | "git" | "package" | "worktrees" | "enter" | "none";
+
+/**
+ * What kind of folder a name is in; `git` is a repository's own, `worktrees` holds one such for each worktree, and `bare` is
+ * one that git would take for a repository and that may be anything.
+ */
+export type FolderKind = "plain" | "forge" | "watched" | "git" | "worktrees" | "bare";
+
+/** What `name` in a folder of this kind means. Case does not count: it does not on every file system. */
+export function toNameKind(name: string, folder: FolderKind): NameKind {
+  const lower = name.toLowerCase();
+  switch (folder) {
+    case "plain":
+      return toPlainKind(lower);
+    case "forge":
+      return FORGE_FOLDERS.has(lower) ? "watched" : "none";
+    case "watched":
+      return "watched";
+    case "worktrees":
+      return "git";
+    case "git":
+      return toGitKind(lower);
+    case "bare":
+      return toGitKind(lower) === "none" ? toPlainKind(lower) : toGitKind(lower);
+  }
+}
+
+/** Whether a folder is that of a forge, of which only a part is run. */
+export function isForge(name: string): boolean {
+  return FORGES.has(name.toLowerCase());
+}
+
+function toPlainKind(name: string): NameKind {
+  if (name === ".git") return "git";
+  if (name === "package.json") return "package";
+  if (FOLDERS.has(name) || FILES.has(name)) return "watched";
+  return name === "node_modules" ? "none" : "enter";
+}
+
+function toGitKind(name: string): NameKind {
+  if (name === "hooks" || GIT_FILES.has(name)) return "watched";
+  if (name === "worktrees") return "worktrees";
+  return name === "modules" ? "enter" : "none";
+}
+
+/** What may be made read-only: below the workspace's root alone, since each mount on the way there hinders renaming. */
+export const PROTECTABLE: readonly string[] = [
+  ...FOLDERS,
+  ...FILES,
+  ".git",
+  "Jenkinsfile",
+  "package.json",
+  ...[...FORGES].flatMap((forge) => [...FORGE_FOLDERS].map((folder) => `${forge}/${folder}`)),
+  ...["hooks", ...GIT_FILES].map((name) => `.git/${name}`),
+];

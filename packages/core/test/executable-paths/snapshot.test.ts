@@ -1,0 +1,66 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { compareSnapshots } from "../../src/executable-paths/compare-snapshots.ts";
+import { takeSnapshot } from "../../src/executable-paths/snapshot.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+const BOUNDS = { entries: 1000, bytes: 1000, timeMs: 5000 };
+
+describe("takeSnapshot", () => {
+  it("stops at the number of entries, and says what it did not look into", async () => {
+    const root = createPlace();
+
+    const { fingerprints, unread } = await takeSnapshot(root, { ...BOUNDS, entries: 2 });
+
+    expect([...fingerprints.keys()]).toEqual([".envrc"]);
+    expect([...unread]).toEqual(["folder"]);
+  });
+
+  it("stops when the time is over", async () => {
+    expect([...(await takeSnapshot(createPlace(), { ...BOUNDS, timeMs: 0 })).unread]).toEqual([""]);
+  });
+
+  it("tells files apart by size and times when it may read no more", async () => {
+    const { fingerprints } = await takeSnapshot(createPlace(), { ...BOUNDS, bytes: 0 });
+
+    expect(fingerprints.get(".envrc")).toMatch(/^32768 644 4 [\d.]+ [\d.]+$/);
+  });
+
+  it("never fails, even without a workspace", async () => {
+    const { fingerprints, unread } = await takeSnapshot("/nowhere/at/all");
+
+    expect({ fingerprints: fingerprints.size, unread: unread.size }).toEqual({ fingerprints: 0, unread: 0 });
+  });
+
+  // Root may look everywhere.
+  it.skipIf(process.getuid?.() === 0)("says of a folder that it may not read", async () => {
+    const root = createPlace();
+    chmodSync(join(root, "folder"), 0o000);
+
+    const { unread } = await takeSnapshot(root);
+
+    chmodSync(join(root, "folder"), 0o755);
+    expect([...unread]).toEqual(["folder"]);
+  });
+});
+
+describe("compareSnapshots", () => {
+  it("takes nothing for added or removed where one of the two did not look", async () => {
+    const root = createPlace();
+    const [whole, part] = [await takeSnapshot(root), await takeSnapshot(root, { ...BOUNDS, entries: 2 })];
+    writeFileSync(join(root, ".envrc"), "evil");
+    const later = await takeSnapshot(root, { ...BOUNDS, entries: 2 });
+
+    expect([compareSnapshots(whole, part), compareSnapshots(part, whole)]).toEqual([[], []]);
+    expect(compareSnapshots(whole, later)).toEqual([".envrc"]);
+  });
+});
+
+function createPlace(): string {
+  const root = createTemporaryFolder();
+  mkdirSync(join(root, "folder"));
+  writeFileSync(join(root, ".envrc"), "good", { mode: 0o644 });
+  writeFileSync(join(root, "folder/.envrc"), "good");
+  return root;
+}
