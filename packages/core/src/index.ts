@@ -1,7 +1,7 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export type { Agent } from "./agent.ts";
 export { cutText } from "./cut-text.ts";
-export { parseDuration, toDurationText } from "./duration.ts";
+export { parseDuration, parseTimeout, toDurationText } from "./duration.ts";
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
 export { toReasonToKeep } from "./gc-verdict.ts";
 export { createHealth, type AgentHealth, type Health, type HealthReport } from "./health.ts";
@@ -13,6 +13,7 @@ export type { PromptFiles } from "./prompt-templates.ts";
 export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
 export { createRunTurn, type Reply, type RunTurn, type TurnDependencies, type TurnRequest } from "./run-turn.ts";
 export type {
+  Access,
   AgentPaths,
   AgentProcess,
   Command,
@@ -21,6 +22,7 @@ export type {
   GcPolicy,
   GcReport,
   Isolation,
+  Limits,
   Projection,
   Runner,
   RunnerSession,
@@ -28,5 +30,7 @@ export type {
   StartOptions,
   StopReason,
 } from "./runner.ts";
+export { DEFAULT_LIMITS, toTighterPolicy, type Loosening, type Policy, type Tightening } from "./tighter-policy.ts";
+export type { GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
 export type { TurnRateLimits } from "./turn-rate.ts";

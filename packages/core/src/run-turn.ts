@@ -1,4 +1,5 @@
 import type { Agent } from "./agent.ts";
+import { toDurationText } from "./duration.ts";
 import { BudgieError, type ErrorCode } from "./errors.ts";
 import { findProtectablePaths } from "./executable-paths/find-protectable-paths.ts";
 import { watchExecutablePaths } from "./executable-paths/watch-executable-paths.ts";
@@ -9,10 +10,12 @@ import type { Protocol, ProtocolAnswer } from "./protocol.ts";
 import { withRetry } from "./retry.ts";
 import type { Isolation, Runner } from "./runner.ts";
 import { createSessionBook, type Session, type SessionBook } from "./session-book.ts";
+import { toTighterPolicy, type Loosening, type Policy, type Tightening } from "./tighter-policy.ts";
 import { createTurnRate, type TurnRateLimits } from "./turn-rate.ts";
 import { withAnswerLimit } from "./with-answer-limit.ts";
 import { withCleanAnswers } from "./with-clean-answers.ts";
 import { checkWorkspace } from "./workspace.ts";
+import type { WorkspaceRules } from "./workspace-rules.ts";
 
 /** What a caller asks for. */
 export type TurnRequest = {
@@ -23,6 +26,8 @@ export type TurnRequest = {
   readonly directory: string;
   /** Of an earlier reply, to go on with its conversation */
   readonly sessionId?: string | undefined;
+  /** What this turn shall be allowed less than its agent is */
+  readonly tightening?: Tightening | undefined;
 };
 
 /** What an agent answered in a turn. */
@@ -49,8 +54,9 @@ export type TurnDependencies = {
   readonly runner: Runner;
   readonly protocol: Protocol;
   readonly health: Health;
-  /** Of one try */
-  readonly timeoutMs: number;
+  /** What an agent may do */
+  readonly policyOf: (agent: string) => Policy;
+  readonly workspaceRules: WorkspaceRules;
   /** Default 2 s */
   readonly retryDelayMs?: number;
   /** Default {@link DEFAULT_HYGIENE} */
@@ -63,18 +69,19 @@ export type TurnDependencies = {
 
 /** Puts a turn together: checks, the rate, the session's lock, health, retry, hygiene, protocol, from the outside in. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
-  const { agents, health, hygiene = DEFAULT_HYGIENE, runner } = dependencies;
+  const { agents, health, hygiene = DEFAULT_HYGIENE, policyOf, runner, workspaceRules } = dependencies;
   const protocol = withHygiene(dependencies.protocol, hygiene);
   const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
   const book = createSessionBook(runner);
   return async (request, signal) => {
     const agent = findAgent(agents, request.agent);
     const prompt = parsePrompt(request.prompt, agent.name, hygiene);
-    const directory = await checkWorkspace(request.directory);
+    const policy = toTighterPolicy(policyOf(agent.name), request.tightening ?? {}, refuseLoosening);
+    const directory = await checkWorkspace(request.directory, workspaceRules);
     const hold = (session: Session): Promise<Reply> =>
       keepingSession(book, session, () =>
         reportingChanges(directory, (ready) =>
-          answer({ ...dependencies, protocol, agent, session, prompt, signal, ready }),
+          answer({ ...dependencies, protocol, agent, session, policy, prompt, signal, ready }),
         ),
       );
     const subject = { agent: agent.name, directory };
@@ -99,6 +106,7 @@ function withHygiene(protocol: Protocol, { maxAnswerBytes, sanitize }: Hygiene):
 type TurnInHand = TurnDependencies & {
   readonly agent: Agent;
   readonly session: Session;
+  readonly policy: Policy;
   readonly prompt: string;
   readonly signal: AbortSignal | undefined;
   readonly ready: Promise<unknown>;
@@ -118,13 +126,14 @@ async function reportingChanges(directory: string, turn: (ready: Promise<unknown
 }
 
 async function answer(turn: TurnInHand): Promise<Reply> {
-  const { agent, protocol, runner, session, signal } = turn;
+  const { agent, policy, protocol, runner, session, signal } = turn;
   const began = performance.now();
   let tries = 0;
   const { response, exit, denied, warnings } = await withRetry(
     async (number) => {
       tries = number;
-      const { prompt, timeoutMs } = turn;
+      const { prompt } = turn;
+      const { timeoutMs } = policy;
       const resume = session.begun;
       return protocol({
         agent,
@@ -152,13 +161,15 @@ async function answer(turn: TurnInHand): Promise<Reply> {
   };
 }
 
-/** The session's home, noting when a process of the agent has really begun. */
-function beginning({ protectExecutablePaths = false, ready, session }: TurnInHand): Session["home"] {
+/** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
+function beginning({ policy, protectExecutablePaths = false, ready, session }: TurnInHand): Session["home"] {
+  const { limits, network, workspace } = policy;
   return {
     ...session.home,
     async start(command, options) {
       const protectedPaths = protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
-      const child = await session.home.start(command, { ...options, ready, protectedPaths });
+      const access = { workspace, network, limits };
+      const child = await session.home.start(command, { ...options, ready, protectedPaths, access });
       session.begun = true;
       return child;
     },
@@ -182,6 +193,16 @@ async function keepingSession<T>(book: SessionBook, session: Session, turn: () =
 function endsSession(code: ErrorCode, isFirst: boolean): boolean {
   // Resumed, Kiro would go on with the agent that answered instead, with that one's permissions, and say nothing.
   return code === "SESSION_UNUSABLE" || code === "AGENT_NOT_FOUND" || (code === "COMMAND_NOT_FOUND" && isFirst);
+}
+
+function refuseLoosening({ asked, most, option }: Loosening): BudgieError {
+  const [wish, bound] =
+    option === "timeout" ? [toDurationText(Number(asked)), toDurationText(Number(most))] : [asked, most];
+  return new BudgieError(
+    "INPUT_INVALID",
+    `The argument "${option}" cannot be "${wish}": this agent is allowed "${bound}", and a call can only ask for less. ` +
+      `Leave it out.`,
+  );
 }
 
 function findAgent(agents: readonly Agent[], name: string): Agent {

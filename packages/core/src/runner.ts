@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { SessionId } from "./session-id.ts";
+import type { GuardedPath } from "./workspace-rules.ts";
 
 /** What stands between an agent and the host: a container, or nothing. */
 export type Isolation = "container" | "none";
@@ -12,6 +13,8 @@ export interface Runner {
   readonly isolation: Isolation;
   /** What the user should know about this isolation, one sentence each; empty when there is nothing to say */
   readonly notices: readonly string[];
+  /** Host paths that would let an agent out, such as the engine's socket: no workspace may hold them */
+  readonly guarded: readonly GuardedPath[];
   /** Creates the session's home, or opens the one that exists. */
   openSession(id: SessionId): Promise<RunnerSession>;
   /** Lists the sessions whose homes exist, this process's own and others'. */
@@ -67,8 +70,10 @@ export type Projection = {
 };
 
 export type StartOptions = {
-  /** The workspace: an absolute path of an existing directory on the host */
+  /** The workspace: an absolute path of an existing directory on the host, without links in it */
   readonly directory: string;
+  /** What the process may use at most; left out, all that this runner gives. `INPUT_INVALID` where it cannot hold it */
+  readonly access?: Access | undefined;
   /** All of the process's stdin, without NUL characters; left out, `AgentProcess.stdin` stays open */
   readonly input?: string | undefined;
   /** Stops the process with the reason `cancelled`, at whatever point of its start or life it is */
@@ -77,6 +82,23 @@ export type StartOptions = {
   readonly ready?: Promise<unknown> | undefined;
   /** Existing paths below the workspace, relative and without links, that the process may not change; only a sandbox can */
   readonly protectedPaths?: readonly string[] | undefined;
+};
+
+/** What a process may use of the host. */
+export type Access = {
+  /** Whether it may write to its workspace */
+  readonly workspace: "ro" | "rw";
+  /** `open`: whatever network the runner gives */
+  readonly network: "none" | "open";
+  /** What is left out, and what is more than the runner gives, is the runner's own */
+  readonly limits: Partial<Limits>;
+};
+
+/** What a process may use of the machine. */
+export type Limits = {
+  readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly pids: number;
 };
 
 export interface AgentProcess {

@@ -1,9 +1,21 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { BudgieError } from "./errors.ts";
+import { findRefusal, type WorkspaceRules } from "./workspace-rules.ts";
 
 /** Checks a caller's `directory` and resolves its symlinks, or throws `WORKSPACE_INVALID`. */
-export async function checkWorkspace(directory: string): Promise<string> {
+export async function checkWorkspace(directory: string, rules: WorkspaceRules): Promise<string> {
+  const path = await findDirectory(directory);
+  const refusal = await findRefusal(path, rules);
+  if (refusal === undefined) return path;
+  throw invalid(
+    directory,
+    `${path === directory ? "" : `(really ${JSON.stringify(path)}) `}${refusal.what}`,
+    refusal.remedy,
+  );
+}
+
+async function findDirectory(directory: string): Promise<string> {
   if (!isAbsolute(directory)) {
     throw invalid(directory, "is not an absolute path", "Pass the full path of the project.");
   }

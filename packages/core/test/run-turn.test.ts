@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { BudgieError, createHealth, createRunTurn, type ErrorCode, type Protocol } from "@budgie/core";
+import {
+  BudgieError,
+  createHealth,
+  createRunTurn,
+  type ErrorCode,
+  type Policy,
+  type Protocol,
+  type WorkspaceRules,
+} from "@budgie/core";
 import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
 import { AGENT } from "./helpers/agent.ts";
 import { failureOf } from "./helpers/failure-of.ts";
@@ -38,7 +46,14 @@ describe("a turn", () => {
     const openSession = () => Promise.reject(new BudgieError("RUNNER_UNAVAILABLE", "no engine"));
     const health = createHealth([], "none");
     const runner = { ...createFakeRunner(() => ({})), openSession };
-    const runTurn = createRunTurn({ agents: [AGENT], runner, protocol: runOnce, health, timeoutMs: 1000 });
+    const runTurn = createRunTurn({
+      agents: [AGENT],
+      runner,
+      protocol: runOnce,
+      health,
+      policyOf: () => POLICY,
+      workspaceRules: ANYWHERE,
+    });
 
     expect(await failureOf(runTurn(TURN))).toMatchObject({ code: "RUNNER_UNAVAILABLE" });
     expect(health.report().agents).toMatchObject([{ totalCalls: 1, failedCalls: 1 }]);
@@ -102,6 +117,51 @@ describe("a turn", () => {
     expect(await failureOf(runTurn(TURN))).toMatchObject({ code: "IMAGE_NOT_FOUND" });
   });
 
+  it("holds every process to the agent's policy and to what the call asks less, whatever the protocol says", async () => {
+    const seen: number[] = [];
+    const protocol: Protocol = async (turn) => {
+      seen.push(turn.timeoutMs);
+      const access = { workspace: "rw", network: "open", limits: {} } as const;
+      const { session, directory } = turn;
+      await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "", access });
+      return runOnce(turn);
+    };
+    const policy = { network: "none", limits: { pids: 50 } } as const;
+    const { runTurn, runner } = create(() => ({}), { policy, protocol });
+
+    await runTurn({ ...TURN, tightening: { workspace: "ro", timeoutMs: 500 } });
+    await runTurn(TURN);
+
+    expect(runner.runs.map(({ options }) => options.access)).toEqual([
+      { workspace: "ro", network: "none", limits: { pids: 50 } },
+      { workspace: "ro", network: "none", limits: { pids: 50 } },
+      { workspace: "rw", network: "none", limits: { pids: 50 } },
+      { workspace: "rw", network: "none", limits: { pids: 50 } },
+    ]);
+    expect(seen).toEqual([500, 1000]);
+  });
+
+  it.each([
+    [{ workspace: "rw" }, 'The argument "workspace" cannot be "rw": this agent is allowed "ro"'],
+    [{ network: "open" }, 'The argument "network" cannot be "open": this agent is allowed "none"'],
+    [{ timeoutMs: 2000 }, 'The argument "timeout" cannot be "2s": this agent is allowed "1s"'],
+  ] as const)("refuses the call's wish for %j where less is allowed", async (tightening, message) => {
+    const { runTurn, runner } = create(() => ({}), { policy: { workspace: "ro", network: "none" } });
+
+    expect(await failureOf(runTurn({ ...TURN, tightening }))).toMatchObject({
+      code: "INPUT_INVALID",
+      message: expect.stringContaining(message),
+    });
+    expect(runner.homes.size).toBe(0);
+  });
+
+  it("refuses a directory that the rules do not allow before anything is made", async () => {
+    const { runTurn, runner } = create(() => ({}), { workspaceRules: { allowedRoots: ["/nowhere"] } });
+
+    expect(await failureOf(runTurn(TURN))).toMatchObject({ code: "WORKSPACE_INVALID" });
+    expect(runner.homes.size).toBe(0);
+  });
+
   it("waits two seconds before its second try", async () => {
     let tries = 0;
     const { runTurn } = create(() => {
@@ -121,18 +181,29 @@ const runOnce: Protocol = async ({ directory, session, signal }) => {
   return { response: "done", file: undefined, exit: await process.exit, denied: [], warnings: ["from the protocol"] };
 };
 
-type Oddities = { readonly notices?: readonly string[]; readonly remove?: () => Promise<void> };
+const ANYWHERE: WorkspaceRules = { allowedRoots: [], guarded: [] };
+const POLICY: Policy = { workspace: "rw", network: "open", limits: {}, timeoutMs: 1000 };
 
-function create(program: FakeProgram, { notices = [], ...oddities }: Oddities = {}) {
+type Oddities = {
+  readonly notices?: readonly string[];
+  readonly policy?: Partial<Policy>;
+  readonly protocol?: Protocol;
+  readonly remove?: () => Promise<void>;
+  readonly workspaceRules?: Partial<WorkspaceRules>;
+};
+
+function create(program: FakeProgram, options: Oddities = {}) {
+  const { notices = [], policy, protocol = runOnce, workspaceRules, ...oddities } = options;
   const runner = createFakeRunner(program, notices);
   const openSession: typeof runner.openSession = async (id) => ({ ...(await runner.openSession(id)), ...oddities });
   const health = createHealth([], "none");
   const runTurn = createRunTurn({
     agents: [AGENT],
     runner: { ...runner, openSession },
-    protocol: runOnce,
+    protocol,
     health,
-    timeoutMs: 1000,
+    policyOf: () => ({ ...POLICY, ...policy }),
+    workspaceRules: { ...ANYWHERE, ...workspaceRules },
   });
   return { runner, runTurn };
 }

@@ -6,18 +6,20 @@ import { checkWorkspace } from "../src/workspace.ts";
 import { compileCore } from "./helpers/compile-core.ts";
 import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
 
+const ANYWHERE = { allowedRoots: [], guarded: [] };
+
 describe("checkWorkspace", () => {
   it("gives back an existing directory", async () => {
     const folder = createTemporaryFolder();
 
-    expect(await checkWorkspace(folder)).toBe(folder);
+    expect(await checkWorkspace(folder, ANYWHERE)).toBe(folder);
   });
 
   it("takes any name that a directory can have", async () => {
     const folder = join(createTemporaryFolder(), " a b:c,d\n'\"$é日");
     mkdirSync(folder);
 
-    expect(await checkWorkspace(folder)).toBe(folder);
+    expect(await checkWorkspace(folder, ANYWHERE)).toBe(folder);
   });
 
   it("resolves symlinks and dots, so that one directory has one name", async () => {
@@ -25,8 +27,8 @@ describe("checkWorkspace", () => {
     mkdirSync(join(folder, "real"));
     symlinkSync(join(folder, "real"), join(folder, "link"));
 
-    expect(await checkWorkspace(join(folder, "link"))).toBe(join(folder, "real"));
-    expect(await checkWorkspace(`${folder}/real/../real/`)).toBe(join(folder, "real"));
+    expect(await checkWorkspace(join(folder, "link"), ANYWHERE)).toBe(join(folder, "real"));
+    expect(await checkWorkspace(`${folder}/real/../real/`, ANYWHERE)).toBe(join(folder, "real"));
   });
 
   it.each([
@@ -37,7 +39,7 @@ describe("checkWorkspace", () => {
     ["a missing path", "/no/such/path", /^The directory "\/no\/such\/path" cannot be used \(ENOENT\)\. /],
     ["a name too long", `/${"x".repeat(300)}`, /cannot be used \(ENAMETOOLONG\)/],
   ])("refuses %s", async (_what, directory, message) => {
-    await expect(checkWorkspace(directory)).rejects.toMatchObject({
+    await expect(checkWorkspace(directory, ANYWHERE)).rejects.toMatchObject({
       code: "WORKSPACE_INVALID",
       message: expect.stringMatching(message),
     });
@@ -47,8 +49,8 @@ describe("checkWorkspace", () => {
     const file = join(createTemporaryFolder(), "file");
     writeFileSync(file, "");
 
-    await expect(checkWorkspace(file)).rejects.toThrow("is not a directory");
-    await expect(checkWorkspace(join(file, "x"))).rejects.toThrow("cannot be used (ENOTDIR)");
+    await expect(checkWorkspace(file, ANYWHERE)).rejects.toThrow("is not a directory");
+    await expect(checkWorkspace(join(file, "x"), ANYWHERE)).rejects.toThrow("cannot be used (ENOTDIR)");
   });
 
   it("refuses a link that leads nowhere, or round in a circle", async () => {
@@ -56,8 +58,8 @@ describe("checkWorkspace", () => {
     symlinkSync(join(folder, "none"), join(folder, "dangling"));
     symlinkSync(join(folder, "circle"), join(folder, "circle"));
 
-    await expect(checkWorkspace(join(folder, "dangling"))).rejects.toThrow("cannot be used (ENOENT)");
-    await expect(checkWorkspace(join(folder, "circle"))).rejects.toThrow("cannot be used (ELOOP)");
+    await expect(checkWorkspace(join(folder, "dangling"), ANYWHERE)).rejects.toThrow("cannot be used (ENOENT)");
+    await expect(checkWorkspace(join(folder, "circle"), ANYWHERE)).rejects.toThrow("cannot be used (ELOOP)");
   });
 
   it("refuses a directory that the caller may not read, and one below it", async () => {
@@ -77,7 +79,7 @@ function checkAsOrdinaryUser(directory: string): string {
   chmodSync(core, 0o755);
   const program = `
     import { checkWorkspace } from ${JSON.stringify(join(core, "workspace.js"))};
-    const outcome = await checkWorkspace(${JSON.stringify(directory)}).catch((error) => error.message);
+    const outcome = await checkWorkspace(${JSON.stringify(directory)}, ${JSON.stringify(ANYWHERE)}).catch((error) => error.message);
     process.stdout.write(outcome);
   `;
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};

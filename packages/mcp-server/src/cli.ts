@@ -24,6 +24,9 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   agentTimeout: "<duration>",
   model: "<name>",
   env: "<variable>",
+  config: "<file>",
+  allowRoot: "<dir>",
+  workspace: "<mode>",
   sandboxImage: "<image>",
   credentials: "<what>",
   runtime: "<name>",
@@ -109,6 +112,7 @@ function addBuildImage(program: Command, run: (options: Parameters<typeof runBui
 function toOption(key: ConfigKey): Option {
   const description = configSchema.shape[key].description;
   const option = new Option([toFlag(key), VALUES[key]].join(" ").trim(), description).env(toVariable(key));
+  if (key === "allowRoot") return option.argParser(collect);
   if (REPEATABLE.has(key)) return option.argParser(append);
   const fallback = DEFAULTS[key];
   return typeof fallback === "string" ? option.default(fallback) : option;
@@ -120,6 +124,11 @@ function append(value: string, previous: readonly string[] = []): readonly strin
   return [...previous, ...value.split(",")];
 }
 
+/** A path may hold a comma; only in a variable it parts two of them. */
+function collect(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
+}
+
 function toName(key: string): string {
   return toFlag(key).slice(2);
 }
@@ -127,7 +136,9 @@ function toName(key: string): string {
 /** A switch whose variable is set counts as given, even for `BUDGIE_SANDBOX=0`: so its text is what gets checked. */
 function toValues(program: Command, env: Host["env"]): Readonly<Record<string, unknown>> {
   const fromVariables = SWITCHES.filter((key) => program.getOptionValueSource(key) === "env");
-  return { ...program.opts(), ...Object.fromEntries(fromVariables.map((key) => [key, env[toVariable(key)]])) };
+  const values = { ...program.opts(), ...Object.fromEntries(fromVariables.map((key) => [key, env[toVariable(key)]])) };
+  if (program.getOptionValueSource("allowRoot") !== "env") return values;
+  return { ...values, allowRoot: env[toVariable("allowRoot")]?.split(",") };
 }
 
 /** Help and version were printed and that was all; everything else is a mistake in the command line. */

@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { BudgieError, DEFAULT_HYGIENE, parseDuration, type TurnRateLimits } from "@budgie/core";
+import { BudgieError, DEFAULT_HYGIENE, parseTimeout, type TurnRateLimits } from "@budgie/core";
+import { loadConfigFile } from "./config-file.ts";
 import type { Host } from "./host.ts";
 import { toAbsolutePath, toKiroDataDir, toStateDir } from "./host-paths.ts";
+import { toPolicies, type Policies } from "./policies.ts";
 
 // Messages say what was expected: "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
@@ -49,6 +51,15 @@ export const configSchema = z.strictObject({
     .array(variable)
     .default([])
     .describe("one more variable that agents get to see, unless in a sandbox; repeatable"),
+  config: path.optional().describe("a JSON file with allowed roots and a section for each agent; none by default"),
+  allowRoot: z
+    .array(path)
+    .optional()
+    .describe("one more directory that calls may work in, with all below it; anywhere by default; repeatable"),
+  workspace: z
+    .enum(["ro", "rw"], '"ro" or "rw"')
+    .default("rw")
+    .describe("whether agents in a sandbox may write to the directory that they work in: rw or ro"),
   sandbox: flag.default(false).describe("run every agent in a container of its own"),
   sandboxImage: z
     .string()
@@ -92,9 +103,14 @@ export const configSchema = z.strictObject({
 export type ConfigKey = keyof typeof configSchema.shape;
 
 /** The options as the program uses them: checked, and all paths absolute. */
-export type Config = Omit<z.infer<typeof configSchema>, "agentTimeout" | "maxTurnsPerMinute" | "model" | FilledIn> &
+export type Config = Omit<
+  z.infer<typeof configSchema>,
+  "agentTimeout" | "allowRoot" | "maxTurnsPerMinute" | "model" | "workspace" | FilledIn
+> &
   Readonly<Record<FilledIn, string>> & {
-    readonly agentTimeoutMs: number;
+    /** Empty for anywhere */
+    readonly allowRoot: readonly string[];
+    readonly policies: Policies;
     readonly maxTurnsPerMinute: TurnRateLimits;
     /** `undefined` leaves the choice to Kiro */
     readonly model: string | undefined;
@@ -107,11 +123,12 @@ type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPro
 export function parseConfig(values: Readonly<Record<string, unknown>>, host: Host): Config {
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throw toConfigError(parsed.error, values);
-  const { agentTimeout, model: modelName, ...options } = parsed.data;
+  const { agentTimeout: _, model: modelName, workspace: __, ...options } = parsed.data;
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
     ...options,
     promptsDir,
+    ...loadAccess(parsed.data, host),
     agentsDir: toAbsolutePath(options.agentsDir, host),
     sessionsDir: toAbsolutePath(options.sessionsDir, host),
     systemPrompt: toPromptFile("systemPrompt", options.systemPrompt, host) ?? join(promptsDir, "_system.md"),
@@ -121,9 +138,28 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
     kiroBinary: options.sandbox ? options.kiroBinary : toBinary(options.kiroBinary, host),
     kiroDataDir: toAbsolutePath(options.kiroDataDir ?? toKiroDataDir(host), host),
     stateDir: toAbsolutePath(options.stateDir ?? toStateDir(host), host),
-    agentTimeoutMs: parseTimeout(agentTimeout),
     maxTurnsPerMinute: toTurnRateLimits(options.maxTurnsPerMinute),
     model: modelName === "auto" ? undefined : modelName,
+  };
+}
+
+/** What the configuration file says, under what the options say. */
+function loadAccess(
+  options: z.infer<typeof configSchema>,
+  host: Host,
+): Pick<Config, "allowRoot" | "config" | "policies"> {
+  const file = options.config === undefined ? undefined : toAbsolutePath(options.config, host);
+  const { agents, allowRoot } = loadConfigFile(file, host.home);
+  const timeoutMs = parseTimeout(options.agentTimeout, toFlag("agentTimeout"));
+  return {
+    config: file,
+    allowRoot: options.allowRoot?.map((root) => toAbsolutePath(root, host)) ?? allowRoot,
+    policies: toPolicies({
+      ceiling: { workspace: options.workspace, network: "open", limits: {}, timeoutMs },
+      sections: agents,
+      file,
+      sandbox: options.sandbox,
+    }),
   };
 }
 
@@ -142,15 +178,6 @@ function toConfigError({ issues: [issue] }: z.ZodError, values: Readonly<Record<
   const value = issue?.path.length === 2 ? (values[key] as readonly unknown[])[Number(issue.path[1])] : values[key];
   const name = `${toFlag(key)} (or ${toVariable(key)})`;
   return new BudgieError("CONFIG_INVALID", `Expected ${name} to be ${issue?.message}, got ${JSON.stringify(value)}.`);
-}
-
-function parseTimeout(text: string): number {
-  const timeoutMs = parseDuration(text, toFlag("agentTimeout"));
-  if (timeoutMs > 0) return timeoutMs;
-  throw new BudgieError(
-    "CONFIG_INVALID",
-    `Expected ${toFlag("agentTimeout")} to be longer than nothing, got "${text}".`,
-  );
 }
 
 /** What is said later holds: `30`, `reviewer=5`, `reviewer=0`. */

@@ -5,6 +5,7 @@ import type { SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { toToolNames } from "./mcp/tool-name.ts";
+import { refuseStrangers } from "./policies.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 
 /** One thing that was looked at. `note`: worth knowing, and no obstacle */
@@ -75,12 +76,13 @@ function inspectAgents(config: Config): readonly Finding[] {
     { state: agents.length === 0 ? "failed" : "ok", what: "agents", text: `${names}, in "${config.agentsDir}"` },
     ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
     ...inspectNames(() => toToolNames(agents, config.toolPrefix)),
+    ...inspectNames(() => refuseStrangers(config.policies, agents, config.config)),
   ];
 }
 
-function inspectNames(nameAll: () => unknown): readonly Finding[] {
+function inspectNames(check: () => unknown): readonly Finding[] {
   try {
-    nameAll();
+    check();
     return [];
   } catch (error) {
     if (!(error instanceof BudgieError)) throw error;

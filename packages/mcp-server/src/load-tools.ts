@@ -1,6 +1,7 @@
 import { loadAgents, type Agent } from "@budgie/core";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
+import { refuseStrangers } from "./policies.ts";
 import { toTools, type Tool } from "./mcp/tools.ts";
 
 /** Loads the agents and makes their tools, and tells the user what is wrong with either. */
@@ -13,6 +14,7 @@ export function loadTools(
   if (agents.length === 0) {
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
   }
+  refuseStrangers(config.policies, agents, config.config);
   const tools = toTools(agents, config);
   for (const { definition } of tools.filter(({ definition: { name } }) => name.length > NAME_LIMIT)) {
     report(

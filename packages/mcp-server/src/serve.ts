@@ -21,6 +21,7 @@ import { createToolbox } from "./mcp/toolbox.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 import { createShutdown } from "./shutdown.ts";
 import { loadVersion } from "./version.ts";
+import { toWorkspaceRules } from "./workspace-rules.ts";
 
 /** Serves the agents over stdio until the client goes away or a signal comes; only a failing start lets it return. */
 export async function serve(config: Config, host: Host): Promise<never> {
@@ -39,10 +40,11 @@ export async function serve(config: Config, host: Host): Promise<never> {
     runner,
     protocol: createKiroProtocol(toKiroOptions(config, host)),
     health,
-    timeoutMs: config.agentTimeoutMs,
     hygiene: toHygiene(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: checkTurnRate(config, agents),
+    policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
+    workspaceRules: toWorkspaceRules(config, host, runner),
   });
   const toolbox = createToolbox({ tools, runTurn, health, report: config.verbose ? host.report : undefined });
   const server = createStdioServer({ version: loadVersion(), toolbox, host, onClientGone: shutdown.begin });

@@ -42,6 +42,16 @@ describe("budgie doctor", () => {
     expect(stdout).toMatch(/^failed {2}agents {5}The agents "reader" .* would both be the tool/m);
   });
 
+  it("refuses a section of an agent that there is not", async () => {
+    await using user = await createBudgieUser();
+    const file = join(user.host.home, "budgie.json");
+    writeFileSync(file, JSON.stringify({ agents: { "code-reviwer": {} } }));
+
+    const { stdout } = await user.run(["doctor", "--config", file], NO_ENGINE);
+
+    expect(stdout).toMatch(/^failed {2}agents {5}The file .* has a section for the agent "code-reviwer"/m);
+  });
+
   it("tells a program what it found, and writes nothing", async () => {
     await using user = await createBudgieUser();
 

@@ -64,12 +64,32 @@ describe("tools/list", () => {
               "description": "Absolute path of the directory that the agent works in. It must exist.",
               "type": "string",
             },
+            "network": {
+              "description": ""none" cuts the agent off from every network, its own model included: for programs that need none. Leave it out for what is configured.",
+              "enum": [
+                "open",
+                "none",
+              ],
+              "type": "string",
+            },
             "prompt": {
               "description": "What the agent should do. It knows nothing of your conversation: say all it must know.",
               "type": "string",
             },
             "sessionId": {
               "description": "To go on with a conversation: the sessionId of an earlier answer of this tool, for the same directory. Leave it out to begin a new one.",
+              "type": "string",
+            },
+            "timeout": {
+              "description": "How long the agent may take, such as "90s" or "5m", if that is less than configured.",
+              "type": "string",
+            },
+            "workspace": {
+              "description": ""ro" keeps the agent from changing anything in the directory. Leave it out for what is configured.",
+              "enum": [
+                "rw",
+                "ro",
+              ],
               "type": "string",
             },
           },

@@ -1,17 +1,10 @@
 import type { ContainerCreateOptions, MountSettings } from "dockerode";
-import type { Command } from "@budgie/core";
+import type { Access, Command, Limits } from "@budgie/core";
 import { INIT_SCRIPT } from "./init-script.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 /** Paths inside a sandbox. */
 export const SANDBOX = { home: "/home/agent", workspace: "/workspace", auth: "/auth" } as const;
-
-/** What one turn may use of the machine. */
-export type Limits = {
-  readonly memoryBytes: number;
-  readonly cpus: number;
-  readonly pids: number;
-};
 
 export type TurnContainer = {
   /** The image's id, not its name: a name can come to mean another image between the check and the start */
@@ -20,6 +13,7 @@ export type TurnContainer = {
   readonly user: SandboxUser;
   readonly extraGroups: readonly string[];
   readonly mounts: readonly MountSettings[];
+  readonly network: Access["network"];
   readonly limits: Limits;
   /** The engine's own if undefined */
   readonly runtime: string | undefined;
@@ -28,7 +22,7 @@ export type TurnContainer = {
 
 /** The isolation profile: the diff of this function is every change of what a sandbox may do. */
 export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
-  const { command, extraGroups, imageId, labels, limits, mounts, runtime, user } = turn;
+  const { command, extraGroups, imageId, labels, limits, mounts, network, runtime, user } = turn;
   return {
     Image: imageId,
     // Replaces the image's own entrypoint: any image with a /bin/sh will do, and none can run something first.
@@ -48,7 +42,7 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       Init: true,
-      NetworkMode: "bridge",
+      NetworkMode: network === "none" ? "none" : "bridge",
       ReadonlyRootfs: true,
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges"],

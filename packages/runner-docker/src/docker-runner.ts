@@ -2,7 +2,10 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import pLimit from "p-limit";
 import {
+  DEFAULT_LIMITS,
   isSessionId,
+  type GuardedPath,
+  type Limits,
   type Owner,
   type Runner,
   type RunnerSession,
@@ -12,12 +15,11 @@ import {
 import { withLimit } from "./api-limit.ts";
 import { checkRuntime } from "./check-runtime.ts";
 import { collectGarbage } from "./collect-garbage.ts";
-import type { Limits } from "./container-options.ts";
 import type { Credentials } from "./credentials.ts";
 import { translated } from "./docker-errors.ts";
 import { createDockerSession } from "./docker-session.ts";
 import { connectEngine, type Engine } from "./engine.ts";
-import type { HostEnvironment } from "./find-engine.ts";
+import { usualSockets, type HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
 import { OURS, parseLabels } from "./labels.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
@@ -66,6 +68,7 @@ export async function createDockerRunner(options: DockerRunnerOptions): Promise<
   return {
     isolation: "container",
     notices: toUserNotices(caller, engine.users),
+    guarded: toGuarded(engine, options),
     openSession(id) {
       const session = sessions.get(id) ?? open(id).then((opened) => forgetting(sessions, opened));
       sessions.set(id, session);
@@ -86,6 +89,13 @@ export async function createDockerRunner(options: DockerRunnerOptions): Promise<
       if (failed !== undefined) throw failed.reason;
     },
   };
+}
+
+/** The other usual sockets too: who may use two engines can be ruined by either. */
+function toGuarded({ endpoint: { address } }: Engine, { home, hostEnv }: DockerRunnerOptions): readonly GuardedPath[] {
+  const own = "socketPath" in address ? [address.socketPath] : [];
+  const what = "a container engine's socket";
+  return [...own, ...usualSockets(hostEnv, home)].map((path) => ({ path, what }));
 }
 
 /** A removed session is forgotten, so that its name is free and closing does not remove it twice. */
@@ -114,7 +124,7 @@ function toContext({ engine, image, options, scratchDir, user }: ContextParts): 
     owner: options.owner,
     user,
     callerGroups: process.getgroups?.() ?? [],
-    limits: { memoryBytes: 4 * 1024 ** 3, cpus: Math.min(4, engine.cpus), pids: 1024, ...options.limits },
+    limits: { ...DEFAULT_LIMITS, cpus: Math.min(DEFAULT_LIMITS.cpus, engine.cpus), ...options.limits },
     runtime: options.runtime,
     credentials: options.credentials ?? "full",
     kiroDataDir: options.kiroDataDir,

@@ -1,7 +1,6 @@
 // The public surface of @budgie/runner-docker: every export is named here, and becomes API.
 export { buildSandboxImage, type BuildOptions } from "./build-sandbox-image.ts";
 export { collectDockerGarbage, type CollectOptions } from "./collect-docker-garbage.ts";
-export type { Limits } from "./container-options.ts";
 export type { Credentials } from "./credentials.ts";
 export { createDockerRunner, type DockerRunnerOptions } from "./docker-runner.ts";
 export { inspectSandbox, type InspectOptions, type SandboxFacts } from "./inspect-sandbox.ts";

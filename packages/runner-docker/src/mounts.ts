@@ -1,7 +1,7 @@
 import { lstat, stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import type { MountSettings } from "dockerode";
-import { BudgieError, type Projection } from "@budgie/core";
+import { BudgieError, type Access, type Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
 
 /** The volumes of one session. */
@@ -19,6 +19,7 @@ export type TurnMounts = {
   readonly volumes: SessionVolumes;
   /** On the host */
   readonly workspace: string;
+  readonly workspaceMode: Access["workspace"];
   /** Below the workspace */
   readonly protectedPaths: readonly string[];
   readonly projections: readonly Projection[];
@@ -33,12 +34,13 @@ export async function toTurnMounts({
   protectedPaths,
   volumes,
   workspace,
+  workspaceMode,
 }: TurnMounts): Promise<MountSettings[]> {
   const mounts: MountSettings[] = [
     volumeMount(volumes.home, "/home"),
     { ...volumeMount(volumes.auth, SANDBOX.auth), ReadOnly: true },
     readOnlyBind(passwdFile, "/etc/passwd"),
-    { Type: "bind", Source: workspace, Target: SANDBOX.workspace },
+    workspaceMount(workspace, workspaceMode),
     ...(await hiddenAgents(workspace)),
     ...protectedPaths.flatMap((path) => protectingMounts(workspace, path)),
     ...(await projectionMounts(projections)),
@@ -68,6 +70,13 @@ function volumeMount({ labels, name }: SessionVolume, target: string): MountSett
 
 function readOnlyBind(source: string, target: string): MountSettings {
   return { Type: "bind", Source: source, Target: target, ReadOnly: true };
+}
+
+function workspaceMount(source: string, mode: Access["workspace"]): MountSettings {
+  if (mode === "rw") return { Type: "bind", Source: source, Target: SANDBOX.workspace };
+  // "Read-only" is true of the mount itself: what is mounted further down would stay writable, and so stays out.
+  const BindOptions = { Propagation: "rprivate", NonRecursive: true } as MountSettings["BindOptions"];
+  return { ...readOnlyBind(source, SANDBOX.workspace), BindOptions };
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { LimitFunction } from "p-limit";
-import type { Owner } from "@budgie/core";
-import type { Limits } from "./container-options.ts";
+import type { Limits, Owner } from "@budgie/core";
 import type { Credentials } from "./credentials.ts";
 import type { Engine } from "./engine.ts";
 import type { SandboxImage } from "./find-image.ts";

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { stat } from "node:fs/promises";
 import { PassThrough, type Duplex } from "node:stream";
 import type Docker from "dockerode";
-import { BudgieError, type Command, type SessionId, type StartOptions } from "@budgie/core";
+import { BudgieError, type Access, type Command, type Limits, type SessionId, type StartOptions } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { attach } from "./attach.ts";
 import { toTurnContainer } from "./container-options.ts";
@@ -10,6 +9,7 @@ import { toBudgieError } from "./docker-errors.ts";
 import { toInitInput } from "./init-script.ts";
 import { toLabels } from "./labels.ts";
 import { toTurnMounts, type SessionVolumes } from "./mounts.ts";
+import { pinWorkspace, type PinnedWorkspace } from "./pin-workspace.ts";
 import { withPodmanBinds } from "./podman-binds.ts";
 import { toExtraGroups } from "./sandbox-user.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
@@ -49,14 +49,19 @@ type Launched = { readonly container: Docker.Container; readonly socket: Duplex 
 
 async function launch(turn: TurnStart): Promise<Launched> {
   refuseCancelled(turn.options.signal);
-  const container = await createContainer(turn);
+  await using pinned = await pinWorkspace(turn.options.directory);
+  const container = await createContainer(turn, pinned);
   try {
     refuseCancelled(turn.options.signal);
     const socket = await attach(turn.context.engine.endpoint.address, container.id);
-    await container.start(withLimit()).catch((error: unknown) => {
+    try {
+      await container.start(withLimit());
+      // It waits for its word to begin, and gets none if this is not the directory that was checked.
+      await pinned.confirm(container);
+    } catch (error) {
       socket.destroy();
       throw error;
-    });
+    }
     return { container, socket };
   } catch (error) {
     await removeContainer(container);
@@ -64,17 +69,27 @@ async function launch(turn: TurnStart): Promise<Launched> {
   }
 }
 
-async function createContainer({ command, context, options, session, volumes }: TurnStart): Promise<Docker.Container> {
+async function createContainer(
+  { command, context, options, session, volumes }: TurnStart,
+  { gid }: PinnedWorkspace,
+): Promise<Docker.Container> {
   const { callerGroups, engine, image, limits, owner, passwdFile, runtime, user } = context;
-  const { directory: workspace, protectedPaths = [] } = options;
-  const { gid } = await findWorkspace(workspace);
+  const { directory: workspace, access = EVERYTHING, protectedPaths = [] } = options;
   const body = toTurnContainer({
     imageId: image.id,
     command,
     user,
     extraGroups: toExtraGroups(gid, user, callerGroups),
-    mounts: await toTurnMounts({ volumes, workspace, protectedPaths, projections: command.projections, passwdFile }),
-    limits,
+    mounts: await toTurnMounts({
+      volumes,
+      workspace,
+      workspaceMode: access.workspace,
+      protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
+      projections: command.projections,
+      passwdFile,
+    }),
+    network: access.network,
+    limits: toLowerLimits(limits, access.limits),
     runtime,
     labels: toLabels(owner.record, session, "turn"),
   });
@@ -98,10 +113,14 @@ export async function createNamed(
   }
 }
 
-async function findWorkspace(path: string): Promise<{ readonly gid: number }> {
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory() === true) return found;
-  throw new BudgieError("WORKSPACE_INVALID", `The directory "${path}" is not there any more. Check it, and ask again.`);
+const EVERYTHING: Access = { workspace: "rw", network: "open", limits: {} };
+
+function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {
+  return {
+    memoryBytes: Math.min(own.memoryBytes, asked.memoryBytes ?? Infinity),
+    cpus: Math.min(own.cpus, asked.cpus ?? Infinity),
+    pids: Math.min(own.pids, asked.pids ?? Infinity),
+  };
 }
 
 function refuseCancelled(signal: AbortSignal | undefined): void {

@@ -15,6 +15,7 @@ const turn: TurnContainer = {
   user: { uid: 1000, gid: 1001 },
   extraGroups: ["50"],
   mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
+  network: "open",
   limits: { memoryBytes: 2 ** 31, cpus: 1.5, pids: 99 },
   runtime: undefined,
   labels: { "dev.budgie": "1" },
@@ -43,6 +44,12 @@ describe("toTurnContainer", () => {
       },
       Mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
     });
+  });
+
+  it("has the same one with no network, but for the network", () => {
+    const { HostConfig } = toTurnContainer({ ...turn, network: "none" });
+
+    expect(HostConfig).toEqual({ ...options.HostConfig, NetworkMode: "none" });
   });
 
   it("runs budgie's own script in place of the image's entrypoint, and the command as its arguments", () => {

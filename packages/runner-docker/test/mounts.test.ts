@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Projection } from "@budgie/core";
+import type { Access, Projection } from "@budgie/core";
 import { toHolderMounts, toTurnMounts } from "../src/mounts.ts";
 
 let root: string;
@@ -19,8 +19,9 @@ const volumes = {
   auth: { name: "the-auth", labels: { role: "auth" } },
 };
 
-function mountsOf(projections: readonly Projection[] = []) {
-  return toTurnMounts({ volumes, workspace, protectedPaths: [], projections, passwdFile: "/state/passwd" });
+function mountsOf(projections: readonly Projection[] = [], workspaceMode: Access["workspace"] = "rw") {
+  const passwdFile = "/state/passwd";
+  return toTurnMounts({ volumes, workspace, workspaceMode, protectedPaths: [], projections, passwdFile });
 }
 
 describe("toTurnMounts", () => {
@@ -34,6 +35,21 @@ describe("toTurnMounts", () => {
       ["bind", workspace, "/workspace", false],
       ["tmpfs", "", "/home/agent/.kiro/agents", true],
     ]);
+  });
+
+  it("mounts the workspace read-only when it is to be, and nothing that is mounted in it", async () => {
+    const mounts = await mountsOf([], "ro");
+
+    expect(mounts.find(({ Target }) => Target === "/workspace")).toEqual({
+      Type: "bind",
+      Source: workspace,
+      Target: "/workspace",
+      ReadOnly: true,
+      BindOptions: { Propagation: "rprivate", NonRecursive: true },
+    });
+    expect(mounts.filter(({ Target }) => Target !== "/workspace")).toEqual(
+      (await mountsOf()).filter(({ Target }) => Target !== "/workspace"),
+    );
   });
 
   it("copies nothing of the image into a volume", async () => {
@@ -60,7 +76,14 @@ describe("toTurnMounts", () => {
 describe("a protected path", () => {
   it("is mounted read-only, and the folders on its way hold it in place", async () => {
     const protectedPaths = [".git/hooks", ".git/config", ".envrc"];
-    const mounts = await toTurnMounts({ volumes, workspace, protectedPaths, projections: [], passwdFile: "/passwd" });
+    const mounts = await toTurnMounts({
+      volumes,
+      workspace,
+      workspaceMode: "rw",
+      protectedPaths,
+      projections: [],
+      passwdFile: "/passwd",
+    });
 
     const below = mounts.filter(({ Target }) => Target.startsWith("/workspace/"));
 

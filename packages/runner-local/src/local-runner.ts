@@ -59,6 +59,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
   return {
     isolation: "none",
     notices: [],
+    guarded: [],
     async openSession(id) {
       if (closing !== undefined)
         throw new BudgieError("RUNNER_UNAVAILABLE", "budgie is shutting down. Start it again.");

@@ -3,6 +3,7 @@ import { lstat, stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import {
   BudgieError,
+  type Access,
   type Command,
   type RunnerSession,
   type SessionId,
@@ -62,6 +63,7 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     paths: (directory) => ({ workspace: directory, home }),
     async start(command, options) {
       refuseProtection(options);
+      refuseWalls(options.access);
       await checkDirectory(options.directory);
       await checkHome(home);
       await options.ready;
@@ -85,6 +87,21 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
 function refuseProtection({ protectedPaths = [] }: StartOptions): void {
   if (protectedPaths.length === 0) return;
   throw new BudgieError("CONFIG_INVALID", "Without a sandbox no file can be protected. Run the agent in a sandbox.");
+}
+
+/** A wall that was asked for and is not there is worse than none. */
+function refuseWalls(access: Access | undefined): void {
+  if (access === undefined) return;
+  const walls = [
+    ...(access.workspace === "ro" ? ["a read-only workspace"] : []),
+    ...(access.network === "none" ? ["no network"] : []),
+    ...(Object.keys(access.limits).length > 0 ? ["limits"] : []),
+  ];
+  if (walls.length === 0) return;
+  throw new BudgieError(
+    "INPUT_INVALID",
+    `Without a sandbox nothing can hold an agent to ${walls.join(" and ")}. Ask without that, or start budgie with --sandbox.`,
+  );
 }
 
 async function checkDirectory(directory: string): Promise<void> {

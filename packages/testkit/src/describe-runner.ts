@@ -1,4 +1,5 @@
 import { describe } from "vitest";
+import { describeAccess } from "./runner-contract/describe-access.ts";
 import { describeEnding } from "./runner-contract/describe-ending.ts";
 import { describeHome } from "./runner-contract/describe-home.ts";
 import { describeOwnership } from "./runner-contract/describe-ownership.ts";
@@ -10,6 +11,7 @@ import type { RunnerSetup } from "./runner-contract/runner-setup.ts";
 export function describeRunner(name: string, setup: RunnerSetup): void {
   describe(`the ${name} runner`, () => {
     describeRunning(setup);
+    describeAccess(setup);
     describeStreams(setup);
     describeEnding(setup);
     describeHome(setup);

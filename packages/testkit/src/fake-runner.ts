@@ -69,6 +69,7 @@ export function createFakeRunner(program: FakeProgram, notices: readonly string[
   return {
     isolation: "none",
     notices,
+    guarded: [],
     runs,
     homes,
     openSession: async (id) => openSession(id),

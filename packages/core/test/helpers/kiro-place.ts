@@ -91,7 +91,16 @@ export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
   const calls = () => readLog(log);
 
   return {
-    runTurn: createRunTurn({ agents, runner, protocol, health, timeoutMs, retryDelayMs: 20, ...more }),
+    runTurn: createRunTurn({
+      agents,
+      runner,
+      protocol,
+      health,
+      policyOf: () => ({ workspace: "rw", network: "open", limits: {}, timeoutMs }),
+      workspaceRules: { allowedRoots: [], guarded: [] },
+      retryDelayMs: 20,
+      ...more,
+    }),
     health,
     home,
     agentsDir,

@@ -3,15 +3,32 @@ import { BudgieError } from "@budgie/core";
 
 /** What an agent's tool takes; the descriptions are written for a model to read. */
 export const agentInput = z.strictObject({
-  prompt: z.string().describe("What the agent should do. It knows nothing of your conversation: say all it must know."),
-  directory: z.string().describe("Absolute path of the directory that the agent works in. It must exist."),
+  prompt: z
+    .string("a text")
+    .describe("What the agent should do. It knows nothing of your conversation: say all it must know."),
+  directory: z.string("a text").describe("Absolute path of the directory that the agent works in. It must exist."),
   sessionId: z
-    .string()
+    .string("a text")
     .optional()
     .describe(
       "To go on with a conversation: the sessionId of an earlier answer of this tool, for the same directory. " +
         "Leave it out to begin a new one.",
     ),
+  workspace: z
+    .enum(["rw", "ro"], '"rw" or "ro"')
+    .optional()
+    .describe('"ro" keeps the agent from changing anything in the directory. Leave it out for what is configured.'),
+  network: z
+    .enum(["open", "none"], '"open" or "none"')
+    .optional()
+    .describe(
+      '"none" cuts the agent off from every network, its own model included: for programs that need none. ' +
+        "Leave it out for what is configured.",
+    ),
+  timeout: z
+    .string("a text")
+    .optional()
+    .describe('How long the agent may take, such as "90s" or "5m", if that is less than configured.'),
 });
 
 /** What the health check takes: nothing. */
@@ -37,5 +54,5 @@ function toSentence(issue: z.core.$ZodIssue, { shape }: z.ZodObject, input: Read
   }
   const name = String(issue.path[0]);
   if (input[name] === undefined) return `The argument "${name}" is missing. ${shape[name]?.description ?? ""}`.trim();
-  return `The argument "${name}" must be a text.`;
+  return `The argument "${name}" must be ${issue.message}.`;
 }

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { toDurationText, type Agent, type Health, type RunTurn } from "@budgie/core";
+import { parseTimeout, toDurationText, type Agent, type Health, type RunTurn } from "@budgie/core";
 import { agentInput, healthInput, parseToolInput } from "./tool-input.ts";
 import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
 import type { Tool } from "./tools.ts";
@@ -48,10 +48,11 @@ export function createToolbox({ health, report, runTurn, tools }: ToolboxOptions
   };
 }
 
-/** An empty session id means none, as it always has: models fill in what they could leave out. */
+/** An empty text means none, as it always has for the session id: models fill in what they could leave out. */
 function parseAgentInput(input: unknown) {
-  const { sessionId, ...rest } = parseToolInput(agentInput, input);
-  return { ...rest, sessionId: sessionId === "" ? undefined : sessionId };
+  const { network, sessionId, timeout, workspace, ...rest } = parseToolInput(agentInput, input);
+  const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
+  return { ...rest, sessionId: sessionId || undefined, tightening: { workspace, network, timeoutMs } };
 }
 
 function toOutcome({ isError, structuredContent: facts = {} }: CallToolResult): string {

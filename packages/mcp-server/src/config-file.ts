@@ -1,0 +1,99 @@
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { BudgieError, parseTimeout, type Tightening } from "@budgie/core";
+import { toAbsolutePath } from "./host-paths.ts";
+
+const path = z.string("a path").min(1, "a path");
+const MEMORY = /^(\d+)([kmg])$/i;
+const UNITS: Readonly<Record<string, number>> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 };
+
+// Below these an engine refuses, or nothing comes up that could run an agent.
+const limits = z.strictObject({
+  memory: z
+    .string('an amount such as "512m" or "2g"')
+    .regex(MEMORY, 'an amount such as "512m" or "2g"')
+    .refine((text) => toBytes(text) >= 16 * 2 ** 20, 'at least "16m"')
+    .optional(),
+  cpus: z.number("a number of at least 0.01").min(0.01, "a number of at least 0.01").optional(),
+  pids: z.int("a whole number of at least 16").min(16, "a whole number of at least 16").optional(),
+});
+
+const agentSection = z.strictObject(
+  {
+    workspace: z.enum(["ro", "rw"], '"ro" or "rw"').optional(),
+    network: z.enum(["none", "open"], '"none" or "open"').optional(),
+    limits: limits.optional(),
+    timeout: z.string('a duration such as "90s" or "10m"').optional(),
+  },
+  "an object",
+);
+
+const configFileSchema = z.strictObject(
+  {
+    allowRoot: z.array(path, "a list of paths").min(1, "a list of at least one path").optional(),
+    agents: z.record(z.string(), agentSection, "an object").default({}),
+  },
+  "an object",
+);
+
+/** What a `budgie.json` says. */
+export type ConfigFile = {
+  readonly allowRoot: readonly string[];
+  /** By agent */
+  readonly agents: ReadonlyMap<string, Tightening>;
+};
+
+/** Reads a `budgie.json` if there is to be one, or throws `CONFIG_INVALID` naming the file and what in it is wrong. */
+export function loadConfigFile(file: string | undefined, home: string): ConfigFile {
+  if (file === undefined) return { allowRoot: [], agents: new Map() };
+  const content = readJson(file);
+  const parsed = configFileSchema.safeParse(content);
+  if (!parsed.success) throw toFileError(file, parsed.error.issues[0]);
+  const { agents, allowRoot = [] } = parsed.data;
+  const sections = Object.entries(agents).map(([name, section]): [string, Tightening] => [
+    name,
+    toTightening(section, `"agents.${name}.timeout" in "${file}"`),
+  ]);
+  // A path in a file means the same wherever budgie is started.
+  const place = { cwd: dirname(file), home };
+  return { allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)), agents: new Map(sections) };
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const why = code ?? message.replace(/\s+/g, " ");
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `Cannot read the file "${file}" of --config: ${why}. Correct it, or leave the option out.`,
+      { cause },
+    );
+  }
+}
+
+function toTightening(section: z.infer<typeof agentSection>, option: string): Tightening {
+  const { cpus, memory, pids } = section.limits ?? {};
+  return {
+    workspace: section.workspace,
+    network: section.network,
+    limits: { cpus, pids, memoryBytes: memory === undefined ? undefined : toBytes(memory) },
+    timeoutMs: section.timeout === undefined ? undefined : parseTimeout(section.timeout, option),
+  };
+}
+
+function toBytes(memory: string): number {
+  const [, amount, unit = ""] = MEMORY.exec(memory) ?? [];
+  return Number(amount) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
+}
+
+function toFileError(file: string, issue: z.core.$ZodIssue | undefined): BudgieError {
+  const place = issue === undefined || issue.path.length === 0 ? "its content" : `"${issue.path.join(".")}"`;
+  const message =
+    issue?.code === "unrecognized_keys"
+      ? `The file "${file}" has a key that is unknown in ${place}: "${issue.keys.join('", "')}". Remove it, or correct its name.`
+      : `Expected ${place} in "${file}" to be ${issue?.message}.`;
+  return new BudgieError("CONFIG_INVALID", message);
+}

@@ -1,0 +1,118 @@
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, toEngineVariables, toText, type BudgieUser } from "./helpers/start-budgie.ts";
+import { listTraces, openEngine } from "./helpers/engine.ts";
+
+const sandbox = true;
+
+function writeConfig({ host }: BudgieUser, content: unknown): string {
+  const file = join(host.home, "budgie.json");
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+describe("what a sandbox is never given", () => {
+  it("is everything that holds a secret of the host, or the way to one, by whatever name", async () => {
+    await using user = await createBudgieUser();
+    const { home } = user.host;
+    const app = join(home, "code/app");
+    for (const folder of [app, join(home, ".ssh/keys"), join(home, "state/x"), join(home, "sessions")]) {
+      mkdirSync(folder, { recursive: true });
+    }
+    for (const folder of [".aws", ".gnupg/private"]) mkdirSync(join(home, folder), { recursive: true });
+    symlinkSync(join(home, ".ssh"), join(app, "link"));
+    symlinkSync("../..", join(app, "up"));
+    const args = ["--state-dir", join(home, "state"), "--sessions-dir", join(home, "sessions")];
+    const { ask } = await user.start({ sandbox, args });
+    const outcomeOf = async (directory: string): Promise<string> =>
+      toText(await ask("code-reviewer", { prompt: "Hello", directory }));
+
+    const refused: readonly (readonly [string, RegExp])[] = [
+      ["/", /holds your home directory/],
+      [dirname(home), /holds your home directory/],
+      [home, /is your home directory/],
+      [join(home, ".kiro"), /is Kiro's settings/],
+      [join(home, ".kiro/agents"), /lies in Kiro's settings/],
+      [join(home, ".ssh"), /is your SSH keys/],
+      [join(home, ".ssh/keys"), /lies in your SSH keys/],
+      [join(home, ".aws"), /is your AWS credentials/],
+      [join(home, ".gnupg/private"), /lies in your GnuPG keys/],
+      [join(home, ".local/share"), /holds Kiro's login/],
+      [join(home, "state/x"), /lies in budgie's own state/],
+      [join(home, "sessions"), /is budgie's session folders/],
+      [await socketFolder(), /holds a container engine's socket/],
+      [join(app, "link"), /\(really ".*\.ssh"\) is your SSH keys/],
+      [join(app, "up"), /\(really ".*"\) is your home directory/],
+    ];
+    for (const [directory, message] of refused) {
+      expect(await outcomeOf(directory)).toMatch(/^WORKSPACE_INVALID: /);
+      expect(await outcomeOf(directory)).toMatch(message);
+    }
+    expect(await listTraces(user)).toEqual([]);
+    expect(await outcomeOf(app)).not.toContain("WORKSPACE_INVALID");
+  });
+});
+
+/** Where the engine of this test listens, which is nobody's temporary folder. */
+async function socketFolder(): Promise<string> {
+  const { modem } = await openEngine();
+  return dirname((modem as { readonly socketPath?: string }).socketPath ?? "/var/run/docker.sock");
+}
+
+describe("--workspace ro", () => {
+  const prompt = "[[run: touch made && echo written || echo refused]]";
+
+  it("holds for every agent, and no call gets around it", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox, args: ["--workspace", "ro"] });
+
+    expect(toText(await ask("shell-worker", { prompt }))).toContain("refused");
+    expect(toText(await ask("shell-worker", { prompt, workspace: "rw" }))).toMatch(
+      /^INPUT_INVALID: The argument "workspace" cannot be "rw": this agent is allowed "ro"/,
+    );
+    expect(existsSync(join(user.workspace, "made"))).toBe(false);
+  });
+
+  it("can be the wish of one agent's section or of one call, and of no other", async () => {
+    await using user = await createBudgieUser();
+    const file = writeConfig(user, { agents: { "code-reviewer": { workspace: "ro", network: "none" } } });
+    const { ask } = await user.start({ sandbox, args: ["--config", file] });
+
+    const answer = await ask("code-reviewer", { prompt: "[[say: Reviewed.]]" });
+    const loosening = await ask("code-reviewer", { prompt: "Hello", network: "open" });
+    const readOnly = await ask("shell-worker", { prompt, workspace: "ro" });
+    const { sessionId } = readOnly.structuredContent ?? {};
+    const writable = await ask("shell-worker", { prompt, sessionId });
+
+    expect(toText(answer)).toBe("Reviewed.");
+    expect(toText(loosening)).toMatch(/^INPUT_INVALID: The argument "network" cannot be "open"/);
+    expect(toText(readOnly)).toContain("refused");
+    expect(toText(writable)).toContain("written");
+  });
+});
+
+describe("a section's walls", () => {
+  it("are there for the agent's programs, and not for other agents'", async () => {
+    await using user = await createBudgieUser();
+    const prompt =
+      "[[run: ls /sys/class/net | tr '\\n' ' '; cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null]]";
+    const file = writeConfig(user, { agents: { "shell-worker": { network: "none", limits: { pids: 77 } } } });
+    const walled = await user.start({ sandbox, args: ["--config", file] });
+    const open = await user.start({ sandbox });
+
+    expect(toText(await walled.ask("shell-worker", { prompt }))).toBe("lo 77");
+    expect(toText(await open.ask("shell-worker", { prompt }))).toMatch(/^eth0 .*lo 1024$/);
+  });
+
+  it("cannot be more than every agent has", async () => {
+    await using user = await createBudgieUser();
+    const file = writeConfig(user, { agents: { "shell-worker": { workspace: "rw" } } });
+
+    const argv = ["--sandbox", "--sandbox-image", "any", "--workspace", "ro", "--config", file];
+    const { exitCode, stderr } = await user.run(argv, toEngineVariables());
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('gives the agent "shell-worker" workspace "rw", and "ro" is the most');
+  });
+});

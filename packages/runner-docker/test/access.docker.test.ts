@@ -1,0 +1,128 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSessionId, type Access, type RunnerSession } from "@budgie/core";
+import { createDockerPlace, type Ran } from "./docker-place.ts";
+
+const ALL: Access = { workspace: "rw", network: "open", limits: {} };
+const place = createDockerPlace();
+let session: RunnerSession;
+beforeAll(async () => {
+  const { runner } = await place.createRunner();
+  session = await runner.openSession(createSessionId());
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+async function runWith(access: Partial<Access>, script: string): Promise<Ran> {
+  const command = { argv: ["sh", "-c", script] as const, env: {}, projections: [] };
+  const options = { directory: place.workspace, input: "", access: { ...ALL, ...access } };
+  const child = await session.start(command, options);
+  const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
+  return { stdout, stderr, exit };
+}
+
+describe("a read-only workspace", () => {
+  const ATTEMPTS = ["touch new", "echo x >given", "rm given", "mkdir d", "mv given g", "chmod 777 given", "ln given l"];
+
+  it("can be read, and changed in no way that a writable one can", async () => {
+    const script = `cat given; ${ATTEMPTS.map((attempt) => `(${attempt}) && echo "[${attempt}]"`).join("; ")}; true`;
+    const trial = async (workspace: Access["workspace"]): Promise<string> => {
+      writeFileSync(join(place.workspace, "given"), "the code\n");
+      return (await runWith({ workspace }, script)).stdout;
+    };
+
+    expect(await trial("ro")).toBe("the code\n");
+    expect(readFileSync(join(place.workspace, "given"), "utf8")).toBe("the code\n");
+    expect(existsSync(join(place.workspace, "new"))).toBe(false);
+    expect(await trial("rw")).toContain("[touch new]\n[echo x >given]\n[rm given]\n[mkdir d]\n");
+  });
+
+  it("cannot be made writable again from inside", async () => {
+    const { stderr, stdout } = await runWith(
+      { workspace: "ro" },
+      "mount -o remount,rw /workspace && touch again; true",
+    );
+
+    expect(stdout).toBe("");
+    expect(stderr).not.toBe("");
+    expect(existsSync(join(place.workspace, "again"))).toBe(false);
+  });
+
+  it("leaves the agent a home to write to, and the repository's own agents hidden", async () => {
+    mkdirSync(join(place.workspace, ".kiro/agents"), { recursive: true });
+    writeFileSync(join(place.workspace, ".kiro/agents/x.json"), "{}");
+
+    const { exit, stdout } = await runWith(
+      { workspace: "ro" },
+      'ls .kiro/agents; echo kept >"$HOME/kept"; cat "$HOME/kept"',
+    );
+
+    expect({ stdout, exitCode: exit.exitCode }).toEqual({ stdout: "kept\n", exitCode: 0 });
+  });
+});
+
+describe("no network", () => {
+  const PROBE = "ls /sys/class/net; tail -n +2 /proc/net/route | wc -l";
+
+  it("is no interface but loopback, and no route", async () => {
+    expect((await runWith({ network: "none" }, PROBE)).stdout).toBe("lo\n0\n");
+  });
+
+  it("is less than there is without it", async () => {
+    const [interfaces, routes] = (await runWith({}, PROBE)).stdout.split(/\n(?=\d+\n$)/);
+
+    expect(interfaces?.split("\n")).toContain("eth0");
+    expect(Number(routes)).toBeGreaterThan(0);
+  });
+});
+
+describe("lower limits", () => {
+  const MiB = 2 ** 20;
+  const fill = (mib: number): string => `x=$(head -c ${mib * MiB} /dev/zero | tr "\\0" x); echo filled`;
+
+  it("of memory kill what takes more, which has room without them", async () => {
+    const { exit, stdout } = await runWith({ limits: { memoryBytes: 32 * MiB } }, fill(64));
+
+    expect({ stdout, reason: exit.reason, oomKilled: exit.oomKilled }).toEqual({
+      stdout: "",
+      reason: "out-of-memory",
+      oomKilled: true,
+    });
+    expect((await runWith({}, fill(64))).stdout).toBe("filled\n");
+  });
+
+  it("of processes stop what starts more, which starts without them", async () => {
+    const script = "for i in $(seq 40); do sleep 3 & done; echo started";
+
+    expect((await runWith({ limits: { pids: 20 } }, script)).stdout).toBe("");
+    expect((await runWith({}, script)).stdout).toBe("started\n");
+  });
+
+  it("of processors slow down what uses more", async () => {
+    const script = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
+    const timeOf = async (limits: Access["limits"]): Promise<number> => {
+      const began = performance.now();
+      await runWith({ limits }, script);
+      return performance.now() - began;
+    };
+    const free = await timeOf({});
+
+    expect(await timeOf({ cpus: 0.1 })).toBeGreaterThan(2 * free);
+  });
+
+  it("never raise what the runner gives", async () => {
+    const { runner } = await place.createRunner({ limits: { pids: 20 } });
+    const tight = await runner.openSession(createSessionId());
+    const command = {
+      argv: ["sh", "-c", "for i in $(seq 40); do sleep 3 & done; echo started"] as const,
+      env: {},
+      projections: [],
+    };
+    const access = { ...ALL, limits: { pids: 500 } };
+
+    const child = await tight.start(command, { directory: place.workspace, input: "", access });
+
+    expect(await text(child.stdout)).toBe("");
+  });
+});

@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connectEngine } from "../src/engine.ts";
+
+/** The real engine behind a socket that meddles around the first start of a container. */
+export async function createMeddlingEngine() {
+  const { endpoint } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
+  if (!("socketPath" in endpoint.address)) throw new Error("The test needs an engine on a unix socket.");
+  const { socketPath } = endpoint.address;
+  const folder = mkdtempSync(join(tmpdir(), "budgie-meddling-"));
+  const path = join(folder, "engine.sock");
+  let meddling: Meddling | undefined;
+  const sockets = new Set<Socket>();
+  let starts = 0;
+  const server = createServer((client) => {
+    const engine = connect(socketPath);
+    let isStarting = false;
+    for (const socket of [client, engine]) sockets.add(socket.on("error", () => undefined));
+    client.on("data", (chunk) => {
+      if (/^POST [^ ]*\/start /.test(chunk.toString("latin1")) && starts++ === 0) {
+        isStarting = true;
+        meddling?.before();
+      }
+      engine.write(chunk);
+    });
+    engine.on("data", (chunk) => {
+      if (isStarting) meddling?.after();
+      isStarting = false;
+      client.write(chunk);
+    });
+    client.on("end", () => engine.end()).on("close", () => engine.destroy());
+    engine.on("end", () => client.end()).on("close", () => client.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  return {
+    hostEnv: { DOCKER_HOST: `unix://${path}` },
+    meddle: (around: Meddling) => void (meddling = around),
+    starts: () => starts,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+type Meddling = { readonly before: () => void; readonly after: () => void };

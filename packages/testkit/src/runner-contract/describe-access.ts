@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Access } from "@budgie/core";
+import { describe, expect, it } from "vitest";
+import { openContractSession } from "./contract-session.ts";
+import type { RunnerSetup } from "./runner-setup.ts";
+
+const ALL: Access = { workspace: "rw", network: "open", limits: {} };
+const WALLS: readonly Partial<Access>[] = [
+  { workspace: "ro" },
+  { network: "none" },
+  { limits: { memoryBytes: 2 ** 28 } },
+  { limits: { cpus: 1 } },
+  { limits: { pids: 100 } },
+];
+
+/** Cases about what a process may use: a runner holds a wall, or refuses to start without it. */
+export function describeAccess(setup: RunnerSetup): void {
+  describe("access", () => {
+    it("is everything, when everything is asked for", async () => {
+      await using contract = await openContractSession(setup);
+
+      const { exit } = await contract.run('touch "$2/made"', { access: ALL });
+
+      expect(exit.exitCode).toBe(0);
+      expect(existsSync(join(contract.directory, "made"))).toBe(true);
+    });
+
+    it.each(WALLS)("of only %j is held, or refused", async (wall) => {
+      await using contract = await openContractSession(setup);
+      const starting = contract.run('touch "$2/made"', { access: { ...ALL, ...wall } });
+
+      if (contract.runner.isolation === "none") {
+        await expect(starting).rejects.toMatchObject({ code: "INPUT_INVALID" });
+        expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
+        expect(existsSync(join(contract.directory, "made"))).toBe(false);
+      } else {
+        expect((await starting).exit.exitCode === 0).toBe(wall.workspace !== "ro");
+        expect(existsSync(join(contract.directory, "made"))).toBe(wall.workspace !== "ro");
+      }
+    });
+  });
+}
