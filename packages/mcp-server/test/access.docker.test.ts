@@ -20,10 +20,11 @@ describe("what a sandbox is never given", () => {
     for (const folder of [app, join(home, ".ssh/keys"), join(home, "state/x"), join(home, "sessions")]) {
       mkdirSync(folder, { recursive: true });
     }
-    for (const folder of [".aws", ".gnupg/private"]) mkdirSync(join(home, folder), { recursive: true });
+    for (const folder of [".aws", ".gnupg/private", "prompts"]) mkdirSync(join(home, folder), { recursive: true });
     symlinkSync(join(home, ".ssh"), join(app, "link"));
     symlinkSync("../..", join(app, "up"));
     const args = ["--state-dir", join(home, "state"), "--sessions-dir", join(home, "sessions")];
+    args.push("--prompts-dir", join(home, "prompts"));
     const { ask } = await user.start({ sandbox, args });
     const outcomeOf = async (directory: string): Promise<string> =>
       toText(await ask("code-reviewer", { prompt: "Hello", directory }));
@@ -41,6 +42,10 @@ describe("what a sandbox is never given", () => {
       [join(home, ".local/share"), /holds Kiro's login/],
       [join(home, "state/x"), /lies in budgie's own state/],
       [join(home, "sessions"), /is budgie's session folders/],
+      [join(home, "prompts"), /is the agents' prompt files/],
+      ["/proc", /is the system's own view/],
+      ["/proc/self/task", /lies in the system's own view/],
+      ["/dev/fd", /lies in the system's own view/],
       [await socketFolder(), /holds a container engine's socket/],
       [join(app, "link"), /\(really ".*\.ssh"\) is your SSH keys/],
       [join(app, "up"), /\(really ".*"\) is your home directory/],
