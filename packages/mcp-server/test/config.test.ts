@@ -6,7 +6,7 @@ import type { Host } from "../src/host.ts";
 const host: Host = {
   env: {},
   home: "/home/me",
-  cwd: "/work",
+  cwd: "/cwd",
   platform: "linux",
   stdin: new PassThrough(),
   stdout: new PassThrough(),
@@ -66,10 +66,10 @@ describe("parseConfig", () => {
     [{ trustAllTools: "0" }, { trustAllTools: false }],
     [{ agentTimeout: "1h30m" }, { policies: { ceiling: { timeoutMs: 5_400_000 } } }],
     [{ workspace: "ro", sandbox: true }, { policies: { ceiling: { workspace: "ro" } } }],
-    [{ allowRoot: ["~/code", "here"] }, { allowRoot: ["/home/me/code", "/work/here"] }],
+    [{ allowRoot: ["~/code", "here"] }, { allowRoot: ["/home/me/code", "/cwd/here"] }],
     [{ model: "auto" }, { model: undefined }],
     [{ toolPrefix: "" }, { toolPrefix: "" }],
-    [{ kiroBinary: "./kiro" }, { kiroBinary: "/work/kiro" }],
+    [{ kiroBinary: "./kiro" }, { kiroBinary: "/cwd/kiro" }],
     [{ kiroBinary: "~/bin/kiro" }, { kiroBinary: "/home/me/bin/kiro" }],
     [{ kiroBinary: "./kiro", sandbox: true }, { kiroBinary: "./kiro" }],
     [{ systemPrompt: here }, { systemPrompt: here }],
@@ -125,7 +125,7 @@ describe("parseConfig", () => {
     [{ agentTimeout: "0s" }, 'Expected --agent-timeout to be longer than nothing, got "0s".'],
     [
       { systemPrompt: "gone.md" },
-      'There is no file "/work/gone.md" for --system-prompt. Create it, or leave the option out.',
+      'There is no file "/cwd/gone.md" for --system-prompt. Create it, or leave the option out.',
     ],
     [
       { contextSummaryPrompt: "~/gone.md" },

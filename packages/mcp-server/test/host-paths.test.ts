@@ -7,12 +7,12 @@ describe("toAbsolutePath", () => {
   it.each([
     ["~", "/home/me"],
     ["~/.kiro/agents", "/home/me/.kiro/agents"],
-    ["agents", "/work/agents"],
+    ["agents", "/cwd/agents"],
     ["../agents/", "/agents"],
     ["/etc/agents", "/etc/agents"],
-    ["~other/agents", "/work/~other/agents"],
+    ["~other/agents", "/cwd/~other/agents"],
   ])("takes %s for %s", (path, expected) => {
-    expect(toAbsolutePath(path, { cwd: "/work", home })).toBe(expected);
+    expect(toAbsolutePath(path, { cwd: "/cwd", home })).toBe(expected);
   });
 });
 
