@@ -30,7 +30,14 @@ export type {
   StartOptions,
   StopReason,
 } from "./runner.ts";
-export { DEFAULT_LIMITS, toTighterPolicy, type Loosening, type Policy, type Tightening } from "./tighter-policy.ts";
+export {
+  DEFAULT_LIMITS,
+  toTighterPolicy,
+  toWalls,
+  type Loosening,
+  type Policy,
+  type Tightening,
+} from "./tighter-policy.ts";
 export type { GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
 export type { TurnRateLimits } from "./turn-rate.ts";

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
-import { chmodSync, mkdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { BudgieError } from "./errors.ts";
 
 /** Who owns a session: enough to ask, from another process, whether the owner still lives. */
@@ -20,6 +20,8 @@ export type Owner = {
   /** Takes the lock; cheap to repeat. Nothing is written before the first call. */
   hold(): Promise<void>;
   stateOf(record: OwnerRecord): Promise<"own" | "live" | "dead" | "foreign">;
+  /** Removes the lock of a dead owner; only a socket beside this owner's own, since anyone may have written the record. */
+  clear(record: OwnerRecord): Promise<void>;
   release(): Promise<void>;
 };
 
@@ -37,6 +39,12 @@ export function createOwner({ stateDir }: { readonly stateDir: string }): Owner 
   const record = { instance, host: hostId(), lock };
   let server: Promise<Server> | undefined;
 
+  async function stateOf(other: OwnerRecord): ReturnType<Owner["stateOf"]> {
+    if (other.instance === instance) return "own";
+    if (other.host !== record.host) return "foreign";
+    return (await isHeld(other.lock)) ? "live" : "dead";
+  }
+
   return {
     record,
     async hold() {
@@ -46,10 +54,10 @@ export function createOwner({ stateDir }: { readonly stateDir: string }): Owner 
       });
       await server;
     },
-    async stateOf(other) {
-      if (other.instance === instance) return "own";
-      if (other.host !== record.host) return "foreign";
-      return (await isHeld(other.lock)) ? "live" : "dead";
+    stateOf,
+    async clear(other) {
+      if (dirname(other.lock) !== folder || (await stateOf(other)) !== "dead") return;
+      if (lstatSync(other.lock, { throwIfNoEntry: false })?.isSocket() === true) rmSync(other.lock, { force: true });
     },
     async release() {
       const held = await server?.catch(() => undefined);

@@ -113,7 +113,7 @@ type TurnInHand = TurnDependencies & {
 };
 
 /** Tells what a turn, however it ended, did to the files that the host runs by itself. */
-async function reportingChanges(directory: string, turn: (ready: Promise<unknown>) => Promise<Reply>): Promise<Reply> {
+async function reportingChanges(directory: string, turn: (ready: Promise<unknown>) => Promise<Answer>): Promise<Reply> {
   const watch = watchExecutablePaths(directory);
   try {
     const reply = await turn(watch.ready);
@@ -125,7 +125,9 @@ async function reportingChanges(directory: string, turn: (ready: Promise<unknown
   }
 }
 
-async function answer(turn: TurnInHand): Promise<Reply> {
+type Answer = Omit<Reply, "changedExecutablePaths">;
+
+async function answer(turn: TurnInHand): Promise<Answer> {
   const { agent, policy, protocol, runner, session, signal } = turn;
   const began = performance.now();
   let tries = 0;
@@ -156,7 +158,6 @@ async function answer(turn: TurnInHand): Promise<Reply> {
     exit,
     retried: tries > 1,
     denied,
-    changedExecutablePaths: [],
     warnings: [...runner.notices, ...warnings],
   };
 }

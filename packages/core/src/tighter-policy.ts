@@ -23,6 +23,15 @@ export type Loosening = {
 /** What a sandbox gets of the machine unless something says less. */
 export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 1024 };
 
+/** What of an access only a sandbox can hold an agent to. */
+export function toWalls({ limits, network, workspace }: Access): readonly (keyof Access)[] {
+  return [
+    ...(workspace === "ro" ? (["workspace"] as const) : []),
+    ...(network === "none" ? (["network"] as const) : []),
+    ...(Object.keys(limits).length > 0 ? (["limits"] as const) : []),
+  ];
+}
+
 /** The policy that this one becomes: as tight or tighter. A wish for more is never cut to size, but thrown as what `refuse` makes of it. */
 export function toTighterPolicy(
   policy: Policy,

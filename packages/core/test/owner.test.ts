@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createOwner, type Owner, type OwnerRecord } from "@budgie/core";
@@ -8,6 +8,24 @@ import { compileCore } from "./helpers/compile-core.ts";
 import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
 
 describe("createOwner", () => {
+  it("clears the lock of a dead owner, and no other file that a record names", async () => {
+    const stateDir = createTemporaryFolder();
+    const owner = createOwner({ stateDir });
+    const [stale, planted] = [join(stateDir, "owners", "stale"), join(stateDir, "owners", "planted")];
+    const outside = join(stateDir, "outside");
+    for (const path of [stale, outside]) {
+      await owner.hold();
+      renameSync(owner.record.lock, path);
+      await owner.release();
+    }
+    writeFileSync(planted, "not a lock");
+    const clear = (lock: string) => createOwner({ stateDir }).clear({ ...owner.record, lock });
+
+    await Promise.all([stale, planted, outside].map(clear));
+
+    expect([stale, planted, outside].map((path) => existsSync(path))).toEqual([false, true, true]);
+  });
+
   it("writes nothing before it holds", () => {
     const stateDir = join(createTemporaryFolder(), "state");
 

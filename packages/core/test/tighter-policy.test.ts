@@ -3,6 +3,7 @@ import {
   BudgieError,
   DEFAULT_LIMITS,
   toTighterPolicy,
+  toWalls,
   type Loosening,
   type Policy,
   type Tightening,
@@ -66,5 +67,15 @@ describe("toTighterPolicy", () => {
 
   it("takes what is no number for more, not for less", () => {
     expect(() => effective({ timeoutMs: Number.NaN }, {})).toThrow(BudgieError);
+  });
+});
+
+describe("toWalls", () => {
+  it.each([
+    [{ workspace: "rw", network: "open", limits: {} }, []],
+    [{ workspace: "ro", network: "open", limits: {} }, ["workspace"]],
+    [{ workspace: "rw", network: "none", limits: { pids: 5 } }, ["network", "limits"]],
+  ] as const)("of %j are %j", (access, walls) => {
+    expect(toWalls(access)).toEqual(walls);
   });
 });

@@ -2,6 +2,7 @@ import {
   BudgieError,
   toDurationText,
   toTighterPolicy,
+  toWalls,
   type Agent,
   type Loosening,
   type Policy,
@@ -70,14 +71,9 @@ function toValueText(option: Loosening["option"], value: string | number): strin
   return option === "timeout" ? `"${toDurationText(Number(value))}"` : JSON.stringify(value);
 }
 
-function refuseWalls({ limits, network, workspace }: Policy, agent: string, file: string): void {
-  const [limit] = Object.keys(limits);
-  const walls = [
-    ...(workspace === "ro" ? ["workspace"] : []),
-    ...(network === "none" ? ["network"] : []),
-    ...(limit === undefined ? [] : ["limits"]),
-  ];
-  if (walls.length > 0) throw needsSandbox(`"${walls[0]}" of the agent "${agent}" in "${file}"`);
+function refuseWalls(policy: Policy, agent: string, file: string): void {
+  const [wall] = toWalls(policy);
+  if (wall !== undefined) throw needsSandbox(`"${wall}" of the agent "${agent}" in "${file}"`);
 }
 
 function needsSandbox(option: string): BudgieError {

@@ -1,5 +1,5 @@
-import { lstatSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import type Docker from "dockerode";
 import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type Owner, type OwnerRecord } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
@@ -32,7 +32,11 @@ export async function collectGarbage(docker: Docker, owner: Owner, policy: Docke
       else await removeInto(report, item, remove);
     }
   }
-  if (!policy.dryRun) for (const record of dead.values()) removeFiles(policy.stateDir, record);
+  if (policy.dryRun) return report;
+  for (const record of dead.values()) {
+    removeScratch(policy.stateDir, record);
+    await owner.clear(record);
+  }
   return report;
 }
 
@@ -81,11 +85,9 @@ async function findVolumes(docker: Docker): Promise<readonly Candidate[]> {
   });
 }
 
-/** Copies of the login that a killed budgie was just handing over, and its lock. Labels can be written by anyone who reaches the engine. */
-function removeFiles(stateDir: string, { instance, lock }: OwnerRecord): void {
+/** Copies of the login that a killed budgie was just handing over. Labels can be written by anyone who reaches the engine. */
+function removeScratch(stateDir: string, { instance }: OwnerRecord): void {
   if (/^[0-9a-f-]{36}$/.test(instance)) rmSync(join(stateDir, "scratch", instance), { recursive: true, force: true });
-  if (dirname(lock) !== join(stateDir, "owners")) return;
-  if (lstatSync(lock, { throwIfNoEntry: false })?.isSocket() === true) rmSync(lock, { force: true });
 }
 
 async function removeInto(

@@ -1,12 +1,10 @@
-import { lstat, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type Owner, type OwnerRecord } from "@budgie/core";
+import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type Owner } from "@budgie/core";
 import { toSessionMark } from "./local-session.ts";
 import { createProcessFamily } from "./process-family.ts";
 import { removeTree } from "./remove-tree.ts";
 import type { LedgerEntry, SessionLedger } from "./session-ledger.ts";
 
-type Place = { readonly ledger: SessionLedger; readonly owner: Owner; readonly stateDir: string };
+type Place = { readonly ledger: SessionLedger; readonly owner: Owner };
 
 type Outcome = GcItem & { readonly fate: keyof GcReport; readonly why: string };
 
@@ -46,18 +44,11 @@ function pick(outcomes: readonly Outcome[], wanted: keyof GcReport): GcReport["k
 }
 
 /** Removes the locks of dead owners who have nothing left. */
-async function removeLocks(before: readonly LedgerEntry[], { ledger, owner, stateDir }: Place): Promise<void> {
+async function removeLocks(before: readonly LedgerEntry[], { ledger, owner }: Place): Promise<void> {
   const { entries: left } = await ledger.list();
   const inUse = new Set(left.map((entry) => entry.owner.lock));
   const candidates = new Map(before.map((entry) => [entry.owner.lock, entry.owner]));
   for (const [lock, record] of candidates) {
-    if (!inUse.has(lock) && (await isDeadLock(record, owner, stateDir))) await rm(lock, { force: true });
+    if (!inUse.has(lock)) await owner.clear(record);
   }
-}
-
-/** The path comes from a file: only a socket in the owners' own folder is a lock. */
-async function isDeadLock(record: OwnerRecord, owner: Owner, stateDir: string): Promise<boolean> {
-  if (dirname(record.lock) !== join(stateDir, "owners")) return false;
-  const found = await lstat(record.lock).catch(() => undefined);
-  return found?.isSocket() === true && (await owner.stateOf(record)) === "dead";
 }

@@ -75,7 +75,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
       });
       return (await Promise.all(records)).flat();
     },
-    collectGarbage: (policy) => collectGarbage({ ledger, owner, stateDir }, policy),
+    collectGarbage: (policy) => collectGarbage({ ledger, owner }, policy),
     close: () => (closing ??= close()),
   };
 }

@@ -3,6 +3,7 @@ import { lstat, stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import {
   BudgieError,
+  toWalls,
   type Access,
   type Command,
   type RunnerSession,
@@ -89,14 +90,12 @@ function refuseProtection({ protectedPaths = [] }: StartOptions): void {
   throw new BudgieError("CONFIG_INVALID", "Without a sandbox no file can be protected. Run the agent in a sandbox.");
 }
 
+const WALLS = { workspace: "a read-only workspace", network: "no network", limits: "limits" } as const;
+
 /** A wall that was asked for and is not there is worse than none. */
 function refuseWalls(access: Access | undefined): void {
   if (access === undefined) return;
-  const walls = [
-    ...(access.workspace === "ro" ? ["a read-only workspace"] : []),
-    ...(access.network === "none" ? ["no network"] : []),
-    ...(Object.keys(access.limits).length > 0 ? ["limits"] : []),
-  ];
+  const walls = toWalls(access).map((wall) => WALLS[wall]);
   if (walls.length === 0) return;
   throw new BudgieError(
     "INPUT_INVALID",
