@@ -2,6 +2,15 @@
 export type { Agent } from "./agent.ts";
 export { cutText } from "./cut-text.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./duration.ts";
+export {
+  EGRESS_MODES,
+  type AllowedHost,
+  type EgressCount,
+  type EgressDenial,
+  type EgressMode,
+  type EgressPolicy,
+  type EgressReport,
+} from "./egress.ts";
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
 export { toReasonToKeep } from "./gc-verdict.ts";
 export { createHealth, type AgentHealth, type Health, type HealthReport } from "./health.ts";
