@@ -21,6 +21,20 @@ export type AllowedHost = {
   readonly from: string;
 };
 
+/** Whether all that `host` stands for, itself a wildcard or not, is a name that `pattern` stands for. */
+export function coversName(pattern: string, host: string): boolean {
+  return (
+    pattern === host || (pattern.startsWith("*.") && host.length >= pattern.length && host.endsWith(pattern.slice(1)))
+  );
+}
+
+/** Whether a policy lets every name of this entry be reached, at the address it is pinned to if it is. */
+export function allowsHost({ hosts, mode }: EgressPolicy, { address, host, port }: AllowedHost): boolean {
+  if (mode === "bridge" || (mode === "open" && address === undefined)) return true;
+  if (mode === "none") return false;
+  return hosts.some((entry) => entry.port === port && entry.address === address && coversName(entry.host, host));
+}
+
 /** What a process reached, and what it was refused. */
 export type EgressReport = {
   readonly allowed: readonly EgressCount[];

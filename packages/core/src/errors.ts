@@ -1,3 +1,5 @@
+import type { EgressReport } from "./egress.ts";
+
 /** Every code a {@link BudgieError} can carry; `docs/errors.md` has a heading for each. */
 export const ERROR_CODES = [
   "CONFIG_INVALID",
@@ -28,6 +30,8 @@ export class BudgieError extends Error {
   sessionId: string | undefined;
   /** What the turn that failed had changed of the files that the host runs */
   changedExecutablePaths: readonly string[] = [];
+  /** What the turn that failed had reached of the network, and what it was refused; `undefined` if nobody watched */
+  egress: EgressReport | undefined;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);

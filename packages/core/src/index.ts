@@ -3,6 +3,8 @@ export type { Agent } from "./agent.ts";
 export { cutText } from "./cut-text.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./duration.ts";
 export {
+  allowsHost,
+  coversName,
   EGRESS_MODES,
   type AllowedHost,
   type EgressCount,

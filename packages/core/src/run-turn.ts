@@ -1,5 +1,7 @@
 import type { Agent } from "./agent.ts";
 import { toDurationText } from "./duration.ts";
+import type { EgressReport } from "./egress.ts";
+import { createEgressTally, type EgressTally } from "./egress-tally.ts";
 import { BudgieError, type ErrorCode } from "./errors.ts";
 import { findProtectablePaths } from "./executable-paths/find-protectable-paths.ts";
 import { watchExecutablePaths } from "./executable-paths/watch-executable-paths.ts";
@@ -43,6 +45,8 @@ export type Reply = {
   readonly denied: readonly string[];
   /** What changed during the turn of the files that the host runs by itself, such as git hooks */
   readonly changedExecutablePaths: readonly string[];
+  /** What the turn reached of the network, and what it was refused; `undefined` if nobody watched */
+  readonly egress: EgressReport | undefined;
   readonly warnings: readonly string[];
 };
 
@@ -81,7 +85,9 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const hold = (session: Session): Promise<Reply> =>
       keepingSession(book, session, () =>
         reportingChanges(directory, (ready) =>
-          answer({ ...dependencies, protocol, agent, session, policy, prompt, signal, ready }),
+          reportingEgress((tally) =>
+            answer({ ...dependencies, protocol, agent, session, policy, prompt, signal, ready, tally }),
+          ),
         ),
       );
     const subject = { agent: agent.name, directory };
@@ -110,10 +116,14 @@ type TurnInHand = TurnDependencies & {
   readonly prompt: string;
   readonly signal: AbortSignal | undefined;
   readonly ready: Promise<unknown>;
+  readonly tally: EgressTally;
 };
 
 /** Tells what a turn, however it ended, did to the files that the host runs by itself. */
-async function reportingChanges(directory: string, turn: (ready: Promise<unknown>) => Promise<Answer>): Promise<Reply> {
+async function reportingChanges(
+  directory: string,
+  turn: (ready: Promise<unknown>) => Promise<Omit<Reply, "changedExecutablePaths">>,
+): Promise<Reply> {
   const watch = watchExecutablePaths(directory);
   try {
     const reply = await turn(watch.ready);
@@ -125,7 +135,19 @@ async function reportingChanges(directory: string, turn: (ready: Promise<unknown
   }
 }
 
-type Answer = Omit<Reply, "changedExecutablePaths">;
+/** Tells what a turn, however it ended, reached of the network. */
+async function reportingEgress(turn: (tally: EgressTally) => Promise<Answer>): Promise<Answer & Pick<Reply, "egress">> {
+  const tally = createEgressTally();
+  try {
+    const reply = await turn(tally);
+    return { ...reply, egress: await tally.total() };
+  } catch (error) {
+    if (error instanceof BudgieError) error.egress = await tally.total();
+    throw error;
+  }
+}
+
+type Answer = Omit<Reply, "changedExecutablePaths" | "egress">;
 
 async function answer(turn: TurnInHand): Promise<Answer> {
   const { agent, policy, protocol, runner, session, signal } = turn;
@@ -163,14 +185,15 @@ async function answer(turn: TurnInHand): Promise<Answer> {
 }
 
 /** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
-function beginning({ policy, protectExecutablePaths = false, ready, session }: TurnInHand): Session["home"] {
-  const { limits, network, workspace } = policy;
+function beginning({ policy, protectExecutablePaths = false, ready, session, tally }: TurnInHand): Session["home"] {
+  const { egress, limits, workspace } = policy;
   return {
     ...session.home,
     async start(command, options) {
       const protectedPaths = protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
-      const access = { workspace, network, limits };
+      const access = { workspace, egress, limits };
       const child = await session.home.start(command, { ...options, ready, protectedPaths, access });
+      tally.add(child.egress);
       session.begun = true;
       return child;
     },

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import type { EgressPolicy, EgressReport } from "./egress.ts";
 import type { SessionId } from "./session-id.ts";
 import type { GuardedPath } from "./workspace-rules.ts";
 
@@ -88,8 +89,7 @@ export type StartOptions = {
 export type Access = {
   /** Whether it may write to its workspace */
   readonly workspace: "ro" | "rw";
-  /** `open`: whatever network the runner gives */
-  readonly network: "none" | "open";
+  readonly egress: EgressPolicy;
   /** What is left out, and what is more than the runner gives, is the runner's own */
   readonly limits: Partial<Limits>;
 };
@@ -109,6 +109,8 @@ export interface AgentProcess {
   readonly stderr: Readable;
   /** Never rejects for a failing command */
   readonly exit: Promise<Exit>;
+  /** What it reached and what it was refused, once it has ended; never rejects; left out where nobody watches */
+  readonly egress?: Promise<EgressReport> | undefined;
   /** Asks the process and all its descendants to end, kills them 5 s later, and resolves when they are gone. */
   stop(reason: StopReason): Promise<void>;
 }

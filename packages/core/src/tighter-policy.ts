@@ -1,3 +1,4 @@
+import { allowsHost, EGRESS_MODES, type AllowedHost, type EgressMode, type EgressPolicy } from "./egress.ts";
 import type { BudgieError } from "./errors.ts";
 import type { Access, Limits } from "./runner.ts";
 
@@ -7,14 +8,16 @@ export type Policy = Access & { readonly timeoutMs: number };
 /** What an agent's section of a configuration or a call asks for; what is left out stays as it is. */
 export type Tightening = {
   readonly workspace?: Access["workspace"] | undefined;
-  readonly network?: Access["network"] | undefined;
+  readonly egress?: EgressMode | undefined;
+  /** All that may be reached, in place of the list that there is; only with `allowlist` */
+  readonly allowedHosts?: readonly AllowedHost[] | undefined;
   readonly limits?: { readonly [Name in keyof Limits]?: Limits[Name] | undefined } | undefined;
   readonly timeoutMs?: number | undefined;
 };
 
 /** A wish for more than is allowed. */
 export type Loosening = {
-  readonly option: "workspace" | "network" | "timeout" | "memory" | "cpus" | "pids";
+  readonly option: "workspace" | "egress" | "host" | "timeout" | "memory" | "cpus" | "pids";
   /** As {@link Tightening} has it */
   readonly asked: string | number;
   readonly most: string | number;
@@ -24,10 +27,10 @@ export type Loosening = {
 export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 1024 };
 
 /** What of an access only a sandbox can hold an agent to. */
-export function toWalls({ limits, network, workspace }: Access): readonly (keyof Access)[] {
+export function toWalls({ egress, limits, workspace }: Access): readonly (keyof Access)[] {
   return [
     ...(workspace === "ro" ? (["workspace"] as const) : []),
-    ...(network === "none" ? (["network"] as const) : []),
+    ...(egress.mode === "bridge" ? [] : (["egress"] as const)),
     ...(Object.keys(limits).length > 0 ? (["limits"] as const) : []),
   ];
 }
@@ -52,7 +55,10 @@ export function toTighterPolicy(
   const most = { ...DEFAULT_LIMITS, ...policy.limits };
   return {
     workspace: choose("workspace", { asked: wish.workspace, most: policy.workspace, order: ["ro", "rw"] }),
-    network: choose("network", { asked: wish.network, most: policy.network, order: ["none", "open"] }),
+    egress: {
+      mode: choose("egress", { asked: wish.egress, most: policy.egress.mode, order: EGRESS_MODES }),
+      hosts: toFewerHosts(policy.egress, wish.allowedHosts, refuse),
+    },
     limits: {
       ...policy.limits,
       ...(memoryBytes === undefined ? {} : { memoryBytes: lower("memory", memoryBytes, most.memoryBytes) }),
@@ -61,6 +67,21 @@ export function toTighterPolicy(
     },
     timeoutMs: lower("timeout", wish.timeoutMs, policy.timeoutMs),
   };
+}
+
+function toFewerHosts(
+  policy: EgressPolicy,
+  asked: readonly AllowedHost[] | undefined,
+  refuse: (loosening: Loosening) => BudgieError,
+): readonly AllowedHost[] {
+  const stranger = asked?.find((host) => !allowsHost(policy, host));
+  if (stranger === undefined) return asked ?? policy.hosts;
+  const most = policy.hosts.map(toHostText).join(", ") || "none";
+  throw refuse({ option: "host", asked: toHostText(stranger), most });
+}
+
+function toHostText({ address, host, port }: AllowedHost): string {
+  return `${host}:${port}${address === undefined ? "" : `=${address}`}`;
 }
 
 type Choice<Value extends string> = {

@@ -121,32 +121,35 @@ describe("a turn", () => {
     const seen: number[] = [];
     const protocol: Protocol = async (turn) => {
       seen.push(turn.timeoutMs);
-      const access = { workspace: "rw", network: "open", limits: {} } as const;
+      const access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} } as const;
       const { session, directory } = turn;
       await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "", access });
       return runOnce(turn);
     };
-    const policy = { network: "none", limits: { pids: 50 } } as const;
+    const egress = { mode: "none", hosts: [] } as const;
+    const policy = { egress, limits: { pids: 50 } } as const;
     const { runTurn, runner } = create(() => ({}), { policy, protocol });
 
     await runTurn({ ...TURN, tightening: { workspace: "ro", timeoutMs: 500 } });
     await runTurn(TURN);
 
     expect(runner.runs.map(({ options }) => options.access)).toEqual([
-      { workspace: "ro", network: "none", limits: { pids: 50 } },
-      { workspace: "ro", network: "none", limits: { pids: 50 } },
-      { workspace: "rw", network: "none", limits: { pids: 50 } },
-      { workspace: "rw", network: "none", limits: { pids: 50 } },
+      { workspace: "ro", egress, limits: { pids: 50 } },
+      { workspace: "ro", egress, limits: { pids: 50 } },
+      { workspace: "rw", egress, limits: { pids: 50 } },
+      { workspace: "rw", egress, limits: { pids: 50 } },
     ]);
     expect(seen).toEqual([500, 1000]);
   });
 
   it.each([
     [{ workspace: "rw" }, 'The argument "workspace" cannot be "rw": this agent is allowed "ro"'],
-    [{ network: "open" }, 'The argument "network" cannot be "open": this agent is allowed "none"'],
+    [{ egress: "open" }, 'The argument "egress" cannot be "open": this agent is allowed "none"'],
     [{ timeoutMs: 2000 }, 'The argument "timeout" cannot be "2s": this agent is allowed "1s"'],
   ] as const)("refuses the call's wish for %j where less is allowed", async (tightening, message) => {
-    const { runTurn, runner } = create(() => ({}), { policy: { workspace: "ro", network: "none" } });
+    const { runTurn, runner } = create(() => ({}), {
+      policy: { workspace: "ro", egress: { mode: "none", hosts: [] } },
+    });
 
     expect(await failureOf(runTurn({ ...TURN, tightening }))).toMatchObject({
       code: "INPUT_INVALID",
@@ -182,7 +185,7 @@ const runOnce: Protocol = async ({ directory, session, signal }) => {
 };
 
 const ANYWHERE: WorkspaceRules = { allowedRoots: [], guarded: [] };
-const POLICY: Policy = { workspace: "rw", network: "open", limits: {}, timeoutMs: 1000 };
+const POLICY: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 };
 
 type Oddities = {
   readonly notices?: readonly string[];

@@ -4,12 +4,15 @@ import {
   DEFAULT_LIMITS,
   toTighterPolicy,
   toWalls,
+  type AllowedHost,
+  type EgressPolicy,
   type Loosening,
   type Policy,
   type Tightening,
 } from "@budgie/core";
 
-const CEILING: Policy = { workspace: "rw", network: "open", limits: {}, timeoutMs: 600_000 };
+const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 };
+const NOTHING: EgressPolicy = { mode: "none", hosts: [] };
 const GiB = 2 ** 30;
 
 /** The policy of a call: the ceiling, then the agent's section, then the call. */
@@ -28,16 +31,16 @@ describe("toTighterPolicy", () => {
     ["a read-only call", {}, { workspace: "ro" }, { workspace: "ro" }],
     [
       "what is so already",
-      { workspace: "ro", network: "none" },
-      { workspace: "ro", network: "none" },
-      { workspace: "ro", network: "none" },
+      { workspace: "ro", egress: "none" },
+      { workspace: "ro", egress: "none" },
+      { workspace: "ro", egress: NOTHING },
     ],
-    ["as much as there is", { workspace: "rw", network: "open" }, { workspace: "rw", timeoutMs: 600_000 }, {}],
+    ["as much as there is", { workspace: "rw", egress: "bridge" }, { workspace: "rw", timeoutMs: 600_000 }, {}],
     [
       "no network for an agent, a read-only call",
-      { network: "none" },
+      { egress: "none" },
       { workspace: "ro" },
-      { workspace: "ro", network: "none" },
+      { workspace: "ro", egress: NOTHING },
     ],
     ["a shorter time, twice", { timeoutMs: 5000 }, { timeoutMs: 4000 }, { timeoutMs: 4000 }],
     ["one limit", { limits: { pids: 9 } }, {}, { limits: { pids: 9 } }],
@@ -54,7 +57,8 @@ describe("toTighterPolicy", () => {
 
   it.each<[Tightening, Tightening, Loosening]>([
     [{ workspace: "ro" }, { workspace: "rw" }, { option: "workspace", asked: "rw", most: "ro" }],
-    [{ network: "none" }, { network: "open" }, { option: "network", asked: "open", most: "none" }],
+    [{ egress: "none" }, { egress: "open" }, { option: "egress", asked: "open", most: "none" }],
+    [{ egress: "allowlist" }, { egress: "bridge" }, { option: "egress", asked: "bridge", most: "allowlist" }],
     [{ timeoutMs: 600_001 }, {}, { option: "timeout", asked: 600_001, most: 600_000 }],
     [{ timeoutMs: 5000 }, { timeoutMs: 5001 }, { option: "timeout", asked: 5001, most: 5000 }],
     [{ limits: { memoryBytes: 5 * GiB } }, {}, { option: "memory", asked: 5 * GiB, most: 4 * GiB }],
@@ -70,11 +74,54 @@ describe("toTighterPolicy", () => {
   });
 });
 
+describe("toTighterPolicy, of an allow-list", () => {
+  const list: EgressPolicy = {
+    mode: "allowlist",
+    hosts: [at("*.kiro.dev"), at("deb.test", 80), at("db.test", 443, "10.0.0.5")],
+  };
+
+  it.each<[EgressPolicy, AllowedHost]>([
+    [list, at("api.kiro.dev")],
+    [list, at("*.eu.kiro.dev")],
+    [list, at("*.kiro.dev")],
+    [list, at("deb.test", 80)],
+    [list, at("db.test", 443, "10.0.0.5")],
+    [{ mode: "open", hosts: [] }, at("anything.test", 8443)],
+    [{ mode: "bridge", hosts: [] }, at("db.test", 443, "10.0.0.5")],
+  ])("of %j lets a list have %j", (egress, host) => {
+    const wish = { egress: "allowlist", allowedHosts: [host] } as const;
+
+    expect(toTighterPolicy({ ...CEILING, egress }, wish, refuse).egress).toEqual({ mode: "allowlist", hosts: [host] });
+  });
+
+  it.each<[EgressPolicy, AllowedHost, string]>([
+    [list, at("kiro.dev"), "kiro.dev:443"],
+    [list, at("evilkiro.dev"), "evilkiro.dev:443"],
+    [list, at("api.kiro.dev.evil.test"), "api.kiro.dev.evil.test:443"],
+    [list, at("*.dev"), "*.dev:443"],
+    [list, at("api.kiro.dev", 22), "api.kiro.dev:22"],
+    [list, at("deb.test"), "deb.test:443"],
+    [list, at("api.kiro.dev", 443, "10.0.0.5"), "api.kiro.dev:443=10.0.0.5"],
+    [list, at("db.test"), "db.test:443"],
+    [list, at("db.test", 443, "10.0.0.6"), "db.test:443=10.0.0.6"],
+    [{ mode: "open", hosts: [] }, at("anything.test", 443, "10.0.0.5"), "anything.test:443=10.0.0.5"],
+    [{ mode: "none", hosts: list.hosts }, at("api.kiro.dev"), "api.kiro.dev:443"],
+  ])("of %j refuses %j", (egress, host, asked) => {
+    expect(() => toTighterPolicy({ ...CEILING, egress }, { allowedHosts: [host] }, refuse)).toThrow(
+      `"asked":"${asked}"`,
+    );
+  });
+});
+
+function at(host: string, port = 443, address?: string): AllowedHost {
+  return { host, port, address, from: "a test" };
+}
+
 describe("toWalls", () => {
   it.each([
-    [{ workspace: "rw", network: "open", limits: {} }, []],
-    [{ workspace: "ro", network: "open", limits: {} }, ["workspace"]],
-    [{ workspace: "rw", network: "none", limits: { pids: 5 } }, ["network", "limits"]],
+    [{ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} }, []],
+    [{ workspace: "ro", egress: { mode: "bridge", hosts: [] }, limits: {} }, ["workspace"]],
+    [{ workspace: "rw", egress: { mode: "open", hosts: [] }, limits: { pids: 5 } }, ["egress", "limits"]],
   ] as const)("of %j are %j", (access, walls) => {
     expect(toWalls(access)).toEqual(walls);
   });

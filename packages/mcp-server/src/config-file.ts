@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { BudgieError, parseTimeout, type Tightening } from "@budgie/core";
+import { BudgieError, EGRESS_MODES, parseTimeout, type Tightening } from "@budgie/core";
 import { toAbsolutePath } from "./host-paths.ts";
 
 const path = z.string("a path").min(1, "a path");
@@ -22,7 +22,7 @@ const limits = z.strictObject({
 const agentSection = z.strictObject(
   {
     workspace: z.enum(["ro", "rw"], '"ro" or "rw"').optional(),
-    network: z.enum(["none", "open"], '"none" or "open"').optional(),
+    egress: z.enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`).optional(),
     limits: limits.optional(),
     timeout: z.string('a duration such as "90s" or "10m"').optional(),
   },
@@ -78,7 +78,7 @@ function toTightening(section: z.infer<typeof agentSection>, option: string): Ti
   const { cpus, memory, pids } = section.limits ?? {};
   return {
     workspace: section.workspace,
-    network: section.network,
+    egress: section.egress,
     limits: { cpus, pids, memoryBytes: memory === undefined ? undefined : toBytes(memory) },
     timeoutMs: section.timeout === undefined ? undefined : parseTimeout(section.timeout, option),
   };

@@ -155,7 +155,7 @@ function loadAccess(
     config: file,
     allowRoot: options.allowRoot?.map((root) => toAbsolutePath(root, host)) ?? allowRoot,
     policies: toPolicies({
-      ceiling: { workspace: options.workspace, network: "open", limits: {}, timeoutMs },
+      ceiling: { workspace: options.workspace, egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs },
       sections: agents,
       file,
       sandbox: options.sandbox,

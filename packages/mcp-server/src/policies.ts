@@ -50,7 +50,8 @@ export function refuseStrangers({ agents: policies }: Policies, agents: readonly
 
 const OPTION_PATHS: Readonly<Record<Loosening["option"], string>> = {
   workspace: "workspace",
-  network: "network",
+  egress: "egress",
+  host: "the host",
   timeout: "timeout",
   memory: "limits.memory",
   cpus: "limits.cpus",

@@ -81,17 +81,17 @@ describe("--workspace ro", () => {
 
   it("can be the wish of one agent's section or of one call, and of no other", async () => {
     await using user = await createBudgieUser();
-    const file = writeConfig(user, { agents: { "code-reviewer": { workspace: "ro", network: "none" } } });
+    const file = writeConfig(user, { agents: { "code-reviewer": { workspace: "ro", egress: "none" } } });
     const { ask } = await user.start({ sandbox, args: ["--config", file] });
 
     const answer = await ask("code-reviewer", { prompt: "[[say: Reviewed.]]" });
-    const loosening = await ask("code-reviewer", { prompt: "Hello", network: "open" });
+    const loosening = await ask("code-reviewer", { prompt: "Hello", egress: "open" });
     const readOnly = await ask("shell-worker", { prompt, workspace: "ro" });
     const { sessionId } = readOnly.structuredContent ?? {};
     const writable = await ask("shell-worker", { prompt, sessionId });
 
     expect(toText(answer)).toBe("Reviewed.");
-    expect(toText(loosening)).toMatch(/^INPUT_INVALID: The argument "network" cannot be "open"/);
+    expect(toText(loosening)).toMatch(/^INPUT_INVALID: The argument "egress" cannot be "open"/);
     expect(toText(readOnly)).toContain("refused");
     expect(toText(writable)).toContain("written");
   });
@@ -102,7 +102,7 @@ describe("a section's walls", () => {
     await using user = await createBudgieUser();
     const prompt =
       "[[run: ls /sys/class/net | tr '\\n' ' '; cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null]]";
-    const file = writeConfig(user, { agents: { "shell-worker": { network: "none", limits: { pids: 77 } } } });
+    const file = writeConfig(user, { agents: { "shell-worker": { egress: "none", limits: { pids: 77 } } } });
     const walled = await user.start({ sandbox, args: ["--config", file] });
     const open = await user.start({ sandbox });
 

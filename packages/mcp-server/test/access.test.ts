@@ -121,7 +121,7 @@ describe("a call", () => {
   it.each([
     [{ timeout: "soon" }, 'INPUT_INVALID: Expected the argument "timeout" to be a duration'],
     [{ workspace: "none" }, 'INPUT_INVALID: The argument "workspace" must be "rw" or "ro".'],
-    [{ network: "none" }, "INPUT_INVALID: Without a sandbox nothing can hold an agent to no network."],
+    [{ egress: "none" }, "INPUT_INVALID: Without a sandbox nothing can hold an agent to a bounded network."],
     [{ workspace: "ro" }, "INPUT_INVALID: Without a sandbox nothing can hold an agent to a read-only workspace."],
   ])("is refused with %j in local mode, and no agent runs", async (input, message) => {
     await using user = await createBudgieUser();

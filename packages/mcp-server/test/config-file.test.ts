@@ -33,11 +33,11 @@ describe("loadConfigFile", () => {
 
   it("reads an agent's section", () => {
     const limits = { memory: "512M", cpus: 0.5, pids: 64 };
-    const { agents } = load({ agents: { a: { workspace: "ro", network: "none", timeout: "1m30s", limits }, b: {} } });
+    const { agents } = load({ agents: { a: { workspace: "ro", egress: "none", timeout: "1m30s", limits }, b: {} } });
 
     expect(agents.get("a")).toEqual({
       workspace: "ro",
-      network: "none",
+      egress: "none",
       timeoutMs: 90_000,
       limits: { memoryBytes: 512 * 2 ** 20, cpus: 0.5, pids: 64 },
     });
@@ -53,7 +53,7 @@ describe("loadConfigFile", () => {
     [{ allowRoot: [""] }, 'Expected "allowRoot.0" in'],
     [{ agents: { a: { netwrok: "none" } } }, 'has a key that is unknown in "agents.a": "netwrok".'],
     [{ agents: { a: { workspace: "read-only" } } }, 'to be "ro" or "rw".'],
-    [{ agents: { a: { network: false } } }, 'to be "none" or "open".'],
+    [{ agents: { a: { egress: false } } }, "to be one of none, allowlist, open, bridge."],
     [{ agents: { a: { timeout: "5" } } }, 'Expected "agents.a.timeout" in'],
     [{ agents: { a: { timeout: "0s" } } }, "to be longer than nothing"],
     [{ agents: { a: { limits: { memory: "lots" } } } }, 'Expected "agents.a.limits.memory" in'],

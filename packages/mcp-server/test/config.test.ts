@@ -44,7 +44,7 @@ describe("parseConfig", () => {
       config: undefined,
       allowRoot: [],
       policies: {
-        ceiling: { workspace: "rw", network: "open", limits: {}, timeoutMs: 600_000 },
+        ceiling: { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 },
         agents: new Map(),
       },
       listTools: false,

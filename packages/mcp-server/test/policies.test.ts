@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Policy, Tightening } from "@budgie/core";
 import { refuseStrangers, toPolicies } from "../src/policies.ts";
 
-const CEILING: Policy = { workspace: "rw", network: "open", limits: {}, timeoutMs: 600_000 };
+const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 };
 const file = "/etc/budgie.json";
 
 function policiesOf(section: Tightening, { ceiling = CEILING, sandbox = true } = {}) {
@@ -15,7 +15,7 @@ describe("toPolicies", () => {
 
     expect(ceiling).toEqual(CEILING);
     expect([...agents]).toEqual([
-      ["reviewer", { workspace: "ro", network: "open", limits: { pids: 50 }, timeoutMs: 1000 }],
+      ["reviewer", { workspace: "ro", egress: { mode: "bridge", hosts: [] }, limits: { pids: 50 }, timeoutMs: 1000 }],
     ]);
   });
 
@@ -36,7 +36,7 @@ describe("toPolicies", () => {
 
   it.each<[Tightening, string]>([
     [{ workspace: "ro" }, "workspace"],
-    [{ network: "none" }, "network"],
+    [{ egress: "none" }, "egress"],
     [{ limits: { cpus: 1 } }, "limits"],
   ])("refuses %j without a sandbox", (section, option) => {
     expect(() => policiesOf(section, { sandbox: false })).toThrow(

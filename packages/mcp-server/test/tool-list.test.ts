@@ -64,11 +64,13 @@ describe("tools/list", () => {
               "description": "Absolute path of the directory that the agent works in. It must exist.",
               "type": "string",
             },
-            "network": {
+            "egress": {
               "description": ""none" cuts the agent off from every network, its own model included: for programs that need none. Leave it out for what is configured.",
               "enum": [
-                "open",
                 "none",
+                "allowlist",
+                "open",
+                "bridge",
               ],
               "type": "string",
             },

@@ -53,7 +53,7 @@ describe("a call that cannot be run", () => {
     [
       "an unknown argument",
       { prompt: "p", session_id: "x" },
-      /^INPUT_INVALID: The tool has no argument "session_id"\. Its arguments are: prompt, directory, sessionId, workspace, network, timeout\.$/,
+      /^INPUT_INVALID: The tool has no argument "session_id"\. Its arguments are: prompt, directory, sessionId, workspace, egress, timeout\.$/,
     ],
   ])("for %s is one clear line", async (_what, input, expected) => {
     const answer = await budgie.ask("code-reviewer", input);

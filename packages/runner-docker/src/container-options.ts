@@ -1,5 +1,5 @@
 import type { ContainerCreateOptions, MountSettings } from "dockerode";
-import type { Access, Command, Limits } from "@budgie/core";
+import type { Command, Limits } from "@budgie/core";
 import { INIT_SCRIPT } from "./init-script.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
@@ -13,7 +13,7 @@ export type TurnContainer = {
   readonly user: SandboxUser;
   readonly extraGroups: readonly string[];
   readonly mounts: readonly MountSettings[];
-  readonly network: Access["network"];
+  readonly network: "none" | "bridge";
   readonly limits: Limits;
   /** The engine's own if undefined */
   readonly runtime: string | undefined;
@@ -42,7 +42,7 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       Init: true,
-      NetworkMode: network === "none" ? "none" : "bridge",
+      NetworkMode: network,
       ReadonlyRootfs: true,
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges"],

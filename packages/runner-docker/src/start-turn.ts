@@ -88,7 +88,7 @@ async function createContainer(
       projections: command.projections,
       passwdFile,
     }),
-    network: access.network,
+    network: access.egress.mode === "none" ? "none" : "bridge",
     limits: toLowerLimits(limits, access.limits),
     runtime,
     labels: toLabels(owner.record, session, "turn"),
@@ -113,7 +113,7 @@ export async function createNamed(
   }
 }
 
-const EVERYTHING: Access = { workspace: "rw", network: "open", limits: {} };
+const EVERYTHING: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 
 function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {
   return {

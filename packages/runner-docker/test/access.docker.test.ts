@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId, type Access, type RunnerSession } from "@budgie/core";
 import { createDockerPlace, type Ran } from "./docker-place.ts";
 
-const ALL: Access = { workspace: "rw", network: "open", limits: {} };
+const ALL: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 const place = createDockerPlace();
 let session: RunnerSession;
 beforeAll(async () => {
@@ -66,7 +66,7 @@ describe("no network", () => {
   const PROBE = "ls /sys/class/net; tail -n +2 /proc/net/route | wc -l";
 
   it("is no interface but loopback, and no route", async () => {
-    expect((await runWith({ network: "none" }, PROBE)).stdout).toBe("lo\n0\n");
+    expect((await runWith({ egress: { mode: "none", hosts: [] } }, PROBE)).stdout).toBe("lo\n0\n");
   });
 
   it("is less than there is without it", async () => {

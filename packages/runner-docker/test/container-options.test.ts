@@ -15,7 +15,7 @@ const turn: TurnContainer = {
   user: { uid: 1000, gid: 1001 },
   extraGroups: ["50"],
   mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
-  network: "open",
+  network: "bridge",
   limits: { memoryBytes: 2 ** 31, cpus: 1.5, pids: 99 },
   runtime: undefined,
   labels: { "dev.budgie": "1" },

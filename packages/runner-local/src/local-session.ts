@@ -90,7 +90,7 @@ function refuseProtection({ protectedPaths = [] }: StartOptions): void {
   throw new BudgieError("CONFIG_INVALID", "Without a sandbox no file can be protected. Run the agent in a sandbox.");
 }
 
-const WALLS = { workspace: "a read-only workspace", network: "no network", limits: "limits" } as const;
+const WALLS = { workspace: "a read-only workspace", egress: "a bounded network", limits: "limits" } as const;
 
 /** A wall that was asked for and is not there is worse than none. */
 function refuseWalls(access: Access | undefined): void {

@@ -96,7 +96,7 @@ export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
       runner,
       protocol,
       health,
-      policyOf: () => ({ workspace: "rw", network: "open", limits: {}, timeoutMs }),
+      policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs }),
       workspaceRules: { allowedRoots: [], guarded: [] },
       retryDelayMs: 20,
       ...more,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, EGRESS_MODES } from "@budgie/core";
 
 /** What an agent's tool takes; the descriptions are written for a model to read. */
 export const agentInput = z.strictObject({
@@ -18,8 +18,8 @@ export const agentInput = z.strictObject({
     .enum(["rw", "ro"], '"rw" or "ro"')
     .optional()
     .describe('"ro" keeps the agent from changing anything in the directory. Leave it out for what is configured.'),
-  network: z
-    .enum(["open", "none"], '"open" or "none"')
+  egress: z
+    .enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`)
     .optional()
     .describe(
       '"none" cuts the agent off from every network, its own model included: for programs that need none. ' +

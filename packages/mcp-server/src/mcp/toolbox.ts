@@ -50,9 +50,9 @@ export function createToolbox({ health, report, runTurn, tools }: ToolboxOptions
 
 /** An empty text means none, as it always has for the session id: models fill in what they could leave out. */
 function parseAgentInput(input: unknown) {
-  const { network, sessionId, timeout, workspace, ...rest } = parseToolInput(agentInput, input);
+  const { egress, sessionId, timeout, workspace, ...rest } = parseToolInput(agentInput, input);
   const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
-  return { ...rest, sessionId: sessionId || undefined, tightening: { workspace, network, timeoutMs } };
+  return { ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };
 }
 
 function toOutcome({ isError, structuredContent: facts = {} }: CallToolResult): string {

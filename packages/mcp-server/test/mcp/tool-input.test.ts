@@ -16,7 +16,7 @@ describe("parseToolInput", () => {
   it.each([
     [
       { prompt: "p", directory: "/d", session_id: "s", cwd: "/" },
-      'The tool has no argument "session_id", "cwd". Its arguments are: prompt, directory, sessionId, workspace, network, timeout.',
+      'The tool has no argument "session_id", "cwd". Its arguments are: prompt, directory, sessionId, workspace, egress, timeout.',
     ],
     [
       { prompt: "p" },
@@ -25,7 +25,10 @@ describe("parseToolInput", () => {
     [{ prompt: 1, directory: "/d" }, 'The argument "prompt" must be a text.'],
     [{ prompt: "p", directory: "/d", sessionId: null }, 'The argument "sessionId" must be a text.'],
     [{ prompt: "p", directory: "/d", workspace: "" }, 'The argument "workspace" must be "rw" or "ro".'],
-    [{ prompt: "p", directory: "/d", network: true }, 'The argument "network" must be "open" or "none".'],
+    [
+      { prompt: "p", directory: "/d", egress: true },
+      'The argument "egress" must be one of none, allowlist, open, bridge.',
+    ],
     [{ prompt: "p", directory: "/d", timeout: 60 }, 'The argument "timeout" must be a text.'],
   ])("refuses %j", (input, message) => {
     expect(() => parseToolInput(agentInput, input)).toThrow(

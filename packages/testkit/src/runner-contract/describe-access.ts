@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 import { openContractSession } from "./contract-session.ts";
 import type { RunnerSetup } from "./runner-setup.ts";
 
-const ALL: Access = { workspace: "rw", network: "open", limits: {} };
+const ALL: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 const WALLS: readonly Partial<Access>[] = [
   { workspace: "ro" },
-  { network: "none" },
+  { egress: { mode: "none", hosts: [] } },
   { limits: { memoryBytes: 2 ** 28 } },
   { limits: { cpus: 1 } },
   { limits: { pids: 100 } },
