@@ -1,0 +1,55 @@
+import { isIP } from "node:net";
+import { BudgieError, type AllowedHost } from "@budgie/core";
+import { isAddressSpelling, toHostName } from "./host-name.ts";
+
+const HTTPS_PORT = 443;
+const MAX_PORT = 65_535;
+
+/** One entry of an allow-list as a user writes it: `NAME[:PORT][=ADDRESS]`, with port 443 where none is given. */
+export function parseAllowedHost(text: string, from: string): AllowedHost {
+  const refuse = (what: string): BudgieError =>
+    new BudgieError(
+      "CONFIG_INVALID",
+      `Cannot allow the host ${JSON.stringify(text)} (${from}): ${what}. ` +
+        'Write NAME[:PORT][=ADDRESS], such as "example.com", "*.example.com:8443" or "db.example.com=10.0.0.5".',
+    );
+  const { name, port, address } = toParts(text);
+  if (address !== undefined && isIP(address) === 0)
+    throw refuse(`${JSON.stringify(address)} is no IP address to pin it to`);
+  return { host: parsePattern(name, refuse), port: parsePort(port, refuse), address, from };
+}
+
+type Parts = { readonly name: string; readonly port: string | undefined; readonly address: string | undefined };
+
+type Refuse = (what: string) => BudgieError;
+
+function toParts(text: string): Parts {
+  const [target, address] = splitOnce(text, "=");
+  // What is left has more than one colon if it is an IPv6 address, and then is one name, to be refused.
+  if (target.split(":").length !== 2) return { name: target, port: undefined, address };
+  const [name, port] = splitOnce(target, ":");
+  return { name, port, address };
+}
+
+function splitOnce(text: string, separator: string): [string, string | undefined] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function parsePattern(pattern: string, refuse: Refuse): string {
+  const wildcard = pattern.startsWith("*.");
+  const text = wildcard ? pattern.slice(2) : pattern;
+  if (isAddressSpelling(text)) throw refuse("an address is not a name; name it, and pin the name to the address");
+  if (text.includes("*")) throw refuse('a wildcard is the whole first part of a name, as in "*.example.com"');
+  const name = toHostName(text);
+  if (name === undefined) throw refuse("that is no host name");
+  if (wildcard && !name.includes(".")) throw refuse("a wildcard above a whole top-level domain allows too much");
+  return wildcard ? `*.${name}` : name;
+}
+
+function parsePort(text: string | undefined, refuse: Refuse): number {
+  if (text === undefined) return HTTPS_PORT;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > MAX_PORT) throw refuse(`${JSON.stringify(text)} is no port from 1 to ${MAX_PORT}`);
+  return port;
+}
