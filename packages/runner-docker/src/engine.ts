@@ -11,6 +11,8 @@ export type Engine = {
   readonly name: "Docker" | "Podman";
   readonly version: string;
   readonly apiVersion: string;
+  /** What its programs are built for, as Go names it, such as `linux/amd64` */
+  readonly platform: string;
   readonly cpus: number;
   /** The names of what can run its containers */
   readonly runtimes: readonly string[];
@@ -40,6 +42,8 @@ export async function connectEngine(env: HostEnvironment, home: string): Promise
 type Version = {
   readonly ApiVersion?: string;
   readonly Version?: string;
+  readonly Os?: string;
+  readonly Arch?: string;
   readonly Components?: readonly { readonly Name?: string }[];
 };
 
@@ -65,6 +69,7 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     name: version.Components?.some(({ Name }) => Name?.startsWith("Podman") === true) === true ? "Podman" : "Docker",
     version: version.Version ?? "",
     apiVersion,
+    platform: `${version.Os ?? "unknown"}/${version.Arch ?? "unknown"}`,
     cpus: info.NCPU ?? 1,
     runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
     users: toUsers(info.SecurityOptions ?? []),

@@ -6,7 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connectEngine } from "../src/engine.ts";
 import { createFakeEngine } from "./fake-engine.ts";
 
-const VERSION = { ApiVersion: "1.41", Version: "20.10.24", Components: [{ Name: "Engine" }] };
+const VERSION = {
+  ApiVersion: "1.41",
+  Version: "20.10.24",
+  Os: "linux",
+  Arch: "amd64",
+  Components: [{ Name: "Engine" }],
+};
 const INFO = { NCPU: 3, Runtimes: { runsc: {}, runc: {} }, SecurityOptions: ["name=seccomp,profile=default"] };
 
 let home: string;
@@ -21,6 +27,7 @@ describe("connectEngine", () => {
       name: "Docker",
       version: "20.10.24",
       apiVersion: "1.41",
+      platform: "linux/amd64",
       cpus: 3,
       runtimes: ["runc", "runsc"],
       users: "same",

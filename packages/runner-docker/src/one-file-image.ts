@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { buffer, text } from "node:stream/consumers";
+import type Docker from "dockerode";
+import { pack } from "tar-stream";
+import { BudgieError } from "@budgie/core";
+import { withLimit } from "./api-limit.ts";
+import { statusOf, toBudgieError } from "./docker-errors.ts";
+import { getJson } from "./get-json.ts";
+
+/** An image of one program. */
+export type OneFileImage = {
+  readonly name: string;
+  /** As Go names it */
+  readonly architecture: string;
+  /** Absolute, where the program is in the image */
+  readonly path: string;
+  readonly content: Buffer;
+};
+
+// Not `dev.budgie` itself: containers inherit it, and by that one the containers of an owner are found.
+const LABEL = "dev.budgie.content";
+
+/**
+ * Finds an image on the engine by its content, or makes it without a registry, a build or a base; the result is its id.
+ * Any number of budgies make the same one, and it stays: it is a cache.
+ */
+export async function ensureOneFileImage(docker: Docker, image: OneFileImage): Promise<string> {
+  const saved = await toSaved(image);
+  try {
+    const found = await findSaved(docker, saved);
+    if (found !== undefined) return found;
+    await load(docker, saved);
+    return (await findSaved(docker, saved)) ?? refused(saved.tag, "it is not there after it was loaded");
+  } catch (error) {
+    throw toBudgieError(error, saved.tag);
+  }
+}
+
+type SavedImage = {
+  readonly tag: string;
+  readonly label: string;
+  readonly layer: Buffer;
+  readonly config: Buffer;
+};
+
+async function toSaved({ architecture, content, name, path }: OneFileImage): Promise<SavedImage> {
+  const layer = await toTar({ [path.slice(1)]: content });
+  const toConfig = (label: string): Buffer =>
+    Buffer.from(JSON.stringify({ ...facts, config: { ...config, Labels: { [LABEL]: label } } }));
+  const created = new Date(0).toISOString();
+  const config = { Entrypoint: [path], User: "65534:65534" };
+  const facts = {
+    architecture,
+    os: "linux",
+    created,
+    rootfs: { type: "layers", diff_ids: [`sha256:${sha256(layer)}`] },
+    history: [{ created, created_by: "budgie" }],
+  };
+  // The label is the hash of all else.
+  const label = sha256(toConfig(""));
+  return { tag: `${name}:${label.slice(0, 12)}`, label, layer, config: toConfig(label) };
+}
+
+async function findSaved(docker: Docker, { label, tag }: SavedImage): Promise<string | undefined> {
+  type Facts = { readonly Id: string; readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null } };
+  try {
+    const { Config, Id } = await getJson<Facts>(docker, `/images/${tag}/json`, withLimit().abortSignal);
+    return Config?.Labels?.[LABEL] === label ? Id : undefined;
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+/** In the form of `docker save`, the one that every engine reads. */
+async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise<void> {
+  const manifest = [{ Config: "config.json", RepoTags: [tag], Layers: ["layer.tar"] }];
+  const archive = await toTar({
+    "config.json": config,
+    "layer.tar": layer,
+    "manifest.json": Buffer.from(JSON.stringify(manifest)),
+  });
+  const said = await text(await docker.loadImage(Readable.from([archive]), { quiet: true, ...withLimit() }));
+  // What fails past the beginning fails with HTTP 200.
+  const problem = /"error":"((?:[^"\\]|\\.)*)"/.exec(said)?.[1];
+  if (problem !== undefined) refused(tag, problem);
+}
+
+/** The same bytes for the same files. */
+function toTar(files: Readonly<Record<string, Buffer>>): Promise<Buffer> {
+  const archive = pack();
+  for (const [name, content] of Object.entries(files)) {
+    archive.entry({ name, mode: 0o755, uid: 0, gid: 0, mtime: new Date(0) }, content);
+  }
+  archive.finalize();
+  return buffer(archive);
+}
+
+function sha256(content: Buffer): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+function refused(tag: string, reason: string): never {
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The engine did not take the image "${tag}": ${reason}. "budgie doctor" says more.`,
+  );
+}
