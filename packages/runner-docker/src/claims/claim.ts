@@ -1,0 +1,67 @@
+import type { Lab } from "./lab.ts";
+
+/** One promise about what an agent in a sandbox cannot do, with what keeps it and the attacks that would show it broken. */
+export type Claim = {
+  /** Such as `no-capabilities` */
+  readonly id: string;
+  /** In one sentence */
+  readonly promise: string;
+  /** Taken away together, they let every one of the probes through; a single one may not */
+  readonly walls: readonly Wall[];
+  readonly probes: readonly Probe[];
+};
+
+/** What stands in an agent's way. */
+export type Wall = ContainerWall | OwnWall;
+
+/** Walls that the engine builds, as the body of a turn's container asks it to. */
+export type ContainerWall =
+  | "user"
+  | "capabilities"
+  | "no-new-privileges"
+  // With the engine's AppArmor profile, where the machine has one.
+  | "seccomp"
+  | "read-only-root"
+  | "own-network"
+  | "own-pid-namespace"
+  | "own-ipc"
+  | "own-host-name"
+  | "masked-paths"
+  | "devices"
+  | "pids-limit"
+  | "memory-limit"
+  | "cpu-limit"
+  | "tmpfs-size"
+  // Nothing is mounted but what a turn needs.
+  | "mounts"
+  | "read-only-mounts"
+  | "hidden-agents";
+
+/** Walls of budgie's own code. */
+type OwnWall =
+  // Only some children of `~/.kiro` and the running agent's own file are shown.
+  | "projection"
+  // Every parent of what goes through the archive API is a real directory.
+  | "real-parents"
+  | "pinned-workspace"
+  // A session's volumes are mounted in its own turns alone.
+  | "own-volumes"
+  // Of the host's database only the login is copied.
+  | "login-rows"
+  | "protected-paths"
+  | "workspace-rules"
+  | "egress-proxy";
+
+/** One attack. */
+export type Probe = {
+  /** What the attacker tries, such as `mount a file system` */
+  readonly name: string;
+  readonly attempt: (lab: Lab) => Promise<Verdict>;
+};
+
+/** How an attack went. Only what saw the wall hold says `held`; one that could not be made at all is `untried`. */
+export type Verdict = {
+  readonly outcome: "held" | "got-through" | "untried";
+  /** What refused it, what it got, or why it was not made */
+  readonly detail: string;
+};

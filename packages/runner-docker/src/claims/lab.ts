@@ -1,0 +1,120 @@
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import {
+  createOwner,
+  createSessionId,
+  type Access,
+  type AgentProcess,
+  type Command,
+  type Exit,
+  type Projection,
+  type Runner,
+  type RunnerSession,
+} from "@budgie/core";
+import { createDockerRunner, type DockerRunnerOptions } from "../docker-runner.ts";
+import { createMadeUpHome, toProjections, type MadeUpHome } from "./made-up-home.ts";
+import { startVictim, type Victim } from "./victim.ts";
+
+/** Where probes are made: the real runner with its real profile, and a host made up for it. */
+export type Lab = AsyncDisposable & {
+  /** Below the temporary folder; everything else is in it */
+  readonly root: string;
+  /** The user's home, with secrets at all the places that matter */
+  readonly host: MadeUpHome;
+  /** A project in that home, which the sandbox is given */
+  readonly workspace: string;
+  readonly runner: Runner;
+  /** The attacker's */
+  readonly session: RunnerSession;
+  /** Another one, of the same user */
+  readonly other: RunnerSession;
+  /** A turn of the other session that stays for as long as the lab does; started when it is first asked for */
+  readonly victim: () => Promise<Victim>;
+  /** Makes an empty directory, for a workspace of a probe's own. */
+  readonly makeDirectory: () => Promise<string>;
+  /** Runs a program to its end in a turn of its own, as the agent would be. */
+  readonly run: (argv: Command["argv"], options?: TurnOptions) => Promise<Ran>;
+};
+
+/** What a turn of the lab has otherwise than an agent's. */
+export type TurnOptions = {
+  /** Default the attacker's */
+  readonly session?: RunnerSession;
+  /** Default the lab's workspace */
+  readonly directory?: string | undefined;
+  readonly access?: Access;
+  /** Added to those of an agent's turn */
+  readonly projections?: readonly Projection[];
+  readonly login?: "kiro";
+  readonly protectedPaths?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** A program that ran to its end. */
+export type Ran = { readonly stdout: string; readonly stderr: string; readonly exit: Exit };
+
+/** Of the runner's options those that say which engine and what to run on it. */
+export type LabOptions = Pick<DockerRunnerOptions, "image" | "home" | "hostEnv" | "limits" | "credentials" | "runtime">;
+
+// A probe's turn takes a fraction of a second.
+const TURN_LIMIT_MS = 30_000;
+
+/** Builds the lab; disposing it removes all that was made, on the engine and on the host. */
+export async function createLab(options: LabOptions): Promise<Lab> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), "budgie-lab-")));
+  const undo: (() => Promise<void>)[] = [() => rm(root, { recursive: true, force: true })];
+  // The last made goes first, and nothing keeps the rest from going.
+  const dispose = async (): Promise<void> => {
+    for (let next = undo.pop(); next !== undefined; next = undo.pop()) await next().catch(() => undefined);
+  };
+  try {
+    return { ...(await fillLab(options, root, undo)), [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+async function fillLab(
+  options: LabOptions,
+  root: string,
+  undo: (() => Promise<void>)[],
+): Promise<Omit<Lab, keyof AsyncDisposable>> {
+  const host = await createMadeUpHome(join(root, "home"));
+  const stateDir = join(root, "state");
+  const owner = createOwner({ stateDir });
+  undo.push(() => owner.release());
+  const runner = await createDockerRunner({ ...options, owner, stateDir, kiroDataDir: host.kiroDataDir });
+  undo.push(() => runner.close());
+  const session = await runner.openSession(createSessionId());
+  const other = await runner.openSession(createSessionId());
+  let victim: Promise<Victim> | undefined;
+  let directories = 0;
+  return {
+    root,
+    host,
+    workspace: host.project,
+    runner,
+    session,
+    other,
+    victim: () => (victim ??= startVictim(other, host.otherProject)),
+    async makeDirectory() {
+      const directory = join(root, `directory-${++directories}`);
+      await mkdir(directory);
+      return directory;
+    },
+    async run(argv, { directory = host.project, env = {}, projections = [], session: own = session, ...turn } = {}) {
+      const { access, login, protectedPaths } = turn;
+      const command: Command = { argv, env, projections: [...toProjections(host), ...projections], login };
+      const signal = AbortSignal.timeout(TURN_LIMIT_MS);
+      return collect(await own.start(command, { directory, access, protectedPaths, input: "", signal }));
+    },
+  };
+}
+
+async function collect({ exit, stderr, stdout }: AgentProcess): Promise<Ran> {
+  const [out, err, ended] = await Promise.all([text(stdout), text(stderr), exit]);
+  return { stdout: out, stderr: err, exit: ended };
+}

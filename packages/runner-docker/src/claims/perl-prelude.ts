@@ -1,0 +1,64 @@
+import { NOT_IN_THIS_KERNEL } from "./not-in-this-kernel.ts";
+
+// By name: x86_64, aarch64.
+const CALLS: Readonly<Record<string, readonly [number, number]>> = {
+  acct: [163, 89],
+  add_key: [248, 217],
+  adjtimex: [159, 171],
+  bpf: [321, 280],
+  delete_module: [176, 106],
+  finit_module: [313, 273],
+  fsopen: [430, 430],
+  init_module: [175, 105],
+  kexec_load: [246, 104],
+  keyctl: [250, 219],
+  mount: [165, 40],
+  msgget: [68, 186],
+  name_to_handle_at: [303, 264],
+  open_by_handle_at: [304, 265],
+  perf_event_open: [298, 241],
+  pivot_root: [155, 41],
+  ptrace: [101, 117],
+  reboot: [169, 142],
+  request_key: [249, 218],
+  sethostname: [170, 161],
+  setns: [308, 268],
+  setxattr: [188, 5],
+  swapon: [167, 224],
+  syslog: [103, 116],
+  umount2: [166, 39],
+  unshare: [272, 97],
+  userfaultfd: [323, 282],
+};
+
+/**
+ * Before every probe in Perl. `call` makes a system call, and `tried` reports on its result: refused, through, through as far
+ * as to an error number (of `@reached`) that only the kernel proper gives, or not there to be attacked.
+ */
+export const PERL_PRELUDE = `
+use strict; use warnings; use Config;
+$| = 1;
+my $nonce = shift @ARGV;
+my %calls = (${Object.entries(CALLS)
+  .map(([name, numbers]) => `${name} => [${numbers.join(", ")}]`)
+  .join(", ")});
+my $column = $Config{archname} =~ /^x86_64/ ? 0 : $Config{archname} =~ /^aarch64/ ? 1 : undef;
+sub report { my ($outcome, $detail) = @_; $detail =~ tr/\\n/ /; print "\\n$nonce $outcome $detail\\n"; exit 0 }
+sub held { report("held", $_[0]) }
+sub through { report("got-through", $_[0]) }
+sub untried { report("untried", $_[0]) }
+sub call {
+  my ($name, @arguments) = @_;
+  untried("the numbers of system calls are not known on $Config{archname}") unless defined $column;
+  return syscall($calls{$name}[$column], @arguments);
+}
+sub tried {
+  my ($result, @reached) = @_;
+  my $error = $! + 0;
+  through("it was done") if defined $result && $result != -1;
+  through("the kernel answered: $!") if grep { $_ == $error } @reached;
+  held("$!") if $error == 1 || $error == 13 || $error == 30;
+  untried("${NOT_IN_THIS_KERNEL} such call") if $error == 38;
+  untried("unexpected: $!");
+}
+`;

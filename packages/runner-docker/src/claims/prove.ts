@@ -1,0 +1,58 @@
+import type { Claim, Probe, Verdict, Wall } from "./claim.ts";
+import { CLAIMS } from "./claims.ts";
+import { createLab, type Lab, type LabOptions } from "./lab.ts";
+
+export type ProveOptions = LabOptions & {
+  /** Default all */
+  readonly claims?: readonly Claim[];
+  /** Told of each claim once its probes were made */
+  readonly onResult?: (result: ClaimResult) => void;
+};
+
+/** A claim after its probes were made. */
+export type ClaimResult = {
+  readonly id: string;
+  readonly promise: string;
+  readonly walls: readonly Wall[];
+  readonly probes: readonly { readonly name: string; readonly verdict: Verdict }[];
+};
+
+// A probe with several turns, on a busy machine.
+const PROBE_LIMIT_MS = 60_000;
+
+/**
+ * Makes every claim's probes in the real profile, against a host made up in a temporary folder, and removes all it made.
+ * Rejects as the runner does where there is no engine or no image.
+ */
+export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOptions): Promise<readonly ClaimResult[]> {
+  await using lab = await createLab(options);
+  const results: ClaimResult[] = [];
+  for (const claim of claims) {
+    const result = await proveClaim(lab, claim);
+    results.push(result);
+    onResult?.(result);
+  }
+  return results;
+}
+
+async function proveClaim(lab: Lab, { id, probes, promise, walls }: Claim): Promise<ClaimResult> {
+  const made: ClaimResult["probes"][number][] = [];
+  for (const probe of probes) made.push({ name: probe.name, verdict: await attempt(lab, probe) });
+  return { id, promise, walls, probes: made };
+}
+
+/** Makes one probe in bounded time. */
+export async function attempt(lab: Lab, probe: Probe): Promise<Verdict> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<Verdict>((resolve) => {
+    const detail = `no verdict within ${PROBE_LIMIT_MS / 1000} s`;
+    timer = setTimeout(() => resolve({ outcome: "untried", detail }), PROBE_LIMIT_MS);
+  });
+  try {
+    return await Promise.race([probe.attempt(lab), limit]);
+  } catch (error) {
+    return { outcome: "untried", detail: error instanceof Error ? error.message : String(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Claim, Verdict, Wall } from "../../src/claims/claim.ts";
+import { createLab, type Lab } from "../../src/claims/lab.ts";
+import { NOT_IN_THIS_KERNEL } from "../../src/claims/not-in-this-kernel.ts";
+import { attempt, prove } from "../../src/claims/prove.ts";
+import { BASE_IMAGE } from "../docker-place.ts";
+import { CONTAINER_REMOVALS, type Removals } from "./remove-walls.ts";
+import { createRewritingEngine } from "./rewriting-engine.ts";
+
+/** Where walls cannot be taken out of the product, the same attack made without it: a verdict for each probe, by its name. */
+type Control = () => Promise<Readonly<Record<string, Verdict>>>;
+
+export type ClaimSuite = {
+  /** For walls besides the engine's, or in place of them */
+  readonly removals?: Removals;
+  /** By the claim's id */
+  readonly controls?: Readonly<Record<string, Control>>;
+};
+
+const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
+
+/** Tests claims: every probe is held, and gets through once exactly the claim's walls are gone. */
+export function describeClaims(claims: readonly Claim[], { controls = {}, removals = {} }: ClaimSuite = {}): void {
+  const verdicts: Verdict[] = [];
+  let lab: Lab;
+  beforeAll(async () => void (lab = await createLab(OPTIONS)));
+  afterAll(async () => {
+    await lab[Symbol.asyncDispose]();
+    console.log(toSummary(verdicts));
+  });
+
+  for (const claim of claims) {
+    const { id, probes, walls } = claim;
+    describe(id, () => {
+      for (const probe of probes) {
+        it(`holds when an agent tries to ${probe.name}`, async () => {
+          const verdict = await attempt(lab, probe);
+          verdicts.push(verdict);
+
+          expect(isMoot(verdict) ? "held" : verdict.outcome, verdict.detail).toBe("held");
+        });
+      }
+
+      const control = controls[id] ?? (() => proveWithout(claim, { ...CONTAINER_REMOVALS, ...removals }));
+      it(`lets every probe through without ${walls.join(", ")}`, async () => {
+        const outcomes = await control();
+
+        const seen = probes.map(({ name }) => [name, toOutcome(outcomes[name])]);
+        expect(seen).toEqual(probes.map(({ name }) => [name, "got through"]));
+      });
+    });
+  }
+}
+
+async function proveWithout(claim: Claim, removals: Removals): Promise<Readonly<Record<string, Verdict>>> {
+  await using engine = await createRewritingEngine(async (body) => {
+    for (const wall of claim.walls) await toRemoval(wall, removals)(body);
+  });
+  const [result] = await prove({ ...OPTIONS, hostEnv: engine.hostEnv, claims: [claim] });
+  return Object.fromEntries(result?.probes.map(({ name, verdict }) => [name, verdict]) ?? []);
+}
+
+function toRemoval(wall: Wall, removals: Removals) {
+  const remove = removals[wall];
+  if (remove === undefined) throw new Error(`Nothing here takes the wall "${wall}" away: give a removal or a control.`);
+  return remove;
+}
+
+/** What this kernel has none of is no proof either way; elsewhere the same test is one. */
+function isMoot({ detail, outcome }: Verdict): boolean {
+  return outcome === "untried" && detail.startsWith(NOT_IN_THIS_KERNEL);
+}
+
+function toOutcome(verdict: Verdict | undefined): string {
+  if (verdict === undefined) return "not made";
+  return verdict.outcome === "got-through" || isMoot(verdict) ? "got through" : `${verdict.outcome}: ${verdict.detail}`;
+}
+
+function toSummary(verdicts: readonly Verdict[]): string {
+  const through = verdicts.filter(({ outcome }) => outcome === "got-through").length;
+  const moot = verdicts.filter(isMoot).length;
+  return `${verdicts.length} probes ran, ${through} got through${moot === 0 ? "" : `; ${moot} found nothing to attack in this kernel`}.`;
+}

@@ -1,0 +1,98 @@
+import type { ContainerWall, Wall } from "../../src/claims/claim.ts";
+import { testEngine } from "../docker-place.ts";
+import type { CreateBody } from "./rewriting-engine.ts";
+
+/** Takes one wall of a turn's container away. */
+export type RemoveWall = (body: CreateBody) => void | Promise<void>;
+
+/** Of walls, how each is taken away; those of budgie's own code come from the suites about them. */
+export type Removals = Partial<Readonly<Record<Wall, RemoveWall>>>;
+
+/** How each wall that the engine builds is taken away, and nothing else with it. */
+export const CONTAINER_REMOVALS = {
+  user: (body) => {
+    body.User = "0:0";
+  },
+  capabilities: ({ HostConfig }) => {
+    HostConfig.CapDrop = [];
+    HostConfig.CapAdd = [...CAPABILITIES];
+  },
+  "no-new-privileges": ({ HostConfig }) => {
+    HostConfig.SecurityOpt = (HostConfig.SecurityOpt as readonly string[]).filter(
+      (option) => !option.startsWith("no-new-privileges"),
+    );
+  },
+  seccomp: ({ HostConfig }) => {
+    HostConfig.SecurityOpt = [...(HostConfig.SecurityOpt ?? []), "seccomp=unconfined", "apparmor=unconfined"];
+  },
+  "read-only-root": ({ HostConfig }) => {
+    HostConfig.ReadonlyRootfs = false;
+  },
+  "own-network": ({ HostConfig }) => {
+    HostConfig.NetworkMode = "host";
+  },
+  "own-pid-namespace": async (body) => {
+    const victim = await findVictim(body);
+    if (victim === undefined) return;
+    body.HostConfig.PidMode = `container:${victim}`;
+    // The init script refuses to run where it is not alone.
+    const [shell = "", flag = "", script = "", ...rest] = body.Entrypoint as readonly string[];
+    body.Entrypoint = [shell, flag, script.replace(/^\[ "\$PPID" = 1 \].*\n/, ""), ...rest];
+  },
+  "own-ipc": async (body) => {
+    const victim = await findVictim(body);
+    body.HostConfig.IpcMode = victim === undefined ? "shareable" : `container:${victim}`;
+  },
+  "own-host-name": ({ HostConfig }) => {
+    Object.assign(HostConfig, { UTSMode: "host" });
+  },
+  "masked-paths": ({ HostConfig }) => {
+    Object.assign(HostConfig, { MaskedPaths: [], ReadonlyPaths: [] });
+  },
+  devices: ({ HostConfig }) => {
+    HostConfig.DeviceCgroupRules = ["a *:* rwm"];
+    HostConfig.Devices = [
+      { PathOnHost: "/dev/loop-control", PathInContainer: "/dev/loop-control", CgroupPermissions: "r" },
+    ];
+  },
+  "pids-limit": ({ HostConfig }) => {
+    HostConfig.PidsLimit = -1;
+  },
+  "memory-limit": ({ HostConfig }) => {
+    // Enough for any probe, and no harm to the machine.
+    HostConfig.Memory = 1024 ** 3;
+    HostConfig.MemorySwap = 1024 ** 3;
+  },
+  "cpu-limit": ({ HostConfig }) => {
+    HostConfig.NanoCpus = 0;
+  },
+  "tmpfs-size": ({ HostConfig }) => {
+    const entries = Object.entries((HostConfig.Tmpfs ?? {}) as Record<string, string>);
+    HostConfig.Tmpfs = Object.fromEntries(
+      entries.map(([path, options]) => [path, options.replace(/size=\w+/, "size=1g")]),
+    );
+    HostConfig.ShmSize = 1024 ** 3;
+  },
+  mounts: () => {
+    throw new Error("What more is mounted depends on the claim: its suite says so.");
+  },
+  "read-only-mounts": ({ HostConfig }) => {
+    HostConfig.Mounts = HostConfig.Mounts?.map((mount) => ({ ...mount, ReadOnly: false })) ?? [];
+  },
+  "hidden-agents": ({ HostConfig }) => {
+    HostConfig.Mounts = HostConfig.Mounts?.filter(({ Target }) => Target !== "/workspace/.kiro/agents") ?? [];
+  },
+} as const satisfies Readonly<Record<ContainerWall, RemoveWall>>;
+
+// Those that an engine can hand out even where it lacks some itself, as in a virtual machine or another container.
+const CAPABILITIES: readonly string[] = (
+  "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP NET_BIND_SERVICE NET_ADMIN NET_RAW " +
+  "IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_TIME MKNOD SETFCAP SYSLOG"
+).split(" ");
+
+/** A turn of the same budgie that runs already: another sandbox, and never the host. */
+async function findVictim({ Labels }: CreateBody): Promise<string | undefined> {
+  const labels = ["dev.budgie.role=turn", `dev.budgie.instance=${Labels["dev.budgie.instance"]}`];
+  const [found] = await (await testEngine()).listContainers({ filters: { label: labels } });
+  return found?.Id;
+}
