@@ -65,7 +65,9 @@ function createProgram(host: Host, finish: Finish): Command {
   addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
   program
     .command("doctor")
-    .description("look at what sandboxed turns need, and say what is missing")
+    .description(
+      "look at what sandboxed turns need of engine, image, login, agents and folders, and say what is missing",
+    )
     .option("--json", "print JSON")
     .action(async ({ json = false }: { json?: boolean }) => finish(await runDoctor(config(), { json }, host)));
   // After the commands, which would take it over: an operand here is a command that does not exist.

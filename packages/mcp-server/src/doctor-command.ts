@@ -1,72 +1,30 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { BudgieError, loadAgents, toDurationText } from "@budgie/core";
-import type { SandboxFacts } from "@budgie/runner-docker";
+import { BudgieError, createOwner, loadAgents } from "@budgie/core";
 import type { Config } from "./config.ts";
+import type { Finding } from "./finding.ts";
 import type { Host } from "./host.ts";
 import { toToolNames } from "./mcp/tool-name.ts";
 import { refuseStrangers } from "./policies.ts";
-import { toSandboxSecrets } from "./sandbox-secrets.ts";
-
-/** One thing that was looked at. `note`: worth knowing, and no obstacle */
-type Finding = { readonly state: "ok" | "note" | "failed"; readonly what: string; readonly text: string };
+import { toSandboxFindings } from "./sandbox-findings.ts";
 
 /** `budgie doctor`: looks at what sandboxed turns need and changes nothing; 1 if something is missing. */
 export async function runDoctor(config: Config, options: { readonly json: boolean }, host: Host): Promise<number> {
   const { inspectSandbox } = await import("@budgie/runner-docker");
-  const { credentials, kiroDataDir, runtime, sandboxImage: image } = config;
+  const { credentials, kiroDataDir, runtime, sandboxImage: image, stateDir } = config;
   const { env: hostEnv, home } = host;
-  const facts = await inspectSandbox({ image, kiroDataDir, home, hostEnv, credentials, runtime });
+  const { record: owner } = createOwner({ stateDir });
+  const program = toProgram(config);
+  const facts = await inspectSandbox({ image, program, owner, kiroDataDir, home, hostEnv, credentials, runtime });
   const findings = [...toSandboxFindings(facts, config, host), ...inspectAgents(config), ...inspectDirectories(config)];
   const isWell = findings.every(({ state }) => state !== "failed");
   host.stdout.write(options.json ? `${JSON.stringify({ ok: isWell, findings })}\n` : findings.map(toLine).join(""));
   return isWell ? 0 : 1;
 }
 
-function toSandboxFindings(
-  { engine, image, login, notices, runtime }: SandboxFacts,
-  { credentials, kiroDataDir }: Config,
-  { env }: Host,
-): readonly Finding[] {
-  return [
-    toFinding("engine", engine, ({ apiVersion, endpoint, name, version }) => {
-      return `${name} ${version}, API ${apiVersion}, at ${endpoint}`;
-    }),
-    toFinding("image", image, ({ created, id, name }) => `${name} (${id.slice(0, 19)}), built ${toAge(created)} ago`),
-    ...(runtime === undefined ? [] : [toFinding("runtime", runtime, ({ name }) => `the engine has "${name}"`)]),
-    toFinding("login", login, (facts) => toLoginText(facts, kiroDataDir)),
-    toSecretsFinding(Object.keys(toSandboxSecrets(credentials, env))),
-    ...notices.map((text): Finding => ({ state: "note", what: "caller", text })),
-  ];
-}
-
-type LoginFacts = Extract<SandboxFacts["login"], { readonly ok: true }>["facts"];
-
-function toLoginText(login: LoginFacts, kiroDataDir: string): string {
-  switch (login.from) {
-    case "api-key":
-      return "by KIRO_API_KEY";
-    case "nothing":
-      return "none is handed to a sandbox";
-    case "database": {
-      const left = login.expires === undefined ? "" : `; its access token alone, until ${login.expires.toISOString()}`;
-      return `in "${kiroDataDir}", written ${toAge(login.updated)} ago${left}`;
-    }
-  }
-}
-
-function toSecretsFinding(names: readonly string[]): Finding {
-  if (names.length === 0) return { state: "ok", what: "secrets", text: "none in a sandbox's variables" };
-  const text = `${names.join(", ")} among a sandbox's variables: who reaches the engine can read them during a turn`;
-  return { state: "note", what: "secrets", text };
-}
-
-function toFinding<Facts>(
-  what: string,
-  part: { readonly ok: true; readonly facts: Facts } | { readonly ok: false; readonly problem: string },
-  toText: (facts: Facts) => string,
-): Finding {
-  return part.ok ? { state: "ok", what, text: toText(part.facts) } : { state: "failed", what, text: part.problem };
+/** Without `--sandbox` a path is one of the host's, and says nothing of the image. */
+function toProgram({ kiroBinary, sandbox }: Config): string {
+  return sandbox || !kiroBinary.includes("/") ? kiroBinary : "kiro-cli";
 }
 
 function inspectAgents(config: Config): readonly Finding[] {
@@ -107,11 +65,6 @@ function isWritable(directory: string): boolean {
   } catch {
     return false;
   }
-}
-
-function toAge(date: Date): string {
-  const hours = (Date.now() - date.getTime()) / 3_600_000;
-  return hours >= 48 ? `${Math.floor(hours / 24)} days` : toDurationText(Math.max(0, hours * 3_600_000));
 }
 
 function toLine({ state, text, what }: Finding): string {

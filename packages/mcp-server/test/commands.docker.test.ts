@@ -2,7 +2,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "./helpers/start-budgie.ts";
-import { openEngine } from "./helpers/engine.ts";
+import { listTraces, openEngine } from "./helpers/engine.ts";
+
+const BASE_IMAGE = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base";
 
 /** A folder to build from, as a user would write one. */
 function createContext({ workspace }: BudgieUser, dockerfile: string): string {
@@ -53,6 +55,12 @@ describe("budgie doctor", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^ok {6}engine {5}(?:Docker|Podman) \S+, API 1\.\d+, at \S+$/m);
     expect(stdout).toMatch(new RegExp(`^ok {6}image {6}${TEST_IMAGE} \\(sha256:[0-9a-f]{12}\\), built .* ago$`, "m"));
+    expect(stdout).toMatch(
+      /^ok {6}program {4}"\/usr\/local\/bin\/kiro-cli" in the image, and a \/bin\/sh to start it$/m,
+    );
+    expect(stdout).toMatch(/^ok {6}limits {5}on memory, processes and processors \(cgroup v\d, \w+\)$/m);
+    expect(stdout).toMatch(/^ok {6}seccomp {4}by the engine's own profile$/m);
+    expect(await listTraces(user)).toEqual([]);
     expect(/^note {4}caller {5}budgie was started by root/m.test(stdout)).toBe(process.getuid?.() === 0);
   });
 
@@ -64,5 +72,19 @@ describe("budgie doctor", () => {
 
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^failed {2}image {6}The sandbox image "budgie-no-such-image" is not on the engine\./m);
+  });
+
+  it.each([
+    [BASE_IMAGE, [], /^failed {2}program {4}The image has no "kiro-cli" on its PATH, \/usr/m],
+    [TEST_IMAGE, ["--sandbox", "--kiro-binary", "kiro-cli-next"], /^failed {2}program {4}.*"kiro-cli-next"/m],
+    [TEST_IMAGE, ["--kiro-binary", "/opt/of-the-host"], /^ok {6}program {4}"\/usr\/local\/bin\/kiro-cli"/m],
+  ])("looks into %s for the program that %j says", async (image, argv, line) => {
+    await using user = await createBudgieUser();
+
+    const { exitCode, stdout } = await user.run(["doctor", "--sandbox-image", image, ...argv], toEngineVariables());
+
+    expect(stdout).toMatch(line);
+    expect(exitCode).toBe(/^failed/m.test(stdout) ? 1 : 0);
+    expect(await listTraces(user)).toEqual([]);
   });
 });

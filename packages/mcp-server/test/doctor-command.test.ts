@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createFakeEngine } from "../../runner-docker/test/fake-engine.ts";
 import { createBudgieUser } from "./helpers/start-budgie.ts";
 
 const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
@@ -15,7 +16,8 @@ describe("budgie doctor", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
     expect(lines[0]).toMatch(/^failed {2}engine {5}.*unix:\/\/\/nowhere\/docker\.sock/);
     expect(lines[1]).toBe("failed  image      there is no engine to ask");
-    expect(lines[2]).toMatch(new RegExp(`^ok      login      in "${user.host.dataDir}", written \\S+ ago$`));
+    expect(lines[2]).toBe("failed  program    there is no engine to ask");
+    expect(lines[3]).toMatch(new RegExp(`^ok      login      in "${user.host.dataDir}", written \\S+ ago$`));
     expect(lines).toContain(`ok      agents     code-reviewer, reader, shell-worker, in "${user.host.agentsDir}"`);
     expect(stdout).toContain(
       `note    agents     Skipped the agent file "${join(user.host.agentsDir, "malformed.json")}"`,
@@ -109,5 +111,40 @@ describe("budgie doctor", () => {
     const { stdout } = await user.run(["doctor", "--state-dir", join(file, "state")], NO_ENGINE);
 
     expect(stdout).toContain(`failed  directory  "${join(file, "state")}" cannot be written\n`);
+  });
+
+  it.each([
+    [
+      { SecurityOptions: ["name=seccomp,profile=unconfined"] },
+      /^failed {2}seccomp {4}The engine runs .* without seccomp/m,
+    ],
+    [{ SecurityOptions: ["name=seccomp,profile=default"] }, /^ok {6}seccomp {4}by the engine's own profile$/m],
+    [{ PidsLimit: false }, /^failed {2}limits {5}The engine cannot limit processes \(/m],
+    [{ SwapLimit: false }, /^note {4}swap {7}The engine cannot limit swap/m],
+    [{ SecurityOptions: ["name=rootless"] }, /^ok {6}users {6}the engine is rootless/m],
+    [{ SecurityOptions: ["name=apparmor"] }, /^ok {6}mandatory {2}AppArmor$/m],
+  ])("tells what an engine with %j enforces", async (info, line) => {
+    await using user = await createBudgieUser();
+    const limits = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
+    const answers = { "GET /version": { ApiVersion: "1.41", Arch: "amd64" }, "GET /info": { ...limits, ...info } };
+    await using fake = await createFakeEngine(answers);
+
+    const { stdout } = await user.run(["doctor"], fake.hostEnv);
+
+    expect(stdout).toMatch(line);
+  });
+
+  it("notes an image of another machine", async () => {
+    await using user = await createBudgieUser();
+    const image = { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Os: "linux", Architecture: "arm64" };
+    await using fake = await createFakeEngine({
+      "GET /version": { ApiVersion: "1.41", Os: "linux", Arch: "amd64" },
+      "GET /info": {},
+      "GET /images/there/json": image,
+    });
+
+    const { stdout } = await user.run(["doctor", "--sandbox-image", "there"], fake.hostEnv);
+
+    expect(stdout).toMatch(/^note {4}image {6}it is for linux\/arm64 and the engine for linux\/amd64: .*emulator/m);
   });
 });

@@ -19,6 +19,7 @@ import type { Credentials } from "./credentials.ts";
 import { translated } from "./docker-errors.ts";
 import { createDockerSession } from "./docker-session.ts";
 import { connectEngine, type Engine } from "./engine.ts";
+import { toWallNotices } from "./engine-walls.ts";
 import { usualSockets, type HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
 import { OURS, parseLabels } from "./labels.ts";
@@ -67,7 +68,7 @@ export async function createDockerRunner(options: DockerRunnerOptions): Promise<
 
   return {
     isolation: "container",
-    notices: toUserNotices(caller, engine.users),
+    notices: [...toUserNotices(caller, engine.users), ...toWallNotices(engine.walls)],
     guarded: toGuarded(engine, options),
     openSession(id) {
       const session = sessions.get(id) ?? open(id).then((opened) => forgetting(sessions, opened));

@@ -2,6 +2,7 @@ import type Docker from "dockerode";
 import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
 import { getJson } from "./get-json.ts";
+import { toEngineWalls, toUsers, type EngineInfo, type EngineWall } from "./engine-walls.ts";
 import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
 
 /** A container engine that answered. */
@@ -18,6 +19,7 @@ export type Engine = {
   readonly runtimes: readonly string[];
   /** What a uid in a container is on the host: the same; for a rootless engine uid 0 is its user; or else a stranger */
   readonly users: "same" | "rootless" | "remapped";
+  readonly walls: readonly EngineWall[];
 };
 
 // The API of Docker 20.10 and of Podman 4.
@@ -47,10 +49,9 @@ type Version = {
   readonly Components?: readonly { readonly Name?: string }[];
 };
 
-type Info = {
+type Info = EngineInfo & {
   readonly NCPU?: number;
   readonly Runtimes?: Readonly<Record<string, unknown>>;
-  readonly SecurityOptions?: readonly string[];
 };
 
 async function probe(endpoint: Endpoint): Promise<Engine> {
@@ -72,13 +73,9 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     platform: `${version.Os ?? "unknown"}/${version.Arch ?? "unknown"}`,
     cpus: info.NCPU ?? 1,
     runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
-    users: toUsers(info.SecurityOptions ?? []),
+    users: toUsers(info),
+    walls: toEngineWalls(info),
   };
-}
-
-function toUsers(securityOptions: readonly string[]): Engine["users"] {
-  if (securityOptions.some((option) => option.startsWith("name=rootless"))) return "rootless";
-  return securityOptions.some((option) => option.startsWith("name=userns")) ? "remapped" : "same";
 }
 
 /** dockerode costs about 100 ms and 20 MB: it is loaded only when an engine is really used. */

@@ -10,19 +10,38 @@ export type SandboxImage = {
   readonly id: string;
   readonly name: string;
   readonly created: Date;
+  /** As the engine's */
+  readonly platform: string;
+  /** Where its programs are looked for */
+  readonly path: string;
 };
 
 type Facts = {
   readonly Id: string;
   readonly Created: string;
-  readonly Config?: { readonly Volumes?: Readonly<Record<string, unknown>> | null };
+  readonly Os?: string;
+  readonly Architecture?: string;
+  readonly Config?: {
+    readonly Env?: readonly string[] | null;
+    readonly Volumes?: Readonly<Record<string, unknown>> | null;
+  };
 };
+
+// What engines set for an image that sets none.
+const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Finds an image by name or id, or throws `IMAGE_NOT_FOUND`. Nothing is pulled: what runs is what the user put there. */
 export async function findImage(docker: Docker, name: string): Promise<SandboxImage> {
   const facts = await inspectImage(docker, name);
   refuseVolumes(name, Object.keys(facts.Config?.Volumes ?? {}));
-  return { id: facts.Id, name, created: new Date(facts.Created) };
+  const path = facts.Config?.Env?.find((variable) => variable.startsWith("PATH="))?.slice("PATH=".length);
+  return {
+    id: facts.Id,
+    name,
+    created: new Date(facts.Created),
+    platform: `${facts.Os ?? "unknown"}/${facts.Architecture ?? "unknown"}`,
+    path: path ?? USUAL_PATH,
+  };
 }
 
 async function inspectImage(docker: Docker, name: string): Promise<Facts> {

@@ -7,6 +7,7 @@ import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
 import { statusOf } from "./docker-errors.ts";
 import type { Engine } from "./engine.ts";
+import { hasBits, MODE, readPathFacts } from "./path-facts.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 /** A file to write into a session's volumes. */
@@ -52,7 +53,7 @@ export function createHomeArchive(holder: Docker.Container, engine: Engine["name
     async readFiles(folder, names, maxBytes) {
       const paths = names.map((name) => `${folder}/${name}`);
       await refuseLinks(holder, new Set(paths.flatMap(foldersOf)));
-      const facts = await Promise.all(paths.map((path) => readFacts(holder, path)));
+      const facts = await Promise.all(paths.map((path) => readPathFacts(holder, path)));
       // Asked first: the agent may have made files of any size.
       if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
       const contents = await Promise.all(paths.map((path) => readFile(holder, path, maxBytes)));
@@ -82,9 +83,9 @@ function foldersOf(path: string): readonly string[] {
 /** The engine's answer about a path is about that path only if all its parents are real folders too. */
 async function refuseLinks(holder: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
   const paths = [...folders];
-  const facts = await Promise.allSettled(paths.map((path) => readFacts(holder, path)));
+  const facts = await Promise.allSettled(paths.map((path) => readPathFacts(holder, path)));
   const found = facts.findIndex(
-    (fact) => fact.status === "fulfilled" && fact.value !== undefined && !hasBits(fact.value.mode, MODE_FOLDER),
+    (fact) => fact.status === "fulfilled" && fact.value !== undefined && !hasBits(fact.value.mode, MODE.folder),
   );
   if (found >= 0) {
     throw new BudgieError(
@@ -97,34 +98,10 @@ async function refuseLinks(holder: Docker.Container, folders: ReadonlySet<string
   if (failed !== undefined) throw failed.reason;
 }
 
-// Go's file modes, as the engine tells them.
-const MODE_FOLDER = 2 ** 31;
-const MODE_NOT_PLAIN = 2 ** 31 + 2 ** 27 + 2 ** 26 + 2 ** 25 + 2 ** 24 + 2 ** 21 + 2 ** 19;
-
-/** Bit 31 is out of reach of JavaScript's own operators. */
-function hasBits(mode: number, bits: number): boolean {
-  return (BigInt(mode) & BigInt(bits)) !== 0n;
-}
-
-type PathFacts = { readonly mode: number; readonly size: number };
-
-async function readFacts(holder: Docker.Container, path: string): Promise<PathFacts | undefined> {
-  try {
-    const response = (await holder.infoArchive({ path, ...withLimit() })) as unknown as StatResponse;
-    const header = response.headers["x-docker-container-path-stat"] ?? "";
-    return JSON.parse(Buffer.from(header, "base64").toString("utf8")) as PathFacts;
-  } catch (error) {
-    if (statusOf(error) === 404) return undefined;
-    throw error;
-  }
-}
-
-type StatResponse = { readonly headers: Readonly<Record<string, string>> };
-
 /** Reads the first `maxBytes` of a plain file. Anything else is not even fetched: a folder may hold any number of bytes. */
 async function readFile(container: Docker.Container, path: string, maxBytes: number): Promise<Buffer | undefined> {
-  const facts = await readFacts(container, path);
-  if (facts === undefined || hasBits(facts.mode, MODE_NOT_PLAIN)) return undefined;
+  const facts = await readPathFacts(container, path);
+  if (facts === undefined || hasBits(facts.mode, MODE.notPlain)) return undefined;
   const source = await openArchive(container, path);
   if (source === undefined) return undefined;
   const entries = source.pipe(extract());

@@ -1,17 +1,22 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, type OwnerRecord } from "@budgie/core";
 import { toAccessTokenLogin } from "./access-token-login.ts";
 import { checkRuntime } from "./check-runtime.ts";
 import type { Credentials } from "./credentials.ts";
 import { connectEngine, type Engine } from "./engine.ts";
+import type { EngineWall } from "./engine-walls.ts";
 import type { HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
+import { inspectPrograms } from "./inspect-programs.ts";
 import { DATABASE, loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
-import { toUserNotices } from "./sandbox-user.ts";
+import { toSandboxUser, toUserNotices, type Caller } from "./sandbox-user.ts";
 
 export type InspectOptions = {
   readonly image: string;
+  /** The agents' program in the image: a name, or an absolute path */
+  readonly program: string;
+  readonly owner: OwnerRecord;
   readonly kiroDataDir: string;
   readonly home: string;
   readonly hostEnv: HostEnvironment;
@@ -27,8 +32,11 @@ export type SandboxFacts = {
     readonly version: string;
     readonly apiVersion: string;
     readonly endpoint: string;
+    readonly platform: string;
+    readonly walls: readonly EngineWall[];
   }>;
   readonly image: Part<SandboxImage>;
+  readonly program: Part<{ readonly path: string }>;
   /** `undefined` if none was asked for */
   readonly runtime: Part<{ readonly name: string }> | undefined;
   /** The one that a sandbox would be handed */
@@ -41,32 +49,45 @@ export type SandboxFacts = {
 
 type Part<Facts> = { readonly ok: true; readonly facts: Facts } | { readonly ok: false; readonly problem: string };
 
-/** Looks at everything that a sandboxed turn needs, and changes nothing. */
+/**
+ * Looks at everything that a sandboxed turn needs, and changes nothing: a container that never starts comes and goes, for a
+ * look at the image's files.
+ */
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxFacts> {
   const engine = await attempt(() => connectEngine(options.hostEnv, options.home));
   const caller = { uid: process.getuid?.(), gid: process.getgid?.() };
-  const [image, login, runtime] = await Promise.all([
-    inspectImage(engine, options.image),
+  const [{ image, program }, login, runtime] = await Promise.all([
+    inspectImage(engine, caller, options),
     inspectLogin(options),
     inspectRuntime(engine, options.runtime),
   ]);
   return {
     engine: engine.ok ? { ok: true, facts: toEngineFacts(engine.facts) } : engine,
     image,
+    program,
     runtime,
     login,
     notices: toUserNotices(caller, engine.ok ? engine.facts.users : "same"),
   };
 }
 
-function toEngineFacts({ apiVersion, endpoint, name, version }: Engine) {
-  return { name, version, apiVersion, endpoint: endpoint.url };
+function toEngineFacts({ apiVersion, endpoint, name, platform, version, walls }: Engine) {
+  return { name, version, apiVersion, platform, endpoint: endpoint.url, walls };
 }
 
 const UNASKED = { ok: false, problem: "there is no engine to ask" } as const;
 
-async function inspectImage(engine: Part<Engine>, name: string): Promise<SandboxFacts["image"]> {
-  return engine.ok ? attempt(() => findImage(engine.facts.docker, name)) : UNASKED;
+async function inspectImage(
+  engine: Part<Engine>,
+  caller: Caller,
+  { image: name, owner, program }: InspectOptions,
+): Promise<Pick<SandboxFacts, "image" | "program">> {
+  if (!engine.ok) return { image: UNASKED, program: UNASKED };
+  const { docker, users } = engine.facts;
+  const image = await attempt(() => findImage(docker, name));
+  if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" } };
+  const question = { image: image.facts, program, owner, user: toSandboxUser(caller, users) };
+  return { image, program: await attempt(async () => ({ path: await inspectPrograms(docker, question) })) };
 }
 
 async function inspectRuntime(engine: Part<Engine>, name: string | undefined): Promise<SandboxFacts["runtime"]> {

@@ -7,7 +7,14 @@ async function find(name: string) {
   await using fake = await createFakeEngine({
     "GET /version": { ApiVersion: "1.41" },
     "GET /info": {},
-    "GET /images/registry:5000/a/b:c/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z" },
+    "GET /images/registry:5000/a/b:c/json": {
+      Id: "sha256:abc",
+      Created: "2026-01-02T03:04:05Z",
+      Os: "linux",
+      Architecture: "arm64",
+      Config: { Env: ["HOME=/x", "PATH=/opt/bin:/bin"] },
+    },
+    "GET /images/plain/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Config: { Env: null } },
   });
   const { docker } = await connectEngine(fake.hostEnv, "/nowhere");
   // The engine must outlive the call.
@@ -19,7 +26,13 @@ it("finds an image by its name, and keeps the id", async () => {
     id: "sha256:abc",
     name: "registry:5000/a/b:c",
     created: new Date("2026-01-02T03:04:05Z"),
+    platform: "linux/arm64",
+    path: "/opt/bin:/bin",
   });
+});
+
+it("knows where an engine looks for the programs of an image that does not say", async () => {
+  expect((await find("plain")).path).toBe("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
 });
 
 it("names an image that is not there, and pulls none", async () => {

@@ -1,16 +1,19 @@
 import { expect, it } from "vitest";
+import { createOwner } from "@budgie/core";
 import { createHostHome, type HostHome } from "@budgie/testkit";
 import { inspectSandbox } from "../src/inspect-sandbox.ts";
 import { createFakeEngine } from "./fake-engine.ts";
 
 const ANSWERS = {
   "GET /version": { ApiVersion: "1.41", Version: "20.10.24" },
-  "GET /info": { NCPU: 2 },
+  "GET /info": { NCPU: 2, SecurityOptions: ["name=seccomp,profile=default"] },
   "GET /images/there/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z" },
 };
 
 const optionsOf = (host: HostHome, image: string, hostEnv: Readonly<Record<string, string>>) => ({
   image,
+  program: "kiro-cli",
+  owner: createOwner({ stateDir: host.home }).record,
   kiroDataDir: host.dataDir,
   home: host.home,
   hostEnv,
@@ -21,7 +24,15 @@ it("tells of engine, image and login when all is well", async () => {
   await using fake = await createFakeEngine(ANSWERS);
 
   expect(await inspectSandbox(optionsOf(host, "there", fake.hostEnv))).toMatchObject({
-    engine: { ok: true, facts: { name: "Docker", version: "20.10.24", endpoint: fake.hostEnv.DOCKER_HOST } },
+    engine: {
+      ok: true,
+      facts: {
+        name: "Docker",
+        version: "20.10.24",
+        endpoint: fake.hostEnv.DOCKER_HOST,
+        walls: expect.arrayContaining([expect.objectContaining({ name: "seccomp", state: "held" })]),
+      },
+    },
     image: { ok: true, facts: { id: "sha256:abc" } },
     login: { ok: true, facts: { updated: expect.any(Date) } },
   });
@@ -34,6 +45,7 @@ it("says of each part what is wrong with it", async () => {
   expect(await inspectSandbox(optionsOf(host, "missing", fake.hostEnv))).toMatchObject({
     engine: { ok: true },
     image: { ok: false, problem: expect.stringMatching(/"missing".*build-image/) },
+    program: { ok: false, problem: "there is no image to look into" },
     login: { ok: false, problem: expect.stringMatching(/kiro-cli login/) },
   });
 });
@@ -44,6 +56,7 @@ it("asks no engine that is not there for an image", async () => {
   expect(await inspectSandbox(optionsOf(host, "there", { DOCKER_HOST: "unix:///nonexistent" }))).toMatchObject({
     engine: { ok: false, problem: expect.stringMatching(/nothing listens there/) },
     image: { ok: false, problem: "there is no engine to ask" },
+    program: { ok: false, problem: "there is no engine to ask" },
     login: { ok: true },
   });
 });

@@ -1,0 +1,137 @@
+import type { Engine } from "./engine.ts";
+
+/**
+ * A wall that the engine holds up for budgie, by the engine's own word. `held`; `weak`: less than there could be, but all that budgie
+ * promises; `missing`: a promise of budgie's does not hold.
+ */
+export type EngineWall = {
+  readonly name: "limits" | "seccomp" | "swap" | "users" | "mandatory" | "engine";
+  readonly state: "held" | "weak" | "missing";
+  readonly text: string;
+};
+
+/** What is read of an engine's `info`. */
+export type EngineInfo = {
+  readonly MemoryLimit?: boolean;
+  readonly SwapLimit?: boolean;
+  readonly PidsLimit?: boolean;
+  readonly CpuCfsQuota?: boolean;
+  readonly CgroupVersion?: string;
+  readonly CgroupDriver?: string;
+  readonly SecurityOptions?: readonly string[] | null;
+  readonly Warnings?: readonly string[] | null;
+};
+
+/** Tells what an engine enforces, and what it cannot. What it does not tell of counts as what it cannot. */
+export function toEngineWalls(info: EngineInfo): readonly EngineWall[] {
+  return [
+    toLimits(info),
+    ...(info.SwapLimit === true ? [] : [NO_SWAP_LIMIT]),
+    toSeccomp(info),
+    USERS[toUsers(info)],
+    toMandatory(info),
+    ...toWarnings(info),
+  ];
+}
+
+/** Tells what a uid in a container of this engine is on the host. */
+export function toUsers(info: EngineInfo): Engine["users"] {
+  if (optionOf(info, "rootless") !== undefined) return "rootless";
+  return optionOf(info, "userns") === undefined ? "same" : "remapped";
+}
+
+/** What users must know of an engine on which a promise of budgie's does not hold. */
+export function toWallNotices(walls: readonly EngineWall[]): readonly string[] {
+  return walls.filter(({ state }) => state === "missing").map(({ text }) => text);
+}
+
+const LIMITS = { MemoryLimit: "memory", PidsLimit: "processes", CpuCfsQuota: "processors" } as const;
+
+function toLimits(info: EngineInfo): EngineWall {
+  const keys = Object.keys(LIMITS) as readonly (keyof typeof LIMITS)[];
+  const unlimited = keys.filter((key) => info[key] !== true).map((key) => LIMITS[key]);
+  const cgroups = `cgroup v${info.CgroupVersion ?? "?"}, ${info.CgroupDriver || "no driver"}`;
+  if (unlimited.length === 0) {
+    return { name: "limits", state: "held", text: `on memory, processes and processors (${cgroups})` };
+  }
+  const remedy =
+    toUsers(info) === "rootless"
+      ? "Give its user these cgroup controllers: that takes cgroup v2 and systemd's Delegate="
+      : "Enable these cgroup controllers in the kernel, and restart the engine";
+  return {
+    name: "limits",
+    state: "missing",
+    text: `The engine cannot limit ${unlimited.join(" or ")} (${cgroups}): agents can use up the machine's. ${remedy}.`,
+  };
+}
+
+// The memory itself is limited all the same, which is what is promised.
+const NO_SWAP_LIMIT: EngineWall = {
+  name: "swap",
+  state: "weak",
+  text:
+    "The engine cannot limit swap: an agent past its memory fills the machine's swap instead of being ended. " +
+    "Boot with swapaccount=1, use cgroup v2, or switch swap off.",
+};
+
+function toSeccomp(info: EngineInfo): EngineWall {
+  const option = optionOf(info, "seccomp");
+  // Podman and Docker before 23 call it so, and Docker since then the other.
+  const profile = option?.get("profile") ?? "default";
+  if (option === undefined || profile === "unconfined") {
+    const remedy =
+      option === undefined
+        ? "Use an engine and a kernel that have it"
+        : 'Take "seccomp-profile" out of its daemon.json, and restart it';
+    return {
+      name: "seccomp",
+      state: "missing",
+      text: `The engine runs containers without seccomp: agents reach every system call of the kernel. ${remedy}.`,
+    };
+  }
+  if (profile === "default" || profile === "builtin") {
+    return { name: "seccomp", state: "held", text: "by the engine's own profile" };
+  }
+  return {
+    name: "seccomp",
+    state: "weak",
+    text: `by the profile "${profile}" of your own: what that lets through, budgie cannot tell`,
+  };
+}
+
+const USERS: Readonly<Record<Engine["users"], EngineWall>> = {
+  same: {
+    name: "users",
+    state: "weak",
+    text: "The engine maps no user ids: an agent that broke out of its container would be the user whom it runs as.",
+  },
+  rootless: { name: "users", state: "held", text: "the engine is rootless: nobody in a container is root outside" },
+  remapped: { name: "users", state: "held", text: "mapped: nobody in a container is a user of the host's" },
+};
+
+function toMandatory(info: EngineInfo): EngineWall {
+  const names = [
+    ...(optionOf(info, "apparmor") === undefined ? [] : ["AppArmor"]),
+    ...(optionOf(info, "selinux") === undefined ? [] : ["SELinux"]),
+  ];
+  return names.length > 0
+    ? { name: "mandatory", state: "held", text: names.join(" and ") }
+    : { name: "mandatory", state: "weak", text: "The engine has neither AppArmor nor SELinux: that is one wall less." };
+}
+
+/** Those of the kind "No … support" are about limits: budgie's are told of above, and it uses no others. */
+function toWarnings({ Warnings }: EngineInfo): readonly EngineWall[] {
+  const others = (Warnings ?? []).filter((text) => !/^WARNING: No .* support$/.test(text));
+  return others.map((text) => ({ name: "engine", state: "weak", text: text.replace(/\s+/g, " ").trim() }));
+}
+
+/** Such as `name=seccomp,profile=default`: its fields, if the engine has it. */
+function optionOf({ SecurityOptions }: EngineInfo, name: string): ReadonlyMap<string, string> | undefined {
+  const options = (SecurityOptions ?? []).map((option) => new Map(option.split(",").map(toPair)));
+  return options.find((option) => option.get("name") === name);
+}
+
+function toPair(field: string): [string, string] {
+  const [key = "", ...value] = field.split("=");
+  return [key, value.join("=")];
+}

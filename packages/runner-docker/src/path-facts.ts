@@ -1,0 +1,37 @@
+import type Docker from "dockerode";
+import { withLimit } from "./api-limit.ts";
+import { statusOf } from "./docker-errors.ts";
+
+/** What an engine tells of a path in a container. */
+export type PathFacts = {
+  readonly mode: number;
+  readonly size: number;
+  /** Where a link leads in the end; for anything else it may say anything */
+  readonly linkTarget: string;
+};
+
+/** Bits of Go's file modes, as engines tell them. */
+export const MODE = {
+  folder: 2 ** 31,
+  link: 2 ** 27,
+  notPlain: 2 ** 31 + 2 ** 27 + 2 ** 26 + 2 ** 25 + 2 ** 24 + 2 ** 21 + 2 ** 19,
+} as const;
+
+/** Asks about a path without fetching it; links on the way to it are followed, and it itself is not. */
+export async function readPathFacts(container: Docker.Container, path: string): Promise<PathFacts | undefined> {
+  try {
+    const response = (await container.infoArchive({ path, ...withLimit() })) as unknown as StatResponse;
+    const header = response.headers["x-docker-container-path-stat"] ?? "";
+    return JSON.parse(Buffer.from(header, "base64").toString("utf8")) as PathFacts;
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+type StatResponse = { readonly headers: Readonly<Record<string, string>> };
+
+/** Tells whether a mode has one of these bits: bit 31 is out of reach of JavaScript's own operators. */
+export function hasBits(mode: number, bits: number): boolean {
+  return (BigInt(mode) & BigInt(bits)) !== 0n;
+}

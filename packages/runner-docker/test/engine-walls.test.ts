@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { toEngineWalls, toUsers, toWallNotices, type EngineInfo } from "../src/engine-walls.ts";
+
+// As Docker 20.10 on cgroup v1, and Podman 4.3, tell of themselves.
+const GOOD: EngineInfo = {
+  MemoryLimit: true,
+  SwapLimit: true,
+  PidsLimit: true,
+  CpuCfsQuota: true,
+  CgroupVersion: "1",
+  CgroupDriver: "cgroupfs",
+  SecurityOptions: ["name=seccomp,profile=default"],
+  Warnings: null,
+};
+
+const wallOf = (name: string, changes: EngineInfo) =>
+  toEngineWalls({ ...GOOD, ...changes }).find((wall) => wall.name === name);
+
+describe("toEngineWalls", () => {
+  it("misses nothing of an ordinary engine", () => {
+    const walls = toEngineWalls(GOOD);
+
+    expect(walls.map(({ name, state }) => [name, state])).toEqual([
+      ["limits", "held"],
+      ["seccomp", "held"],
+      ["users", "weak"],
+      ["mandatory", "weak"],
+    ]);
+    expect(walls[0]?.text).toBe("on memory, processes and processors (cgroup v1, cgroupfs)");
+    expect(toWallNotices(walls)).toEqual([]);
+  });
+
+  it.each([
+    [{ MemoryLimit: false }, "memory"],
+    [{ PidsLimit: false }, "processes"],
+    [{ CpuCfsQuota: false }, "processors"],
+    [{ MemoryLimit: false, PidsLimit: false }, "memory or processes"],
+  ])("misses limits with %j, and says which", (changes, what) => {
+    expect(wallOf("limits", changes)).toEqual({
+      name: "limits",
+      state: "missing",
+      text: expect.stringMatching(new RegExp(`^The engine cannot limit ${what} \\(cgroup v1, cgroupfs\\): .*kernel`)),
+    });
+  });
+
+  it("tells the user of a rootless engine how it gets limits", () => {
+    const SecurityOptions = ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"];
+    const changes = { MemoryLimit: false, CgroupVersion: "2", CgroupDriver: "none", SecurityOptions };
+
+    expect(wallOf("limits", changes)?.text).toMatch(/\(cgroup v2, none\).*Delegate=/);
+  });
+
+  it("knows no limits of an engine that does not tell of any", () => {
+    expect(toEngineWalls({})[0]).toMatchObject({
+      state: "missing",
+      text: expect.stringMatching(/cgroup v\?, no driver/),
+    });
+  });
+
+  it("notes that swap has no limit, since memory has one", () => {
+    expect(wallOf("swap", { SwapLimit: false })).toMatchObject({
+      state: "weak",
+      text: expect.stringMatching(/swapaccount/),
+    });
+  });
+
+  it.each([
+    [[], "missing", /without seccomp.*kernel that have it\.$/],
+    [["name=seccomp,profile=unconfined"], "missing", /without seccomp.*daemon\.json/],
+    [["name=apparmor", "name=seccomp,profile=builtin"], "held", /the engine's own profile/],
+    [["name=seccomp,profile=/etc/a=b.json"], "weak", /"\/etc\/a=b\.json"/],
+  ])("tells of seccomp with %j", (SecurityOptions, state, text) => {
+    expect(wallOf("seccomp", { SecurityOptions })).toMatchObject({ state, text: expect.stringMatching(text) });
+  });
+
+  it.each([
+    [["name=rootless"], "held", "rootless"],
+    [["name=userns"], "held", "remapped"],
+    [["name=seccomp,profile=default"], "weak", "same"],
+  ])("tells of users with %j", (SecurityOptions, state, users) => {
+    expect(wallOf("users", { SecurityOptions })?.state).toBe(state);
+    expect(toUsers({ SecurityOptions })).toBe(users);
+  });
+
+  it.each([
+    [["name=apparmor"], "AppArmor"],
+    [["name=selinux", "name=apparmor"], "AppArmor and SELinux"],
+  ])("names what else holds agents, with %j", (SecurityOptions, text) => {
+    expect(wallOf("mandatory", { SecurityOptions })).toEqual({ name: "mandatory", state: "held", text });
+  });
+
+  it("passes an engine's warnings on, in one line each, and not those about limits", () => {
+    const Warnings = [
+      "WARNING: No swap limit support",
+      "WARNING: API is accessible on http://0.0.0.0:2375\n   see docs",
+    ];
+
+    const passed = toEngineWalls({ ...GOOD, Warnings }).filter(({ name }) => name === "engine");
+
+    expect(passed.map(({ text }) => text)).toEqual(["WARNING: API is accessible on http://0.0.0.0:2375 see docs"]);
+  });
+});
+
+describe("toWallNotices", () => {
+  it("repeats what a user must know before the first turn", () => {
+    const walls = toEngineWalls({ ...GOOD, PidsLimit: false, SecurityOptions: [] });
+
+    expect(toWallNotices(walls)).toEqual([
+      expect.stringMatching(/cannot limit processes/),
+      expect.stringMatching(/without seccomp/),
+    ]);
+  });
+});
