@@ -21,6 +21,7 @@ export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";
 export { createOwner, type Owner, type OwnerRecord } from "./owner.ts";
 export type { PromptFiles } from "./prompt-templates.ts";
+export type { Run, RunLog } from "./run-log.ts";
 export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
 export { createRunTurn, type Reply, type RunTurn, type TurnDependencies, type TurnRequest } from "./run-turn.ts";
 export type {

@@ -1,5 +1,4 @@
 import type { Agent } from "./agent.ts";
-import { toDurationText } from "./duration.ts";
 import type { EgressReport } from "./egress.ts";
 import { createEgressTally, type EgressTally } from "./egress-tally.ts";
 import { BudgieError, type ErrorCode } from "./errors.ts";
@@ -9,13 +8,15 @@ import type { Health } from "./health.ts";
 import { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 import { parsePrompt } from "./parse-prompt.ts";
 import type { Protocol, ProtocolAnswer } from "./protocol.ts";
+import { recordingRun, type RunNotes } from "./recording-run.ts";
+import { refuseLoosening } from "./refuse-loosening.ts";
 import { withRetry } from "./retry.ts";
+import type { RunLog } from "./run-log.ts";
 import type { Isolation, Runner } from "./runner.ts";
 import { createSessionBook, type Session, type SessionBook } from "./session-book.ts";
-import { toTighterPolicy, type Loosening, type Policy, type Tightening } from "./tighter-policy.ts";
+import { toTighterPolicy, type Policy, type Tightening } from "./tighter-policy.ts";
 import { createTurnRate, type TurnRateLimits } from "./turn-rate.ts";
-import { withAnswerLimit } from "./with-answer-limit.ts";
-import { withCleanAnswers } from "./with-clean-answers.ts";
+import { withHygiene } from "./with-hygiene.ts";
 import { checkWorkspace } from "./workspace.ts";
 import type { WorkspaceRules } from "./workspace-rules.ts";
 
@@ -69,9 +70,11 @@ export type TurnDependencies = {
   readonly maxTurnsPerMinute?: TurnRateLimits;
   /** Whether agents get to see the files that the host runs by itself read-only; default false */
   readonly protectExecutablePaths?: boolean;
+  /** Default none */
+  readonly runLog?: RunLog | undefined;
 };
 
-/** Puts a turn together: checks, the rate, the session's lock, health, retry, hygiene, protocol, from the outside in. */
+/** Puts a turn together: checks, the rate, the session's lock, the log, health, retry, hygiene, protocol, from the outside in. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const { agents, health, hygiene = DEFAULT_HYGIENE, policyOf, runner, workspaceRules } = dependencies;
   const protocol = withHygiene(dependencies.protocol, hygiene);
@@ -82,32 +85,38 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const prompt = parsePrompt(request.prompt, agent.name, hygiene);
     const policy = toTighterPolicy(policyOf(agent.name), request.tightening ?? {}, refuseLoosening);
     const directory = await checkWorkspace(request.directory, workspaceRules);
-    const hold = (session: Session): Promise<Reply> =>
+    const hold = (session: Session, notes: RunNotes): Promise<Reply> =>
       keepingSession(book, session, () =>
         reportingChanges(directory, (ready) =>
           reportingEgress((tally) =>
-            answer({ ...dependencies, protocol, agent, session, policy, prompt, signal, ready, tally }),
+            answer({ ...dependencies, protocol, agent, session, policy, prompt, signal, ready, tally, notes }),
           ),
         ),
       );
     const subject = { agent: agent.name, directory };
+    const run = (open: () => Session | Promise<Session>): Promise<Reply> => {
+      const { isolation } = runner;
+      const promptBytes = Buffer.byteLength(request.prompt);
+      return recordingRun(dependencies.runLog, { agent: agent.name, isolation, promptBytes }, (notes) =>
+        // Inside the record: without an engine every turn fails here.
+        health.record(agent.name, async () => {
+          const session = await open();
+          notes.sessionId = session.id;
+          return hold(session, notes);
+        }),
+      );
+    };
     if (request.sessionId === undefined) {
       rate.take(agent.name);
-      // Inside the record: without an engine every turn fails here.
-      return health.record(agent.name, async () => hold(await book.open(subject)));
+      return run(() => book.open(subject));
     }
     const session = book.find(request.sessionId, subject);
     rate.take(agent.name, session.id);
-    return session.inTurn(() => health.record(agent.name, () => hold(session)));
+    return session.inTurn(() => run(() => session));
   };
 }
 
 const NO_LIMITS: TurnRateLimits = { all: undefined, agents: new Map() };
-
-function withHygiene(protocol: Protocol, { maxAnswerBytes, sanitize }: Hygiene): Protocol {
-  const clean = sanitize ? withCleanAnswers(protocol) : protocol;
-  return maxAnswerBytes > 0 ? withAnswerLimit(clean, maxAnswerBytes) : clean;
-}
 
 type TurnInHand = TurnDependencies & {
   readonly agent: Agent;
@@ -117,6 +126,7 @@ type TurnInHand = TurnDependencies & {
   readonly signal: AbortSignal | undefined;
   readonly ready: Promise<unknown>;
   readonly tally: EgressTally;
+  readonly notes: RunNotes;
 };
 
 /** Tells what a turn, however it ended, did to the files that the host runs by itself. */
@@ -150,12 +160,11 @@ async function reportingEgress(turn: (tally: EgressTally) => Promise<Answer>): P
 type Answer = Omit<Reply, "changedExecutablePaths" | "egress">;
 
 async function answer(turn: TurnInHand): Promise<Answer> {
-  const { agent, policy, protocol, runner, session, signal } = turn;
+  const { agent, notes, policy, protocol, runner, session, signal } = turn;
   const began = performance.now();
-  let tries = 0;
   const { response, exit, denied, warnings } = await withRetry(
     async (number) => {
-      tries = number;
+      notes.tries = number;
       const { prompt } = turn;
       const { timeoutMs } = policy;
       const resume = session.begun;
@@ -178,14 +187,15 @@ async function answer(turn: TurnInHand): Promise<Answer> {
     isolation: runner.isolation,
     durationMs: Math.round(performance.now() - began),
     exit,
-    retried: tries > 1,
+    retried: notes.tries > 1,
     denied,
     warnings: [...runner.notices, ...warnings],
   };
 }
 
 /** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
-function beginning({ policy, protectExecutablePaths = false, ready, session, tally }: TurnInHand): Session["home"] {
+function beginning(turn: TurnInHand): Session["home"] {
+  const { notes, policy, protectExecutablePaths = false, ready, session, tally } = turn;
   const { egress, limits, workspace } = policy;
   return {
     ...session.home,
@@ -194,6 +204,8 @@ function beginning({ policy, protectExecutablePaths = false, ready, session, tal
       const access = { workspace, egress, limits };
       const child = await session.home.start(command, { ...options, ready, protectedPaths, access });
       tally.add(child.egress);
+      // Who runs the turn meets a rejection too.
+      child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);
       session.begun = true;
       return child;
     },
@@ -217,16 +229,6 @@ async function keepingSession<T>(book: SessionBook, session: Session, turn: () =
 function endsSession(code: ErrorCode, isFirst: boolean): boolean {
   // Resumed, Kiro would go on with the agent that answered instead, with that one's permissions, and say nothing.
   return code === "SESSION_UNUSABLE" || code === "AGENT_NOT_FOUND" || (code === "COMMAND_NOT_FOUND" && isFirst);
-}
-
-function refuseLoosening({ asked, most, option }: Loosening): BudgieError {
-  const [wish, bound] =
-    option === "timeout" ? [toDurationText(Number(asked)), toDurationText(Number(most))] : [asked, most];
-  return new BudgieError(
-    "INPUT_INVALID",
-    `The argument "${option}" cannot be "${wish}": this agent is allowed "${bound}", and a call can only ask for less. ` +
-      `Leave it out.`,
-  );
 }
 
 function findAgent(agents: readonly Agent[], name: string): Agent {

@@ -12,6 +12,7 @@ import {
   type Runner,
   type TurnRateLimits,
 } from "@budgie/core";
+import { createRunLog } from "@budgie/store";
 import type { Config } from "./config.ts";
 import { createRunner } from "./create-runner.ts";
 import type { Host } from "./host.ts";
@@ -35,6 +36,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     agents.map(({ name }) => name),
     runner.isolation,
   );
+  const runLog = createRunLog({ stateDir: config.stateDir, report: host.report });
   const runTurn = createRunTurn({
     agents,
     runner,
@@ -45,6 +47,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     maxTurnsPerMinute: checkTurnRate(config, agents),
     policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
     workspaceRules: toWorkspaceRules(config, host, runner),
+    runLog,
   });
   const toolbox = createToolbox({ tools, runTurn, health, report: config.verbose ? host.report : undefined });
   const server = createStdioServer({ version: loadVersion(), toolbox, host, onClientGone: shutdown.begin });
@@ -53,6 +56,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     await Promise.allSettled([server.close(), runner.close()]);
     // A call that was just beginning may have opened its session in between.
     await runner.close();
+    runLog.close();
     await owner.release();
   });
   introduce(runner, tools.length, host);

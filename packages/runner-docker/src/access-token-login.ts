@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import { isToken, type KiroLogin } from "./kiro-login.ts";
-import type { Row } from "./sqlite.ts";
+import type { Row } from "@budgie/store";
 
 /** A login that can be used until its access tokens run out, and neither renewed nor kept. */
 export type AccessTokenLogin = KiroLogin & {

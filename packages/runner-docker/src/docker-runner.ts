@@ -25,7 +25,7 @@ import { findImage, type SandboxImage } from "./find-image.ts";
 import { OURS, parseLabels } from "./labels.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { toPasswd, toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox-user.ts";
-import { loadSqlite } from "./sqlite.ts";
+import { loadSqlite } from "@budgie/store";
 
 export type DockerRunnerOptions = {
   /** Any image with a `/bin/sh`, and with the programs that are to run on its PATH */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
-import { loadSqlite, type Database, type Row } from "./sqlite.ts";
+import { loadSqlite, type Database, type Row } from "@budgie/store";
 
 /** What of the host's Kiro database a sandbox gets: enough to be logged in, and no conversation. */
 export type KiroLogin = {

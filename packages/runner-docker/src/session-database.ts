@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
 import { DATABASE, LOGIN_STATE, type KiroLogin } from "./kiro-login.ts";
-import { loadSqlite, type Database, type Row } from "./sqlite.ts";
+import { loadSqlite, type Database, type Row } from "@budgie/store";
 
 /** The files beside a database that SQLite would play back over it. */
 export const COMPANIONS = ["-wal", "-shm", "-journal"] as const;

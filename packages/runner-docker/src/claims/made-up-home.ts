@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Projection } from "@budgie/core";
 import { DATABASE } from "../kiro-login.ts";
-import { loadSqlite } from "../sqlite.ts";
+import { loadSqlite } from "@budgie/store";
 
 /** A user's home, made up: nothing of the real user's is read for a probe. */
 export type MadeUpHome = {

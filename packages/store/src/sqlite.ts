@@ -36,7 +36,7 @@ async function load(): Promise<Sqlite> {
   }
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `--sandbox needs SQLite to hand over the login, and neither better-sqlite3 nor node:sqlite works here ` +
+    `budgie needs SQLite for its run log and for the logins of sandboxes, and neither better-sqlite3 nor node:sqlite works here ` +
       `(${problems.join("; ")}). Run "npm rebuild better-sqlite3", or use Node 22.13 or later.`,
   );
 }

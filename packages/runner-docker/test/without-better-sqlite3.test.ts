@@ -5,30 +5,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
-import { loadSqlite } from "../src/sqlite.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const NODE_22 = process.env["BUDGIE_NODE22"];
-
-describe("loadSqlite", () => {
-  it("opens a database, and one that must not be written", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "budgie-sqlite-"));
-    const path = join(folder, "data.sqlite3");
-    const sqlite = await loadSqlite();
-
-    const database = sqlite(path, { readOnly: false });
-    database.exec("CREATE TABLE t (a, b)");
-    database.run("INSERT INTO t VALUES (?, ?)", "text", new Uint8Array([1, 2]));
-    database.close();
-    const reader = sqlite(path, { readOnly: true });
-
-    expect(reader.all("SELECT a, hex(b) AS b FROM t WHERE a = ?", "text")).toEqual([{ a: "text", b: "0102" }]);
-    expect(() => reader.run("DELETE FROM t")).toThrow(/readonly/);
-    reader.close();
-    expect(() => sqlite(join(folder, "missing"), { readOnly: true })).toThrow(/unable to open|does not exist/);
-    rmSync(folder, { recursive: true });
-  });
-});
 
 // The fixture is a plain program, so that another Node, with another set of libraries, can run it.
 describe("without better-sqlite3", () => {
@@ -44,7 +23,7 @@ describe("without better-sqlite3", () => {
 
     expect(status).toBe(0);
     expect(stdout).toMatch(
-      /^RUNNER_UNAVAILABLE --sandbox needs SQLite .*better-sqlite3.*node:sqlite.*"npm rebuild better-sqlite3".*Node 22\.13.*\n$/,
+      /^RUNNER_UNAVAILABLE budgie needs SQLite .*better-sqlite3.*node:sqlite.*"npm rebuild better-sqlite3".*Node 22\.13.*\n$/,
     );
   });
 

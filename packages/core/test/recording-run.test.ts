@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { BudgieError, createHealth, createRunTurn, type Protocol, type Run } from "@budgie/core";
+import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
+import { AGENT } from "./helpers/agent.ts";
+import { failureOf } from "./helpers/failure-of.ts";
+
+const TURN = { agent: "tester", prompt: "Grüße", directory: import.meta.dirname };
+
+describe("a turn's place in the run log", () => {
+  it("is taken before the answer is given, with what is known of the turn", async () => {
+    const order: string[] = [];
+    const { runs, runTurn } = create(
+      () => ({}),
+      async () => void order.push("recorded"),
+    );
+    const before = Date.now();
+
+    const { sessionId } = await runTurn(TURN).finally(() => order.push("answered"));
+
+    expect(order).toEqual(["recorded", "answered"]);
+    expect(runs).toEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        agent: "tester",
+        sessionId,
+        isolation: "none",
+        startedMs: expect.any(Number),
+        endedMs: expect.any(Number),
+        outcome: "answered",
+        exit: expect.objectContaining({ exitCode: 0, signal: undefined }),
+        promptBytes: 7,
+        answerBytes: 5,
+        retried: false,
+        error: undefined,
+        egress: undefined,
+      },
+    ]);
+    const times = [before, runs[0]?.startedMs, runs[0]?.endedMs, Date.now()];
+    expect(times).toEqual(times.toSorted((a = 0, b = 0) => a - b));
+  });
+
+  it("is taken by a turn that fails too, with how its process ended and what it reached", async () => {
+    const program: FakeProgram = () => ({ exit: { exitCode: undefined, signal: "SIGKILL" } });
+    const { runs, runTurn } = create(program, undefined, "AGENT_CRASHED");
+
+    await failureOf(runTurn(TURN));
+
+    expect(runs).toMatchObject([
+      {
+        outcome: "AGENT_CRASHED",
+        error: "It crashed.",
+        exit: { signal: "SIGKILL" },
+        retried: true,
+        answerBytes: undefined,
+      },
+    ]);
+  });
+
+  it("is taken by one that never had a session, and by a bug", async () => {
+    const { runner, runs, runTurn } = create(() => {
+      throw new TypeError("oops");
+    });
+
+    await expect(runTurn(TURN)).rejects.toThrow(TypeError);
+    runner.openSession = () => Promise.reject(new BudgieError("RUNNER_UNAVAILABLE", "no engine"));
+    await failureOf(runTurn(TURN));
+
+    expect(runs).toMatchObject([
+      { outcome: "BUG", error: "oops", exit: undefined },
+      { outcome: "RUNNER_UNAVAILABLE", error: "no engine", sessionId: undefined, exit: undefined },
+    ]);
+  });
+
+  it("bounds what an error says", async () => {
+    const { runs, runTurn } = create(() => {
+      throw new BudgieError("AGENT_FAILED", "x".repeat(100_000));
+    });
+
+    await failureOf(runTurn(TURN));
+
+    expect(runs[0]?.error).toHaveLength(4000);
+  });
+
+  it("is not taken by what was refused before it was a turn", async () => {
+    const { runs, runTurn } = create(() => ({}));
+
+    await failureOf(runTurn({ ...TURN, agent: "x" }));
+    await failureOf(runTurn({ ...TURN, prompt: "" }));
+    await failureOf(runTurn({ ...TURN, directory: "src" }));
+
+    expect(runs).toEqual([]);
+  });
+});
+
+function create(program: FakeProgram, onRecord: () => Promise<void> = async () => undefined, crash?: "AGENT_CRASHED") {
+  const runs: Run[] = [];
+  const runner = { ...createFakeRunner(program) };
+  const protocol: Protocol = async ({ directory, session }) => {
+    const child = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
+    const exit = await child.exit;
+    if (crash !== undefined) throw new BudgieError(crash, "It crashed.");
+    return { response: "done.", file: undefined, exit, denied: [], warnings: [] };
+  };
+  const runTurn = createRunTurn({
+    agents: [AGENT],
+    runner,
+    protocol,
+    health: createHealth([], "none"),
+    policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
+    workspaceRules: { allowedRoots: [], guarded: [] },
+    retryDelayMs: 1,
+    runLog: {
+      record: async (run) => {
+        runs.push(run);
+        await onRecord();
+      },
+    },
+  });
+  return { runner, runs, runTurn };
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { BudgieError } from "@budgie/core";
+import type { Database } from "./sqlite.ts";
+
+// What makes each version out of the one before it; those that were released never change.
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    agent TEXT NOT NULL,
+    session TEXT,
+    isolation TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    ended INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    exit_code INTEGER,
+    exit_signal TEXT,
+    prompt_bytes INTEGER NOT NULL,
+    answer_bytes INTEGER,
+    retried INTEGER NOT NULL,
+    error TEXT,
+    egress TEXT
+  ) STRICT`,
+];
+
+/** Brings an open database to what this budgie writes, or throws `CONFIG_INVALID` for one of a newer budgie. */
+export async function migrate(database: Database): Promise<void> {
+  await useWriteAheadLog(database);
+  // An answer is not sent before its run is on disk, a loss of power included.
+  database.exec("PRAGMA synchronous = FULL");
+  if (versionOf(database) === MIGRATIONS.length) return;
+  database.exec("BEGIN IMMEDIATE");
+  // Another process may have been here first.
+  const version = versionOf(database);
+  if (version > MIGRATIONS.length) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `The run log is of a newer budgie (version ${version}, and this one knows ${MIGRATIONS.length}). Update budgie, or choose another place with --state-dir.`,
+    );
+  }
+  for (const statement of MIGRATIONS.slice(version)) database.exec(statement);
+  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
+}
+
+function versionOf(database: Database): number {
+  return Number(database.all("PRAGMA user_version")[0]?.["user_version"]);
+}
+
+const WAITS_MS = [10, 20, 50, 100, 200, 400, 800];
+
+/** Two that change the mode at once may both be refused, without waiting as for any other lock. */
+async function useWriteAheadLog(database: Database): Promise<void> {
+  for (const waitMs of WAITS_MS) {
+    try {
+      return database.exec("PRAGMA journal_mode = WAL");
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.includes("locked")) throw error;
+      await sleep(waitMs);
+    }
+  }
+  database.exec("PRAGMA journal_mode = WAL");
+}

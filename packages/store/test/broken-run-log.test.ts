@@ -1,0 +1,111 @@
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ALL, createFolder, edit, makeRun, open } from "./helpers.ts";
+
+describe("a run log that cannot be used", () => {
+  it("fails no run, is reported once, and says what to do", async () => {
+    const stateDir = createFolder();
+    writeFileSync(join(stateDir, "runs.sqlite3"), "This is no database. ".repeat(500));
+    const log = open(stateDir);
+
+    await log.record(makeRun());
+    await log.record(makeRun());
+
+    expect(log.reports).toEqual([
+      `Turns are not logged: Cannot use the run log "${join(stateDir, "runs.sqlite3")}" (file is not a database). Make it writable, or move it away if it is broken.`,
+    ]);
+    await expect(log.recent(ALL)).rejects.toMatchObject({ code: "CONFIG_INVALID", message: /file is not a database/ });
+  });
+
+  it("may be damaged in the middle, and be used again when it was moved away", async () => {
+    const stateDir = createFolder();
+    const log = open(stateDir);
+    for (let count = 0; count < 50; count++) await log.record(makeRun({ error: "x".repeat(3000) }));
+    log.close();
+    damage(join(stateDir, "runs.sqlite3"));
+
+    await expect(log.recent(ALL)).rejects.toMatchObject({ code: "CONFIG_INVALID", message: /malformed/ });
+    log.close();
+    rmSync(join(stateDir, "runs.sqlite3"));
+    const fresh = open(stateDir);
+    await fresh.record(makeRun());
+
+    expect(await fresh.recent(ALL)).toHaveLength(1);
+    fresh.close();
+  });
+
+  it("may be in a place where nothing can be made, for root too", async () => {
+    const file = join(createFolder(), "file");
+    writeFileSync(file, "");
+    const log = open(join(file, "state"));
+
+    await log.record(makeRun());
+    await log.record(makeRun());
+
+    expect(log.reports).toEqual([expect.stringMatching(/^Turns are not logged: Cannot use .*ENOTDIR/)]);
+  });
+
+  it.skipIf(process.getuid?.() === 0)("may be in a directory that is read-only", async () => {
+    const stateDir = createFolder();
+    chmodSync(stateDir, 0o500);
+    const log = open(stateDir);
+
+    await log.record(makeRun());
+    chmodSync(stateDir, 0o700);
+
+    expect(log.reports).toEqual([expect.stringContaining("EACCES")]);
+  });
+
+  it("may lack room, and goes on when there is some again", async () => {
+    const stateDir = createFolder();
+    const log = open(stateDir);
+    await log.record(makeRun());
+    edit(stateDir, FULL);
+
+    await log.record(makeRun({ agent: "lost" }));
+    edit(stateDir, "DROP TRIGGER full");
+    await log.record(makeRun({ agent: "kept" }));
+
+    expect(log.reports).toEqual([expect.stringContaining("database or disk is full")]);
+    expect((await log.recent(ALL)).map(({ agent }) => agent)).toEqual(["kept", "tester"]);
+    log.close();
+  });
+
+  it("may be a link, which is not followed", async () => {
+    const stateDir = createFolder();
+    const victim = join(createFolder(), "victim");
+    symlinkSync(victim, join(stateDir, "runs.sqlite3"));
+    const log = open(stateDir);
+
+    await log.record(makeRun());
+
+    expect(log.reports).toEqual([expect.stringContaining("ELOOP")]);
+    expect(existsSync(victim)).toBe(false);
+  });
+
+  it("may be of a newer budgie, which is left as it is", async () => {
+    const stateDir = createFolder();
+    const before = open(stateDir);
+    await before.record(makeRun());
+    before.close();
+    edit(stateDir, "PRAGMA user_version = 99");
+    const log = open(stateDir);
+
+    await log.record(makeRun());
+
+    expect(log.reports).toEqual([expect.stringContaining("of a newer budgie (version 99, and this one knows 1)")]);
+    edit(stateDir, "PRAGMA user_version = 1");
+    expect(await log.recent(ALL)).toHaveLength(1);
+    log.close();
+  });
+});
+
+// What SQLite says when a write finds no room, said by a write.
+const FULL = `CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(ROLLBACK, 'database or disk is full'); END`;
+
+/** Leaves the header and the schema, and nothing that follows them. */
+function damage(path: string): void {
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0xee, 4096));
+}
