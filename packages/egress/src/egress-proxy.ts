@@ -1,4 +1,9 @@
-import type { EgressPolicy, EgressReport } from "@budgie/core";
+import type { EgressPolicy, EgressReport } from "@budgie/core/egress";
+import { createEgressDoor } from "./egress-door.ts";
+import { DEFAULT_EGRESS_LIMITS, type EgressLimits } from "./egress-limits.ts";
+import { createResolver, type Lookup } from "./resolver.ts";
+import { createRouteFinder } from "./route.ts";
+import { parseUpstream, type UpstreamOptions } from "./upstream.ts";
 
 /** Keeps sessions to their egress policies: each has a door, which is a unix socket with a policy and a log of its own. */
 export interface EgressProxy {
@@ -14,3 +19,35 @@ export type EgressDoor = {
   take(): Promise<EgressReport>;
   close(): Promise<void>;
 };
+
+export type EgressProxyOptions = {
+  /** How names are resolved; left out, as the system does it */
+  readonly lookup?: Lookup;
+  readonly upstream?: UpstreamOptions;
+  readonly limits?: Partial<EgressLimits>;
+};
+
+/** The proxy in this process. */
+export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy {
+  const limits = { ...DEFAULT_EGRESS_LIMITS, ...options.limits };
+  const upstream = options.upstream && parseUpstream(options.upstream);
+  const findRoute = createRouteFinder(createResolver(options.lookup), upstream, limits);
+  const doors = new Set<EgressDoor>();
+  return {
+    open: async ({ socketPath }) => {
+      const door = await createEgressDoor(socketPath, { limits, findRoute });
+      doors.add(door);
+      return {
+        ...door,
+        close: async () => {
+          doors.delete(door);
+          await door.close();
+        },
+      };
+    },
+    close: async () => {
+      await Promise.all([...doors].map((door) => door.close()));
+      doors.clear();
+    },
+  };
+}

@@ -1,4 +1,8 @@
 // The public surface of @budgie/egress: every export is named here, and becomes API.
-export type { EgressDoor, EgressProxy } from "./egress-proxy.ts";
+export type { EgressLimits } from "./egress-limits.ts";
+export { OTHER_HOSTS } from "./egress-log.ts";
+export { createEgressProxy, type EgressDoor, type EgressProxy, type EgressProxyOptions } from "./egress-proxy.ts";
 export { parseAllowedHost } from "./parse-allowed-host.ts";
 export { PRESETS, presetHosts, type Preset, type PresetEntry, type PresetName } from "./presets.ts";
+export type { Lookup, ResolvedAddress } from "./resolver.ts";
+export type { UpstreamOptions } from "./upstream.ts";

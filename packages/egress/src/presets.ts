@@ -1,4 +1,4 @@
-import type { AllowedHost } from "@budgie/core";
+import type { AllowedHost } from "@budgie/core/egress";
 import { parseAllowedHost } from "./parse-allowed-host.ts";
 
 /** The hosts that one agent or one registry needs. */
