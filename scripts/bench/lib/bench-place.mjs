@@ -1,0 +1,68 @@
+// Where turns are measured: a user's home, a workspace, and budgies that an MCP client calls, as clients wait for them.
+import { mkdtemp, rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { createHostHome } from "../../../packages/testkit/dist/host-home.js";
+import { openEngine } from "../../lib/engine.mjs";
+
+export const IMAGE = "budgie-demo:latest";
+export const SANDBOX = ["--sandbox", "--sandbox-image", IMAGE];
+/** The agent that answers at once: what is left is the cost of running it. */
+export const AGENT = "code-reviewer";
+export const PROMPT = "Review this. [[say: Looks fine.]]";
+
+const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/dist/main.js", import.meta.url));
+
+/** Gives `measure` a place, and clears it away when that is done: what was begun last goes first. */
+export async function withPlace(measure) {
+  const endings = [];
+  const atEnd = (end) => void endings.unshift(end);
+  try {
+    const engine = await openEngine();
+    const host = await createHostHome();
+    atEnd(() => host[Symbol.asyncDispose]());
+    const directory = await mkdtemp(join(tmpdir(), "budgie-bench-"));
+    atEnd(() => rm(directory, { recursive: true, force: true }));
+    const startServer = async (flags, dockerHost = engine.endpoint.url) => {
+      const server = await connect({ host, directory, flags, dockerHost });
+      atEnd(server.close);
+      return server;
+    };
+    return await measure({ engine, host, directory, atEnd, startServer });
+  } finally {
+    for (const end of endings) await end();
+  }
+}
+
+async function connect({ host, directory, flags, dockerHost }) {
+  const { agentsDir, dataDir, home, promptsDir } = host;
+  const places = ["--agents-dir", agentsDir, "--prompts-dir", promptsDir, "--kiro-data-dir", dataDir];
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [MAIN, ...places, ...flags],
+    env: { PATH: process.env.PATH, HOME: home, DOCKER_HOST: dockerHost, DOCKER_CONFIG: join(homedir(), ".docker") },
+    stderr: "ignore",
+  });
+  const client = new Client({ name: "budgie-bench", version: "1.0.0" });
+  await client.connect(transport);
+  await client.listTools();
+  let last;
+
+  async function ask(agent, input) {
+    const result = await client.callTool({ name: `kiro-subagents.${agent}`, arguments: { directory, ...input } });
+    if (result.isError) throw new Error(result.content[0].text);
+    return result.structuredContent;
+  }
+
+  return {
+    pid: transport.pid,
+    ask,
+    firstTurn: async () => void ({ sessionId: last } = await ask(AGENT, { prompt: PROMPT })),
+    /** Of the session that `firstTurn` began last */
+    followUpTurn: () => ask(AGENT, { prompt: PROMPT, sessionId: last }),
+    close: () => client.close(),
+  };
+}

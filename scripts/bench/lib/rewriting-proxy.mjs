@@ -1,0 +1,61 @@
+// The real engine behind a socket that rewrites what containers are asked to be. Everything else passes as bytes.
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const CREATION = /^POST \S*\/containers\/create(?:\?\S*)? HTTP\/1\.1\r\n/;
+
+/** Opens a socket in front of an engine; `rewrite` gets the body of each container's creation and gives another. */
+export async function openRewritingProxy({ endpoint }, rewrite) {
+  const { address } = endpoint;
+  const target = address.socketPath ? { path: address.socketPath } : { host: address.host, port: address.port };
+  if (address.tls) throw new Error("This bench needs an engine that is reached without TLS, such as by a unix socket.");
+  const folder = await mkdtemp(join(tmpdir(), "budgie-bench-"));
+  const path = join(folder, "engine.sock");
+  const sockets = new Set();
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const engine = connect({ ...target, allowHalfOpen: true });
+    for (const socket of [client, engine]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
+    }
+    pass(client, engine, rewrite);
+    engine.pipe(client);
+  });
+  await new Promise((resolve) => server.listen(path, resolve));
+  return {
+    url: `unix://${path}`,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** A request begins with a chunk, as budgie sends the next one only after the answer to the last. */
+function pass(client, engine, rewrite) {
+  let creation = Buffer.alloc(0);
+  client.on("data", (chunk) => {
+    if (creation.length === 0 && !CREATION.test(chunk.toString("latin1", 0, 1024))) return engine.write(chunk);
+    creation = Buffer.concat([creation, chunk]);
+    const request = parseRequest(creation);
+    if (request === undefined) return;
+    creation = Buffer.alloc(0);
+    const body = Buffer.from(JSON.stringify(rewrite(JSON.parse(request.body))));
+    engine.write(request.head.replace(/^content-length: \d+/im, `Content-Length: ${body.length}`));
+    engine.write(body);
+  });
+  client.on("end", () => engine.end()).on("close", () => engine.destroy());
+}
+
+/** `undefined` until all of it is there. */
+function parseRequest(bytes) {
+  const end = bytes.indexOf("\r\n\r\n") + 4;
+  if (end < 4) return undefined;
+  const head = bytes.toString("latin1", 0, end);
+  const length = Number(/^content-length: (\d+)/im.exec(head)?.[1]);
+  if (Number.isNaN(length)) throw new Error("The body of a container's creation does not say how long it is.");
+  return bytes.length < end + length ? undefined : { head, body: bytes.toString("utf8", end, end + length) };
+}
