@@ -29,7 +29,7 @@ export const measureHardening = (rounds) =>
 
 async function startBehind({ engine, atEnd, startServer }, rewrite) {
   const proxy = await openRewritingProxy(engine, rewrite);
-  atEnd(proxy.close);
+  atEnd(() => proxy.close());
   return startServer(SANDBOX, proxy.url);
 }
 

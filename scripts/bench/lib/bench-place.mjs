@@ -28,7 +28,7 @@ export async function withPlace(measure) {
     atEnd(() => rm(directory, { recursive: true, force: true }));
     const startServer = async (flags, dockerHost = engine.endpoint.url) => {
       const server = await connect({ host, directory, flags, dockerHost });
-      atEnd(server.close);
+      atEnd(() => server.close());
       return server;
     };
     return await measure({ engine, host, directory, atEnd, startServer });
