@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { createForwarderPlace, type ForwarderPlace } from "./forwarder-place.ts";
+
+const MB = 1_000_000;
+const CHUNK = Buffer.alloc(MB);
+// Of its source.
+const CONNECTIONS = 256;
+
+describe.skipIf(process.platform !== "linux")("the forwarder under load", () => {
+  it("is no bottleneck", async () => {
+    await using place = await createForwarderPlace();
+    await place.serve((peer) => void upload(peer, 200));
+    const direct = createServer((peer) => void upload(peer, 200)).listen(0, "127.0.0.1");
+    await once(direct, "listening");
+    const { port } = direct.address() as { port: number };
+    const [directly, through]: [number[], number[]] = [[], []];
+
+    for (let round = 0; round < 3; round++) {
+      directly.push(await timed(connect(port, "127.0.0.1")));
+      through.push(await timed(place.connect()));
+    }
+
+    direct.close();
+    expect(Math.min(...directly) / Math.min(...through)).toBeGreaterThan(0.4);
+  });
+
+  it("takes 10,000 connections, and has no more memory after them", async () => {
+    await using place = await createForwarderPlace();
+    await place.serve((peer) => void peer.pipe(peer));
+    await ask(place, 500);
+    const before = place.memory("VmRSS");
+
+    for (let asked = 0; asked < 10_000; asked += 500) await ask(place, 500);
+
+    expect(place.memory("VmRSS") - before).toBeLessThan(100);
+  });
+
+  it("gives the memory of busy connections back", async () => {
+    await using place = await createForwarderPlace();
+    await place.serve((peer) => void peer.pipe(peer));
+    const before = place.memory("VmRSS");
+
+    await Promise.all(Array.from({ length: 100 }, () => talk(place, CHUNK)));
+
+    expect(place.memory("VmHWM") - before).toBeGreaterThan(2000);
+    expect(place.memory("VmRSS") - before).toBeLessThan(500);
+  });
+
+  it("lets those wait that are too many, and serves them when others end", async () => {
+    await using place = await createForwarderPlace();
+    const peers: Socket[] = [];
+    await place.serve((peer) => void peers.push(peer.resume()));
+    const clients = Array.from({ length: 2 * CONNECTIONS }, () => place.connect());
+    const answers = Promise.all(clients.map((client) => text(client.end())));
+    await until(() => peers.length >= CONNECTIONS);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(peers.length).toBe(CONNECTIONS);
+
+    for (const peer of peers) peer.end("done");
+    await until(() => peers.length === 2 * CONNECTIONS);
+    for (const peer of peers) if (peer.writable) peer.end("done");
+
+    expect(new Set(await answers)).toEqual(new Set(["done"]));
+  });
+});
+
+async function upload(peer: Socket, megabytes: number): Promise<void> {
+  for (let sent = 0; sent < megabytes; sent++) if (!peer.write(CHUNK)) await once(peer, "drain");
+  peer.end();
+}
+
+async function timed(client: Socket): Promise<number> {
+  const began = performance.now();
+  let bytes = 0;
+  client.on("data", (data: Buffer) => void (bytes += data.length));
+  await once(client, "end");
+  client.end();
+  expect(bytes).toBe(200 * MB);
+  return performance.now() - began;
+}
+
+async function ask(place: ForwarderPlace, times: number): Promise<void> {
+  await Promise.all(Array.from({ length: times }, () => talk(place, Buffer.from("hello"))));
+}
+
+async function talk(place: ForwarderPlace, content: Buffer): Promise<void> {
+  const client = place.connect();
+  client.end(content);
+  expect((await text(client)).length).toBe(content.length);
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
+}

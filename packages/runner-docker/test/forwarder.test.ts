@@ -1,0 +1,181 @@
+import { spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { buffer, text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createForwarderPlace, freePort, OWN_FORWARDER } from "./forwarder-place.ts";
+
+const MB = 1_000_000;
+
+const echo = (peer: Socket): void => void peer.pipe(peer);
+const sha256 = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
+
+// A program of Linux, as every sandbox.
+describe.skipIf(process.platform !== "linux")("the forwarder", () => {
+  it("carries every byte both ways, of many connections at once", async () => {
+    await using place = await createForwarderPlace();
+    await place.serve(echo);
+    const sent = Array.from({ length: 20 }, (_, index) => randomBytes(1 + index * 100_003));
+
+    const received = await Promise.all(
+      sent.map((content) => {
+        const client = place.connect();
+        client.end(content);
+        return buffer(client);
+      }),
+    );
+
+    expect(received.map(sha256)).toEqual(sent.map(sha256));
+  });
+
+  it("answers a client that has said all", async () => {
+    await using place = await createForwarderPlace();
+    await place.serve((peer) => void hear(peer).then((said) => peer.end(`heard ${said}`)));
+    const client = place.connect();
+
+    client.end("a question");
+
+    expect(await hear(client)).toBe("heard a question");
+  });
+
+  it("hears a client on that was told all", async () => {
+    await using place = await createForwarderPlace();
+    const heard = new Promise<string>((resolve) => void place.serve((peer) => resolve(hear(peer.end("all")))));
+    const client = place.connect();
+
+    expect(await hear(client)).toBe("all");
+    client.write("one, ");
+    await sleep(50);
+    client.end("two");
+
+    expect(await heard).toBe("one, two");
+  });
+
+  it("delivers the refusal of a proxy that does not hear the client out", async () => {
+    await using place = await createForwarderPlace();
+    await place.serve((peer) => peer.once("data", () => peer.end("403", () => peer.destroy())));
+    const client = place.connect();
+
+    client.write(Buffer.alloc(5 * MB));
+
+    expect(String((await once(client, "data"))[0])).toBe("403");
+  });
+
+  it("gives a connection up at once that its client breaks off", async () => {
+    await using place = await createForwarderPlace();
+    await place.serve((peer) => peer.on("data", () => undefined));
+    const [before, client] = [place.openFiles(), place.connect()];
+    client.write("hello");
+    while (place.openFiles() !== before + 2) await sleep(10);
+
+    client.resetAndDestroy();
+
+    await expect.poll(() => place.openFiles()).toBe(before);
+  });
+
+  it("lets nobody wait for a proxy that is gone, and goes on with the next", async () => {
+    await using place = await createForwarderPlace();
+    const began = performance.now();
+    expect(await text(place.connect())).toBe("");
+
+    const first = await place.serve((peer) => peer.end("first"));
+    expect(await text(place.connect())).toBe("first");
+    first.close();
+    rmSync(place.socket, { force: true });
+    expect(await text(place.connect())).toBe("");
+
+    await place.serve((peer) => peer.end("second"));
+    expect(await text(place.connect())).toBe("second");
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+
+  it("waits for a proxy that is too busy to take connections, and is not busy itself", async () => {
+    await using place = await createForwarderPlace();
+    const script = `require("node:net").createServer((peer) => peer.end("at last")).listen({ path: process.argv[1], backlog: 1 }, () => {
+      console.log("deaf");
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    })`;
+    const proxy = spawn(process.execPath, ["-e", script, place.socket], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(proxy.stdout, "data");
+
+    const answers = await Promise.all(Array.from({ length: 50 }, () => text(place.connect())));
+
+    expect(new Set(answers)).toEqual(new Set(["at last"]));
+    expect(place.busyMs()).toBeLessThan(200);
+    proxy.kill("SIGKILL");
+    await once(proxy, "exit");
+  });
+
+  it.each<[string, (client: Socket) => void, (peer: Socket) => void]>([
+    ["a client has said all and the proxy is silent", (client) => client.end("x"), (peer) => peer.resume()],
+    ["the proxy has said all and the client is silent", () => undefined, (peer) => peer.resume().end("x")],
+    ["the proxy does not read", (client) => client.end(Buffer.alloc(10 * MB)), () => undefined],
+    [
+      "the client is gone and the proxy does not read",
+      (client) => void client.end(Buffer.alloc(100_000), () => setTimeout(() => client.destroy(), 100)),
+      () => undefined,
+    ],
+    ["the client does not read", (client) => client.pause(), (peer) => peer.resume().end(Buffer.alloc(10 * MB))],
+  ])("does nothing while %s", async (_, behave, answer) => {
+    await using place = await createForwarderPlace();
+    await place.serve(answer);
+    behave(place.connect());
+    await sleep(400);
+    const before = place.busyMs();
+
+    await sleep(600);
+
+    expect(place.busyMs() - before).toBeLessThan(100);
+  });
+
+  it.each(["SIGTERM", "SIGINT"] as const)("ends at once on %s, whoever is connected", async (signal) => {
+    await using place = await createForwarderPlace();
+    await place.serve(echo);
+    const client = place.connect();
+    client.write("hello");
+    await once(client, "data");
+    const began = performance.now();
+
+    place.child.kill(signal);
+
+    expect(await once(place.child, "exit")).toEqual([0, null]);
+    expect(performance.now() - began).toBeLessThan(1000);
+  });
+
+  it.each([
+    [[], /^usage: forwarder SOCKET \[PORT\]\n$/],
+    [["/tmp/".padEnd(108, "x")], /too long/],
+    [["/tmp/x", "0"], /not a port/],
+    [["/tmp/x", "65536"], /not a port/],
+    [["/tmp/x", "80x"], /not a port/],
+  ])("refuses the arguments %j", async (args, message) => {
+    expect(await runToEnd(args)).toEqual([1, expect.stringMatching(message)]);
+  });
+
+  it("says that it cannot listen", async () => {
+    const port = await freePort();
+    const taken = createServer().listen(port, "127.0.0.1");
+    await once(taken, "listening");
+
+    expect(await runToEnd(["/tmp/x", `${port}`])).toEqual([1, "forwarder: cannot listen on 127.0.0.1\n"]);
+    taken.close();
+  });
+});
+
+/** All that the other side says until it ends; unlike `text` it leaves the socket as it is. */
+async function hear(socket: Socket): Promise<string> {
+  let said = "";
+  socket.on("data", (data: Buffer) => void (said += data.toString()));
+  await once(socket, "end");
+  return said;
+}
+
+async function runToEnd(args: readonly string[]): Promise<readonly [number | null, string]> {
+  const [command = ""] = OWN_FORWARDER;
+  const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"], timeout: 5000 });
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, "exit") as Promise<[number | null]>]);
+  return [code, said];
+}
