@@ -30,8 +30,9 @@ export async function ensureOneFileImage(docker: Docker, image: OneFileImage): P
   try {
     const found = await findSaved(docker, saved);
     if (found !== undefined) return found;
-    await load(docker, saved);
-    return (await findSaved(docker, saved)) ?? refused(saved.tag, "it is not there after it was loaded");
+    const problem = await load(docker, saved);
+    // Of two that load it at once, engines with containerd's store refuse one: what counts is that it is there.
+    return (await findSaved(docker, saved)) ?? refused(saved.tag, problem ?? "it is not there after it was loaded");
   } catch (error) {
     throw toBudgieError(error, saved.tag);
   }
@@ -73,8 +74,8 @@ async function findSaved(docker: Docker, { label, tag }: SavedImage): Promise<st
   }
 }
 
-/** In the form of `docker save`, the one that every engine reads. */
-async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise<void> {
+/** In the form of `docker save`, the one that every engine reads; the result is what the engine found wrong. */
+async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise<string | undefined> {
   const manifest = [{ Config: "config.json", RepoTags: [tag], Layers: ["layer.tar"] }];
   const archive = await toTar({
     "config.json": config,
@@ -83,8 +84,7 @@ async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise
   });
   const said = await text(await docker.loadImage(Readable.from([archive]), { quiet: true, ...withLimit() }));
   // What fails past the beginning fails with HTTP 200.
-  const problem = /"error":"((?:[^"\\]|\\.)*)"/.exec(said)?.[1];
-  if (problem !== undefined) refused(tag, problem);
+  return /"error":"((?:[^"\\]|\\.)*)"/.exec(said)?.[1];
 }
 
 /** The same bytes for the same files. */

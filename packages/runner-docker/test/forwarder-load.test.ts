@@ -27,15 +27,16 @@ describe.skipIf(process.platform !== "linux")("the forwarder under load", () => 
     expect(Math.min(...directly) / Math.min(...through)).toBeGreaterThan(0.4);
   });
 
-  it("takes 10,000 connections, and has no more memory after them", async () => {
+  it("takes 10,000 connections, and has neither more memory nor more open files after them", async () => {
     await using place = await createForwarderPlace();
     await place.serve((peer) => void peer.pipe(peer));
     await ask(place, 500);
-    const before = place.memory("VmRSS");
+    const [before, filesBefore] = [place.memory("VmRSS"), place.openFiles()];
 
     for (let asked = 0; asked < 10_000; asked += 500) await ask(place, 500);
 
     expect(place.memory("VmRSS") - before).toBeLessThan(100);
+    await until(() => place.openFiles() === filesBefore);
   });
 
   it("gives the memory of busy connections back", async () => {
