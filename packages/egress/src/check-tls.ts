@@ -38,7 +38,9 @@ export async function checkHelloRetry(
   { client, host, server }: { readonly client: Socket; readonly server: Socket; readonly host: string },
   { timeoutMs }: Bounds,
 ): Promise<"passed" | "unanswered" | "refused"> {
+  const release = hold(client);
   const answer = await readUntil(server, asksForRetry, { maxBytes: RANDOM_AT + 32, timeoutMs });
+  release();
   if (!answer) return "unanswered";
   client.write(answer.bytes);
   if (!answer.judgement) return "passed";
@@ -47,6 +49,23 @@ export async function checkHelloRetry(
   if (second?.judgement.kind !== "tls") return "refused";
   server.write(second.bytes);
   return "passed";
+}
+
+/** Keeps reading from a client that has to wait, or nobody would notice that it left; it is given back what it sent. */
+function hold(client: Socket): () => void {
+  const held: Buffer[] = [];
+  let bytes = 0;
+  const onData = (chunk: Buffer): void => {
+    held.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_EARLY_DATA_BYTES) client.pause();
+  };
+  const onEnd = (): void => void client.destroy();
+  client.on("data", onData).on("end", onEnd).resume();
+  return () => {
+    client.off("data", onData).off("end", onEnd).pause();
+    if (held.length > 0 && !client.destroyed) client.unshift(Buffer.concat(held));
+  };
 }
 
 function toOpening(bytes: Buffer, host: string): Opening | undefined {

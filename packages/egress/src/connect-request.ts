@@ -11,7 +11,6 @@ const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
 // A fatal alert, so that a TLS client says more than that the connection was lost.
 const ACCESS_DENIED = Buffer.from([21, 3, 3, 0, 2, 2, 49]);
 const INTERNAL_ERROR = Buffer.from([21, 3, 3, 0, 2, 2, 80]);
-const TLS_PORT = 443;
 
 /**
  * Opens the tunnel that a CONNECT asks for. On an allow-list it is for TLS that names the host that was asked for, or else
@@ -59,7 +58,6 @@ async function checkTunnel(doorway: Doorway, tunnel: Tunnel, serveHttp: (target:
     if (read.bytes.length > end) client.unshift(read.bytes.subarray(end));
     return passTls(doorway, tunnel, read.bytes.subarray(0, end));
   }
-  if (target.port === TLS_PORT) return hangUp(client, refuse(doorway, target, "plain HTTP to the port of HTTPS"));
   client.unshift(read.bytes);
   serveHttp(target);
 }

@@ -15,6 +15,8 @@ export async function handlePlain(
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
   tunnel: Target | undefined,
 ): Promise<void> {
+  // Written to after its client has gone, it would take the process along.
+  response.on("error", () => {});
   const target = parseRequestUrl(request.url ?? "", tunnel);
   if ("why" in target) return sendRefusal(response, refuse(doorway, { host: target.shown, port: 0 }, target.why));
   const problem = toProblem(request, target);
@@ -27,6 +29,7 @@ export async function handlePlain(
   if (admission.passage.mode !== "open" && target.port === TLS_PORT) {
     return sendRefusal(response, refuse(doorway, target, "plain HTTP to the port of HTTPS"));
   }
+  if (request.socket.destroyed) return;
   doorway.log.allow(target.host, target.port);
   await forward(doorway, { request, response, target, route: admission.route });
 }

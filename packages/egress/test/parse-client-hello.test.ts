@@ -3,6 +3,7 @@ import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseClientHello } from "../src/parse-client-hello.ts";
+import { block, extension, name, sni, toHello, u16 } from "./helpers/client-hello.ts";
 
 /** What a TLS client of Node begins with. */
 async function captureHello(options: ConnectionOptions): Promise<Buffer> {
@@ -16,25 +17,6 @@ async function captureHello(options: ConnectionOptions): Promise<Buffer> {
   accepted.destroy();
   server.close();
   return hello;
-}
-
-const u16 = (value: number): Buffer => Buffer.from([value >> 8, value & 255]);
-const block = (bytes: Buffer): Buffer => Buffer.concat([u16(bytes.length), bytes]);
-const extension = (type: number, data: Buffer): Buffer => Buffer.concat([u16(type), block(data)]);
-const name = (text: string, type = 0): Buffer => Buffer.concat([Buffer.from([type]), block(Buffer.from(text))]);
-const sni = (...names: Buffer[]): Buffer => extension(0, block(Buffer.concat(names)));
-
-/** A hello with some extensions, in as many records as asked for. */
-function toHello(extensions: Buffer | undefined, records = 1): Buffer {
-  const fields = [Buffer.from([3, 3]), Buffer.alloc(32), Buffer.from([0]), block(u16(0x1301)), Buffer.from([1, 0])];
-  const body = Buffer.concat([...fields, ...(extensions ? [block(extensions)] : [])]);
-  const message = Buffer.concat([Buffer.from([1, 0]), u16(body.length), body]);
-  const size = Math.ceil(message.length / records);
-  return Buffer.concat(
-    Array.from({ length: records }, (_, at) => message.subarray(at * size, (at + 1) * size))
-      .filter((part) => part.length > 0)
-      .flatMap((part) => [Buffer.from([22, 3, 1]), block(part)]),
-  );
 }
 
 describe("parseClientHello", () => {
@@ -115,6 +97,14 @@ describe("parseClientHello", () => {
     ["a hello that is too long", Buffer.from([22, 3, 1, 0, 4, 1, 1, 0, 0])],
   ])("calls %s malformed", (_what, bytes) => {
     expect(parseClientHello(bytes)).toBe("malformed");
+  });
+
+  it("calls a hello with bytes behind its extensions malformed", () => {
+    const single = toHello(sni(name("allowed.test")));
+    const length = single.readUIntBE(6, 3) + 1;
+    const message = Buffer.concat([Buffer.from([1, 0]), u16(length), single.subarray(9), Buffer.from([0])]);
+
+    expect(parseClientHello(Buffer.concat([single.subarray(0, 3), block(message)]))).toBe("malformed");
   });
 
   it("calls a record with more than its hello malformed", () => {

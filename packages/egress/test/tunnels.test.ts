@@ -4,7 +4,17 @@ import { text } from "node:stream/consumers";
 import { connect as connectTls, createServer as createTlsServer, type ConnectionOptions } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCertificate } from "./helpers/certificate.ts";
-import { createProxyPlace, openTunnel, toPolicy, watch, type Origin, type ProxyPlace } from "./helpers/proxy-place.ts";
+import { extension, name, sni, toHello } from "./helpers/client-hello.ts";
+import {
+  createOrigin,
+  createProxyPlace,
+  openTunnel,
+  readToEnd,
+  toPolicy,
+  watch,
+  type Origin,
+  type ProxyPlace,
+} from "./helpers/proxy-place.ts";
 
 const certificate = createCertificate();
 let origin: Origin;
@@ -138,6 +148,16 @@ describe("tunnels", () => {
     expect(origin.connections()).toBe(before);
   });
 
+  it("are not for TLS that hides another name in an encrypted hello", async () => {
+    const before = origin.connections();
+    const { socket } = await openTunnel(place.socketPath, `allowed.test:${origin.port}`);
+    socket.write(toHello(Buffer.concat([sni(name("allowed.test")), extension(0xfe0d, Buffer.alloc(8))])));
+
+    expect(await readToEnd(socket.resume())).toBe("\u0015\u0003\u0003\u0000\u0002\u0002\u0031");
+    expect(origin.connections()).toBe(before);
+    expect((await place.door.take()).denied.at(-1)).toMatchObject({ why: expect.stringContaining("encrypted") });
+  });
+
   it("are not for what is neither TLS nor HTTP", async () => {
     const before = origin.connections();
     const { socket } = await openTunnel(place.socketPath, `allowed.test:${origin.port}`);
@@ -173,6 +193,20 @@ describe("tunnels", () => {
     expect(await text(tls)).toBe("again");
     await other.close();
     await retrying.close();
+  });
+
+  it("end with a client that leaves before the server has answered", async () => {
+    let gone: Promise<unknown> = Promise.resolve();
+    const silent = await createOrigin((socket) => void (gone = once(socket, "end")));
+    const other = await createProxyPlace(toPolicy("allowlist", `allowed.test:${silent.port}=127.0.0.1`));
+    const { socket } = await openTunnel(other.socketPath, `allowed.test:${silent.port}`);
+    socket.write(toHello(sni(name("allowed.test"))));
+    while (silent.received() === "") await new Promise((resolve) => setImmediate(resolve));
+    socket.destroy();
+
+    await gone;
+    await other.close();
+    await silent.close();
   });
 
   it("say so where the host cannot be reached", async () => {
