@@ -2,6 +2,8 @@
 export { describeRunner } from "./describe-runner.ts";
 export type { Leftovers, RunnerSetup, RunnerUnderTest } from "./runner-contract/runner-setup.ts";
 export type { Canaries } from "./canaries.ts";
+export { createCertificateAuthority, type CertificateAuthority, type Identity } from "./certificate-authority.ts";
+export { createFakeLlm, type FakeLlm } from "./fake-llm/fake-llm.ts";
 export { createFakeRunner, type FakeEnd, type FakeProgram, type FakeRun, type FakeRunner } from "./fake-runner.ts";
 export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home.ts";
 export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";

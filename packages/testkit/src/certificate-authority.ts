@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/** A key and the certificate of whoever has it, both in PEM. */
+export type Identity = { readonly key: string; readonly cert: string };
+
+/** Somebody whose certificates nobody trusts who has not been told to. */
+export type CertificateAuthority = AsyncDisposable & {
+  /** The file of its own certificate */
+  readonly file: string;
+  issue(...names: readonly string[]): Promise<Identity>;
+};
+
+/** Makes an authority in a temporary folder, with the `openssl` of this machine. */
+export async function createCertificateAuthority(): Promise<CertificateAuthority> {
+  const folder = await mkdtemp(join(tmpdir(), "budgie-authority-"));
+  const openssl = (command: string) => promisify(execFile)("openssl", command.split(" "), { cwd: folder });
+  await openssl(`req -x509 ${NEW_KEY} -keyout ca.key -out ca.pem -days 2 -subj /CN=budgie-test-authority ${CA_USE}`);
+  return {
+    file: join(folder, "ca.pem"),
+    async issue(...names) {
+      await writeFile(join(folder, "names"), `subjectAltName=${names.map((name) => `DNS:${name}`).join(",")}\n`);
+      await openssl(`req -new ${NEW_KEY} -keyout host.key -out host.csr -subj /CN=budgie-test`);
+      await openssl(
+        "x509 -req -in host.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out host.pem",
+      );
+      const [key, cert] = await Promise.all(
+        ["host.key", "host.pem"].map((name) => readFile(join(folder, name), "utf8")),
+      );
+      return { key: key ?? "", cert: cert ?? "" };
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+const NEW_KEY = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+const CA_USE = "-addext keyUsage=critical,keyCertSign";

@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import type { Identity } from "../certificate-authority.ts";
+import { chatCompletions } from "./chat-completions.ts";
+import { responses } from "./responses.ts";
+import { toReply } from "./scripted-model.ts";
+
+/** A model on this machine's loopback that does what the prompt says, for agent programs that speak OpenAI's APIs. */
+export type FakeLlm = AsyncDisposable & {
+  readonly port: number;
+  /** The paths that were asked for, one an answer */
+  readonly requests: readonly string[];
+};
+
+/** Starts a model that proves who it is with a certificate of the test's own. */
+export async function createFakeLlm(identity: Identity): Promise<FakeLlm> {
+  const requests: string[] = [];
+  const server = createServer(identity, (request, response) => {
+    requests.push(request.url ?? "");
+    void respond(request, response).catch((error: unknown) => response.destroy(toError(error)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    requests,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const api = [chatCompletions, responses].find(({ path }) => path === request.url);
+  if (api === undefined) {
+    response.writeHead(404).end();
+    return;
+  }
+  const body = await json(request);
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const { data, event } of api.answer(toReply(api.parse(body)), body)) {
+    if (event !== undefined) response.write(`event: ${event}\n`);
+    response.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
+  }
+  response.end();
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

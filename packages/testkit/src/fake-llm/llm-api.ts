@@ -1,0 +1,11 @@
+import type { Conversation, Reply } from "./scripted-model.ts";
+
+/** An API by which agent programs talk to models. */
+export type LlmApi = {
+  readonly path: string;
+  readonly parse: (body: unknown) => Conversation;
+  /** The events of a stream */
+  readonly answer: (reply: Reply, body: unknown) => Iterable<LlmEvent>;
+};
+
+export type LlmEvent = { readonly event?: string; readonly data: object | string };

@@ -1,0 +1,62 @@
+import { randomUUID } from "node:crypto";
+import { toText, type Content } from "./content.ts";
+import type { LlmApi, LlmEvent } from "./llm-api.ts";
+import type { Reply, Schema } from "./scripted-model.ts";
+
+type Request = {
+  readonly model: string;
+  readonly input: readonly { readonly type?: string; readonly role?: string; readonly content?: Content }[];
+  readonly tools?: readonly { readonly name?: string; readonly parameters?: Schema }[];
+};
+
+/** OpenAI's API of responses, as streams. */
+export const responses: LlmApi = {
+  path: "/v1/responses",
+  parse(body) {
+    const { input, tools = [] } = body as Request;
+    const lastPrompt = input.findLastIndex(({ role }) => role === "user");
+    return {
+      prompts: input.filter(({ role }) => role === "user").map(({ content }) => toText(content)),
+      toolResults: input.slice(lastPrompt).filter(({ type = "" }) => type === "function_call_output").length,
+      // Tools that the API itself would run have no name.
+      tools: tools.flatMap(({ name, parameters = {} }) => (name === undefined ? [] : [{ name, parameters }])),
+    };
+  },
+  *answer(reply, body) {
+    const { model } = body as Request;
+    const response = { id: `resp_${randomUUID()}`, object: "response", created_at: 0, model };
+    const item = toItem(reply);
+    yield toEvent("response.created", { response: { ...response, status: "in_progress", output: [] } });
+    yield toEvent("response.output_item.added", { output_index: 0, item: { ...item, status: "in_progress" } });
+    if (reply.kind === "text") {
+      const place = { item_id: item.id, output_index: 0, content_index: 0 };
+      yield toEvent("response.output_text.delta", { ...place, delta: reply.text });
+    }
+    yield toEvent("response.output_item.done", { output_index: 0, item });
+    yield toEvent("response.completed", {
+      response: { ...response, status: "completed", output: [item], usage: USAGE },
+    });
+  },
+};
+
+const USAGE = {
+  input_tokens: 10,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: 5,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 15,
+};
+
+function toEvent(type: string, fields: object): LlmEvent {
+  return { event: type, data: { type, ...fields } };
+}
+
+function toItem(reply: Reply): { readonly id: string } {
+  const [id, status] = [`item_${randomUUID()}`, "completed"];
+  if (reply.kind === "text") {
+    const content = [{ type: "output_text", text: reply.text, annotations: [] }];
+    return Object.assign({ id, status }, { type: "message", role: "assistant", content });
+  }
+  const call = { call_id: `call_${randomUUID()}`, name: reply.name, arguments: JSON.stringify(reply.arguments) };
+  return Object.assign({ id, status }, { type: "function_call", ...call });
+}
