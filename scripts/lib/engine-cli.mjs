@@ -1,6 +1,6 @@
 // What the bash scripts ask of the engine: node engine-cli.mjs COMMAND ARGUMENT...
 import { listTraces, openEngine } from "./engine.mjs";
-import { buildImage, hasImage, importImage, pullImage } from "./images.mjs";
+import { buildImage, hasImage, importImage, isBuilt, pullImage } from "./images.mjs";
 
 const COMMANDS = {
   where: async ({ name, version, endpoint }) => `${name} ${version} at ${endpoint.url}`,
@@ -10,7 +10,10 @@ const COMMANDS = {
   },
   import: ({ docker }, file, tag) => importImage(docker, file, tag),
   pull: ({ docker }, from, tag) => pullImage(docker, from, tag),
-  build: ({ docker }, folder, tag) => buildImage(docker, folder, tag),
+  built: async ({ docker }, recipe, tag) => {
+    if (!(await isBuilt(docker, recipe, tag))) process.exitCode = 1;
+  },
+  build: ({ docker }, folder, ...[tag, recipe]) => buildImage(docker, folder, { tag, recipe }),
 };
 
 const [name, ...args] = process.argv.slice(2);

@@ -25,11 +25,17 @@ export async function pullImage(docker, from, tag) {
   await docker.getImage(from).tag({ repo, tag: version });
 }
 
-/** Builds a folder that has a Dockerfile, unless the image of just that content exists. */
-export async function buildImage(docker, folder, tag) {
+/** Whether an image was built of just this content, on the base that there is now. */
+export async function isBuilt(docker, recipe, tag) {
+  const image = await inspect(docker, tag);
+  return image?.Config.Labels?.[HASH] === (await hashBuild(docker, recipe));
+}
+
+/** Builds a folder that has a Dockerfile, unless it is built. The recipe decides that, where it implies the rest of the folder. */
+export async function buildImage(docker, folder, { tag, recipe = folder }) {
+  if (await isBuilt(docker, recipe, tag)) return;
   const before = await inspect(docker, tag);
-  const hash = await hashBuild(docker, folder);
-  if (before?.Config.Labels?.[HASH] === hash) return;
+  const hash = await hashBuild(docker, recipe);
   const labels = { [TITLE]: tag.split(":")[0], [HASH]: hash };
   const context = { context: folder, src: await readdir(folder) };
   await follow(docker, await docker.buildImage(context, { t: tag, labels, forcerm: true }));
