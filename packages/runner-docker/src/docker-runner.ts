@@ -22,6 +22,7 @@ import { connectEngine, type Engine } from "./engine.ts";
 import { toWallNotices } from "./engine-walls.ts";
 import { usualSockets, type HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
+import { NO_SERVERS } from "./hidden-places.ts";
 import { OURS, parseLabels } from "./labels.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { toPasswd, toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox-user.ts";
@@ -130,18 +131,18 @@ function toContext({ engine, image, options, scratchDir, user }: ContextParts): 
     credentials: options.credentials ?? "full",
     kiroDataDir: options.kiroDataDir,
     scratchDir,
-    passwdFile: writePasswd(options.stateDir, user),
+    passwdFile: writeShared(options.stateDir, `passwd-${user.uid}-${user.gid}`, toPasswd(user)),
+    noServersFile: writeShared(options.stateDir, "no-servers.json", NO_SERVERS),
     // Past twice the cores, more starts at once only make each of them slower.
     starting: pLimit(Math.max(2, 2 * engine.cpus)),
   };
 }
 
-function writePasswd(stateDir: string, user: SandboxUser): string {
+/** Writes a file that containers of this and of other budgies mount, and may be reading. */
+function writeShared(stateDir: string, name: string, content: string): string {
   const folder = join(stateDir, "sandbox");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, `passwd-${user.uid}-${user.gid}`);
-  const content = toPasswd(user);
-  // Containers of other budgies may be reading it.
+  const path = join(folder, name);
   if (!existsSync(path) || readFileSync(path, "utf8") !== content) writeFileSync(path, content, { mode: 0o644 });
   return path;
 }

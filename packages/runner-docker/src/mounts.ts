@@ -1,8 +1,9 @@
-import { lstat, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import type { MountSettings } from "dockerode";
-import { BudgieError, type Access, type Projection } from "@budgie/core";
+import type { Access, Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
+import { emptyFolder, toHidingMounts } from "./hidden-places.ts";
 
 /** The volumes of one session. */
 export type SessionVolumes = {
@@ -23,12 +24,15 @@ export type TurnMounts = {
   /** Below the workspace */
   readonly protectedPaths: readonly string[];
   readonly projections: readonly Projection[];
-  /** On the host */
+  /** On the host, as the next */
   readonly passwdFile: string;
+  /** For a list of MCP servers that is to be hidden */
+  readonly noServersFile: string;
 };
 
 /** Everything of the host that a turn sees, as mounts: unlike `-v` strings they take any path, and refuse a missing one. */
 export async function toTurnMounts({
+  noServersFile,
   passwdFile,
   projections,
   protectedPaths,
@@ -41,7 +45,7 @@ export async function toTurnMounts({
     { ...volumeMount(volumes.auth, SANDBOX.auth), ReadOnly: true },
     readOnlyBind(passwdFile, "/etc/passwd"),
     workspaceMount(workspace, workspaceMode),
-    ...(await hiddenAgents(workspace)),
+    ...(await toHidingMounts(workspace, noServersFile)),
     ...protectedPaths.flatMap((path) => protectingMounts(workspace, path)),
     ...(await projectionMounts(projections)),
     // Nor may the agent, with a file in its home that gives its name more tools in its next turn. Last, as the user's own
@@ -77,30 +81,6 @@ function workspaceMount(source: string, mode: Access["workspace"]): MountSetting
   // "Read-only" is true of the mount itself: what is mounted further down would stay writable, and so stays out.
   const BindOptions = { Propagation: "rprivate", NonRecursive: true } as MountSettings["BindOptions"];
   return { ...readOnlyBind(source, SANDBOX.workspace), BindOptions };
-}
-
-/**
- * A repository must not redefine the configured agent, so its own `.kiro/agents` is covered by an empty folder. An absent
- * one is left alone, since the engine would make it in the user's repository; anything but a folder is refused.
- */
-async function hiddenAgents(workspace: string): Promise<MountSettings[]> {
-  for (const path of [join(workspace, ".kiro"), join(workspace, ".kiro/agents")]) {
-    const found = await lstat(path).catch((error: NodeJS.ErrnoException) => error);
-    if ("code" in found && found.code === "ENOENT") return [];
-    // What budgie may not look at, an agent of the same user can make visible again.
-    if (found instanceof Error || !found.isDirectory()) {
-      throw new BudgieError(
-        "WORKSPACE_INVALID",
-        `"${path}" is not a plain directory, so the sandbox cannot hide the repository's own agents. Remove it, or make it one.`,
-      );
-    }
-  }
-  return [emptyFolder(`${SANDBOX.workspace}/.kiro/agents`)];
-}
-
-function emptyFolder(target: string): MountSettings {
-  const TmpfsOptions = { SizeBytes: 64 * 1024, Mode: 0o555 };
-  return { Type: "tmpfs", Source: "", Target: target, ReadOnly: true, TmpfsOptions };
 }
 
 /**

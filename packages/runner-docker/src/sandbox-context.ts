@@ -21,6 +21,8 @@ export type SandboxContext = {
   readonly scratchDir: string;
   /** Mounted over `/etc/passwd` */
   readonly passwdFile: string;
+  /** Mounted over a repository's list of MCP servers */
+  readonly noServersFile: string;
   /** Bounds how many containers are created and started at once */
   readonly starting: LimitFunction;
 };

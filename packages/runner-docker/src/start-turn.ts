@@ -73,7 +73,7 @@ async function createContainer(
   { command, context, options, session, volumes }: TurnStart,
   { gid }: PinnedWorkspace,
 ): Promise<Docker.Container> {
-  const { callerGroups, engine, image, limits, owner, passwdFile, runtime, user } = context;
+  const { callerGroups, engine, image, limits, noServersFile, owner, passwdFile, runtime, user } = context;
   const { directory: workspace, access = EVERYTHING, protectedPaths = [] } = options;
   const body = toTurnContainer({
     imageId: image.id,
@@ -87,6 +87,7 @@ async function createContainer(
       protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
       projections: command.projections,
       passwdFile,
+      noServersFile,
     }),
     network: access.egress.mode === "none" ? "none" : "bridge",
     limits: toLowerLimits(limits, access.limits),

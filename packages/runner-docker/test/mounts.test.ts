@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Access, Projection } from "@budgie/core";
 import { toHolderMounts, toTurnMounts } from "../src/mounts.ts";
@@ -19,9 +19,10 @@ const volumes = {
   auth: { name: "the-auth", labels: { role: "auth" } },
 };
 
+const FILES = { passwdFile: "/state/passwd", noServersFile: "/state/no-servers.json" };
+
 function mountsOf(projections: readonly Projection[] = [], workspaceMode: Access["workspace"] = "rw") {
-  const passwdFile = "/state/passwd";
-  return toTurnMounts({ volumes, workspace, workspaceMode, protectedPaths: [], projections, passwdFile });
+  return toTurnMounts({ volumes, workspace, workspaceMode, protectedPaths: [], projections, ...FILES });
 }
 
 describe("toTurnMounts", () => {
@@ -82,7 +83,7 @@ describe("a protected path", () => {
       workspaceMode: "rw",
       protectedPaths,
       projections: [],
-      passwdFile: "/passwd",
+      ...FILES,
     });
 
     const below = mounts.filter(({ Target }) => Target.startsWith("/workspace/"));
@@ -93,54 +94,6 @@ describe("a protected path", () => {
       [join(workspace, ".git/config"), "/workspace/.git/config", true],
       [join(workspace, ".envrc"), "/workspace/.envrc", true],
     ]);
-  });
-});
-
-describe("the workspace's own agents", () => {
-  const target = "/workspace/.kiro/agents";
-
-  it.each([[], [".kiro"], [".kiro", ".kiro/steering"]])(
-    "need no mount when there are only %j %j",
-    async (...folders) => {
-      for (const folder of folders) mkdirSync(join(workspace, folder));
-
-      expect((await mountsOf()).map(({ Target }) => Target)).not.toContain(target);
-    },
-  );
-
-  it("are covered by an empty folder that cannot be written", async () => {
-    mkdirSync(join(workspace, ".kiro/agents"), { recursive: true });
-
-    const mount = (await mountsOf()).find(({ Target }) => Target === target);
-
-    expect(mount).toMatchObject({ Type: "tmpfs", ReadOnly: true, TmpfsOptions: { Mode: 0o555 } });
-  });
-
-  it.each([
-    ["a link in place of .kiro", ".kiro", (path: string) => symlinkSync("/etc", path)],
-    ["a file in place of .kiro", ".kiro", (path: string) => writeFileSync(path, "")],
-    ["a dangling link in place of .kiro/agents", ".kiro/agents", (path: string) => symlinkSync("nowhere", path)],
-    ["a link to a folder in place of .kiro/agents", ".kiro/agents", (path: string) => symlinkSync("/etc", path)],
-    ["a file in place of .kiro/agents", ".kiro/agents", (path: string) => writeFileSync(path, "")],
-  ])("end the turn when there is %s", async (_, name, make) => {
-    const path = join(workspace, name);
-    mkdirSync(dirname(path), { recursive: true });
-    make(path);
-
-    await expect(mountsOf()).rejects.toMatchObject({
-      code: "WORKSPACE_INVALID",
-      message: expect.stringContaining(`"${path}"`),
-    });
-  });
-
-  // Root may look everywhere.
-  it.skipIf(process.getuid?.() === 0)("end the turn when they cannot be looked at", async () => {
-    const path = join(workspace, ".kiro");
-    mkdirSync(join(path, "agents"), { recursive: true });
-    chmodSync(path, 0o000);
-
-    await expect(mountsOf()).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
-    chmodSync(path, 0o700);
   });
 });
 

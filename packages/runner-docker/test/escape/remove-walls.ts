@@ -80,7 +80,8 @@ export const CONTAINER_REMOVALS = {
     HostConfig.Mounts = HostConfig.Mounts?.map((mount) => ({ ...mount, ReadOnly: false })) ?? [];
   },
   "hidden-agents": ({ HostConfig }) => {
-    HostConfig.Mounts = HostConfig.Mounts?.filter(({ Target }) => Target !== "/workspace/.kiro/agents") ?? [];
+    HostConfig.Mounts =
+      HostConfig.Mounts?.filter(({ Target }) => !/^\/workspace\/\.(?:kiro|amazonq)\//.test(Target)) ?? [];
   },
 } as const satisfies Readonly<Record<ContainerWall, RemoveWall>>;
 

@@ -4,7 +4,8 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toExitError, toReason } from "./exit-error.ts";
 import { kiroFolder, resolveFrom } from "./paths.ts";
-import type { Settings } from "./settings.ts";
+import type { McpServer } from "./mcp-servers.ts";
+import type { Profile, Settings } from "./settings.ts";
 
 export type KiroAgent = {
   readonly name: string;
@@ -13,6 +14,10 @@ export type KiroAgent = {
   readonly tools: readonly string[];
   readonly allowedTools: readonly string[];
   readonly model: string | undefined;
+  readonly hooks: Readonly<Record<string, readonly { readonly command: string }[]>>;
+  readonly mcpServers: Readonly<Record<string, McpServer>>;
+  /** Whether it has the servers of the `mcp.json` files, too */
+  readonly includesMcpJson: boolean;
 };
 
 export type AgentSet = {
@@ -27,6 +32,9 @@ const DEFAULT_AGENT: KiroAgent = {
   tools: ["*"],
   allowedTools: [],
   model: undefined,
+  hooks: {},
+  mcpServers: {},
+  includesMcpJson: true,
 };
 
 // Any other key makes Kiro reject the whole file.
@@ -36,10 +44,10 @@ const KEYS = new Set(
 );
 
 /** Loads every agent file of the current folder and of the user; a bad one is skipped with a complaint. */
-export function loadAgents(): AgentSet {
+export function loadAgents(profile: Profile): AgentSet {
   const agents = new Map<string, KiroAgent>();
   const warnings: string[] = [];
-  for (const folder of agentFolders()) {
+  for (const folder of agentFolders(profile)) {
     for (const file of listJson(folder)) {
       const agent = parseAgent(file, warnings);
       if (agent === undefined) continue;
@@ -50,9 +58,12 @@ export function loadAgents(): AgentSet {
   return { agents, warnings };
 }
 
-function agentFolders(): readonly string[] {
+/** The first engine still knows the folder by its older name as well. */
+function agentFolders(profile: Profile): readonly string[] {
   const user = join(kiroFolder(), "agents");
-  return process.cwd() === homedir() ? [user] : [join(process.cwd(), ".kiro", "agents"), user];
+  if (process.cwd() === homedir()) return [user];
+  const older = profile === "q1" ? [join(process.cwd(), ".amazonq", "cli-agents")] : [];
+  return [join(process.cwd(), ".kiro", "agents"), ...older, user];
 }
 
 function listJson(folder: string): readonly string[] {
@@ -82,6 +93,9 @@ function toAgent(file: string, json: unknown): KiroAgent {
     tools: toTexts(fields["tools"]),
     allowedTools: toTexts(fields["allowedTools"]),
     model: toText(fields["model"]),
+    hooks: (fields["hooks"] ?? {}) as KiroAgent["hooks"],
+    mcpServers: (fields["mcpServers"] ?? {}) as KiroAgent["mcpServers"],
+    includesMcpJson: fields["includeMcpJson"] === true || fields["useLegacyMcpJson"] === true,
   };
 }
 

@@ -9,7 +9,9 @@ import { recordCall } from "./call-log.ts";
 import { loadConversation, saveConversation, type Conversation } from "./conversation-store.ts";
 import { countRun, openDatabase, type KiroDatabase } from "./database.ts";
 import { toExitError } from "./exit-error.ts";
+import { runHooks } from "./hooks.ts";
 import { createJsonOutput } from "./json-output.ts";
+import { startMcpServers } from "./mcp-servers.ts";
 import { listModels, pickModel } from "./models.ts";
 import { write } from "./output.ts";
 import { databaseFile } from "./paths.ts";
@@ -82,8 +84,12 @@ async function converse({ database, args, settings, prompt }: Chat): Promise<voi
   const options = { profile: settings.profile, model, sessionId: conversation.id, trustAll: args.trust.all };
   const output = args.format === "text" ? createTextOutput(options) : createJsonOutput(options);
 
+  const servers = await startMcpServers(agent, settings.profile);
+  for (const line of servers.warnings) await write(process.stderr, `${line}\n`);
+  await runHooks(agent, "agentSpawn", undefined);
   const text = await interpret(prompt);
-  if (text === undefined) return;
+  if (text === undefined) return servers.stop();
+  await runHooks(agent, "userPromptSubmit", text);
   await output.begin();
   await reply({
     prompt: text,
@@ -98,11 +104,12 @@ async function converse({ database, args, settings, prompt }: Chat): Promise<voi
       saveConversation(database, settings.profile, { id: conversation.id, agent: agent.name, model, history });
     },
   });
+  await servers.stop();
 }
 
 /** The agent that `--agent` names; the first engine prefers the one that a resumed conversation was stored with. */
 async function chooseAgent(args: ChatArguments, stored: Conversation, settings: Settings): Promise<KiroAgent> {
-  const set = loadAgents();
+  const set = loadAgents(settings.profile);
   const name = settings.profile === "q1" ? (stored.agent ?? args.agent) : args.agent;
   const deprecation = args.deprecatedProfile ? ["WARNING: --profile is deprecated, use --agent instead"] : [];
   const { agent, warning } = pickAgent(name, set, settings);

@@ -14,13 +14,26 @@ export function runShellEscape(command: string): Promise<void> {
   return start(command, { cwd: process.cwd(), stdio: "inherit" }, () => undefined);
 }
 
-type Options = { readonly cwd: string; readonly stdio: StdioOptions };
+/** Runs a hook of an agent's: what it needs to know comes on its stdin. */
+export function runHook(command: string, { env, input }: { env: NodeJS.ProcessEnv; input: string }): Promise<void> {
+  const options: Options = { cwd: process.cwd(), env, input, stdio: ["pipe", "ignore", "ignore"], timeout: 30_000 };
+  return start(command, options, () => undefined);
+}
 
-async function start(command: string, options: Options, collect: (piece: Buffer) => void): Promise<void> {
+type Options = {
+  readonly cwd: string;
+  readonly stdio: StdioOptions;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly input?: string;
+  readonly timeout?: number;
+};
+
+async function start(command: string, { input, ...options }: Options, collect: (piece: Buffer) => void): Promise<void> {
   for (const shell of ["bash", "sh"]) {
     const child = spawn(shell, ["-c", command], options);
     child.stdout?.on("data", collect);
     child.stderr?.on("data", collect);
+    child.stdin?.on("error", () => undefined).end(input);
     try {
       await once(child, "close");
       return;

@@ -6,7 +6,9 @@ import { createKiroUser, JSON_OUTPUT, MARKER, parseEvents } from "./run-kiro-cli
 it("answers in the second engine's text form, and ends with its credits line", async () => {
   await using user = await createKiroUser();
 
-  const { stdout, stderr, exitCode } = await user.chat("[[say: one\ntwo]]", { argv: ["--model", "claude-opus-4"] });
+  const { stdout, stderr, exitCode } = await user.chat("[[say: one\ntwo]]", {
+    argv: ["--agent", "reader", "--model", "claude-opus-4"],
+  });
 
   expect({ stdout, exitCode }).toEqual({ stdout: `${MARKER}one\ntwo\n`, exitCode: 0 });
   expect(stderr).toBe("🤖 You are chatting with claude-opus-4\n\n\n ▸ Credits: 0.01 • Time: 1s\n");

@@ -1,0 +1,16 @@
+import type { KiroAgent } from "./agents.ts";
+import { runHook } from "./shell.ts";
+
+/** Those that the stand-in has an occasion for. */
+type Trigger = "agentSpawn" | "userPromptSubmit";
+
+/** Runs an agent's hooks of one kind, one after another, as commands of a shell. What they print is thrown away. */
+export async function runHooks({ hooks }: KiroAgent, trigger: Trigger, prompt: string | undefined): Promise<void> {
+  const input = JSON.stringify({
+    hook_event_name: trigger,
+    cwd: process.cwd(),
+    ...(prompt !== undefined && { prompt }),
+  });
+  const env = { ...process.env, ...(prompt !== undefined && { USER_PROMPT: prompt.slice(0, 4096) }) };
+  for (const { command } of hooks[trigger] ?? []) await runHook(command, { input, env });
+}

@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { createKiroUser, type KiroUser } from "./run-kiro-cli.ts";
+
+/** A program that leaves a file behind in the folder that it is started in. */
+const server = (mark: string) => ({ mcpServers: { [mark]: { command: "sh", args: ["-c", `touch ${mark}; cat`] } } });
+
+async function write({ work }: KiroUser, name: string, json: unknown): Promise<void> {
+  const path = join(work, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, JSON.stringify(json));
+}
+
+const agentFile = (host: KiroUser["host"], name: string, fields: object) =>
+  writeFile(join(host.agentsDir, `${name}.json`), JSON.stringify({ name, tools: ["*"], ...fields }));
+
+it.each([
+  ["includeMcpJson", true],
+  ["useLegacyMcpJson", true],
+  ["includeMcpJson", false],
+])("starts the current folder's servers for an agent with %s: %s", async (key, includes) => {
+  await using user = await createKiroUser();
+  await agentFile(user.host, "worker", { [key]: includes });
+  await write(user, ".kiro/settings/mcp.json", server("served"));
+
+  const { exitCode } = await user.chat("hi", { argv: ["--agent", "worker"] });
+
+  expect([exitCode, existsSync(join(user.work, "served"))]).toEqual([0, includes]);
+});
+
+it("starts an agent's own servers, and says when one does not load", async () => {
+  await using user = await createKiroUser();
+  await agentFile(user.host, "worker", server("served"));
+  await agentFile(user.host, "broken", { mcpServers: { none: { command: "/no/such/program" } } });
+
+  const fine = await user.chat("hi", { argv: ["--agent", "worker"] });
+  const broken = await user.chat("hi", { argv: ["--agent", "broken"] });
+
+  expect(existsSync(join(user.work, "served"))).toBe(true);
+  expect(fine.stderr).not.toContain("mcp server");
+  expect(broken).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("mcp server did not load correctly") });
+});
+
+it("runs an agent's hooks when it begins and when it is asked", async () => {
+  await using user = await createKiroUser();
+  const hooks = {
+    agentSpawn: [{ command: "cat > spawned" }],
+    userPromptSubmit: [{ command: `test "$USER_PROMPT" = hi && touch asked` }],
+  };
+  await agentFile(user.host, "worker", { hooks });
+
+  const { stdout } = await user.chat("[[read spawned]]", { argv: ["--agent", "worker"] });
+  await user.chat("hi", { argv: ["--agent", "worker"] });
+
+  expect(stdout).toContain(`{"hook_event_name":"agentSpawn","cwd":"${user.work}"}`);
+  expect(existsSync(join(user.work, "asked"))).toBe(true);
+});
+
+it.each([
+  ["q1", true],
+  ["v2text", false],
+])("%s knows the older names of a folder's definitions: %s", async (profile, known) => {
+  await using user = await createKiroUser();
+  await agentFile(user.host, "worker", { includeMcpJson: true });
+  await write(user, ".amazonq/mcp.json", server("served"));
+  await write(user, ".amazonq/cli-agents/reader.json", { name: "reader", model: "claude-opus-4" });
+  const env = { FAKE_KIRO_PROFILE: profile };
+
+  await user.chat("hi", { argv: ["--agent", "worker"], env });
+  const { stdout } = await user.chat("[[status]]", { argv: ["--agent", "reader"], env });
+
+  expect(existsSync(join(user.work, "served"))).toBe(known);
+  expect(stdout.includes('"model":"claude-opus-4"')).toBe(known);
+});
