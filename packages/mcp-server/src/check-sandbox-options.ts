@@ -14,7 +14,13 @@ export function checkSandboxOptions(config: Config, { env }: Pick<Host, "env">):
   );
 }
 
-function refuseWithoutSandbox({ credentials, protectExecutablePaths, runtime }: Config): void {
+function refuseWithoutSandbox({ caFile, credentials, protectExecutablePaths, runtime }: Config): void {
+  if (caFile !== undefined) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `--ca-file "${caFile}" needs --sandbox: without one agents trust what this machine trusts. Add --sandbox, or leave it out.`,
+    );
+  }
   if (protectExecutablePaths) {
     throw new BudgieError(
       "CONFIG_INVALID",

@@ -3,6 +3,9 @@ import { BudgieError } from "@budgie/core";
 import { runBuildImage } from "./build-image-command.ts";
 import { configSchema, parseConfig, toFlag, toVariable, type Config, type ConfigKey } from "./config.ts";
 import { runDoctor } from "./doctor-command.ts";
+import { addEgress } from "./egress-commands.ts";
+import { explainEgress } from "./egress-explain.ts";
+import { suggestEgress } from "./egress-suggest.ts";
 import { runGc } from "./gc-command.ts";
 import { toDoubleDashed } from "./go-flags.ts";
 import type { Host } from "./host.ts";
@@ -27,6 +30,10 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   config: "<file>",
   allowRoot: "<dir>",
   workspace: "<mode>",
+  egress: "<mode>",
+  allowHost: "<host>",
+  allowPreset: "<name>",
+  caFile: "<file>",
   sandboxImage: "<image>",
   credentials: "<what>",
   runtime: "<name>",
@@ -34,7 +41,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   maxAnswerBytes: "<number>",
   maxTurnsPerMinute: "<limit>",
 };
-const REPEATABLE: ReadonlySet<ConfigKey> = new Set(["env", "maxTurnsPerMinute"]);
+const REPEATABLE: ReadonlySet<ConfigKey> = new Set(["allowHost", "allowPreset", "env", "maxTurnsPerMinute"]);
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
 const SWITCHES = KEYS.filter((key) => VALUES[key] === undefined);
 
@@ -63,6 +70,12 @@ function createProgram(host: Host, finish: Finish): Command {
   const config = (): Config => parseConfig(toValues(program, host.env), host);
   addGc(program, (options) => runGc(config(), options, host).then(finish));
   addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
+  // About sandboxes, whether one was asked for or not.
+  const sandboxed = (): Config => parseConfig({ ...toValues(program, host.env), sandbox: true }, host);
+  addEgress(program, {
+    explain: (agent, options) => finish(explainEgress(agent, { ...options, config: sandboxed() }, host)),
+    suggest: (options) => suggestEgress({ ...options, config: sandboxed() }, host).then(finish),
+  });
   program
     .command("doctor")
     .description(

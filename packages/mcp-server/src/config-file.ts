@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { BudgieError, EGRESS_MODES, parseTimeout, type Tightening } from "@budgie/core";
+import { BudgieError, EGRESS_MODES, parseTimeout, type EgressMode, type Tightening } from "@budgie/core";
+import { PRESET_NAMES, type HostWishes } from "./egress-list.ts";
 import { toAbsolutePath } from "./host-paths.ts";
 
 const path = z.string("a path").min(1, "a path");
@@ -19,10 +20,18 @@ const limits = z.strictObject({
   pids: z.int("a whole number of at least 16").min(16, "a whole number of at least 16").optional(),
 });
 
+const egress = {
+  egress: z.enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`).optional(),
+  allowHost: z.array(z.string("a host"), "a list of hosts").optional(),
+  allowPreset: z
+    .array(z.enum(PRESET_NAMES, `one of ${PRESET_NAMES.join(", ")}`), `a list of ${PRESET_NAMES.join(", ")}`)
+    .optional(),
+};
+
 const agentSection = z.strictObject(
   {
+    ...egress,
     workspace: z.enum(["ro", "rw"], '"ro" or "rw"').optional(),
-    egress: z.enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`).optional(),
     limits: limits.optional(),
     timeout: z.string('a duration such as "90s" or "10m"').optional(),
   },
@@ -31,6 +40,7 @@ const agentSection = z.strictObject(
 
 const configFileSchema = z.strictObject(
   {
+    ...egress,
     allowRoot: z.array(path, "a list of paths").min(1, "a list of at least one path").optional(),
     agents: z.record(z.string(), agentSection, "an object").default({}),
   },
@@ -38,11 +48,19 @@ const configFileSchema = z.strictObject(
 );
 
 /** What a `budgie.json` says. */
-export type ConfigFile = {
+export type ConfigFile = EgressWishes & {
   readonly allowRoot: readonly string[];
   /** By agent */
-  readonly agents: ReadonlyMap<string, Tightening>;
+  readonly agents: ReadonlyMap<string, AgentSection>;
 };
+
+/** What is left out was not said */
+export type EgressWishes = { readonly egress?: EgressMode | undefined } & {
+  readonly [Key in keyof HostWishes]?: HostWishes[Key] | undefined;
+};
+
+/** What an agent's section asks for; its hosts as they are written down. */
+export type AgentSection = Omit<Tightening, "allowedHosts"> & EgressWishes;
 
 /** Reads a `budgie.json` if there is to be one, or throws `CONFIG_INVALID` naming the file and what in it is wrong. */
 export function loadConfigFile(file: string | undefined, home: string): ConfigFile {
@@ -50,14 +68,14 @@ export function loadConfigFile(file: string | undefined, home: string): ConfigFi
   const content = readJson(file);
   const parsed = configFileSchema.safeParse(content);
   if (!parsed.success) throw toFileError(file, parsed.error.issues[0]);
-  const { agents, allowRoot = [] } = parsed.data;
-  const sections = Object.entries(agents).map(([name, section]): [string, Tightening] => [
+  const { agents, allowRoot = [], ...wishes } = parsed.data;
+  const sections = Object.entries(agents).map(([name, section]): [string, AgentSection] => [
     name,
-    toTightening(section, `"agents.${name}.timeout" in "${file}"`),
+    toAgentSection(section, `"agents.${name}.timeout" in "${file}"`),
   ]);
   // A path in a file means the same wherever budgie is started.
   const place = { cwd: dirname(file), home };
-  return { allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)), agents: new Map(sections) };
+  return { ...wishes, allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)), agents: new Map(sections) };
 }
 
 function readJson(file: string): unknown {
@@ -74,13 +92,12 @@ function readJson(file: string): unknown {
   }
 }
 
-function toTightening(section: z.infer<typeof agentSection>, option: string): Tightening {
-  const { cpus, memory, pids } = section.limits ?? {};
+function toAgentSection(section: z.infer<typeof agentSection>, option: string): AgentSection {
+  const { limits: { cpus, memory, pids } = {}, timeout, ...rest } = section;
   return {
-    workspace: section.workspace,
-    egress: section.egress,
+    ...rest,
     limits: { cpus, pids, memoryBytes: memory === undefined ? undefined : toBytes(memory) },
-    timeoutMs: section.timeout === undefined ? undefined : parseTimeout(section.timeout, option),
+    timeoutMs: timeout === undefined ? undefined : parseTimeout(timeout, option),
   };
 }
 

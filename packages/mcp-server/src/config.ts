@@ -1,11 +1,13 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { BudgieError, DEFAULT_HYGIENE, parseTimeout, type TurnRateLimits } from "@budgie/core";
+import { BudgieError, DEFAULT_HYGIENE, EGRESS_MODES, parseTimeout, type TurnRateLimits } from "@budgie/core";
 import { loadConfigFile } from "./config-file.ts";
+import { toEgressCeiling } from "./egress-ceiling.ts";
+import { PRESET_NAMES } from "./egress-list.ts";
 import type { Host } from "./host.ts";
-import { toAbsolutePath, toKiroDataDir, toStateDir } from "./host-paths.ts";
+import { toAbsolutePath, toExistingFile, toKiroDataDir, toStateDir } from "./host-paths.ts";
 import { toPolicies, type Policies } from "./policies.ts";
+import { toTurnRateLimits } from "./turn-rate-limits.ts";
 
 // Messages say what was expected: "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
@@ -60,6 +62,22 @@ export const configSchema = z.strictObject({
     .enum(["ro", "rw"], '"ro" or "rw"')
     .default("rw")
     .describe("whether agents in a sandbox may write to the directory that they work in: rw or ro"),
+  egress: z
+    .enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`)
+    .optional()
+    .describe(
+      "how far sandboxes reach: allowlist (the default), open, none, or bridge, which is unsafe: the engine's network, " +
+        "unwatched",
+    ),
+  allowHost: z
+    .array(z.string())
+    .optional()
+    .describe("one more host that sandboxes reach: NAME[:PORT][=ADDRESS], or *.NAME for all below it; repeatable"),
+  allowPreset: z
+    .array(z.enum(PRESET_NAMES, `one of ${PRESET_NAMES.join(", ")}`))
+    .optional()
+    .describe(`the hosts that something needs: ${PRESET_NAMES.join(", ")}; repeatable`),
+  caFile: path.optional().describe("certificates (PEM) that sandboxes trust, where something on the way inspects TLS"),
   sandbox: flag.default(false).describe("run every agent in a container of its own"),
   sandboxImage: z
     .string()
@@ -105,7 +123,15 @@ export type ConfigKey = keyof typeof configSchema.shape;
 /** The options as the program uses them: checked, and all paths absolute. */
 export type Config = Omit<
   z.infer<typeof configSchema>,
-  "agentTimeout" | "allowRoot" | "maxTurnsPerMinute" | "model" | "workspace" | FilledIn
+  | "agentTimeout"
+  | "allowHost"
+  | "allowPreset"
+  | "allowRoot"
+  | "egress"
+  | "maxTurnsPerMinute"
+  | "model"
+  | "workspace"
+  | FilledIn
 > &
   Readonly<Record<FilledIn, string>> & {
     /** Empty for anywhere */
@@ -123,17 +149,18 @@ type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPro
 export function parseConfig(values: Readonly<Record<string, unknown>>, host: Host): Config {
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throw toConfigError(parsed.error, values);
-  const { agentTimeout: _, model: modelName, workspace: __, ...options } = parsed.data;
+  const { agentTimeout, allowHost, allowPreset, egress, model: modelName, workspace, ...options } = parsed.data;
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
     ...options,
     promptsDir,
-    ...loadAccess(parsed.data, host),
+    ...loadAccess({ ...options, agentTimeout, allowHost, allowPreset, egress, workspace }, host),
     agentsDir: toAbsolutePath(options.agentsDir, host),
     sessionsDir: toAbsolutePath(options.sessionsDir, host),
-    systemPrompt: toPromptFile("systemPrompt", options.systemPrompt, host) ?? join(promptsDir, "_system.md"),
+    caFile: toExistingFile(options.caFile, toFlag("caFile"), host),
+    systemPrompt: toExistingFile(options.systemPrompt, toFlag("systemPrompt"), host) ?? join(promptsDir, "_system.md"),
     contextSummaryPrompt:
-      toPromptFile("contextSummaryPrompt", options.contextSummaryPrompt, host) ??
+      toExistingFile(options.contextSummaryPrompt, toFlag("contextSummaryPrompt"), host) ??
       join(promptsDir, "_context-summary.md"),
     kiroBinary: options.sandbox ? options.kiroBinary : toBinary(options.kiroBinary, host),
     kiroDataDir: toAbsolutePath(options.kiroDataDir ?? toKiroDataDir(host), host),
@@ -145,20 +172,26 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
 
 /** What the configuration file says, under what the options say. */
 function loadAccess(
-  options: z.infer<typeof configSchema>,
+  options: Omit<z.infer<typeof configSchema>, "model">,
   host: Host,
 ): Pick<Config, "allowRoot" | "config" | "policies"> {
   const file = options.config === undefined ? undefined : toAbsolutePath(options.config, host);
-  const { agents, allowRoot } = loadConfigFile(file, host.home);
+  const { agents, allowRoot, ...inFile } = loadConfigFile(file, host.home);
+  const { sandbox } = options;
   const timeoutMs = parseTimeout(options.agentTimeout, toFlag("agentTimeout"));
   return {
     config: file,
     allowRoot: options.allowRoot?.map((root) => toAbsolutePath(root, host)) ?? allowRoot,
     policies: toPolicies({
-      ceiling: { workspace: options.workspace, egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs },
+      ceiling: {
+        workspace: options.workspace,
+        egress: toEgressCeiling({ options, inFile, file, sandbox }),
+        limits: {},
+        timeoutMs,
+      },
       sections: agents,
       file,
-      sandbox: options.sandbox,
+      sandbox,
     }),
   };
 }
@@ -178,27 +211,6 @@ function toConfigError({ issues: [issue] }: z.ZodError, values: Readonly<Record<
   const value = issue?.path.length === 2 ? (values[key] as readonly unknown[])[Number(issue.path[1])] : values[key];
   const name = `${toFlag(key)} (or ${toVariable(key)})`;
   return new BudgieError("CONFIG_INVALID", `Expected ${name} to be ${issue?.message}, got ${JSON.stringify(value)}.`);
-}
-
-/** What is said later holds: `30`, `reviewer=5`, `reviewer=0`. */
-function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
-  const pairs = values.map((value): [string, number | undefined] => {
-    const at = value.lastIndexOf("=");
-    return [value.slice(0, Math.max(at, 0)), Number(value.slice(at + 1)) || undefined];
-  });
-  const { "": all, ...agents } = Object.fromEntries(pairs);
-  const limited = Object.entries(agents).filter((pair): pair is [string, number] => pair[1] !== undefined);
-  return { all, agents: new Map(limited) };
-}
-
-/** The built-in prompt is for a file that nobody named; one that was named and is not there is a mistake. */
-function toPromptFile(key: ConfigKey, file: string | undefined, host: Host): string | undefined {
-  const absolute = file === undefined ? undefined : toAbsolutePath(file, host);
-  if (absolute === undefined || existsSync(absolute)) return absolute;
-  throw new BudgieError(
-    "CONFIG_INVALID",
-    `There is no file "${absolute}" for ${toFlag(key)}. Create it, or leave the option out.`,
-  );
 }
 
 /** A bare name is looked up on the PATH; a path must not depend on the folder that the agent starts in. */

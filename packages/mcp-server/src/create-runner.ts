@@ -2,15 +2,18 @@ import type { Owner, Runner } from "@budgie/core";
 import { checkSandboxOptions } from "./check-sandbox-options.ts";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
+import { toUpstreamProxy } from "./upstream-proxy.ts";
 
 /** Creates the runner that was asked for. The other one is never loaded, and never takes its place. */
 export async function createRunner(config: Config, host: Host, owner: Owner): Promise<Runner> {
   checkSandboxOptions(config, host);
-  const { credentials, kiroDataDir, runtime, sandboxImage: image, sessionsDir, stateDir } = config;
+  const { caFile, credentials, kiroDataDir, runtime, sandboxImage: image, sessionsDir, stateDir } = config;
   const { env: hostEnv, home } = host;
   if (config.sandbox) {
     const { createDockerRunner } = await import("@budgie/runner-docker");
-    return createDockerRunner({ image, owner, stateDir, kiroDataDir, home, hostEnv, credentials, runtime });
+    const login = { kiroDataDir, credentials };
+    const network = { caFile, upstreamProxy: toUpstreamProxy(hostEnv) };
+    return createDockerRunner({ image, owner, stateDir, home, hostEnv, runtime, ...login, ...network });
   }
   const { createLocalRunner } = await import("@budgie/runner-local");
   return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env: config.env });

@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
+import { BudgieError } from "@budgie/core";
 import type { Host } from "./host.ts";
 
 type Place = Pick<Host, "cwd" | "env" | "home" | "platform">;
@@ -7,6 +9,20 @@ type Place = Pick<Host, "cwd" | "env" | "home" | "platform">;
 export function toAbsolutePath(path: string, { cwd, home }: Pick<Place, "cwd" | "home">): string {
   if (path === "~") return home;
   return path.startsWith("~/") ? join(home, path.slice(2)) : resolve(cwd, path);
+}
+
+/** The absolute path of a file that an option names, or throws `CONFIG_INVALID` if it is not there; a default need not be. */
+export function toExistingFile(
+  file: string | undefined,
+  flag: string,
+  place: Pick<Place, "cwd" | "home">,
+): string | undefined {
+  const absolute = file === undefined ? undefined : toAbsolutePath(file, place);
+  if (absolute === undefined || existsSync(absolute)) return absolute;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `There is no file "${absolute}" for ${flag}. Create it, or leave the option out.`,
+  );
 }
 
 /** Where this system's Kiro keeps its database. */

@@ -8,6 +8,9 @@ import {
   type Policy,
   type Tightening,
 } from "@budgie/core";
+import type { AgentSection } from "./config-file.ts";
+import { toSectionHosts } from "./egress-list.ts";
+import { needsSandbox } from "./needs-sandbox.ts";
 
 /** What agents may do: the ceiling that the options set, and what their sections make of it. */
 export type Policies = {
@@ -19,7 +22,7 @@ export type Policies = {
 export type PolicyOptions = {
   readonly ceiling: Policy;
   /** By agent */
-  readonly sections: ReadonlyMap<string, Tightening>;
+  readonly sections: ReadonlyMap<string, AgentSection>;
   /** Where the sections come from */
   readonly file: string | undefined;
   readonly sandbox: boolean;
@@ -29,11 +32,25 @@ export type PolicyOptions = {
 export function toPolicies({ ceiling, file = "", sandbox, sections }: PolicyOptions): Policies {
   if (!sandbox && ceiling.workspace === "ro") throw needsSandbox("--workspace ro");
   const agents = [...sections].map(([agent, section]): [string, Policy] => {
-    const policy = toTighterPolicy(ceiling, section, (loosening) => refuse(loosening, agent, file));
+    const wish = toTightening(section, ceiling, (key) => `"agents.${agent}.${key}" in "${file}"`);
+    const policy = toTighterPolicy(ceiling, wish, (loosening) => refuse(loosening, agent, file));
     if (!sandbox) refuseWalls(policy, agent, file);
     return [agent, policy];
   });
   return { ceiling, agents: new Map(agents) };
+}
+
+/** A section with hosts and no word on how far to reach means these hosts and no others. */
+function toTightening(
+  { allowHost, allowPreset, ...section }: AgentSection,
+  { egress }: Policy,
+  toSource: (key: string) => string,
+): Tightening {
+  if (allowHost === undefined && allowPreset === undefined) return section;
+  const sources = { allowHost: toSource("allowHost"), allowPreset: toSource("allowPreset") };
+  const wishes = { allowHost: allowHost ?? [], allowPreset: allowPreset ?? [] };
+  const allowedHosts = toSectionHosts(wishes, sources, egress.hosts);
+  return { ...section, egress: section.egress ?? (egress.mode === "none" ? "none" : "allowlist"), allowedHosts };
 }
 
 /** Throws `CONFIG_INVALID` for a section of an agent that there is not: a mistyped name would leave the real one unrestricted. */
@@ -51,7 +68,7 @@ export function refuseStrangers({ agents: policies }: Policies, agents: readonly
 const OPTION_PATHS: Readonly<Record<Loosening["option"], string>> = {
   workspace: "workspace",
   egress: "egress",
-  host: "the host",
+  host: "host",
   timeout: "timeout",
   memory: "limits.memory",
   cpus: "limits.cpus",
@@ -59,11 +76,21 @@ const OPTION_PATHS: Readonly<Record<Loosening["option"], string>> = {
 };
 
 function refuse({ asked, most, option }: Loosening, agent: string, file: string): BudgieError {
+  if (option === "host") return refuseHost(String(asked), agent, file);
   const [wish, bound] = [asked, most].map((value) => toValueText(option, value));
   return new BudgieError(
     "CONFIG_INVALID",
     `The file "${file}" gives the agent "${agent}" ${OPTION_PATHS[option]} ${wish}, and ${bound} is the most that budgie ` +
       `allows here. An agent's section can only tighten: lower it, or remove it.`,
+  );
+}
+
+/** The whole list would be too long to read. */
+function refuseHost(host: string, agent: string, file: string): BudgieError {
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `The file "${file}" lets the agent "${agent}" reach the host "${host}", which budgie does not allow here. An agent's ` +
+      `section can only tighten: allow the host for all with --allow-host, or remove it.`,
   );
 }
 
@@ -75,11 +102,4 @@ function toValueText(option: Loosening["option"], value: string | number): strin
 function refuseWalls(policy: Policy, agent: string, file: string): void {
   const [wall] = toWalls(policy);
   if (wall !== undefined) throw needsSandbox(`"${wall}" of the agent "${agent}" in "${file}"`);
-}
-
-function needsSandbox(option: string): BudgieError {
-  return new BudgieError(
-    "CONFIG_INVALID",
-    `Without --sandbox nothing can hold an agent to ${option}. Add --sandbox, or leave it out.`,
-  );
 }

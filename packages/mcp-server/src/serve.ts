@@ -20,6 +20,7 @@ import { loadTools } from "./load-tools.ts";
 import { createStdioServer } from "./mcp/stdio-server.ts";
 import { createToolbox } from "./mcp/toolbox.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
+import type { Policies } from "./policies.ts";
 import { createShutdown } from "./shutdown.ts";
 import { loadVersion } from "./version.ts";
 import { toWorkspaceRules } from "./workspace-rules.ts";
@@ -60,6 +61,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     await owner.release();
   });
   introduce(runner, tools.length, host);
+  if (config.sandbox) warnOfBridge(config.policies, host);
   await server.start();
   return shutdown.ended;
 }
@@ -68,6 +70,15 @@ function introduce({ isolation, notices }: Runner, toolCount: number, { report }
   const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
   report(`Serving ${toolCount} ${toolCount === 1 ? "tool" : "tools"}, isolation: ${isolation}.${hint}`);
   for (const notice of notices) report(notice);
+}
+
+/** An agent with a section of its own may be held to less than all are. */
+function warnOfBridge({ agents, ceiling }: Policies, { report }: Host): void {
+  if ([ceiling, ...agents.values()].every(({ egress }) => egress.mode !== "bridge")) return;
+  report(
+    "--egress bridge is unsafe: agents reach all that a container of this machine reaches, and nobody sees what. Use it " +
+      "only for programs that ignore proxies.",
+  );
 }
 
 function toHygiene({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): Hygiene {

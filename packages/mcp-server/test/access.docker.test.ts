@@ -104,7 +104,7 @@ describe("a section's walls", () => {
       "[[run: ls /sys/class/net | tr '\\n' ' '; cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null]]";
     const file = writeConfig(user, { agents: { "shell-worker": { egress: "none", limits: { pids: 77 } } } });
     const walled = await user.start({ sandbox, args: ["--config", file] });
-    const open = await user.start({ sandbox });
+    const open = await user.start({ sandbox, args: ["--egress", "bridge"] });
 
     expect(toText(await walled.ask("shell-worker", { prompt }))).toBe("lo 77");
     expect(toText(await open.ask("shell-worker", { prompt }))).toMatch(/^eth0 .*lo 1024$/);

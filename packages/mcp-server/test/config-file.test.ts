@@ -44,6 +44,18 @@ describe("loadConfigFile", () => {
     expect(agents.has("b")).toBe(true);
   });
 
+  it("takes hosts for all agents and for one", () => {
+    const { agents, ...all } = load({
+      egress: "allowlist",
+      allowHost: ["a.test"],
+      allowPreset: ["npm"],
+      agents: { a: { allowHost: ["b.test"], allowPreset: [] } },
+    });
+
+    expect(all).toEqual({ egress: "allowlist", allowHost: ["a.test"], allowPreset: ["npm"], allowRoot: [] });
+    expect(agents.get("a")).toMatchObject({ allowHost: ["b.test"], allowPreset: [] });
+  });
+
   it.each<[unknown, string]>([
     ["{", "Cannot read the file"],
     [[], "Expected its content in"],
@@ -54,6 +66,10 @@ describe("loadConfigFile", () => {
     [{ agents: { a: { netwrok: "none" } } }, 'has a key that is unknown in "agents.a": "netwrok".'],
     [{ agents: { a: { workspace: "read-only" } } }, 'to be "ro" or "rw".'],
     [{ agents: { a: { egress: false } } }, "to be one of none, allowlist, open, bridge."],
+    [{ egress: "some" }, "to be one of none, allowlist, open, bridge."],
+    [{ allowHost: "a.test" }, 'Expected "allowHost" in'],
+    [{ allowPreset: ["cargo"] }, 'Expected "allowPreset.0" in'],
+    [{ agents: { a: { allowHost: [1] } } }, 'Expected "agents.a.allowHost.0" in'],
     [{ agents: { a: { timeout: "5" } } }, 'Expected "agents.a.timeout" in'],
     [{ agents: { a: { timeout: "0s" } } }, "to be longer than nothing"],
     [{ agents: { a: { limits: { memory: "lots" } } } }, 'Expected "agents.a.limits.memory" in'],

@@ -66,6 +66,9 @@ describe("parseConfig", () => {
     [{ trustAllTools: "0" }, { trustAllTools: false }],
     [{ agentTimeout: "1h30m" }, { policies: { ceiling: { timeoutMs: 5_400_000 } } }],
     [{ workspace: "ro", sandbox: true }, { policies: { ceiling: { workspace: "ro" } } }],
+    [{ sandbox: true }, { policies: { ceiling: { egress: { mode: "allowlist" } } } }],
+    [{ sandbox: true, egress: "none" }, { policies: { ceiling: { egress: { mode: "none" } } } }],
+    [{ caFile: here }, { caFile: here }],
     [{ allowRoot: ["~/code", "here"] }, { allowRoot: ["/home/me/code", "/cwd/here"] }],
     [{ model: "auto" }, { model: undefined }],
     [{ toolPrefix: "" }, { toolPrefix: "" }],
@@ -121,6 +124,28 @@ describe("parseConfig", () => {
       { maxTurnsPerMinute: ["30", "reviewer="] },
       'Expected --max-turns-per-minute (or BUDGIE_MAX_TURNS_PER_MINUTE) to be a number, or an agent and its number such as "code-reviewer=5", got "reviewer=".',
     ],
+    [
+      { egress: "some" },
+      'Expected --egress (or BUDGIE_EGRESS) to be one of none, allowlist, open, bridge, got "some".',
+    ],
+    [
+      { allowPreset: ["npm", "cargo"] },
+      'Expected --allow-preset (or BUDGIE_ALLOW_PRESET) to be one of kiro, codex, claude, gemini, qwen, opencode, copilot, github, npm, pypi, debian, got "cargo".',
+    ],
+    [
+      { sandbox: true, allowHost: ["10.0.0.1"] },
+      'Cannot allow the host "10.0.0.1" (--allow-host): an address is not a name; name it, and pin the name to the address. Write NAME[:PORT][=ADDRESS], such as "example.com", "*.example.com:8443" or "db.example.com=10.0.0.5".',
+    ],
+    [{ egress: "bridge" }, "Without --sandbox nothing can hold an agent to --egress. Add --sandbox, or leave it out."],
+    [
+      { allowHost: ["a.test"] },
+      "Without --sandbox nothing can hold an agent to --allow-host. Add --sandbox, or leave it out.",
+    ],
+    [
+      { allowPreset: ["npm"] },
+      "Without --sandbox nothing can hold an agent to --allow-preset. Add --sandbox, or leave it out.",
+    ],
+    [{ caFile: "gone.pem" }, 'There is no file "/cwd/gone.pem" for --ca-file. Create it, or leave the option out.'],
     [{ agentTimeout: "15" }, 'Expected --agent-timeout to be a duration such as "90s", "10m" or "1h30m", got "15".'],
     [{ agentTimeout: "0s" }, 'Expected --agent-timeout to be longer than nothing, got "0s".'],
     [

@@ -23,7 +23,7 @@ describe("createRunner", () => {
     const imports = await listImports(user, []);
 
     expect(imports).toMatch(/^loaded .*\/runner-local\//m);
-    expect(imports).not.toMatch(/^loaded .*(?:runner-docker|dockerode|better-sqlite3)/m);
+    expect(imports).not.toMatch(/^loaded .*(?:runner-docker|dockerode|better-sqlite3|egress-proxy)/m);
   });
 
   it("loads nothing of local mode with --sandbox", async () => {

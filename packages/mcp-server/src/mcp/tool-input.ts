@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { BudgieError, EGRESS_MODES } from "@budgie/core";
 
+// A call can only ask for less, and there is nothing that "bridge" is less than.
+const CALL_MODES = EGRESS_MODES.filter((mode) => mode !== "bridge");
+
 /** What an agent's tool takes; the descriptions are written for a model to read. */
 export const agentInput = z.strictObject({
   prompt: z
@@ -19,11 +22,11 @@ export const agentInput = z.strictObject({
     .optional()
     .describe('"ro" keeps the agent from changing anything in the directory. Leave it out for what is configured.'),
   egress: z
-    .enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`)
+    .enum(CALL_MODES, `one of ${CALL_MODES.join(", ")}`)
     .optional()
     .describe(
       '"none" cuts the agent off from every network, its own model included: for programs that need none. ' +
-        "Leave it out for what is configured.",
+        '"allowlist" leaves it the hosts on its list. Leave it out for what is configured, which a call cannot exceed.',
     ),
   timeout: z
     .string("a text")

@@ -2,6 +2,8 @@ import { z } from "zod";
 
 // Loose throughout: a client refuses an answer with a key that its schema does not allow.
 
+const target = { host: z.string(), port: z.number(), count: z.number() };
+
 /** What an agent's tool answers. */
 export const replyOutput = z.looseObject({
   response: z.string().describe("What the agent answered"),
@@ -17,6 +19,13 @@ export const replyOutput = z.looseObject({
     .describe(
       "Files changed during the turn that the user's machine runs by itself: have the user look before going on",
     ),
+  egress: z
+    .looseObject({
+      allowed: z.array(z.looseObject(target)).describe("What it reached"),
+      denied: z.array(z.looseObject({ ...target, why: z.string() })).describe("What it was refused, by policy"),
+    })
+    .optional()
+    .describe("What the agent asked for of the network; missing if nobody watched"),
   warnings: z.array(z.string()).describe("What to know about this answer"),
 });
 

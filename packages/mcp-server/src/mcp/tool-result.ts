@@ -1,9 +1,13 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError, type HealthReport, type Reply } from "@budgie/core";
+import { toRefusedText } from "./refused-text.ts";
 
 /** The result of a turn: the text is exactly what the agent answered, all else is structured. */
 export function toReplyResult(reply: Reply): CallToolResult {
-  return { content: [{ type: "text", text: reply.response }], structuredContent: { ...reply } };
+  const refused = toRefusedText(reply.egress);
+  const warning = `Its network policy refused: ${refused}. The work may be incomplete; the user can allow a host with --allow-host.`;
+  const warnings = refused === "" ? reply.warnings : [...reply.warnings, warning];
+  return { content: [{ type: "text", text: reply.response }], structuredContent: { ...reply, warnings } };
 }
 
 /** The result of a health check. */
@@ -21,16 +25,20 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
   }
 }
 
-function toErrorResult({ changedExecutablePaths: paths, code, message, sessionId }: BudgieError): CallToolResult {
+function toErrorResult(error: BudgieError): CallToolResult {
+  const { changedExecutablePaths: paths, code, egress, message, sessionId } = error;
+  const refused = toRefusedText(egress);
+  const policy = refused === "" ? "" : ` Its network policy refused: ${refused}.`;
   const changes =
     paths.length === 0 ? "" : ` Files that your machine runs by itself were changed: ${paths.join(", ")}.`;
   const hint = sessionId === undefined ? "" : ` The session can go on: pass sessionId "${sessionId}".`;
   return {
     isError: true,
-    content: [{ type: "text", text: `${code}: ${message}${changes}${hint}` }],
+    content: [{ type: "text", text: `${code}: ${message}${policy}${changes}${hint}` }],
     structuredContent: {
       code,
       message,
+      ...(egress === undefined ? {} : { egress }),
       ...(paths.length === 0 ? {} : { changedExecutablePaths: paths }),
       ...(sessionId === undefined ? {} : { sessionId }),
     },

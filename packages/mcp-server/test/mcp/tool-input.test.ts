@@ -25,10 +25,7 @@ describe("parseToolInput", () => {
     [{ prompt: 1, directory: "/d" }, 'The argument "prompt" must be a text.'],
     [{ prompt: "p", directory: "/d", sessionId: null }, 'The argument "sessionId" must be a text.'],
     [{ prompt: "p", directory: "/d", workspace: "" }, 'The argument "workspace" must be "rw" or "ro".'],
-    [
-      { prompt: "p", directory: "/d", egress: true },
-      'The argument "egress" must be one of none, allowlist, open, bridge.',
-    ],
+    [{ prompt: "p", directory: "/d", egress: true }, 'The argument "egress" must be one of none, allowlist, open.'],
     [{ prompt: "p", directory: "/d", timeout: 60 }, 'The argument "timeout" must be a text.'],
   ])("refuses %j", (input, message) => {
     expect(() => parseToolInput(agentInput, input)).toThrow(

@@ -1,0 +1,36 @@
+import type { EgressPolicy } from "@budgie/core";
+import type { EgressWishes } from "./config-file.ts";
+import { toAllowedHosts } from "./egress-list.ts";
+import { needsSandbox } from "./needs-sandbox.ts";
+
+export type EgressCeilingOptions = {
+  readonly options: EgressWishes;
+  /** What counts where the options say nothing */
+  readonly inFile: EgressWishes;
+  readonly file: string | undefined;
+  readonly sandbox: boolean;
+};
+
+/** How far agents may reach at most, or throws `CONFIG_INVALID` for a wish that nothing could hold. */
+export function toEgressCeiling({ file = "", inFile, options, sandbox }: EgressCeilingOptions): EgressPolicy {
+  const toSource = (key: Key): string => (options[key] === undefined ? `"${key}" in "${file}"` : FLAGS[key]);
+  const wishes = {
+    egress: options.egress ?? inFile.egress,
+    allowHost: options.allowHost ?? inFile.allowHost,
+    allowPreset: options.allowPreset ?? inFile.allowPreset,
+  };
+  if (!sandbox) return refuseAll(wishes, toSource);
+  const { allowHost = [], allowPreset = [], egress: mode = "allowlist" } = wishes;
+  const sources = { allowHost: toSource("allowHost"), allowPreset: toSource("allowPreset") };
+  return { mode, hosts: toAllowedHosts({ allowHost, allowPreset }, sources) };
+}
+
+const FLAGS = { egress: "--egress", allowHost: "--allow-host", allowPreset: "--allow-preset" } as const;
+
+type Key = keyof typeof FLAGS;
+
+function refuseAll(wishes: EgressWishes, toSource: (key: Key) => string): EgressPolicy {
+  const wish = (["egress", "allowHost", "allowPreset"] as const).find((key) => wishes[key] !== undefined);
+  if (wish !== undefined) throw needsSandbox(toSource(wish));
+  return { mode: "bridge", hosts: [] };
+}

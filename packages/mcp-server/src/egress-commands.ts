@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import { BudgieError } from "@budgie/core";
+
+type EgressActions = {
+  readonly explain: (agent: string, options: { readonly json: boolean }) => void;
+  readonly suggest: (options: {
+    readonly last: string;
+    readonly agent?: string;
+    readonly json: boolean;
+  }) => Promise<void>;
+};
+
+/** Adds `budgie egress explain` and `budgie egress suggest`. */
+export function addEgress(program: Command, { explain, suggest }: EgressActions): void {
+  const egress = program
+    .command("egress")
+    .description("what sandboxes may reach of the network, and what they asked for")
+    .allowExcessArguments()
+    .action(() => {
+      throw new BudgieError("CONFIG_INVALID", 'Expected "budgie egress explain AGENT" or "budgie egress suggest".');
+    });
+  egress
+    .command("explain")
+    .argument("<agent>")
+    .description("print what an agent may reach, and where that was said")
+    .option("--json", "print JSON")
+    .action((agent: string, { json = false }: { json?: boolean }) => explain(agent, { json }));
+  egress
+    .command("suggest")
+    .description("print the smallest list of hosts that the last turns would have needed")
+    .option("--last <number>", "how many turns to look at", "20")
+    .option("--agent <name>", "of this agent alone")
+    .option("--json", "print JSON")
+    .action(({ json = false, ...options }: { last: string; agent?: string; json?: boolean }) =>
+      suggest({ ...options, json }),
+    );
+}

@@ -1,0 +1,12 @@
+import type { TurnRateLimits } from "@budgie/core";
+
+/** The limits that were given; what is said later holds: `30`, `reviewer=5`, `reviewer=0`. */
+export function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
+  const pairs = values.map((value): [string, number | undefined] => {
+    const at = value.lastIndexOf("=");
+    return [value.slice(0, Math.max(at, 0)), Number(value.slice(at + 1)) || undefined];
+  });
+  const { "": all, ...agents } = Object.fromEntries(pairs);
+  const limited = Object.entries(agents).filter((pair): pair is [string, number] => pair[1] !== undefined);
+  return { all, agents: new Map(limited) };
+}
