@@ -1,28 +1,131 @@
+import { chmod, chown, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Claim } from "./claim.ts";
 import { inPerl, inSandbox } from "./in-sandbox.ts";
+import type { Lab } from "./lab.ts";
 
 export const CAPABILITY_CLAIMS: readonly Claim[] = [
   {
     id: "no-capabilities",
-    promise: "An agent has no capability, and can gain none.",
+    promise: "An agent has no capability, nor anything that needs one.",
     walls: ["user", "capabilities", "seccomp"],
     probes: [
       inSandbox("have a capability", toSetProbe("CapEff")),
-      inSandbox("have one in the bounding set", toSetProbe("CapBnd")),
-      inSandbox(
-        "give a file away",
-        'touch "$HOME/mine"; chown 12345 "$HOME/mine" 2>&1 && through "it was" || held "chown was refused"',
-      ),
-      inPerl("open a raw socket", "socket(my $socket, 2, 3, 1) and tried(0); tried(-1);"),
-      inPerl(
-        "become another user",
-        "$( = $) = 12345; $< = $> = 12345; $> == 12345 ? through('uid 12345') : held(\"$!\");",
-      ),
+      inSandbox("find one that a program could give it", toSetProbe("CapBnd")),
+      inSandbox("give a file away", toCommandProbe('touch "$HOME/given"; chown 12345 "$HOME/given"')),
+      inSandbox("read another user's file", async (lab) => {
+        await makeStrangersFile(lab);
+        return `${findStrangersFile()}
+${toCommandProbe('head -c 1 "$file"')}`;
+      }),
+      inPerl("open a raw socket", "socket(my $socket, 2, 3, 1) ? tried(0) : tried(-1);"),
+      inPerl("become another user", "$< = $> = 12345; $> == 12345 ? through('uid 12345') : tried(-1);"),
+      inPerl("give a program capabilities", giveCapabilities),
+      inPerl("open host files by their handles", openByHandle),
+      inPerl("change its root folder", "chroot('/tmp') ? tried(0) : tried(-1);"),
+    ],
+  },
+  {
+    id: "no-setuid",
+    promise: "A program that is setuid runs with the agent's own rights.",
+    walls: ["no-new-privileges"],
+    probes: [
+      inPerl("run a program as the user that it is setuid for", async (lab) => {
+        await lendProgram(lab);
+        return runSetuid();
+      }),
+      inSandbox("have the kernel allow it", toFlagProbe("NoNewPrivs", "1")),
     ],
   },
 ];
 
 function toSetProbe(set: string): string {
-  return `set=$(sed -n 's/^${set}:[[:space:]]*//p' /proc/self/status)
-    case $set in "") untried "/proc says nothing";; *[!0]*) through "$set";; *) held "none";; esac`;
+  return toFlagProbe(set, "0000000000000000");
+}
+
+function toFlagProbe(name: string, held: string): string {
+  return `value=$(sed -n 's/^${name}:[[:space:]]*//p' /proc/self/status)
+    case $value in "") untried "/proc does not say";; ${held}) held "${name} $value";; *) through "${name} $value";; esac`;
+}
+
+/** Through if the command succeeds, and held with what it says if not. */
+function toCommandProbe(command: string): string {
+  return `said=$( (${command}) 2>&1 ) && through "it was done"; held "$said"`;
+}
+
+/** Only root can; what an ordinary user cannot read is root's, and there already. */
+async function makeStrangersFile({ workspace }: Lab): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const file = join(workspace, "strangers-file");
+  await writeFile(file, "a stranger's\n", { mode: 0o600 });
+  await chown(file, 12345, 12345);
+}
+
+function findStrangersFile(): string {
+  return `
+  for candidate in /workspace/strangers-file /etc/shadow /etc/gshadow; do
+    [ -e "$candidate" ] && [ ! -O "$candidate" ] && file=$candidate && break
+  done
+  [ "\${file-}" ] || untried "there is no file of another user"`;
+}
+
+// The extended attribute that a file's capabilities are in, with CAP_NET_RAW.
+function giveCapabilities(): string {
+  return `
+  my ($file, $name) = ("$ENV{HOME}/given-capabilities", "security.capability");
+  open(my $out, ">", $file) or untried("$!");
+  my $value = pack("L5", 0x02000001, 1 << 13, 0, 0, 0);
+  tried(call("setxattr", $file, $name, $value, length $value, 0));`;
+}
+
+function openByHandle(): string {
+  return `
+  for my $candidate ("/workspace", "/home", "/etc/hostname") {
+    my $path = $candidate;
+    my ($handle, $mount) = (pack("L l", 128, 0) . ("\\0" x 128), pack("l", 0));
+    my $named = call("name_to_handle_at", -100, $path, $handle, $mount, 0);
+    next if $named == -1 && $! + 0 != 1;
+    sysopen(my $place, $path, 0) or next;
+    tried(call("open_by_handle_at", fileno($place), $handle, 0));
+  }
+  untried("no file system here gives handles");`;
+}
+
+/**
+ * A program in the workspace that is setuid for another user, as a repository of root's may hold. Only root can make one; for
+ * an ordinary user those of the image do, which are root's.
+ */
+async function lendProgram({ run, workspace }: Lab): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  await run(["/bin/sh", "-c", "cp /bin/cat /workspace/lent"]);
+  const program = join(workspace, "lent");
+  await chown(program, 12345, 12345);
+  // After the change of the owner, which takes the bit away.
+  await chmod(program, 0o4755);
+}
+
+// It waits for input that never comes, and meanwhile the kernel says as whom it runs.
+function runSetuid(): string {
+  return `
+  my @candidates = ("/workspace/lent", map { ("/usr/bin/$_", "/bin/$_") } qw(su passwd chsh newgrp));
+  my ($program) = grep { -u $_ && !-O $_ && -x $_ } @candidates;
+  untried("there is no program that is setuid for another user") unless defined $program;
+  pipe(my $read, my $write);
+  my $child = fork;
+  if (!$child) {
+    open(STDIN, "<&", $read); open(STDOUT, ">", "/dev/null"); open(STDERR, ">", "/dev/null");
+    exec { $program } $program or exit 1;
+  }
+  my ($name) = $program =~ m{([^/]+)$};
+  my $seen;
+  for (1 .. 100) {
+    open(my $status, "<", "/proc/$child/status") or last;
+    my $text = join "", <$status>;
+    my ($effective) = $text =~ /^Uid:\\s+\\d+\\s+(\\d+)/m;
+    through("$program ran as uid $effective") if $effective != $>;
+    $seen = 1 if $text =~ /^Name:\\s+\\Q$name\\E$/m;
+    select(undef, undef, undef, 0.005);
+  }
+  kill "KILL", $child;
+  $seen ? held("$program ran as uid $>") : untried("$program did not run");`;
 }

@@ -19,8 +19,9 @@ export type ContainerWall =
   | "user"
   | "capabilities"
   | "no-new-privileges"
-  // With the engine's AppArmor profile, where the machine has one.
   | "seccomp"
+  // The engine's profile, where the machine has AppArmor.
+  | "apparmor"
   | "read-only-root"
   | "own-network"
   | "own-pid-namespace"

@@ -44,7 +44,8 @@ export type TurnOptions = {
   readonly session?: RunnerSession;
   /** Default the lab's workspace */
   readonly directory?: string | undefined;
-  readonly access?: Access;
+  /** Tighter than an agent's by default */
+  readonly access?: Partial<Access>;
   /** Added to those of an agent's turn */
   readonly projections?: readonly Projection[];
   readonly login?: "kiro";
@@ -57,6 +58,8 @@ export type Ran = { readonly stdout: string; readonly stderr: string; readonly e
 
 /** Of the runner's options those that say which engine and what to run on it. */
 export type LabOptions = Pick<DockerRunnerOptions, "image" | "home" | "hostEnv" | "limits" | "credentials" | "runtime">;
+
+const DEFAULT_ACCESS: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 
 // A probe's turn takes a fraction of a second.
 const TURN_LIMIT_MS = 30_000;
@@ -106,7 +109,8 @@ async function fillLab(
       return directory;
     },
     async run(argv, { directory = host.project, env = {}, projections = [], session: own = session, ...turn } = {}) {
-      const { access, login, protectedPaths } = turn;
+      const { login, protectedPaths } = turn;
+      const access = { ...DEFAULT_ACCESS, ...turn.access };
       const command: Command = { argv, env, projections: [...toProjections(host), ...projections], login };
       const signal = AbortSignal.timeout(TURN_LIMIT_MS);
       return collect(await own.start(command, { directory, access, protectedPaths, input: "", signal }));

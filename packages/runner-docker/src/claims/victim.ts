@@ -10,6 +10,8 @@ export type Victim = {
   readonly name: string;
   /** Of its System V message queue */
   readonly queueKey: number;
+  /** What it could make with what the image has: `memory`, `queue`, `system-v-queue` */
+  readonly has: readonly string[];
 };
 
 /** Starts the victim and waits until all is in place; it ends with its session. */
@@ -25,25 +27,26 @@ export async function startVictim(session: RunnerSession, directory: string): Pr
     },
     { directory, input: "" },
   );
-  await isReady(child);
-  return { secret, name, queueKey };
+  return { secret, name, queueKey, has: await madeBy(child) };
 }
 
-// What the image has no means to make is missing, and a probe that looks for it says so. The queue's number is unlike any other.
+// The queue's number is unlike any other.
 const SCRIPT = `
 printf %s "$VICTIM_SECRET" >"$HOME/secret"
-printf %s "$VICTIM_SECRET" >/dev/shm/victim
-: >/dev/mqueue/victim
-command -v perl >/dev/null && perl -e 'msgget($ARGV[0], 0666 | 01000)' "$1"
-echo ready
+has=ready
+printf %s "$VICTIM_SECRET" >/dev/shm/victim && has="$has memory"
+: >/dev/mqueue/victim && has="$has queue"
+command -v perl >/dev/null && perl -e 'exit !defined msgget($ARGV[0], 0666 | 01000)' "$1" && has="$has system-v-queue"
+echo "$has"
 while :; do sleep 1; done`;
 
-async function isReady({ exit, stdout, stderr }: AgentProcess): Promise<void> {
+async function madeBy({ exit, stdout, stderr }: AgentProcess): Promise<readonly string[]> {
   stderr.resume();
-  const gone = exit.then(({ exitCode }) => {
+  const gone = exit.then(({ exitCode }): never => {
     throw new Error(`The victim ended with exit code ${exitCode} before it was there.`);
   });
-  await Promise.race([once(stdout, "data"), gone]);
+  const [said] = await Promise.race([once(stdout, "data"), gone]);
   gone.catch(() => undefined);
   stdout.resume();
+  return String(said).trim().split(" ").slice(1);
 }

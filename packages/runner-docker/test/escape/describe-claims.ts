@@ -31,7 +31,7 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
 
   for (const claim of claims) {
     const { id, probes, walls } = claim;
-    describe(id, () => {
+    describe.concurrent(id, () => {
       for (const probe of probes) {
         it(`holds when an agent tries to ${probe.name}`, async () => {
           const verdict = await attempt(lab, probe);

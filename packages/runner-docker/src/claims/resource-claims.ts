@@ -1,0 +1,100 @@
+import type { Access } from "@budgie/core";
+import type { Claim, Verdict } from "./claim.ts";
+import { inPerl, inSandbox, type ScriptOptions } from "./in-sandbox.ts";
+import type { Ran } from "./lab.ts";
+
+const MIB = 1024 ** 2;
+
+// Every attack ends by itself, far past its wall and far below what would hurt a machine.
+export const RESOURCE_CLAIMS: readonly Claim[] = [
+  {
+    id: "bounded-processes",
+    promise: "A fork bomb ends at the limit of processes.",
+    walls: ["pids-limit"],
+    probes: [
+      inPerl("fork 300 processes where 64 are allowed", forkBomb, within({ pids: 64 })),
+      inSandbox("start 300 programs where 64 are allowed", startPrograms, {
+        ...within({ pids: 64 }),
+        silent: ({ stderr }) => (/fork/i.test(stderr) ? { outcome: "held", detail: stderr.trim() } : undefined),
+      }),
+    ],
+  },
+  {
+    id: "bounded-memory",
+    promise: "Who takes more memory than the limit is killed, swap and temporary files included.",
+    walls: ["memory-limit"],
+    probes: [
+      inPerl(
+        "take 256 MiB where 128 are allowed",
+        'my $all = "x" x (256 << 20); through(length $all);',
+        killed(128 * MIB),
+      ),
+      inSandbox(
+        "have a tool take them",
+        `size=$(head -c 268435456 /dev/zero | tail -c 268435000 | wc -c)
+        [ "$size" -gt 0 ] && through "$size bytes"; held "the tool was killed"`,
+        killed(128 * MIB),
+      ),
+      inSandbox("take them as files in /tmp", toFillScript("/tmp", 256), killed(128 * MIB)),
+      inSandbox("take 60 MiB of shared memory where 32 are allowed", toFillScript("/dev/shm", 60), killed(32 * MIB)),
+    ],
+  },
+  {
+    id: "bounded-temporary-files",
+    promise: "Temporary folders have a size, which no agent can exceed.",
+    walls: ["tmpfs-size"],
+    probes: [
+      inSandbox("fill /tmp past its 512 MiB", toFillScript("/tmp", 540)),
+      inSandbox("fill /var/tmp past its 64 MiB", toFillScript("/var/tmp", 80)),
+      inSandbox("fill /dev/shm past its 64 MiB", toFillScript("/dev/shm", 80)),
+    ],
+  },
+  {
+    id: "bounded-cpu",
+    promise: "An agent gets no more processor time than its limit.",
+    walls: ["cpu-limit"],
+    probes: [inPerl("compute more than a tenth of the time", compute, within({ cpus: 0.1 }))],
+  },
+];
+
+function within(limits: Access["limits"]): ScriptOptions {
+  return { access: { limits } };
+}
+
+/** The engine says so of a turn that did not live to report. */
+function killed(memoryBytes: number): ScriptOptions {
+  const silent = ({ exit }: Ran): Verdict | undefined =>
+    exit.oomKilled ? { outcome: "held", detail: "it was killed for its memory" } : undefined;
+  return { ...within({ memoryBytes }), silent };
+}
+
+function forkBomb(): string {
+  return `for my $count (1 .. 300) {
+      my $child = fork;
+      held("$count: $!") unless defined $child;
+      if (!$child) { sleep 20; exit }
+    }
+    through("300 processes");`;
+}
+
+function startPrograms(): string {
+  return `count=0
+    while [ $count -lt 300 ]; do sleep 20 & count=$((count + 1)); done
+    through "300 programs"`;
+}
+
+function toFillScript(folder: string, mebibytes: number): string {
+  return `[ -d ${folder} ] || untried "there is no ${folder}"
+    said=$(head -c ${mebibytes * MIB} /dev/zero 2>&1 >${folder}/fill) && through "${mebibytes} MiB"
+    held "$said"`;
+}
+
+// By the kernel's count of what one busy process got in a second and a half.
+function compute(): string {
+  return `use Time::HiRes ();
+    my $begin = Time::HiRes::time();
+    1 while Time::HiRes::time() - $begin < 1.5;
+    my ($user, $system) = times;
+    my $share = ($user + $system) / (Time::HiRes::time() - $begin);
+    $share > 0.3 ? through("$share of a processor") : held("$share of a processor");`;
+}

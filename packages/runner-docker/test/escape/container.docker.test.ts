@@ -1,0 +1,33 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import { CLAIM_GROUPS } from "@budgie/runner-docker";
+import { describeClaims } from "./describe-claims.ts";
+import type { RemoveWall } from "./remove-walls.ts";
+
+// In place of an engine's: who reaches it reaches nothing.
+const folder = mkdtempSync(join(tmpdir(), "budgie-dummy-"));
+const socket = join(folder, "engine.sock");
+const server = createServer((client) => client.destroy());
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  chmodSync(folder, 0o755);
+  chmodSync(socket, 0o777);
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const mountSockets: RemoveWall = ({ HostConfig }) => {
+  const targets = ["/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock"];
+  HostConfig.Mounts = [
+    ...(HostConfig.Mounts ?? []),
+    ...targets.map((Target) => ({ Type: "bind" as const, Source: socket, Target })),
+  ];
+};
+
+describeClaims(CLAIM_GROUPS.container, { removals: { mounts: mountSockets } });
