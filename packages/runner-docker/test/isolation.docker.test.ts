@@ -1,14 +1,4 @@
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { hostname } from "node:os";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId, type Runner, type RunnerSession } from "@budgie/core";
@@ -27,7 +17,6 @@ afterAll(() => place[Symbol.asyncDispose]());
 
 const sh = (script: string) => run(session, place.workspace, script);
 const lineOf = async (script: string) => (await sh(script)).stdout.trim();
-const statusOf = async (name: string) => lineOf(`sed -n 's/^${name}:[[:space:]]*//p' /proc/self/status`);
 
 describe("the user of a sandbox", () => {
   it("is the caller, with a name and a home of its own", async () => {
@@ -47,15 +36,6 @@ describe("the user of a sandbox", () => {
     expect([made.uid, made.gid]).toEqual([uid, gid]);
   });
 
-  it("has every capability dropped, and can gain none", async () => {
-    const sets = await lineOf("grep ^Cap /proc/self/status");
-
-    expect(sets.split("\n").map((line) => line.split(/\s+/))).toEqual(
-      ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"].map((name) => [name, "0".repeat(16)]),
-    );
-    expect(await statusOf("NoNewPrivs")).toBe("1");
-  });
-
   const group = findGroup();
   // The caller needs a group besides the first one: run this as an ordinary user with one.
   it.skipIf(group === undefined)("is in the workspace's group when the caller is", async () => {
@@ -71,32 +51,8 @@ describe("the user of a sandbox", () => {
 });
 
 describe("the kernel's walls", () => {
-  it("filter system calls", async () => {
-    expect(await statusOf("Seccomp")).toBe("2");
-  });
-
-  it("give it process, network, mount, host name and IPC namespaces of its own", async () => {
-    const names = ["pid", "net", "mnt", "uts", "ipc"];
-    const inside = (await lineOf(`cd /proc/self/ns; readlink ${names.join(" ")}`)).split("\n");
-    const shared = names.filter((name) => inside.includes(readlinkSync(`/proc/self/ns/${name}`)));
-
-    expect([inside.length, shared]).toEqual([5, []]);
-    expect(await lineOf("cat /etc/hostname")).not.toBe(hostname());
-  });
-
-  it("put an init first, which waits for orphans, and show no process of the host", async () => {
+  it("put an init first, which waits for orphans", async () => {
     expect(await lineOf("cat /proc/1/comm")).toMatch(/init|tini|catatonit/);
-    expect(Number(await lineOf("ls -d /proc/[0-9]* | wc -l"))).toBeLessThan(12);
-  });
-
-  it("bound the number of processes: a fork bomb ends, and the next turn is as good as new", async () => {
-    const { exit, stdout } = await sh(
-      'i=0; while [ $i -lt 200 ]; do sleep 5 & i=$((i+1)); done 2>/dev/null; echo "not reached"',
-    );
-
-    expect(stdout).toBe("");
-    expect(exit.exitCode).not.toBe(0);
-    expect(await lineOf("echo fine")).toBe("fine");
   });
 
   it("bound memory: the agent is killed, and it is said why", async () => {
@@ -110,12 +66,6 @@ describe("the kernel's walls", () => {
 
     expect(stdout).toBe("lives\n");
     expect(exit).toEqual({ exitCode: 0, signal: undefined, reason: undefined, oomKilled: true });
-  });
-
-  it("count what is in /tmp as memory, and swap nothing", async () => {
-    const { exit } = await sh("head -c 400000000 /dev/zero > /tmp/big; echo not reached");
-
-    expect(exit.oomKilled).toBe(true);
   });
 });
 
@@ -149,10 +99,9 @@ describe("the file system of a sandbox", () => {
     expect(await lineOf("ls -A /tmp")).toBe("");
   });
 
-  it("holds no door to the engine, and nothing of the caller's home", async () => {
+  it("holds nothing of what is beside the workspace", async () => {
     writeFileSync(join(place.root, "beside"), "secret");
 
-    expect(await lineOf("ls -d /var/run/docker.sock /run/docker.sock /run/containerd 2>/dev/null")).toBe("");
     expect(await lineOf(`ls -A ${place.root} /root/.ssh 2>/dev/null`)).toBe("");
   });
 });

@@ -68,14 +68,18 @@ const TURN_LIMIT_MS = 30_000;
 export async function createLab(options: LabOptions): Promise<Lab> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "budgie-lab-")));
   const undo: (() => Promise<void>)[] = [() => rm(root, { recursive: true, force: true })];
-  // The last made goes first, and nothing keeps the rest from going.
+  // The last made goes first, and what cannot go keeps nothing else from going.
   const dispose = async (): Promise<void> => {
-    for (let next = undo.pop(); next !== undefined; next = undo.pop()) await next().catch(() => undefined);
+    const problems: unknown[] = [];
+    for (let next = undo.pop(); next !== undefined; next = undo.pop()) {
+      await next().catch((error: unknown) => problems.push(error));
+    }
+    if (problems.length > 0) throw problems[0];
   };
   try {
     return { ...(await fillLab(options, root, undo)), [Symbol.asyncDispose]: dispose };
   } catch (error) {
-    await dispose();
+    await dispose().catch(() => undefined);
     throw error;
   }
 }
@@ -86,7 +90,8 @@ async function fillLab(
   undo: (() => Promise<void>)[],
 ): Promise<Omit<Lab, keyof AsyncDisposable>> {
   const host = await createMadeUpHome(join(root, "home"));
-  const stateDir = join(root, "state");
+  // The path of a socket below it is bounded, and temporary folders can be deep.
+  const stateDir = join(root, "own");
   const owner = createOwner({ stateDir });
   undo.push(() => owner.release());
   const runner = await createDockerRunner({ ...options, owner, stateDir, kiroDataDir: host.kiroDataDir });

@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import type { Claim, Probe, Verdict, Wall } from "./claim.ts";
 import { CLAIMS } from "./claims.ts";
 import { createLab, type Lab, type LabOptions } from "./lab.ts";
@@ -20,25 +21,26 @@ export type ClaimResult = {
 // A probe with several turns, on a busy machine.
 const PROBE_LIMIT_MS = 60_000;
 
+// Most of a probe's time goes by in the engine, waiting.
+const AT_ONCE = 4;
+
 /**
  * Makes every claim's probes in the real profile, against a host made up in a temporary folder, and removes all it made.
  * Rejects as the runner does where there is no engine or no image.
  */
 export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOptions): Promise<readonly ClaimResult[]> {
   await using lab = await createLab(options);
-  const results: ClaimResult[] = [];
-  for (const claim of claims) {
-    const result = await proveClaim(lab, claim);
-    results.push(result);
+  const limit = pLimit(AT_ONCE);
+  const proveClaim = async ({ id, probes, promise, walls }: Claim): Promise<ClaimResult> => {
+    const made = probes.map(async (probe) => ({
+      name: probe.name,
+      verdict: await limit(() => attempt(lab, probe)),
+    }));
+    const result: ClaimResult = { id, promise, walls, probes: await Promise.all(made) };
     onResult?.(result);
-  }
-  return results;
-}
-
-async function proveClaim(lab: Lab, { id, probes, promise, walls }: Claim): Promise<ClaimResult> {
-  const made: ClaimResult["probes"][number][] = [];
-  for (const probe of probes) made.push({ name: probe.name, verdict: await attempt(lab, probe) });
-  return { id, promise, walls, probes: made };
+    return result;
+  };
+  return await Promise.all(claims.map(proveClaim));
 }
 
 /** Makes one probe in bounded time. */

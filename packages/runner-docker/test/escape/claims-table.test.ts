@@ -36,6 +36,10 @@ describe("the claims matrix", () => {
     expect(listTests().toSorted()).toEqual(expected.toSorted());
   });
 
+  it("counts 60 probes at least", () => {
+    expect(CLAIMS.flatMap(({ probes }) => probes).length).toBeGreaterThanOrEqual(60);
+  });
+
   it("names every claim once, and each has walls and probes of different names", () => {
     expect(new Set(CLAIMS.map(({ id }) => id)).size).toBe(CLAIMS.length);
     for (const { id, probes, walls } of CLAIMS) {

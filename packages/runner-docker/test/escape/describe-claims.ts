@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Claim, Verdict, Wall } from "../../src/claims/claim.ts";
 import { createLab, type Lab } from "../../src/claims/lab.ts";
-import { NOT_IN_THIS_KERNEL } from "../../src/claims/not-in-this-kernel.ts";
 import { attempt, prove } from "../../src/claims/prove.ts";
 import { BASE_IMAGE } from "../docker-place.ts";
+import { isMoot } from "./is-moot.ts";
 import { CONTAINER_REMOVALS, type Removals } from "./remove-walls.ts";
 import { createRewritingEngine } from "./rewriting-engine.ts";
 
@@ -64,11 +64,6 @@ function toRemoval(wall: Wall, removals: Removals) {
   const remove = removals[wall];
   if (remove === undefined) throw new Error(`Nothing here takes the wall "${wall}" away: give a removal or a control.`);
   return remove;
-}
-
-/** What this kernel has none of is no proof either way; elsewhere the same test is one. */
-function isMoot({ detail, outcome }: Verdict): boolean {
-  return outcome === "untried" && detail.startsWith(NOT_IN_THIS_KERNEL);
 }
 
 function toOutcome(verdict: Verdict | undefined): string {
