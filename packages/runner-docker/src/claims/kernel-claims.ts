@@ -85,7 +85,7 @@ function findDevice(): string {
 
 // The home's file system may hold devices, unlike /tmp.
 function toDeviceProbe(numbers: string, then: string): string {
-  return `node=$HOME/$nonce
+  return `node=$HOME/device-\${nonce##*-}
     command -v mknod >/dev/null || untried "the image has no mknod"
     said=$(mknod "$node" ${numbers} 2>&1) || held "$said"
     ${then}`;

@@ -13,7 +13,7 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
       inSandbox("have the host run a program when one crashes", toOpenProbe("/proc/sys/kernel/core_pattern")),
       inSandbox("change how much memory is given away", toOpenProbe("/proc/sys/vm/overcommit_memory")),
       inSandbox("change how much it may learn of addresses", toOpenProbe("/proc/sys/kernel/kptr_restrict")),
-      inSandbox("change what binary formats start", toOpenProbe("/proc/sys/fs/binfmt_misc/register")),
+      inSandbox("allow links to files of others", toOpenProbe("/proc/sys/fs/protected_hardlinks")),
       inSandbox("move interrupts", toOpenProbe("/proc/irq/default_smp_affinity")),
     ],
   },
@@ -47,7 +47,7 @@ function toOpenProbe(path: string): string {
 function toReadProbe(path: string): string {
   return `[ -e ${path} ] || untried "${NOT_IN_THIS_KERNEL} ${path}"
     said=$( { head -c 64 ${path} | wc -c; } 2>&1 )
-    case $said in [1-9]*) through "$said bytes";; *) held "$said";; esac`;
+    case $said in [1-9]*) through "$said bytes";; *) held "$said bytes";; esac`;
 }
 
 // Whoever may remount it does.
