@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { BudgieError, createHealth, createRunTurn, type Protocol, type Run } from "@budgie/core";
 import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
@@ -11,7 +12,10 @@ describe("a turn's place in the run log", () => {
     const order: string[] = [];
     const { runs, runTurn } = create(
       () => ({}),
-      async () => void order.push("recorded"),
+      async () => {
+        await sleep(20);
+        order.push("recorded");
+      },
     );
     const before = Date.now();
 

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { ALL, createFolder, edit, makeRun, open } from "./helpers.ts";
 
@@ -57,18 +58,37 @@ describe("a run log that cannot be used", () => {
     expect(log.reports).toEqual([expect.stringContaining("EACCES")]);
   });
 
-  it("may lack room, and goes on when there is some again", async () => {
+  it.each(["ABORT", "ROLLBACK"])(
+    "may lack room, which ends in %s, and goes on when there is some again",
+    async (end) => {
+      const stateDir = createFolder();
+      const log = open(stateDir);
+      await log.record(makeRun());
+      edit(stateDir, toFullDisk(end));
+
+      await log.record(makeRun({ agent: "lost" }));
+      edit(stateDir, "DROP TRIGGER full");
+      await log.record(makeRun({ agent: "kept" }));
+
+      expect(log.reports).toEqual([expect.stringContaining("database or disk is full")]);
+      expect((await log.recent(ALL)).map(({ agent }) => agent)).toEqual(["kept", "tester"]);
+      log.close();
+    },
+  );
+
+  it("may be held by a process that is just making it", async () => {
     const stateDir = createFolder();
+    const other = new Database(join(stateDir, "runs.sqlite3"));
+    other.exec("CREATE TABLE begun (a); BEGIN IMMEDIATE; INSERT INTO begun VALUES (1)");
     const log = open(stateDir);
-    await log.record(makeRun());
-    edit(stateDir, FULL);
 
-    await log.record(makeRun({ agent: "lost" }));
-    edit(stateDir, "DROP TRIGGER full");
-    await log.record(makeRun({ agent: "kept" }));
+    const recording = log.record(makeRun());
+    setTimeout(() => other.exec("COMMIT"), 100);
+    await recording;
+    other.close();
 
-    expect(log.reports).toEqual([expect.stringContaining("database or disk is full")]);
-    expect((await log.recent(ALL)).map(({ agent }) => agent)).toEqual(["kept", "tester"]);
+    expect(log.reports).toEqual([]);
+    expect(await log.recent(ALL)).toHaveLength(1);
     log.close();
   });
 
@@ -101,8 +121,10 @@ describe("a run log that cannot be used", () => {
   });
 });
 
-// What SQLite says when a write finds no room, said by a write.
-const FULL = `CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(ROLLBACK, 'database or disk is full'); END`;
+/** A write that says what SQLite does when there is no room for one; its transaction may or may not be over then. */
+function toFullDisk(end: string): string {
+  return `CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(${end}, 'database or disk is full'); END`;
+}
 
 /** Leaves the header and the schema, and nothing that follows them. */
 function damage(path: string): void {
