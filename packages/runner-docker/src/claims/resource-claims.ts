@@ -45,9 +45,9 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
     promise: "Temporary folders have a size, which no agent can exceed.",
     walls: ["tmpfs-size"],
     probes: [
-      inSandbox("fill /tmp past its 512 MiB", toFillScript("/tmp", 540)),
-      inSandbox("fill /var/tmp past its 64 MiB", toFillScript("/var/tmp", 80)),
-      inSandbox("fill /dev/shm past its 64 MiB", toFillScript("/dev/shm", 80)),
+      inSandbox("fill /tmp past its 512 MiB", toFillScript("/tmp", 540), killed()),
+      inSandbox("fill /var/tmp past its 64 MiB", toFillScript("/var/tmp", 80), killed()),
+      inSandbox("fill /dev/shm past its 64 MiB", toFillScript("/dev/shm", 80), killed()),
     ],
   },
   {
@@ -62,11 +62,11 @@ function within(limits: Access["limits"]): ScriptOptions {
   return { access: { limits } };
 }
 
-/** The engine says so of a turn that did not live to report. */
-function killed(memoryBytes: number): ScriptOptions {
+/** The engine says so of a turn that did not live to report; of any, where the user's own limit is low. */
+function killed(memoryBytes?: number): ScriptOptions {
   const silent = ({ exit }: Ran): Verdict | undefined =>
     exit.oomKilled ? { outcome: "held", detail: "it was killed for its memory" } : undefined;
-  return { ...within({ memoryBytes }), silent };
+  return { ...within(memoryBytes === undefined ? {} : { memoryBytes }), silent };
 }
 
 function forkBomb(): string {

@@ -25,16 +25,20 @@ describe("the claims matrix", () => {
     expect(text.match(/^\| Claim \|/gm)).toHaveLength(1);
   });
 
-  it("has a row for each test of the escape suite, and a test for each probe and each control of a row", () => {
-    const expected = Object.entries(CLAIM_GROUPS).flatMap(([group, claims]) =>
-      claims.flatMap(({ id, probes, walls }) => [
-        ...probes.map(({ name }) => `${toTestId(group, id)} > holds when an agent tries to ${name}`),
-        `${toTestId(group, id)} > lets every probe through without ${walls.join(", ")}`,
-      ]),
-    );
+  it(
+    "has a row for each test of the escape suite, and a test for each probe and each control of a row",
+    { timeout: 120_000 },
+    () => {
+      const expected = Object.entries(CLAIM_GROUPS).flatMap(([group, claims]) =>
+        claims.flatMap(({ id, probes, walls }) => [
+          ...probes.map(({ name }) => `${toTestId(group, id)} > holds when an agent tries to ${name}`),
+          `${toTestId(group, id)} > lets every probe through without ${walls.join(", ")}`,
+        ]),
+      );
 
-    expect(listTests().toSorted()).toEqual(expected.toSorted());
-  });
+      expect(listTests().toSorted()).toEqual(expected.toSorted());
+    },
+  );
 
   it("counts 60 probes at least", () => {
     expect(CLAIMS.flatMap(({ probes }) => probes).length).toBeGreaterThanOrEqual(60);
