@@ -1,5 +1,6 @@
 import type { Agent } from "./agent.ts";
 import type { EgressReport } from "./egress.ts";
+import { toEgressNotices } from "./egress-notices.ts";
 import { createEgressTally, type EgressTally } from "./egress-tally.ts";
 import { BudgieError, type ErrorCode } from "./errors.ts";
 import { findProtectablePaths } from "./executable-paths/find-protectable-paths.ts";
@@ -189,7 +190,7 @@ async function answer(turn: TurnInHand): Promise<Answer> {
     exit,
     retried: notes.tries > 1,
     denied,
-    warnings: [...runner.notices, ...warnings],
+    warnings: [...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
   };
 }
 

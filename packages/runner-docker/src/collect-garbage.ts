@@ -4,11 +4,12 @@ import type Docker from "dockerode";
 import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type Owner, type OwnerRecord } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { ignoreMissing } from "./docker-errors.ts";
+import { toDoorsFolder } from "./host-doors.ts";
 import { OURS, parseLabels, type LabelFacts } from "./labels.ts";
 import { removeContainer } from "./turn-process.ts";
 
 export type DockerGcPolicy = GcPolicy & {
-  /** Holds the scratch folders of this host's owners */
+  /** Holds the scratch folders and the doors of this host's owners */
   readonly stateDir: string;
 };
 
@@ -65,7 +66,7 @@ async function findContainers(docker: Docker): Promise<readonly Candidate[]> {
     const facts = parseLabels(Labels);
     const name = Names[0]?.replace(/^\//, "") ?? Id;
     return {
-      item: { kind: "container", name, session: facts.session },
+      item: { kind: "container", name, session: facts.session || undefined },
       facts,
       remove: () => removeContainer(docker.getContainer(Id)),
     };
@@ -81,13 +82,16 @@ async function findVolumes(docker: Docker): Promise<readonly Candidate[]> {
         .getVolume(Name)
         .remove(withLimit())
         .then(() => undefined, ignoreMissing);
-    return { item: { kind: "volume", name: Name, session: facts.session }, facts, remove };
+    return { item: { kind: "volume", name: Name, session: facts.session || undefined }, facts, remove };
   });
 }
 
-/** Copies of the login that a killed budgie was just handing over. Labels can be written by anyone who reaches the engine. */
+/** Copies of the login that a killed budgie was just handing over, and its doors. Labels can be written by anyone who reaches the engine. */
 function removeScratch(stateDir: string, { instance }: OwnerRecord): void {
-  if (/^[0-9a-f-]{36}$/.test(instance)) rmSync(join(stateDir, "scratch", instance), { recursive: true, force: true });
+  if (!/^[0-9a-f-]{36}$/.test(instance)) return;
+  for (const folder of [join(stateDir, "scratch", instance), toDoorsFolder(stateDir, instance)]) {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 async function removeInto(

@@ -1,6 +1,8 @@
 import type { ContainerCreateOptions, MountSettings } from "dockerode";
 import type { Command, Limits } from "@budgie/core";
+import { FORWARDER } from "./holder-image.ts";
 import { INIT_SCRIPT } from "./init-script.ts";
+import { CA_ENV, PROXY_ENV } from "./proxy-environment.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 /** Paths inside a sandbox. */
@@ -13,7 +15,10 @@ export type TurnContainer = {
   readonly user: SandboxUser;
   readonly extraGroups: readonly string[];
   readonly mounts: readonly MountSettings[];
-  readonly network: "none" | "bridge";
+  /** `none`, `bridge` or `container:` and the name of one whose network it joins */
+  readonly network: string;
+  /** On the host; `undefined` if the image's own certificates will do */
+  readonly caFile: string | undefined;
   readonly limits: Limits;
   /** The engine's own if undefined */
   readonly runtime: string | undefined;
@@ -22,13 +27,13 @@ export type TurnContainer = {
 
 /** The isolation profile: the diff of this function is every change of what a sandbox may do. */
 export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
-  const { command, extraGroups, imageId, labels, limits, mounts, network, runtime, user } = turn;
+  const { extraGroups, imageId, labels, limits, mounts, network, runtime, user } = turn;
   return {
     Image: imageId,
     // Replaces the image's own entrypoint: any image with a /bin/sh will do, and none can run something first.
     Entrypoint: ["/bin/sh", "-c", INIT_SCRIPT, "budgie"],
-    Cmd: [...command.argv],
-    Env: toEnv(command, user),
+    Cmd: [...turn.command.argv],
+    Env: toEnv(turn),
     User: `${user.uid}:${user.gid}`,
     WorkingDir: SANDBOX.workspace,
     Labels: { ...labels },
@@ -64,7 +69,7 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
   };
 }
 
-function toEnv({ env }: Command, { uid }: SandboxUser): string[] {
+function toEnv({ caFile, command, network, user: { uid } }: TurnContainer): string[] {
   const user = uid === 0 ? "root" : "agent";
   const own = {
     HOME: SANDBOX.home,
@@ -77,20 +82,103 @@ function toEnv({ env }: Command, { uid }: SandboxUser): string[] {
     XDG_CACHE_HOME: `${SANDBOX.home}/.cache`,
     XDG_STATE_HOME: `${SANDBOX.home}/.local/state`,
   };
-  return Object.entries({ ...own, ...env }).map(([name, value]) => `${name}=${value}`);
+  const proxy = network.startsWith("container:") ? PROXY_ENV : {};
+  const certificates = caFile === undefined ? {} : CA_ENV;
+  return Object.entries({ ...own, ...proxy, ...certificates, ...command.env }).map(
+    ([name, value]) => `${name}=${value}`,
+  );
 }
 
 export type HolderContainer = {
+  /** Of budgie's own image */
   readonly imageId: string;
+  readonly user: SandboxUser;
   readonly mounts: readonly MountSettings[];
+  /** In the holder */
+  readonly socketPath: string;
   readonly labels: Readonly<Record<string, string>>;
 };
 
 /**
- * The container through which a session's volumes are read and written. It is created and never started, so the archive
- * calls neither wait for a turn's container nor fail on its read-only root.
+ * The container whose network turns join, and through which a session's volumes are read and written, whether it runs or
+ * not. What runs in it carries connections from its loopback to the door, and has no other way out.
  */
-export function toHolderContainer({ imageId, labels, mounts }: HolderContainer): ContainerCreateOptions {
+export function toHolderContainer(holder: HolderContainer): ContainerCreateOptions {
+  const { imageId, labels, mounts, socketPath, user } = holder;
+  return {
+    Image: imageId,
+    Entrypoint: [FORWARDER],
+    Cmd: [socketPath],
+    // Who may use the door; Podman also gives what is written through this container to its user.
+    User: `${user.uid}:${user.gid}`,
+    Labels: { ...labels },
+    Healthcheck: { Test: ["NONE"] },
+    HostConfig: {
+      NetworkMode: "none",
+      ReadonlyRootfs: true,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      // An engine's own helper counts as well while it starts.
+      PidsLimit: 32,
+      Memory: HOLDER_BYTES,
+      MemorySwap: HOLDER_BYTES,
+      NanoCpus: 1e9,
+      LogConfig: { Type: "none", Config: {} },
+      Mounts: [...mounts],
+    },
+  };
+}
+
+// The forwarder's buffers are 32 MiB at most.
+const HOLDER_BYTES = 64 * 1024 ** 2;
+
+export type ProxyContainer = {
+  readonly imageId: string;
+  readonly user: SandboxUser;
+  /** Such as `node` and the program's file */
+  readonly command: readonly [string, ...string[]];
+  readonly mounts: readonly MountSettings[];
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+/** The container in which the egress proxy runs where it cannot run in budgie's own process. */
+export function toProxyContainer({ command, imageId, labels, mounts, user }: ProxyContainer): ContainerCreateOptions {
+  return {
+    Image: imageId,
+    Entrypoint: [...command],
+    Cmd: [],
+    // Nothing of the image may change how it runs.
+    Env: ["HOME=/", "NODE_OPTIONS="],
+    // The same as the holders': who may use the doors.
+    User: `${user.uid}:${user.gid}`,
+    WorkingDir: "/",
+    Labels: { ...labels },
+    Healthcheck: { Test: ["NONE"] },
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    HostConfig: {
+      Init: true,
+      NetworkMode: "bridge",
+      ReadonlyRootfs: true,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      PidsLimit: 64,
+      Memory: PROXY_BYTES,
+      MemorySwap: PROXY_BYTES,
+      NanoCpus: 1e9,
+      LogConfig: { Type: "none", Config: {} },
+      Mounts: [...mounts],
+    },
+  };
+}
+
+const PROXY_BYTES = 512 * 1024 ** 2;
+
+/** A container that is only looked into, and can do nothing even if somebody starts it. */
+export function toIdleContainer(imageId: string, labels: Readonly<Record<string, string>>): ContainerCreateOptions {
   return {
     Image: imageId,
     Entrypoint: ["/bin/sh"],
@@ -102,7 +190,6 @@ export function toHolderContainer({ imageId, labels, mounts }: HolderContainer):
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges"],
       LogConfig: { Type: "none", Config: {} },
-      Mounts: [...mounts],
     },
   };
 }

@@ -18,12 +18,15 @@ import { collectGarbage } from "./collect-garbage.ts";
 import type { Credentials } from "./credentials.ts";
 import { translated } from "./docker-errors.ts";
 import { createDockerSession } from "./docker-session.ts";
+import { createDoors } from "./create-doors.ts";
 import { connectEngine, type Engine } from "./engine.ts";
 import { toWallNotices } from "./engine-walls.ts";
 import { usualSockets, type HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
 import { NO_SERVERS } from "./hidden-places.ts";
 import { OURS, parseLabels } from "./labels.ts";
+import { createLiveHolders } from "./live-holders.ts";
+import type { ProxyPlacement } from "./proxy-placement.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { toPasswd, toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox-user.ts";
 import { loadSqlite } from "@budgie/store";
@@ -45,7 +48,20 @@ export type DockerRunnerOptions = {
   readonly credentials?: Credentials | undefined;
   /** A runtime of the engine's, such as `runsc`; default the engine's own */
   readonly runtime?: string | undefined;
+  /** Certificates that sandboxes shall trust, in place of the image's own: a file of the host */
+  readonly caFile?: string | undefined;
+  /** The proxy through which the host itself reaches the internet, as a URL */
+  readonly upstreamProxy?: string | undefined;
+  /** Default what the engine can do */
+  readonly proxyPlacement?: ProxyPlacement | undefined;
+  /** After which a holder that no turn is in is stopped; default 5 minutes */
+  readonly holderIdleMs?: number | undefined;
+  /** How many holders run at most, as long as no turn is in more; default 32 */
+  readonly maxLiveHolders?: number | undefined;
 };
+
+const HOLDER_IDLE_MS = 5 * 60_000;
+const MOST_LIVE_HOLDERS = 32;
 
 /**
  * Creates the runner that gives every process a hardened container of its own. Engine, runtime, image and SQLite are checked at
@@ -86,6 +102,7 @@ export async function createDockerRunner(options: DockerRunnerOptions): Promise<
     async close() {
       const removals = [...sessions.values()].map((session) => session.then((opened) => opened.remove()));
       const results = await Promise.allSettled(removals);
+      await context?.doors.close();
       rmSync(scratchDir, { recursive: true, force: true });
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
@@ -130,6 +147,12 @@ function toContext({ engine, image, options, scratchDir, user }: ContextParts): 
     runtime: options.runtime,
     credentials: options.credentials ?? "full",
     kiroDataDir: options.kiroDataDir,
+    doors: createDoors({ ...options, engine, image, user }),
+    live: createLiveHolders({
+      idleMs: options.holderIdleMs ?? HOLDER_IDLE_MS,
+      most: options.maxLiveHolders ?? MOST_LIVE_HOLDERS,
+    }),
+    caFile: options.caFile,
     scratchDir,
     passwdFile: writeShared(options.stateDir, `passwd-${user.uid}-${user.gid}`, toPasswd(user)),
     noServersFile: writeShared(options.stateDir, "no-servers.json", NO_SERVERS),

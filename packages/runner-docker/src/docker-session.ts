@@ -1,14 +1,16 @@
 import type Docker from "dockerode";
 import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
-import { SANDBOX, toHolderContainer } from "./container-options.ts";
+import { SANDBOX } from "./container-options.ts";
 import { ignoreMissing, translated } from "./docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./home-archive.ts";
+import { createHolder, type Holder, type HolderParts } from "./holder.ts";
 import { toLabels } from "./labels.ts";
 import { createLoginSync, type LoginNeed } from "./login-sync.ts";
-import { toHolderMounts, type SessionVolume, type SessionVolumes } from "./mounts.ts";
+import type { SessionVolume, SessionVolumes } from "./mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
-import { createNamed, startTurn } from "./start-turn.ts";
+import { createSessionEgress, type TurnNetwork } from "./session-egress.ts";
+import { EVERYTHING, startTurn } from "./start-turn.ts";
 import { removeContainer, type TurnProcess } from "./turn-process.ts";
 
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
@@ -18,10 +20,11 @@ const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 export async function createDockerSession(context: SandboxContext, id: SessionId): Promise<RunnerSession> {
   const { docker } = context.engine;
   const volumes = toVolumes(context, id);
+  const door = context.doors.reserve();
   const told = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
-  await told(createHome(context, id, volumes));
-  // By name, since it may have to be made again.
-  const archive = createHomeArchive(docker.getContainer(toHolderName(id)), context.engine.name, context.user);
+  const holder = await told(createHome(context, { session: id, volumes, door }));
+  const egress = createSessionEgress({ holder, place: door, live: context.live });
+  const archive = createHomeArchive(holder.container, context.user);
   const { credentials, kiroDataDir, scratchDir } = context;
   const login = createLoginSync({ archive, credentials, kiroDataDir, scratchDir });
   const starting = new Set<Promise<unknown>>();
@@ -32,10 +35,16 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
     // One turn's container is gone before the next begins, a retry's above all.
     await Promise.all(leaving);
-    await ensureHolder(context, id, volumes);
+    await holder.ensure();
     const prepareHome = (): Promise<void> =>
       running.size > 0 ? Promise.resolve() : login.prepare(toLoginNeed(command));
-    const child = await startTurn({ context, session: id, volumes, command, options, prepareHome });
+    const network = egress.enter((options.access ?? EVERYTHING).egress);
+    const child = await startTurn({ context, session: id, volumes, command, options, network, prepareHome }).catch(
+      async (error: unknown) => {
+        await network.leave();
+        throw error;
+      },
+    );
     running.add(child);
     const leave = (): void => {
       running.delete(child);
@@ -43,7 +52,9 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
       void child.gone.then(() => leaving.delete(child.gone));
     };
     child.exit.then(leave, leave);
-    return child;
+    const depart = (): ReturnType<TurnNetwork["leave"]> => network.leave();
+    const report = child.exit.then(depart, depart);
+    return network.isWatched ? { ...child, egress: report } : child;
   }
 
   async function remove(): Promise<void> {
@@ -52,6 +63,7 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
     await Promise.allSettled(starting);
     await Promise.all([...running].map((child) => child.stop("shutdown")));
     await Promise.all(leaving);
+    await egress.close();
     await removeContainers(docker, id);
     await removeVolumes(docker, volumes);
   }
@@ -88,57 +100,33 @@ function toVolumes({ owner }: SandboxContext, id: SessionId): SessionVolumes {
   };
 }
 
-async function createHome(context: SandboxContext, id: SessionId, volumes: SessionVolumes): Promise<void> {
+async function createHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
   const { docker } = context.engine;
+  const { door, session, volumes } = parts;
   const create = ({ labels, name }: SessionVolume): Promise<unknown> =>
     docker.createVolume({ Name: name, Labels: { ...labels }, ...withLimit() });
-  await refuseExisting(docker, volumes.home, id);
   try {
-    await Promise.all([create(volumes.home), create(volumes.auth)]);
-    await createHolder(context, id, volumes);
+    await refuseExisting(docker, volumes.home, session);
+    try {
+      await Promise.all([create(volumes.home), create(volumes.auth)]);
+      return await createHolder(context, parts);
+    } catch (error) {
+      await removeVolumes(docker, volumes).catch(() => undefined);
+      throw error;
+    }
   } catch (error) {
-    await removeVolumes(docker, volumes).catch(() => undefined);
+    await door.remove();
     throw error;
   }
 }
 
 /** The engine would hand out an existing volume without a word, and with it another owner's session. */
 async function refuseExisting(docker: Docker, { name }: SessionVolume, id: SessionId): Promise<void> {
-  if (!(await exists(docker.getVolume(name)))) return;
+  if ((await docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)) === undefined) return;
   throw new BudgieError(
     "SESSION_NOT_FOUND",
     `The session "${id}" belongs to another budgie. Leave its id out to begin a new one.`,
   );
-}
-
-async function exists(thing: Docker.Volume | Docker.Container): Promise<boolean> {
-  return (await thing.inspect(withLimit()).then(() => true, ignoreMissing)) ?? false;
-}
-
-const toHolderName = (id: SessionId): string => `budgie-holder-${id}`;
-
-async function createHolder(
-  { engine, image, owner }: SandboxContext,
-  id: SessionId,
-  volumes: SessionVolumes,
-): Promise<void> {
-  const labels = toLabels(owner.record, id, "holder");
-  const options = toHolderContainer({ imageId: image.id, mounts: toHolderMounts(volumes), labels });
-  await createNamed(engine.docker, toHolderName(id), options);
-}
-
-/** Makes the holder again if it was pruned: it never runs. Without it the volumes may be gone too, and an engine makes new ones. */
-async function ensureHolder(context: SandboxContext, id: SessionId, volumes: SessionVolumes): Promise<void> {
-  const { docker } = context.engine;
-  if (await exists(docker.getContainer(toHolderName(id)))) return;
-  const kept = await Promise.all([volumes.home, volumes.auth].map(({ name }) => exists(docker.getVolume(name))));
-  if (kept.includes(false)) {
-    throw new BudgieError(
-      "SESSION_UNUSABLE",
-      `The volumes of session "${id}" were removed by somebody else. Begin a new session.`,
-    );
-  }
-  await createHolder(context, id, volumes);
 }
 
 /** All of them, by label: the holder, and what a call left that was given up before the engine answered. */

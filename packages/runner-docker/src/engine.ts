@@ -15,6 +15,10 @@ export type Engine = {
   /** What its programs are built for, as Go names it, such as `linux/amd64` */
   readonly platform: string;
   readonly cpus: number;
+  /** As it names its system, such as `Docker Desktop` */
+  readonly system: string;
+  /** The release of the kernel that its containers share */
+  readonly kernel: string;
   /** The names of what can run its containers */
   readonly runtimes: readonly string[];
   /** What a uid in a container is on the host: the same; for a rootless engine uid 0 is its user; or else a stranger */
@@ -51,6 +55,8 @@ type Version = {
 
 type Info = EngineInfo & {
   readonly NCPU?: number;
+  readonly OperatingSystem?: string;
+  readonly KernelVersion?: string;
   readonly Runtimes?: Readonly<Record<string, unknown>>;
 };
 
@@ -71,11 +77,15 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     version: version.Version ?? "",
     apiVersion,
     platform: `${version.Os ?? "unknown"}/${version.Arch ?? "unknown"}`,
-    cpus: info.NCPU ?? 1,
+    ...toMachine(info),
     runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
     users: toUsers(info),
     walls: toEngineWalls(info),
   };
+}
+
+function toMachine({ KernelVersion = "", NCPU = 1, OperatingSystem = "" }: Info) {
+  return { cpus: NCPU, system: OperatingSystem, kernel: KernelVersion };
 }
 
 /** dockerode costs about 100 ms and 20 MB: it is loaded only when an engine is really used. */

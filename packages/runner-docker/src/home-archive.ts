@@ -6,7 +6,6 @@ import { BudgieError } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
 import { statusOf } from "./docker-errors.ts";
-import type { Engine } from "./engine.ts";
 import { hasBits, MODE, readPathFacts } from "./path-facts.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
@@ -20,7 +19,7 @@ export type ArchiveFile = {
 
 /**
  * Reads and writes a session's volumes through its holder. The agent may have put links into its home; in the holder they
- * lead to nothing of the host, since it mounts these volumes and nothing else.
+ * lead to nothing of the host but its door, read-only: it mounts these volumes and nothing else.
  */
 export type HomeArchive = {
   /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing or anything else. */
@@ -37,9 +36,9 @@ export type HomeArchive = {
 const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);
 
 /** Opens the volumes of a holder. The user is who the files belong to. */
-export function createHomeArchive(holder: Docker.Container, engine: Engine["name"], user: SandboxUser): HomeArchive {
-  // One call costs some 45 ms on Docker 20.10, so it serves both volumes. Podman unpacks behind volumes, not into them.
-  const roots = engine === "Podman" ? ["/home/", `${SANDBOX.auth}/`] : ["/"];
+export function createHomeArchive(holder: Docker.Container, user: SandboxUser): HomeArchive {
+  // What is unpacked at the root would meet the holder's read-only one, and on Podman go behind the volumes.
+  const roots = ["/home/", `${SANDBOX.auth}/`];
   const put = async (folders: readonly string[], files: readonly ArchiveFile[]): Promise<void> => {
     for (const path of roots) {
       const below = { path, folders: folders.filter((folder) => folder.startsWith(path)), user };

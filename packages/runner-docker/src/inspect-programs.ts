@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type Docker from "dockerode";
 import { createSessionId, type OwnerRecord } from "@budgie/core";
-import { toHolderContainer } from "./container-options.ts";
+import { toIdleContainer } from "./container-options.ts";
+import { createNamed } from "./create-named.ts";
 import type { SandboxImage } from "./find-image.ts";
 import { findProgram } from "./find-program.ts";
 import { toLabels } from "./labels.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
-import { createNamed } from "./start-turn.ts";
 import { removeContainer } from "./turn-process.ts";
 
 export type ProgramsQuestion = {
@@ -21,7 +21,7 @@ export type ProgramsQuestion = {
 export async function inspectPrograms(docker: Docker, question: ProgramsQuestion): Promise<string> {
   const { image, owner, program, user } = question;
   const labels = toLabels(owner, createSessionId(), "holder");
-  const body = toHolderContainer({ imageId: image.id, mounts: [], labels });
+  const body = toIdleContainer(image.id, labels);
   const container = await createNamed(docker, `budgie-holder-doctor-${randomUUID().slice(0, 8)}`, body);
   try {
     await findProgram(container, { program: "/bin/sh", path: image.path, user });

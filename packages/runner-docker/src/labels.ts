@@ -1,7 +1,7 @@
 import type { OwnerRecord, SessionId } from "@budgie/core";
 
-/** What a labelled thing is for: a turn's container, the session's holder, its home, or its login. */
-export type Role = "turn" | "holder" | "home" | "auth";
+/** What a labelled thing is for: a turn's container, the session's holder, its home, its login, or the egress proxy of all sessions. */
+export type Role = "turn" | "holder" | "home" | "auth" | "proxy";
 
 /** What the labels of one of budgie's things say. */
 export type LabelFacts = {
@@ -15,7 +15,7 @@ export type LabelFacts = {
 export const OURS = { label: ["dev.budgie=1"] };
 
 /** The labels that everything budgie makes carries. None is a secret: anyone who reaches the engine can read them. */
-export function toLabels(owner: OwnerRecord, session: SessionId, role: Role): Record<string, string> {
+export function toLabels(owner: OwnerRecord, session: SessionId | "", role: Role): Record<string, string> {
   return {
     "dev.budgie": "1",
     "dev.budgie.schema": "1",

@@ -4,6 +4,7 @@ import type { MountSettings } from "dockerode";
 import type { Access, Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
 import { emptyFolder, toHidingMounts } from "./hidden-places.ts";
+import { CA_FILE } from "./proxy-environment.ts";
 
 /** The volumes of one session. */
 export type SessionVolumes = {
@@ -28,11 +29,14 @@ export type TurnMounts = {
   readonly passwdFile: string;
   /** For a list of MCP servers that is to be hidden */
   readonly noServersFile: string;
+  /** On the host; `undefined` if the image's own certificates will do */
+  readonly caFile: string | undefined;
 };
 
 /** Everything of the host that a turn sees, as mounts: unlike `-v` strings they take any path, and refuse a missing one. */
 export async function toTurnMounts({
   noServersFile,
+  caFile,
   passwdFile,
   projections,
   protectedPaths,
@@ -44,6 +48,7 @@ export async function toTurnMounts({
     volumeMount(volumes.home, "/home"),
     { ...volumeMount(volumes.auth, SANDBOX.auth), ReadOnly: true },
     readOnlyBind(passwdFile, "/etc/passwd"),
+    ...(caFile === undefined ? [] : [readOnlyBind(caFile, CA_FILE)]),
     workspaceMount(workspace, workspaceMode),
     ...(await toHidingMounts(workspace, noServersFile)),
     ...protectedPaths.flatMap((path) => protectingMounts(workspace, path)),
@@ -56,12 +61,13 @@ export async function toTurnMounts({
   return mounts.filter(({ Target }, index) => mounts.findIndex((other) => other.Target === Target) === index);
 }
 
-/** The mounts of a session's holder: its volumes, writable. */
+/** What a session's holder has besides its door: the volumes, writable. */
 export function toHolderMounts(volumes: SessionVolumes): MountSettings[] {
   return [volumeMount(volumes.home, "/home"), volumeMount(volumes.auth, SANDBOX.auth)];
 }
 
-function volumeMount({ labels, name }: SessionVolume, target: string): MountSettings {
+/** Shows a volume, as it is. */
+export function volumeMount({ labels, name }: SessionVolume, target: string): MountSettings {
   // Copying up what the image has there would bring its owner and its files into the home. The labels are for a volume that
   // somebody removed, and that the engine then makes anew: without them nothing would ever collect it.
   return {
@@ -72,7 +78,8 @@ function volumeMount({ labels, name }: SessionVolume, target: string): MountSett
   };
 }
 
-function readOnlyBind(source: string, target: string): MountSettings {
+/** Shows a file or folder of the host. */
+export function readOnlyBind(source: string, target: string): MountSettings {
   return { Type: "bind", Source: source, Target: target, ReadOnly: true };
 }
 

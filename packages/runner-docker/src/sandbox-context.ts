@@ -1,8 +1,10 @@
 import type { LimitFunction } from "p-limit";
 import type { Limits, Owner } from "@budgie/core";
 import type { Credentials } from "./credentials.ts";
+import type { Doors } from "./doors.ts";
 import type { Engine } from "./engine.ts";
 import type { SandboxImage } from "./find-image.ts";
+import type { LiveHolders } from "./live-holders.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 /** What all sessions of a runner share. */
@@ -19,6 +21,10 @@ export type SandboxContext = {
   readonly kiroDataDir: string;
   /** A private folder of the host for copies that live some milliseconds */
   readonly scratchDir: string;
+  readonly doors: Doors;
+  readonly live: LiveHolders;
+  /** Certificates of the host that sandboxes shall trust */
+  readonly caFile: string | undefined;
   /** Mounted over `/etc/passwd` */
   readonly passwdFile: string;
   /** Mounted over a repository's list of MCP servers */

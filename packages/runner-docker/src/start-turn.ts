@@ -5,6 +5,7 @@ import { BudgieError, type Access, type Command, type Limits, type SessionId, ty
 import { withLimit } from "./api-limit.ts";
 import { attach } from "./attach.ts";
 import { toTurnContainer } from "./container-options.ts";
+import { createNamed } from "./create-named.ts";
 import { toBudgieError } from "./docker-errors.ts";
 import { toInitInput } from "./init-script.ts";
 import { toLabels } from "./labels.ts";
@@ -13,6 +14,7 @@ import { pinWorkspace, type PinnedWorkspace } from "./pin-workspace.ts";
 import { withPodmanBinds } from "./podman-binds.ts";
 import { toExtraGroups } from "./sandbox-user.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
+import type { TurnNetwork } from "./session-egress.ts";
 import { removeContainer, toTurnProcess, type TurnProcess } from "./turn-process.ts";
 
 export type TurnStart = {
@@ -21,9 +23,13 @@ export type TurnStart = {
   readonly volumes: SessionVolumes;
   readonly command: Command;
   readonly options: StartOptions;
+  readonly network: TurnNetwork;
   /** Fills the session's home, while the container starts */
   readonly prepareHome: () => Promise<void>;
 };
+
+/** What a process may use of the host when nobody says less: everything that its runner has to give. */
+export const EVERYTHING: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 
 /**
  * Starts a turn's container and fills the home at the same time: the container waits for its first line of stdin. Whatever
@@ -32,8 +38,8 @@ export type TurnStart = {
 export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const { context, options } = turn;
   refuseCancelled(options.signal);
-  const preparing = Promise.all([turn.prepareHome(), options.ready]);
-  const [launched, prepared] = await Promise.allSettled([context.starting(() => launch(turn)), preparing]);
+  const preparing = Promise.all([turn.prepareHome(), turn.network.guarded, options.ready]);
+  const [launched, prepared] = await Promise.allSettled([context.starting(() => launchIn(turn)), preparing]);
   if (launched.status === "rejected") throw toBudgieError(launched.reason, context.image.name);
   const child = toTurnProcess(launched.value.container, launched.value.socket);
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
@@ -47,13 +53,24 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
 
 type Launched = { readonly container: Docker.Container; readonly socket: Duplex };
 
+/** The network may be lost at the last moment, when somebody removes the holder that it belongs to. */
+async function launchIn(turn: TurnStart): Promise<Launched> {
+  try {
+    return await launch(turn);
+  } catch (error) {
+    if (error instanceof BudgieError || !(await turn.network.restore())) throw error;
+    return launch(turn);
+  }
+}
+
 async function launch(turn: TurnStart): Promise<Launched> {
   refuseCancelled(turn.options.signal);
   await using pinned = await pinWorkspace(turn.options.directory);
   const container = await createContainer(turn, pinned);
   try {
     refuseCancelled(turn.options.signal);
-    const socket = await attach(turn.context.engine.endpoint.address, container.id);
+    const address = turn.context.engine.endpoint.address;
+    const [socket] = await Promise.all([attach(address, container.id), turn.network.joinable]);
     try {
       await container.start(withLimit());
       // It waits for its word to begin, and gets none if this is not the directory that was checked.
@@ -70,10 +87,10 @@ async function launch(turn: TurnStart): Promise<Launched> {
 }
 
 async function createContainer(
-  { command, context, options, session, volumes }: TurnStart,
+  { command, context, network, options, session, volumes }: TurnStart,
   { gid }: PinnedWorkspace,
 ): Promise<Docker.Container> {
-  const { callerGroups, engine, image, limits, noServersFile, owner, passwdFile, runtime, user } = context;
+  const { caFile, callerGroups, engine, image, limits, noServersFile, owner, passwdFile, runtime, user } = context;
   const { directory: workspace, access = EVERYTHING, protectedPaths = [] } = options;
   const body = toTurnContainer({
     imageId: image.id,
@@ -88,8 +105,10 @@ async function createContainer(
       projections: command.projections,
       passwdFile,
       noServersFile,
+      caFile,
     }),
-    network: access.egress.mode === "none" ? "none" : "bridge",
+    network: network.mode,
+    caFile,
     limits: toLowerLimits(limits, access.limits),
     runtime,
     labels: toLabels(owner.record, session, "turn"),
@@ -97,24 +116,6 @@ async function createContainer(
   const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
   return createNamed(engine.docker, name, engine.name === "Podman" ? withPodmanBinds(body) : body);
 }
-
-/** Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. */
-export async function createNamed(
-  docker: Docker,
-  name: string,
-  body: Docker.ContainerCreateOptions,
-): Promise<Docker.Container> {
-  const options = { _query: { name }, _body: body, ...withLimit() } as unknown as Docker.ContainerCreateOptions;
-  try {
-    return await docker.createContainer(options);
-  } catch (error) {
-    // A call that was given up may still have made it.
-    void removeContainer(docker.getContainer(name)).catch(() => undefined);
-    throw error;
-  }
-}
-
-const EVERYTHING: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 
 function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {
   return {

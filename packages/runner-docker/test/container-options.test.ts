@@ -1,5 +1,12 @@
+import type { MountSettings } from "dockerode";
 import { describe, expect, it } from "vitest";
-import { toHolderContainer, toTurnContainer, type TurnContainer } from "../src/container-options.ts";
+import {
+  toHolderContainer,
+  toIdleContainer,
+  toProxyContainer,
+  toTurnContainer,
+  type TurnContainer,
+} from "../src/container-options.ts";
 import { INIT_SCRIPT } from "../src/init-script.ts";
 
 const SECRET = "a-secret-token";
@@ -17,6 +24,7 @@ const turn: TurnContainer = {
   mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
   network: "bridge",
   limits: { memoryBytes: 2 ** 31, cpus: 1.5, pids: 99 },
+  caFile: undefined,
   runtime: undefined,
   labels: { "dev.budgie": "1" },
 };
@@ -107,8 +115,117 @@ describe("toTurnContainer", () => {
   });
 });
 
-it("the holder can do nothing even if somebody starts it", () => {
-  const { Cmd, Entrypoint, HostConfig } = toHolderContainer({ imageId: "sha256:abc", mounts: [], labels: {} });
+describe("toTurnContainer, of a turn that joins a holder", () => {
+  const joined = toTurnContainer({ ...turn, network: "container:the-holder" });
+  const plain = toTurnContainer(turn);
+  const added = (options: typeof plain): readonly string[] =>
+    (options.Env ?? []).filter((line) => plain.Env?.includes(line) !== true);
+
+  it("has the same isolation profile, but for the network", () => {
+    expect(joined.HostConfig).toEqual({ ...plain.HostConfig, NetworkMode: "container:the-holder" });
+  });
+
+  it("names nothing that belongs to the network's owner, which engines refuse", () => {
+    expect(Object.keys({ ...joined, ...joined.HostConfig })).not.toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^(?:Hostname|Domainname|Dns.*|ExtraHosts|ExposedPorts|PortBindings)$/),
+      ]),
+    );
+  });
+
+  it("tells programs of the only way out, and that their own servers need none", () => {
+    const proxy = "http://127.0.0.1:3128";
+
+    expect(added(joined).toSorted()).toEqual([
+      `HTTPS_PROXY=${proxy}`,
+      `HTTP_PROXY=${proxy}`,
+      "NODE_USE_ENV_PROXY=1",
+      "NO_PROXY=localhost,127.0.0.1,::1",
+      `http_proxy=${proxy}`,
+      `https_proxy=${proxy}`,
+      "no_proxy=localhost,127.0.0.1,::1",
+    ]);
+  });
+
+  it("lets the command's environment win there too", () => {
+    const command = { ...turn.command, env: { NO_PROXY: "mine" } };
+
+    expect(toTurnContainer({ ...turn, command, network: "container:x" }).Env).toContain("NO_PROXY=mine");
+  });
+
+  it("names the user's certificates, whatever the network", () => {
+    const names = added(toTurnContainer({ ...turn, caFile: "/host/ca.pem" })).map((line) => line.split("="));
+
+    expect(new Set(names.map(([, path]) => path))).toEqual(new Set(["/etc/budgie/ca.pem"]));
+    expect(names.map(([name]) => name)).toEqual(
+      expect.arrayContaining(["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"]),
+    );
+  });
+});
+
+const LABELS = { "dev.budgie": "1" };
+const volume: MountSettings = { Type: "volume", Source: "v", Target: "/home" };
+
+it("the holder has exactly this isolation profile, and no network but its own loopback", () => {
+  const holder = {
+    imageId: "sha256:abc",
+    user: turn.user,
+    mounts: [volume],
+    socketPath: "/run/budgie/s",
+    labels: LABELS,
+  };
+
+  expect(toHolderContainer(holder)).toEqual({
+    Image: "sha256:abc",
+    Entrypoint: ["/forwarder"],
+    Cmd: ["/run/budgie/s"],
+    User: "1000:1001",
+    Labels: LABELS,
+    Healthcheck: { Test: ["NONE"] },
+    HostConfig: {
+      NetworkMode: "none",
+      ReadonlyRootfs: true,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      PidsLimit: 32,
+      Memory: 64 * 2 ** 20,
+      MemorySwap: 64 * 2 ** 20,
+      NanoCpus: 1e9,
+      LogConfig: { Type: "none", Config: {} },
+      Mounts: [volume],
+    },
+  });
+});
+
+it("the egress proxy's container has exactly this isolation profile, and ends with its one client", () => {
+  const proxy = {
+    imageId: "sha256:abc",
+    user: turn.user,
+    command: ["node", "x"] as const,
+    mounts: [volume],
+    labels: LABELS,
+  };
+  const options = toProxyContainer(proxy);
+
+  expect(options).toMatchObject({ Entrypoint: ["node", "x"], User: "1000:1001", OpenStdin: true, StdinOnce: true });
+  expect(options.Env).toEqual(["HOME=/", "NODE_OPTIONS="]);
+  expect(options.HostConfig).toEqual({
+    Init: true,
+    NetworkMode: "bridge",
+    ReadonlyRootfs: true,
+    CapDrop: ["ALL"],
+    SecurityOpt: ["no-new-privileges"],
+    PidsLimit: 64,
+    Memory: 512 * 2 ** 20,
+    MemorySwap: 512 * 2 ** 20,
+    NanoCpus: 1e9,
+    LogConfig: { Type: "none", Config: {} },
+    Mounts: [volume],
+  });
+});
+
+it("a container that is looked into can do nothing even if somebody starts it", () => {
+  const { Cmd, Entrypoint, HostConfig } = toIdleContainer("sha256:abc", {});
 
   expect([Entrypoint, Cmd]).toEqual([["/bin/sh"], ["-c", "exit 0"]]);
   expect(HostConfig).toMatchObject({ NetworkMode: "none", CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"] });

@@ -47,15 +47,33 @@ describe("creating a runner", () => {
 
 describe("a session", () => {
   it("that cannot be made leaves nothing, and says why", async () => {
+    const { runner } = await place.createRunner();
+    const id = createSessionId();
+    const docker = await testEngine();
+    await docker.createContainer({ name: `budgie-holder-${id}`, Image: BASE_IMAGE, Cmd: ["true"] });
+
+    await expect(runner.openSession(id)).rejects.toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+      message: expect.stringContaining(`budgie-holder-${id}`),
+    });
+
+    // What a call that was refused may have left is removed behind its back.
+    await expect.poll(() => traces(id)).toEqual([]);
+    await expect(runner.close()).resolves.toBeUndefined();
+  });
+
+  it("whose image is gone runs nothing, says why, and can be removed", async () => {
     const image = await buildImage(`FROM ${BASE_IMAGE}\nLABEL made=to-be-removed`);
     const { runner } = await place.createRunner({ image: image.name });
     await image[Symbol.asyncDispose]();
-    const id = createSessionId();
+    const session = await runner.openSession(createSessionId());
 
-    await expect(runner.openSession(id)).rejects.toMatchObject({ code: "IMAGE_NOT_FOUND" });
+    await expect(session.start(FOREVER, { directory: place.workspace, input: "" })).rejects.toMatchObject({
+      code: "IMAGE_NOT_FOUND",
+    });
 
-    expect(await traces(id)).toEqual([]);
-    await expect(runner.close()).resolves.toBeUndefined();
+    await session.remove();
+    expect(await traces(session.id)).toEqual([]);
   });
 
   it.each([0, 30, 100, 200])(

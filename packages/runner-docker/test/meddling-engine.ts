@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectEngine } from "../src/engine.ts";
 
-/** The real engine behind a socket that meddles around the first start of a container. */
-export async function createMeddlingEngine() {
+/** The real engine behind a socket that meddles around one start of a container, the first one unless it is said which. */
+export async function createMeddlingEngine(which = 0) {
   const { endpoint } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
   if (!("socketPath" in endpoint.address)) throw new Error("The test needs an engine on a unix socket.");
   const { socketPath } = endpoint.address;
@@ -19,9 +19,10 @@ export async function createMeddlingEngine() {
     let isStarting = false;
     for (const socket of [client, engine]) sockets.add(socket.on("error", () => undefined));
     client.on("data", (chunk) => {
-      if (/^POST [^ ]*\/start /.test(chunk.toString("latin1")) && starts++ === 0) {
+      if (/^POST [^ ]*\/start /.test(chunk.toString("latin1")) && starts++ === which) {
         isStarting = true;
-        meddling?.before();
+        const meddled = meddling?.before();
+        if (meddled !== undefined) return void meddled.then(() => engine.write(chunk));
       }
       engine.write(chunk);
     });
@@ -46,4 +47,4 @@ export async function createMeddlingEngine() {
   };
 }
 
-type Meddling = { readonly before: () => void; readonly after: () => void };
+type Meddling = { readonly before: () => void | Promise<void>; readonly after: () => void };

@@ -19,7 +19,7 @@ const volumes = {
   auth: { name: "the-auth", labels: { role: "auth" } },
 };
 
-const FILES = { passwdFile: "/state/passwd", noServersFile: "/state/no-servers.json" };
+const FILES = { passwdFile: "/state/passwd", noServersFile: "/state/no-servers.json", caFile: undefined };
 
 function mountsOf(projections: readonly Projection[] = [], workspaceMode: Access["workspace"] = "rw") {
   return toTurnMounts({ volumes, workspace, workspaceMode, protectedPaths: [], projections, ...FILES });

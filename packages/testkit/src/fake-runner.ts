@@ -3,6 +3,7 @@ import {
   BudgieError,
   type AgentProcess,
   type Command,
+  type EgressReport,
   type Exit,
   type Runner,
   type RunnerSession,
@@ -27,6 +28,8 @@ export type FakeEnd = {
   readonly stdout?: string | Readable;
   readonly stderr?: string;
   readonly exit?: Partial<Exit>;
+  /** What it reached and was refused; left out by a program that takes its time too, nobody watched */
+  readonly egress?: EgressReport;
 };
 
 /** A function in the place of a program; what it throws, `start` rejects with. */
@@ -99,11 +102,18 @@ function toProcess(end: FakeEnd | Promise<FakeEnd>, { stop, stopped }: Stopping)
     stdout,
     stderr,
     exit,
+    egress: isWatched(end) ? ended.then(({ egress = NOTHING }) => egress) : undefined,
     async stop(reason) {
       stop(reason);
       await Promise.all([stopped, exit]);
     },
   };
+}
+
+const NOTHING: EgressReport = { allowed: [], denied: [] };
+
+function isWatched(end: FakeEnd | Promise<FakeEnd>): boolean {
+  return "egress" in end && end.egress !== undefined;
 }
 
 function toReadable(output: string | Readable | undefined): Readable {

@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import type { EgressProxy, UpstreamOptions } from "@budgie/egress";
+import type { OwnerRecord } from "@budgie/core";
+import { withLimit } from "./api-limit.ts";
+import { ignoreMissing } from "./docker-errors.ts";
+import { DOORS_TARGET, type Doors } from "./doors.ts";
+import type { Engine } from "./engine.ts";
+import type { SandboxImage } from "./find-image.ts";
+import { toLabels } from "./labels.ts";
+import { volumeMount } from "./mounts.ts";
+import { startProxyContainer, type ProxyContainerProcess } from "./proxy-container.ts";
+import type { SandboxUser } from "./sandbox-user.ts";
+
+export type ContainerDoorsOptions = {
+  readonly engine: Engine;
+  /** Must hold `node` */
+  readonly image: SandboxImage;
+  readonly user: SandboxUser;
+  readonly owner: OwnerRecord;
+  readonly upstream: UpstreamOptions | undefined;
+};
+
+/**
+ * The doors of a proxy in a container: sockets in a volume that holders see read-only. Each is told the name of its own, which
+ * cannot be guessed; turns do not see the volume.
+ */
+export function createContainerDoors(options: ContainerDoorsOptions): Doors {
+  const { docker } = options.engine;
+  const labels = toLabels(options.owner, "", "proxy");
+  const volume = { name: `budgie-proxy-${options.owner.instance}`, labels };
+  const mount = volumeMount(volume, DOORS_TARGET);
+  let starting: Promise<ProxyContainerProcess> | undefined;
+  let isUsed = false;
+
+  async function connect(): Promise<EgressProxy> {
+    const started = (starting ??= startProxyContainer({ ...options, name: volume.name, mount, labels }));
+    const forget = (): void => void (starting === started && (starting = undefined));
+    started.then(({ gone }) => gone.then(forget), forget);
+    return (await started).proxy;
+  }
+
+  return {
+    reserve() {
+      isUsed = true;
+      const socketPath = `${DOORS_TARGET}/doors/${randomBytes(8).toString("hex")}`;
+      return {
+        mount: { ...mount, ReadOnly: true },
+        socketPath,
+        open: async () => (await connect()).open({ socketPath }),
+        // Closed, it is removed by the proxy.
+        remove: async () => undefined,
+      };
+    },
+    async close() {
+      if (!isUsed) return;
+      await (await starting?.catch(() => undefined))?.stop();
+      await docker.getVolume(volume.name).remove(withLimit()).catch(ignoreMissing);
+      isUsed = false;
+    },
+  };
+}

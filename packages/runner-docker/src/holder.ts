@@ -1,0 +1,106 @@
+import type Docker from "dockerode";
+import pLimit from "p-limit";
+import { BudgieError, type SessionId } from "@budgie/core";
+import { withLimit } from "./api-limit.ts";
+import { toHolderContainer } from "./container-options.ts";
+import { ignoreMissing, statusOf } from "./docker-errors.ts";
+import type { DoorPlace } from "./doors.ts";
+import { ensureHolderImage } from "./holder-image.ts";
+import { toLabels } from "./labels.ts";
+import { toHolderMounts, type SessionVolumes } from "./mounts.ts";
+import { withPodmanBinds } from "./podman-binds.ts";
+import type { SandboxContext } from "./sandbox-context.ts";
+import { createNamed } from "./create-named.ts";
+
+/** A session's holder: its volumes are read and written through it, and its network is what turns join. */
+export type Holder = {
+  /** By name, since it may have to be made again. */
+  readonly container: Docker.Container;
+  readonly name: string;
+  /** Makes it again if somebody removed it; throws `SESSION_UNUSABLE` if the volumes went too. */
+  ensure(): Promise<void>;
+  /** Has it running. */
+  start(): Promise<void>;
+  /** Ends what runs in it, and keeps it. */
+  stop(): Promise<void>;
+  isRunning(): Promise<boolean>;
+};
+
+export type HolderParts = {
+  readonly session: SessionId;
+  readonly volumes: SessionVolumes;
+  readonly door: DoorPlace;
+};
+
+/** Creates a session's holder, which does not run yet. */
+export async function createHolder(context: SandboxContext, parts: HolderParts): Promise<Holder> {
+  const { docker } = context.engine;
+  const name = `budgie-holder-${parts.session}`;
+  const container = docker.getContainer(name);
+  // What stops an idle one must not meet what starts it for the next turn.
+  const inTurn = pLimit(1);
+
+  async function ensure(): Promise<State> {
+    const state = await stateOf(container);
+    if (state !== "missing") return state;
+    await refuseLostVolumes(docker, parts);
+    await makeHolder(context, name, parts);
+    return "stopped";
+  }
+
+  await inTurn(() => makeHolder(context, name, parts));
+  return {
+    container,
+    name,
+    ensure: async () => void (await inTurn(ensure)),
+    start: () =>
+      inTurn(async () => {
+        if ((await ensure()) === "stopped") await container.start(withLimit());
+      }),
+    stop: () => inTurn(() => killHolder(container)),
+    isRunning: async () => (await inTurn(() => stateOf(container))) === "running",
+  };
+}
+
+type State = "missing" | "stopped" | "running";
+
+async function stateOf(container: Docker.Container): Promise<State> {
+  const facts = await container.inspect(withLimit()).catch(ignoreMissing);
+  if (facts === undefined) return "missing";
+  return facts.State.Running ? "running" : "stopped";
+}
+
+async function makeHolder(
+  { engine, owner, user }: SandboxContext,
+  name: string,
+  { door, session, volumes }: HolderParts,
+): Promise<void> {
+  const body = toHolderContainer({
+    imageId: await ensureHolderImage(engine),
+    user,
+    mounts: [...toHolderMounts(volumes), door.mount],
+    socketPath: door.socketPath,
+    labels: toLabels(owner.record, session, "holder"),
+  });
+  await createNamed(engine.docker, name, engine.name === "Podman" ? withPodmanBinds(body) : body);
+}
+
+/** Without the holder the volumes may be gone too, and an engine makes new ones without a word. */
+async function refuseLostVolumes(docker: Docker, { session, volumes }: HolderParts): Promise<void> {
+  const names = [volumes.home.name, volumes.auth.name];
+  const found = await Promise.all(
+    names.map((name) => docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)),
+  );
+  if (!found.includes(undefined)) return;
+  throw new BudgieError(
+    "SESSION_UNUSABLE",
+    `The volumes of session "${session}" were removed by somebody else. Begin a new session.`,
+  );
+}
+
+async function killHolder(container: Docker.Container): Promise<void> {
+  await container.kill(withLimit()).catch((error: unknown) => {
+    // 409: it is not running any more.
+    if (statusOf(error) !== 409) ignoreMissing(error);
+  });
+}
