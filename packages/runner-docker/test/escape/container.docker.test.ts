@@ -8,11 +8,13 @@ import { describeClaims } from "./describe-claims.ts";
 import type { RemoveWall } from "./remove-walls.ts";
 
 // In place of an engine's: who reaches it reaches nothing.
-const folder = mkdtempSync(join(tmpdir(), "budgie-dummy-"));
-const socket = join(folder, "engine.sock");
+let folder: string;
+let socket: string;
 const server = createServer((client) => client.destroy());
 
 beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "budgie-dummy-"));
+  socket = join(folder, "engine.sock");
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   chmodSync(folder, 0o755);
   chmodSync(socket, 0o777);
