@@ -1,4 +1,5 @@
 import type { Owner, Runner } from "@budgie/core";
+import type { DockerRunnerOptions } from "@budgie/runner-docker";
 import { checkSandboxOptions } from "./check-sandbox-options.ts";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
@@ -11,9 +12,9 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
   const { env: hostEnv, home } = host;
   if (config.sandbox) {
     const { createDockerRunner } = await import("@budgie/runner-docker");
-    const login = { kiroDataDir, credentials };
-    const network = { caFile, upstreamProxy: toUpstreamProxy(hostEnv) };
-    return createDockerRunner({ image, owner, stateDir, home, hostEnv, runtime, ...login, ...network });
+    const upstreamProxy = toUpstreamProxy(hostEnv);
+    const network = { caFile, upstreamProxy } satisfies Partial<DockerRunnerOptions>;
+    return createDockerRunner({ image, owner, stateDir, kiroDataDir, home, hostEnv, credentials, runtime, ...network });
   }
   const { createLocalRunner } = await import("@budgie/runner-local");
   return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env: config.env });
