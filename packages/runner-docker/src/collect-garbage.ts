@@ -62,7 +62,7 @@ function createJudge(owner: Owner, policy: GcPolicy, dead: Map<string, OwnerReco
 
 async function findContainers(docker: Docker): Promise<readonly Candidate[]> {
   const containers = await docker.listContainers({ all: true, filters: OURS, ...withLimit() });
-  return containers.map(({ Id, Labels, Names }) => {
+  const candidates = containers.map(({ Id, Labels, Names }): Candidate => {
     const facts = parseLabels(Labels);
     const name = Names[0]?.replace(/^\//, "") ?? Id;
     return {
@@ -71,6 +71,9 @@ async function findContainers(docker: Docker): Promise<readonly Candidate[]> {
       remove: () => removeContainer(docker.getContainer(Id)),
     };
   });
+  // Podman does not remove a holder whose network a turn has joined.
+  const rank = ({ facts }: Candidate): number => (facts.role === "holder" ? 1 : 0);
+  return candidates.toSorted((a, b) => rank(a) - rank(b));
 }
 
 async function findVolumes(docker: Docker): Promise<readonly Candidate[]> {

@@ -40,8 +40,10 @@ export function createContainerDoors(options: ContainerDoorsOptions): Doors {
   }
 
   return {
-    reserve() {
+    async reserve() {
       isUsed = true;
+      // Podman gives no labels to a volume that it makes for a mount, and then nothing would ever collect it.
+      await docker.createVolume({ Name: volume.name, Labels: { ...labels }, ...withLimit() });
       const socketPath = `${DOORS_TARGET}/doors/${randomBytes(8).toString("hex")}`;
       return {
         mount: { ...mount, ReadOnly: true },

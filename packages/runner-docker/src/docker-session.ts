@@ -5,7 +5,7 @@ import { SANDBOX } from "./container-options.ts";
 import { ignoreMissing, translated } from "./docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./home-archive.ts";
 import { createHolder, type Holder, type HolderParts } from "./holder.ts";
-import { toLabels } from "./labels.ts";
+import { parseLabels, toLabels } from "./labels.ts";
 import { createLoginSync, type LoginNeed } from "./login-sync.ts";
 import type { SessionVolume, SessionVolumes } from "./mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
@@ -20,8 +20,8 @@ const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 export async function createDockerSession(context: SandboxContext, id: SessionId): Promise<RunnerSession> {
   const { docker } = context.engine;
   const volumes = toVolumes(context, id);
-  const door = context.doors.reserve();
   const told = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
+  const door = await told(context.doors.reserve());
   const holder = await told(createHome(context, { session: id, volumes, door }));
   const egress = createSessionEgress({ holder, place: door, live: context.live });
   const archive = createHomeArchive(holder.container, context.user);
@@ -133,7 +133,11 @@ async function refuseExisting(docker: Docker, { name }: SessionVolume, id: Sessi
 async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
   const filters = { label: [`dev.budgie.session=${id}`] };
   const left = await docker.listContainers({ all: true, filters, ...withLimit() });
-  await Promise.all(left.map(({ Id }) => removeContainer(docker.getContainer(Id))));
+  const isHolder = ({ Labels }: Docker.ContainerInfo): boolean => parseLabels(Labels).role === "holder";
+  // Podman does not remove one whose network another has joined.
+  for (const group of [left.filter((one) => !isHolder(one)), left.filter(isHolder)]) {
+    await Promise.all(group.map(({ Id }) => removeContainer(docker.getContainer(Id))));
+  }
 }
 
 async function removeVolumes(docker: Docker, { auth, home }: SessionVolumes): Promise<void> {

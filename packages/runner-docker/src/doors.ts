@@ -4,7 +4,7 @@ import type { EgressDoor } from "@budgie/egress";
 /** Where the sockets of sessions' doors are, and who listens there. */
 export type Doors = {
   /** Makes a place for one session's door; nobody listens there yet */
-  reserve(): DoorPlace;
+  reserve(): Promise<DoorPlace>;
   /** Closes all doors, and removes what they need. */
   close(): Promise<void>;
 };

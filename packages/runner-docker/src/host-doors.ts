@@ -22,7 +22,7 @@ export function createHostDoors({ instance, stateDir, upstream, users }: HostDoo
     return createEgressProxy(upstream === undefined ? {} : { upstream });
   };
 
-  function reserve(): DoorPlace {
+  async function reserve(): Promise<DoorPlace> {
     const own = join(folder, (count++).toString(36));
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     chmodSync(folder, 0o700);

@@ -100,8 +100,9 @@ async function connect(
     proxy: { ...proxy, open: async (door) => withTimeLimits(await inTime(proxy.open(door))) },
     gone,
     async stop() {
-      socket.destroy();
+      // The other way round it would end by itself while it is removed, which Podman takes for an error.
       await removeContainer(container);
+      socket.destroy();
     },
   };
 }

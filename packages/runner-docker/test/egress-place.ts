@@ -25,7 +25,9 @@ export async function createWebServer(): Promise<WebServer> {
   });
   await container.start();
   const { NetworkSettings } = await container.inspect();
-  const address = NetworkSettings.Networks["bridge"]?.IPAddress ?? "";
+  // Podman has another name for its bridge.
+  const [network] = Object.values(NetworkSettings.Networks);
+  const address = network?.IPAddress ?? "";
   return {
     address,
     port: 8080,

@@ -17,8 +17,12 @@ beforeAll(async () => {
   [web, image] = await Promise.all([createWebServer(), buildNodeImage()]);
 });
 afterAll(async () => {
-  await place[Symbol.asyncDispose]();
-  await Promise.all([web[Symbol.asyncDispose](), image[Symbol.asyncDispose]()]);
+  await web[Symbol.asyncDispose]();
+  try {
+    await place[Symbol.asyncDispose]();
+  } finally {
+    await image[Symbol.asyncDispose]();
+  }
 });
 
 describe.each(["host", "container"] as const)("with its proxy in a process of the %s, a turn", (proxyPlacement) => {
