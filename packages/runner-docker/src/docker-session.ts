@@ -38,13 +38,13 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
     await holder.ensure();
     const prepareHome = (): Promise<void> =>
       running.size > 0 ? Promise.resolve() : login.prepare(toLoginNeed(command));
+    const checkMountPoints = (paths: readonly string[]): Promise<void> => archive.checkMountPoints(paths);
     const network = egress.enter((options.access ?? EVERYTHING).egress);
-    const child = await startTurn({ context, session: id, volumes, command, options, network, prepareHome }).catch(
-      async (error: unknown) => {
-        await network.leave();
-        throw error;
-      },
-    );
+    const turn = { context, session: id, volumes, command, options, network, prepareHome, checkMountPoints };
+    const child = await startTurn(turn).catch(async (error: unknown) => {
+      await network.leave();
+      throw error;
+    });
     running.add(child);
     const leave = (): void => {
       running.delete(child);

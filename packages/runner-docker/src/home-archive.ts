@@ -6,7 +6,7 @@ import { BudgieError } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
 import { statusOf } from "./docker-errors.ts";
-import { hasBits, MODE, readPathFacts } from "./path-facts.ts";
+import { hasBits, MODE, readPathFacts, type PathFacts } from "./path-facts.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 /** A file to write into a session's volumes. */
@@ -28,6 +28,8 @@ export type HomeArchive = {
   readFiles(folder: string, names: readonly string[], maxBytes: number): Promise<ReadonlyMap<string, Buffer>>;
   /** Makes a new home, and writes files into it. Only for volumes that no agent has seen. */
   create(files: readonly ArchiveFile[]): Promise<void>;
+  /** Throws `SESSION_UNUSABLE` if one of these mount points is a link in the home, or below one: the engine would follow it. */
+  checkMountPoints(paths: readonly string[]): Promise<void>;
   /** Writes files; throws `SESSION_UNUSABLE` if a folder on the way to one is a link or anything else. */
   write(files: readonly ArchiveFile[]): Promise<void>;
 };
@@ -64,6 +66,11 @@ export function createHomeArchive(holder: Docker.Container, user: SandboxUser): 
       );
     },
     create: (files) => put(FOLDERS, files),
+    async checkMountPoints(paths) {
+      const inHome = paths.filter((path) => path.startsWith("/home/"));
+      await refuseLinks(holder, new Set(inHome.flatMap(foldersOf)));
+      await refusePlanted(holder, inHome, ({ mode }) => hasBits(mode, MODE.link));
+    },
     async write(files) {
       await refuseLinks(holder, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersOf(path))]));
       await put(FOLDERS, files);
@@ -76,20 +83,27 @@ function foldersOf(path: string): readonly string[] {
   const parts = path.split("/").slice(1, -1);
   return parts
     .map((_, index) => `/${parts.slice(0, index + 1).join("/")}`)
-    .filter((folder) => folder.startsWith(SANDBOX.home));
+    .filter((folder) => folder.startsWith("/home/"));
 }
 
 /** The engine's answer about a path is about that path only if all its parents are real folders too. */
-async function refuseLinks(holder: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
-  const paths = [...folders];
+function refuseLinks(holder: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
+  return refusePlanted(holder, [...folders], ({ mode }) => !hasBits(mode, MODE.folder));
+}
+
+async function refusePlanted(
+  holder: Docker.Container,
+  paths: readonly string[],
+  isPlanted: (facts: PathFacts) => boolean,
+): Promise<void> {
   const facts = await Promise.allSettled(paths.map((path) => readPathFacts(holder, path)));
   const found = facts.findIndex(
-    (fact) => fact.status === "fulfilled" && fact.value !== undefined && !hasBits(fact.value.mode, MODE.folder),
+    (fact) => fact.status === "fulfilled" && fact.value !== undefined && isPlanted(fact.value),
   );
   if (found >= 0) {
     throw new BudgieError(
       "SESSION_UNUSABLE",
-      `The agent replaced "${paths[found]}" in its home by something else, and budgie does not write through it. Begin a new session.`,
+      `The agent replaced "${paths[found]}" in its home by something else, and budgie lets nothing go through it. Begin a new session.`,
     );
   }
   // What is below a file cannot be asked about, but then that file was found.

@@ -26,6 +26,8 @@ export type TurnStart = {
   readonly network: TurnNetwork;
   /** Fills the session's home, while the container starts */
   readonly prepareHome: () => Promise<void>;
+  /** Throws where a mount point is not what it seems */
+  readonly checkMountPoints: (paths: readonly string[]) => Promise<void>;
 };
 
 /** What a process may use of the host when nobody says less: everything that its runner has to give. */
@@ -86,27 +88,27 @@ async function launch(turn: TurnStart): Promise<Launched> {
   }
 }
 
-async function createContainer(
-  { command, context, network, options, session, volumes }: TurnStart,
-  { gid }: PinnedWorkspace,
-): Promise<Docker.Container> {
-  const { caFile, callerGroups, engine, image, limits, noServersFile, owner, passwdFile, runtime, user } = context;
-  const { directory: workspace, access = EVERYTHING, protectedPaths = [] } = options;
+async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promise<Docker.Container> {
+  const { command, context, network, options, session } = turn;
+  const { caFile, callerGroups, engine, image, limits, owner, runtime, user } = context;
+  const { access = EVERYTHING, directory: workspace, protectedPaths = [] } = options;
+  const mounts = await toTurnMounts({
+    volumes: turn.volumes,
+    workspace,
+    workspaceMode: access.workspace,
+    protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
+    projections: command.projections,
+    passwdFile: context.passwdFile,
+    noServersFile: context.noServersFile,
+    caFile,
+  });
+  await turn.checkMountPoints(mounts.map(({ Target }) => Target));
   const body = toTurnContainer({
     imageId: image.id,
     command,
     user,
     extraGroups: toExtraGroups(gid, user, callerGroups),
-    mounts: await toTurnMounts({
-      volumes,
-      workspace,
-      workspaceMode: access.workspace,
-      protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
-      projections: command.projections,
-      passwdFile,
-      noServersFile,
-      caFile,
-    }),
+    mounts,
     network: network.mode,
     caFile,
     limits: toLowerLimits(limits, access.limits),

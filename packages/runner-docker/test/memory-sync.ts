@@ -24,6 +24,7 @@ function createMemoryArchive() {
       const found = names.map((name) => [name, files.get(`${folder}/${name}`)?.content] as const);
       return new Map(found.flatMap(([name, content]) => (content === undefined ? [] : [[name, content] as const])));
     },
+    checkMountPoints: () => Promise.resolve(),
     create: put("create"),
     write: put("write"),
   };
