@@ -15,9 +15,11 @@ export {
 } from "./egress.ts";
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
 export { toReasonToKeep } from "./gc-verdict.ts";
+export { toGuardedPaths } from "./guarded-paths.ts";
 export { createHealth, type AgentHealth, type Health, type HealthReport } from "./health.ts";
 export { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
+export { toAgentProjections, toSharedProjections } from "./kiro/kiro-projections.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";
 export { createOwner, type Owner, type OwnerRecord } from "./owner.ts";
 export type { PromptFiles } from "./prompt-templates.ts";

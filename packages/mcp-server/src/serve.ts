@@ -1,14 +1,13 @@
-import { join } from "node:path";
 import {
   createHealth,
   createKiroProtocol,
   createOwner,
   createRunTurn,
+  toSharedProjections,
   BudgieError,
   type Agent,
   type Hygiene,
   type KiroOptions,
-  type Projection,
   type Runner,
   type TurnRateLimits,
 } from "@budgie/core";
@@ -104,14 +103,7 @@ function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {
     prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
     // Without a sandbox Kiro's variables reach the agent by themselves.
     env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
-    projections: [
-      ...["prompts", "steering", "skills"].map((child) => toProjection(join(home, ".kiro", child), child)),
-      toProjection(config.promptsDir, "sub-agents/prompts"),
-    ],
+    projections: toSharedProjections(home, config.promptsDir),
     verbose: config.verbose,
   };
-}
-
-function toProjection(source: string, child: string): Projection {
-  return { source, home: `.kiro/${child}` };
 }

@@ -1,6 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { basename, dirname } from "node:path";
-import type { Agent } from "../agent.ts";
 import { BudgieError } from "../errors.ts";
 import { toSummaryPrompt, toTurnPrompt, type PromptFiles, type PromptPaths } from "../prompt-templates.ts";
 import type { Protocol, ProtocolAnswer, ProtocolTurn } from "../protocol.ts";
@@ -9,6 +7,7 @@ import type { Command, Projection } from "../runner.ts";
 import { toKiroCommand } from "./kiro-command.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools } from "./kiro-output.ts";
+import { toAgentProjections } from "./kiro-projections.ts";
 
 export type KiroOptions = {
   readonly binary: string;
@@ -98,7 +97,7 @@ async function run(
     resume,
     trustAllTools: options.trustAllTools,
     env: options.env,
-    projections: [...options.projections, ...agentProjections(agent)],
+    projections: [...options.projections, ...toAgentProjections(agent)],
   });
   // It means nothing to a model, and a runner's line to the process may end at it.
   const input = prompt.replaceAll("\0", "");
@@ -112,15 +111,6 @@ async function run(
   });
   if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, toLog(command, prompt, finished));
   return finished;
-}
-
-/** Of the agents' folder, only this agent's own files: the others' may hold secrets of theirs. */
-function agentProjections({ file, promptFile }: Agent): readonly Projection[] {
-  const own: Projection = { source: file, home: `.kiro/agents/${basename(file)}` };
-  if (promptFile === undefined) return [own];
-  const folder = `${dirname(file)}/`;
-  const beside = promptFile.startsWith(folder) ? `.kiro/agents/${promptFile.slice(folder.length)}` : undefined;
-  return [own, { source: promptFile, home: beside }];
 }
 
 type ResponsePaths = PromptPaths & { readonly responseName: string | undefined };
