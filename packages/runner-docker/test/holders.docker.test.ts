@@ -10,7 +10,7 @@ import { createDockerPlace, testEngine } from "./docker-place.ts";
 import type { TestImage } from "./build-image.ts";
 import { buildNodeImage, createWebServer, runWith, type WebServer } from "./egress-place.ts";
 import { createEngineProxy } from "./engine-proxy.ts";
-import { createMeddlingEngine } from "./meddling-engine.ts";
+import { createMeddlingEngine } from "../src/claims/meddling-engine.ts";
 
 const place = createDockerPlace();
 let web: WebServer;
@@ -95,7 +95,9 @@ describe("a holder", () => {
   it("that goes just before a turn joins it is made again for that turn", async ({ skip }) => {
     // Podman keeps a container that another one was made to join.
     skip((await connectEngine(process.env, process.env["HOME"] ?? "/root")).name === "Podman");
-    await using engine = await createMeddlingEngine(1);
+    const engine = await createMeddlingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env, which: 1 });
+    if (engine === undefined) throw new Error("The test needs an engine on a unix socket.");
+    await using _ = engine;
     const { runner } = await place.createRunner({ hostEnv: engine.hostEnv });
     const session = await runner.openSession(createSessionId());
     let removals = 0;

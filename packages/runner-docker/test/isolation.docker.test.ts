@@ -2,7 +2,7 @@ import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId, type Runner, type RunnerSession } from "@budgie/core";
-import { createDockerPlace, run, runCommand, testEngine } from "./docker-place.ts";
+import { createDockerPlace, run, testEngine } from "./docker-place.ts";
 
 const place = createDockerPlace();
 const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
@@ -92,18 +92,6 @@ describe("the file system of a sandbox", () => {
     expect(await lineOf("cp /bin/echo /tmp/run && /tmp/run it runs")).toBe("it runs");
     expect(await lineOf("sed -n 's/^tmpfs \\/tmp tmpfs \\([^ ]*\\).*/\\1/p' /proc/mounts")).toMatch(/nosuid,nodev/);
   });
-
-  it("begins each turn with an empty /tmp", async () => {
-    await sh("touch /tmp/left");
-
-    expect(await lineOf("ls -A /tmp")).toBe("");
-  });
-
-  it("holds nothing of what is beside the workspace", async () => {
-    writeFileSync(join(place.root, "beside"), "secret");
-
-    expect(await lineOf(`ls -A ${place.root} /root/.ssh 2>/dev/null`)).toBe("");
-  });
 });
 
 describe("the container of a turn", () => {
@@ -148,20 +136,6 @@ describe("the workspace's own agents", () => {
     expect(stdout).toBe("seen");
     expect(readFileSync(join(agents, "code-reviewer.json"), "utf8")).toBe("planted");
     expect(readdirSync(agents)).toEqual(["code-reviewer.json"]);
-  });
-
-  it("cannot be planted in the home for the next turn, where the configured one is", async () => {
-    const source = join(place.root, "configured.json");
-    writeFileSync(source, "configured");
-    const projections = [{ source, home: ".kiro/agents/reviewer.json" }];
-    const attempt =
-      "cd ~/.kiro/agents; cp reviewer.json evil.json; echo evil >reviewer.json; mv ../agents ../moved; rm *";
-    const turn = (script: string) =>
-      runCommand(session, { argv: ["sh", "-c", script], env: {}, projections }, { directory: place.workspace });
-
-    await turn(attempt);
-
-    expect((await turn("cd ~/.kiro/agents; ls; cat *")).stdout).toBe("reviewer.json\nconfigured");
   });
 
   it("leave no folder behind where there are none", async () => {

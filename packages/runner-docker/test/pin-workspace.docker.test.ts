@@ -5,14 +5,16 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createDockerPlace, run, testEngine, type DockerPlace } from "./docker-place.ts";
-import { createMeddlingEngine } from "./meddling-engine.ts";
+import { createMeddlingEngine } from "../src/claims/meddling-engine.ts";
 
 const SWAPPED = "the container had something else";
 const SECRET = "the key of the host";
 
 describe("a workspace that is swapped for a link", () => {
   it("after the check, and back once the container has it, is refused before the agent begins", async () => {
-    await using engine = await createMeddlingEngine();
+    const engine = await createMeddlingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env });
+    if (engine === undefined) throw new Error("The test needs an engine on a unix socket.");
+    await using _ = engine;
     await using place = createDockerPlace();
     const project = createProject(place);
     // A check of the path alone would find everything in order.
@@ -32,30 +34,6 @@ describe("a workspace that is swapped for a link", () => {
     expect(await listTurns(session.id)).toEqual([]);
   });
 
-  it("is what the engine would have mounted", async () => {
-    await using place = createDockerPlace();
-    const project = createProject(place);
-    project.swap();
-    const docker = await testEngine();
-
-    const seen = await docker.createContainer({
-      Image: "budgie-base",
-      Cmd: ["cat", "/workspace/key"],
-      Tty: true,
-      HostConfig: { Mounts: [{ Type: "bind", Source: project.path, Target: "/workspace" }] },
-    });
-    try {
-      const output = await seen.attach({ stream: true, stdout: true });
-      await seen.start();
-      const chunks: Buffer[] = [];
-      for await (const chunk of output as AsyncIterable<Buffer>) chunks.push(chunk);
-
-      expect(Buffer.concat(chunks).toString()).toContain(SECRET);
-    } finally {
-      await seen.remove({ force: true });
-    }
-  });
-
   it("before the turn is refused without a container", async () => {
     await using place = createDockerPlace();
     const project = createProject(place);
@@ -64,17 +42,6 @@ describe("a workspace that is swapped for a link", () => {
 
     await expect(run(session, project.path, "cat key")).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
     expect(await listTurns(session.id)).toEqual([]);
-  });
-
-  it("on the way to it, before the turn, is refused as well", async () => {
-    await using place = createDockerPlace();
-    const project = createProject(place);
-    mkdirSync(join(project.path, "sub"));
-    mkdirSync(join(project.secrets, "sub"));
-    const session = await openSession(place, process.env);
-    project.swap();
-
-    await expect(run(session, join(project.path, "sub"), "true")).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
   });
 
   it("by somebody who does nothing else, over and over, shows the agent the project or nothing", async () => {

@@ -14,28 +14,32 @@ beforeEach(() => mkdirSync((directory = join(place.root, `workspace-${count++}`)
 
 const open = (host: HostHome) => openKiroSession(place, host, directory);
 
-describe("a new login", () => {
-  it.each([
-    [".local", 'rm -rf "$HOME/.local" && ln -s /workspace/leak "$HOME/.local"'],
-    [".local/share", 'rm -rf "$HOME/.local/share" && ln -s /workspace/leak "$HOME/.local/share"'],
-    ["kiro-cli", 'rm -rf "$HOME/.local/share/kiro-cli" && ln -s /workspace/leak "$HOME/.local/share/kiro-cli"'],
-    ["a file in place of .local", 'rm -rf "$HOME/.local" && touch "$HOME/.local"'],
-  ])("is not written through what the agent planted: %s", async (_, plant) => {
-    await using host = await createHostHome();
-    const { kiro, sh } = await open(host);
-    await kiro("x");
-    await sh(`mkdir -p leak/share/kiro-cli; ${plant}`);
-    changeHost(host, ROTATE);
+const PLANTS = [
+  ["a file in place of .local", 'rm -rf "$HOME/.local" && touch "$HOME/.local"'],
+  ["a link in place of its home", 'mv "$HOME" /home/was && ln -s /workspace/leak "$HOME"'],
+] as const;
 
-    await expect(kiro("x")).rejects.toMatchObject({
-      code: "SESSION_UNUSABLE",
-      message: expect.stringMatching(/\/home\/agent\/\.local.*Begin a new session/),
-    });
-    expect(readdirSync(join(directory, "leak"), { recursive: true }).map(String).toSorted()).toEqual([
-      "share",
-      "share/kiro-cli",
-    ]);
-  });
+describe("a new login", () => {
+  // Only root owns the folder that its home is in.
+  it.each(PLANTS.slice(0, process.getuid?.() === 0 ? 2 : 1))(
+    "is not written through what the agent planted: %s",
+    async (_, plant) => {
+      await using host = await createHostHome();
+      const { kiro, sh } = await open(host);
+      await kiro("x");
+      await sh(`mkdir -p leak/share/kiro-cli; ${plant}`);
+      changeHost(host, ROTATE);
+
+      await expect(kiro("x")).rejects.toMatchObject({
+        code: "SESSION_UNUSABLE",
+        message: expect.stringMatching(/"\/home\/agent.*Begin a new session/),
+      });
+      expect(readdirSync(join(directory, "leak"), { recursive: true }).map(String).toSorted()).toEqual([
+        "share",
+        "share/kiro-cli",
+      ]);
+    },
+  );
 
   it.each([
     ["a link in place of the database", "ln -sf /workspace/leak data.sqlite3", undefined],
@@ -65,16 +69,6 @@ describe("a new login", () => {
 });
 
 describe("a file of the home", () => {
-  it("is not read when it is a folder, however much that holds", async () => {
-    await using host = await createHostHome();
-    const { session, sh } = await open(host);
-    await sh('mkdir "$HOME/answer.md" && truncate -s 200G "$HOME/answer.md/x"');
-    const started = performance.now();
-
-    expect(await session.readFile("answer.md")).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(5000);
-  });
-
   it("is not written while a folder beside it is a link", async () => {
     await using host = await createHostHome();
     const { session, sh } = await open(host);

@@ -47,8 +47,20 @@ type OwnWall =
   | "pinned-workspace"
   // A session's volumes are mounted in its own turns alone.
   | "own-volumes"
-  // Of the host's database only the login is copied.
+  // Of the host's database only the login is copied, and of the login what --credentials says.
   | "login-rows"
+  // Nothing of budgie's own environment is passed on.
+  | "own-environment"
+  // Each turn has a new container.
+  | "own-container"
+  // Sessions are found by ids that this budgie gave out, for the same agent and directory.
+  | "session-ids"
+  // What the agent wrote is read by budgie as a plain file or not at all.
+  | "plain-files"
+  // The workspace is a mount of its own, and no link's name leads over its edge.
+  | "own-mounts"
+  // A call can only ask for less than is configured.
+  | "tighter-policy"
   | "protected-paths"
   | "workspace-rules"
   | "egress-proxy";

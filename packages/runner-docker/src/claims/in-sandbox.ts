@@ -10,8 +10,10 @@ export type ScriptOptions = TurnOptions & {
   readonly silent?: (ran: Ran) => Verdict | undefined;
 };
 
-/** A function where it depends on the lab, or needs something made in it first. */
-type Script = string | ((lab: Lab) => string | Promise<string>);
+/** A function where it depends on the lab, or needs something made in it first; it may say more of its turn. */
+type Script = string | ((lab: Lab) => Text | Promise<Text>);
+
+type Text = string | (TurnOptions & { readonly script: string });
 
 /**
  * A probe that is a `/bin/sh` script, run as the agent would be. It calls `held WHY`, `through EVIDENCE` or `untried WHY`
@@ -43,7 +45,9 @@ function toProbe({ name, options, script }: Parts, toArgv: (nonce: string, progr
     name,
     async attempt(lab) {
       const nonce = `report-${randomUUID()}`;
-      const ran = await lab.run(toArgv(nonce, typeof script === "string" ? script : await script(lab)), turn);
+      const given = typeof script === "string" ? script : await script(lab);
+      const { script: program, ...more } = typeof given === "string" ? { script: given } : given;
+      const ran = await lab.run(toArgv(nonce, program), { ...turn, ...more });
       return toVerdict(nonce, ran, silent?.(ran));
     },
   };

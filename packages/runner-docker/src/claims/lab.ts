@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,8 +13,13 @@ import {
   type Projection,
   type Runner,
   type RunnerSession,
+  type RunTurn,
+  type SessionId,
 } from "@budgie/core";
+import type { Credentials } from "../credentials.ts";
+import type { HostEnvironment } from "../find-engine.ts";
 import { createDockerRunner, type DockerRunnerOptions } from "../docker-runner.ts";
+import { createCaller } from "./caller.ts";
 import { createMadeUpHome, toProjections, type MadeUpHome } from "./made-up-home.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
@@ -30,6 +36,16 @@ export type Lab = AsyncDisposable & {
   readonly session: RunnerSession;
   /** Another one, of the same user */
   readonly other: RunnerSession;
+  /** Where the engine is looked for */
+  readonly engine: Pick<LabOptions, "home" | "hostEnv">;
+  /** A string in budgie's own environment */
+  readonly environmentSecret: string;
+  /** Opens a session of a runner of its own */
+  readonly open: (options?: OpenOptions) => Promise<RunnerSession>;
+  /** A tool call of an MCP client whose budgie allows any directory but those that it always refuses */
+  readonly call: RunTurn;
+  /** The same where only the project is allowed */
+  readonly callForProject: RunTurn;
   /** A turn of the other session that stays for as long as the lab does; started when it is first asked for */
   readonly victim: () => Promise<Victim>;
   /** Makes an empty directory, for a workspace of a probe's own. */
@@ -51,6 +67,13 @@ export type TurnOptions = {
   readonly login?: "kiro";
   readonly protectedPaths?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+};
+
+/** What a session of its own has otherwise than the lab's. */
+export type OpenOptions = {
+  readonly id?: SessionId;
+  readonly credentials?: Credentials;
+  readonly hostEnv?: HostEnvironment;
 };
 
 /** A program that ran to its end. */
@@ -90,12 +113,17 @@ async function fillLab(
   undo: (() => Promise<void>)[],
 ): Promise<Omit<Lab, keyof AsyncDisposable>> {
   const host = await createMadeUpHome(join(root, "home"));
-  // The path of a socket below it is bounded, and temporary folders can be deep.
-  const stateDir = join(root, "own");
+  const { stateDir } = host;
+  const environmentSecret = putIntoEnvironment(undo);
   const owner = createOwner({ stateDir });
   undo.push(() => owner.release());
-  const runner = await createDockerRunner({ ...options, owner, stateDir, kiroDataDir: host.kiroDataDir });
-  undo.push(() => runner.close());
+  const createRunner = async (others: Partial<LabOptions> = {}, own = owner): Promise<Runner> => {
+    const kiroDataDir = host.kiroDataDir;
+    const created = await createDockerRunner({ ...options, ...others, owner: own, stateDir, kiroDataDir });
+    undo.push(() => created.close());
+    return created;
+  };
+  const runner = await createRunner();
   const session = await runner.openSession(createSessionId());
   const other = await runner.openSession(createSessionId());
   let victim: Promise<Victim> | undefined;
@@ -107,6 +135,15 @@ async function fillLab(
     runner,
     session,
     other,
+    engine: options,
+    environmentSecret,
+    async open({ id = createSessionId(), ...others } = {}) {
+      const own = createOwner({ stateDir });
+      undo.push(() => own.release());
+      return (await createRunner(others, own)).openSession(id);
+    },
+    call: createCaller({ runner, host }),
+    callForProject: createCaller({ runner, host, allowedRoots: [host.project] }),
     victim: () => (victim ??= startVictim(other, host.otherProject)),
     async makeDirectory() {
       const directory = join(root, `directory-${++directories}`);
@@ -123,7 +160,16 @@ async function fillLab(
   };
 }
 
-async function collect({ exit, stderr, stdout }: AgentProcess): Promise<Ran> {
+/** For as long as the lab is there. */
+function putIntoEnvironment(undo: (() => Promise<void>)[]): string {
+  const [name, secret] = [`BUDGIE_LAB_${randomUUID().replaceAll("-", "_")}`, `canary-environment-${randomUUID()}`];
+  process.env[name] = secret;
+  undo.push(async () => void delete process.env[name]);
+  return secret;
+}
+
+/** Waits for a process and keeps what it says. */
+export async function collect({ exit, stderr, stdout }: AgentProcess): Promise<Ran> {
   const [out, err, ended] = await Promise.all([text(stdout), text(stderr), exit]);
   return { stdout: out, stderr: err, exit: ended };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Projection } from "@budgie/core";
+import { toAgentProjections, toSharedProjections, type Projection } from "@budgie/core";
 import { DATABASE } from "../kiro-login.ts";
 import { loadSqlite } from "@budgie/store";
 
@@ -13,6 +13,12 @@ export type MadeUpHome = {
   /** One beside it, of another session's */
   readonly otherProject: string;
   readonly kiroDataDir: string;
+  readonly agentsDir: string;
+  readonly promptsDir: string;
+  /** Budgie's own */
+  readonly stateDir: string;
+  /** In the login's rows */
+  readonly login: { readonly access: string; readonly refresh: string; readonly registration: string };
   /** Strings that occur nowhere else, by their paths below the home */
   readonly canaries: Readonly<Record<SecretPath, string>>;
 };
@@ -28,10 +34,13 @@ const SECRET_PATHS = [
   ".kiro/agents/orchestrator.json",
   ".aws/sso/cache/kiro-mcp-oauth.json",
   ".local/share/kiro-cli/data.sqlite3",
+  // Beside the home: the path of a socket below it is bounded, and temporary folders can be deep.
+  "../own/secret.txt",
   "code/other/secret.txt",
 ] as const;
 
-type SecretPath = (typeof SECRET_PATHS)[number];
+/** A secret of the made-up home, by its path below it. */
+export type SecretPath = (typeof SECRET_PATHS)[number];
 
 // What the agent's turn is shown.
 const SHOWN: Readonly<Record<string, string>> = {
@@ -54,24 +63,53 @@ export async function createMadeUpHome(path: string): Promise<MadeUpHome> {
     await mkdir(dirname(file), { recursive: true });
     if (file !== database) await writeFile(file, `${content}\n`, { mode: name in SHOWN ? 0o644 : 0o600 });
   }
-  await fillDatabase(database, canaries[".local/share/kiro-cli/data.sqlite3"]);
-  return { path, project: join(path, "code/app"), otherProject: join(path, "code/other"), kiroDataDir, canaries };
+  const login = { access: canary("access"), refresh: canary("refresh"), registration: canary("registration") };
+  await fillDatabase(database, login, canaries[".local/share/kiro-cli/data.sqlite3"]);
+  return {
+    path,
+    project: join(path, "code/app"),
+    otherProject: join(path, "code/other"),
+    kiroDataDir,
+    agentsDir: join(path, ".kiro/agents"),
+    promptsDir: join(path, ".kiro/sub-agents/prompts"),
+    stateDir: join(path, "../own"),
+    login,
+    canaries,
+  };
 }
 
 /** What of the home an agent's turn is shown, as Kiro's is. */
-export function toProjections({ path }: MadeUpHome): readonly Projection[] {
-  return [".kiro/agents/reviewer.json", ".kiro/steering"].map((home) => ({ source: join(path, home), home }));
+export function toProjections({ agentsDir, path, promptsDir }: MadeUpHome): readonly Projection[] {
+  const agent = { file: join(agentsDir, "reviewer.json"), promptFile: undefined };
+  return [...toSharedProjections(path, promptsDir), ...toAgentProjections(agent)];
 }
 
-/** A login that no server knows, and a conversation of another project. */
-async function fillDatabase(file: string, canary: string): Promise<void> {
+/** Renews the login, as the user's own Kiro does, so that the next turn of a session gets it anew. */
+export async function renewLogin({ kiroDataDir }: MadeUpHome): Promise<void> {
+  const database = (await loadSqlite())(join(kiroDataDir, DATABASE), { readOnly: false });
+  database.run("UPDATE auth_kv SET value = value || ' '");
+  database.close();
+}
+
+/** A login that no server knows, and conversations of another project, one of which was deleted and left its bytes. */
+async function fillDatabase(file: string, login: MadeUpHome["login"], canary: string): Promise<void> {
   const database = (await loadSqlite())(file, { readOnly: false });
   database.exec(`
+    PRAGMA secure_delete = OFF;
     CREATE TABLE auth_kv (key TEXT PRIMARY KEY, value TEXT);
     CREATE TABLE state (key TEXT PRIMARY KEY, value BLOB);
     CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT);`);
-  const token = { access_token: "made-up", refresh_token: "made-up", expires_at: "2099-01-01T00:00:00Z" };
+  const token = { access_token: login.access, refresh_token: login.refresh, expires_at: "2099-01-01T00:00:00Z" };
+  const registration = { client_id: "made-up", client_secret: login.registration };
   database.run("INSERT INTO auth_kv VALUES (?, ?)", "kirocli:odic:token", JSON.stringify(token));
-  database.run("INSERT INTO conversations VALUES (?, ?)", "/home/someone/other", canary);
+  database.run("INSERT INTO auth_kv VALUES (?, ?)", "kirocli:odic:device-registration", JSON.stringify(registration));
+  database.run("INSERT INTO state VALUES (?, ?)", "telemetry.clientId", `state-${canary}`);
+  database.run("INSERT INTO conversations VALUES (?, ?)", "/home/someone/other", `kept-${canary}`);
+  database.run(
+    "INSERT INTO conversations VALUES (?, ?)",
+    "/home/someone/deleted",
+    `deleted-${canary}-${"x".repeat(9000)}`,
+  );
+  database.run("DELETE FROM conversations WHERE key = ?", "/home/someone/deleted");
   database.close();
 }

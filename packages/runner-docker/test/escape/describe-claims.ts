@@ -8,7 +8,7 @@ import { CONTAINER_REMOVALS, type Removals } from "./remove-walls.ts";
 import { createRewritingEngine } from "./rewriting-engine.ts";
 
 /** Where walls cannot be taken out of the product, the same attack made without it: a verdict for each probe, by its name. */
-type Control = () => Promise<Readonly<Record<string, Verdict>>>;
+export type Control = (claim: Claim) => Promise<Readonly<Record<string, Verdict>>>;
 
 export type ClaimSuite = {
   /** For walls besides the engine's, or in place of them */
@@ -17,7 +17,7 @@ export type ClaimSuite = {
   readonly controls?: Readonly<Record<string, Control>>;
 };
 
-const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
+export const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
 
 /** Tests claims: every probe is held, and gets through once exactly the claim's walls are gone. */
 export function describeClaims(claims: readonly Claim[], { controls = {}, removals = {} }: ClaimSuite = {}): void {
@@ -43,7 +43,7 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
 
       const control = controls[id] ?? (() => proveWithout(claim, { ...CONTAINER_REMOVALS, ...removals }));
       it(`lets every probe through without ${walls.join(", ")}`, async () => {
-        const outcomes = await control();
+        const outcomes = await control(claim);
 
         const seen = probes.map(({ name }) => [name, toOutcome(outcomes[name])]);
         expect(seen).toEqual(probes.map(({ name }) => [name, "got through"]));

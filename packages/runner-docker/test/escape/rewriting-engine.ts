@@ -13,8 +13,11 @@ export type CreateBody = ContainerCreateOptions & {
   HostConfig: NonNullable<ContainerCreateOptions["HostConfig"]>;
 };
 
-/** The real engine behind a socket that changes what turns' containers are asked to be: the code under test stays as it is. */
-export async function createRewritingEngine(rewrite: (body: CreateBody) => Promise<void>) {
+/**
+ * The real engine behind a socket that changes what turns' containers are asked to be: the code under test stays as it is.
+ * A blind one has never heard of any path in a container.
+ */
+export async function createRewritingEngine(rewrite: (body: CreateBody) => Promise<void>, { blind = false } = {}) {
   const { endpoint } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
   if (!("socketPath" in endpoint.address)) throw new Error("The test needs an engine on a unix socket.");
   const { socketPath } = endpoint.address;
@@ -41,7 +44,10 @@ export async function createRewritingEngine(rewrite: (body: CreateBody) => Promi
     else call.end(bytes);
   }
 
-  const server = createServer((incoming, outgoing) => void pass(incoming, outgoing).catch(() => outgoing.destroy()));
+  const server = createServer((incoming, outgoing) => {
+    if (blind && incoming.method === "HEAD") outgoing.writeHead(404).end();
+    else pass(incoming, outgoing).catch(() => outgoing.destroy());
+  });
   server.on("connection", (socket: Socket) => void sockets.add(socket));
   server.on("upgrade", ({ headers, method, url }: IncomingMessage, client: Socket, head: Buffer) => {
     const engine = connect({ path: socketPath, allowHalfOpen: true });

@@ -1,15 +1,35 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connectEngine } from "../src/engine.ts";
+import type { DockerRunnerOptions } from "../docker-runner.ts";
+import { connectEngine } from "../engine.ts";
+import type { HostEnvironment } from "../find-engine.ts";
 
-/** The real engine behind a socket that meddles around one start of a container, the first one unless it is said which. */
-export async function createMeddlingEngine(which = 0) {
-  const { endpoint } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
-  if (!("socketPath" in endpoint.address)) throw new Error("The test needs an engine on a unix socket.");
+export type MeddlingEngine = AsyncDisposable & {
+  /** With which a runner finds it */
+  readonly hostEnv: HostEnvironment;
+  readonly meddle: (around: Meddling) => void;
+  /** How many containers were started */
+  readonly starts: () => number;
+};
+
+/** Where the user's engine is looked for. */
+type MeddlingOptions = Pick<DockerRunnerOptions, "home" | "hostEnv"> & {
+  /** Which start, counted from 0, which is the default */
+  readonly which?: number;
+};
+
+/** The user's engine behind a socket that meddles around a start of a container; `undefined` if it is on no socket. */
+export async function createMeddlingEngine({
+  home,
+  hostEnv,
+  which = 0,
+}: MeddlingOptions): Promise<MeddlingEngine | undefined> {
+  const { endpoint } = await connectEngine(hostEnv, home);
+  if (!("socketPath" in endpoint.address)) return undefined;
   const { socketPath } = endpoint.address;
-  const folder = mkdtempSync(join(tmpdir(), "budgie-meddling-"));
+  const folder = await mkdtemp(join(tmpdir(), "budgie-meddling-"));
   const path = join(folder, "engine.sock");
   let meddling: Meddling | undefined;
   const sockets = new Set<Socket>();
@@ -37,14 +57,15 @@ export async function createMeddlingEngine(which = 0) {
   await new Promise<void>((resolve) => server.listen(path, resolve));
   return {
     hostEnv: { DOCKER_HOST: `unix://${path}` },
-    meddle: (around: Meddling) => void (meddling = around),
+    meddle: (around) => void (meddling = around),
     starts: () => starts,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
-      rmSync(folder, { recursive: true });
+      await rm(folder, { recursive: true });
     },
   };
 }
 
-type Meddling = { readonly before: () => void | Promise<void>; readonly after: () => void };
+/** What happens right before and right after. */
+export type Meddling = { readonly before: () => void | Promise<void>; readonly after: () => void };

@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import {
+  createHealth,
+  createRunTurn,
+  toGuardedPaths,
+  type Agent,
+  type Policy,
+  type Protocol,
+  type Runner,
+  type RunTurn,
+  type WorkspaceRules,
+} from "@budgie/core";
+import type { MadeUpHome } from "./made-up-home.ts";
+
+/** Of the host that calls are about, and what its user configured. */
+export type CallerOptions = {
+  readonly runner: Runner;
+  readonly host: MadeUpHome;
+  readonly allowedRoots?: readonly string[];
+  /** Default those of the made-up home's owner */
+  readonly rules?: WorkspaceRules;
+  /** Default {@link TIGHT} */
+  readonly policy?: Policy;
+};
+
+/** What the callers' agents may do. */
+export const TIGHT: Policy = {
+  workspace: "ro",
+  egress: { mode: "none", hosts: [] },
+  limits: { memoryBytes: 256 * 1024 ** 2, cpus: 1, pids: 64 },
+  timeoutMs: 20_000,
+};
+
+/** All of budgie behind its tools, with agents that do what their prompt says: each is a shell. */
+export function createCaller({ allowedRoots = [], host, policy = TIGHT, rules, runner }: CallerOptions): RunTurn {
+  const agents = ["reviewer", "writer"].map((name) => toAgent(name, host));
+  return createRunTurn({
+    agents,
+    runner,
+    protocol: runShell,
+    health: createHealth(
+      agents.map(({ name }) => name),
+      runner.isolation,
+    ),
+    policyOf: () => policy,
+    workspaceRules: rules ?? { allowedRoots, guarded: [...toGuarded(host), ...runner.guarded] },
+  });
+}
+
+function toAgent(name: string, { agentsDir }: MadeUpHome): Agent {
+  const file = join(agentsDir, `${name}.json`);
+  return { name, description: "", file, promptFile: undefined, writesFiles: false, model: undefined };
+}
+
+function toGuarded(host: MadeUpHome): WorkspaceRules["guarded"] {
+  const sessionsDir = join(host.path, ".kiro/sub-agents/sessions");
+  return toGuardedPaths({ ...host, home: host.path, sessionsDir, runtimeDir: undefined });
+}
+
+const runShell: Protocol = async ({ directory, prompt, session, signal }) => {
+  const command = { argv: ["/bin/sh", "-c", prompt] as const, env: {}, projections: [] };
+  const child = await session.start(command, { directory, input: "", signal });
+  const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
+  return { response: stdout + stderr, file: undefined, exit, denied: [], warnings: [] };
+};

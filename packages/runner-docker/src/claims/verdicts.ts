@@ -1,0 +1,26 @@
+import { BudgieError, type ErrorCode } from "@budgie/core";
+import type { Verdict } from "./claim.ts";
+
+/** The wall held. */
+export const held = (detail: string): Verdict => ({ outcome: "held", detail: detail.slice(0, 300) });
+
+/** The attacker got what the claim says is out of reach. */
+export const through = (detail: string): Verdict => ({ outcome: "got-through", detail: detail.slice(0, 300) });
+
+/** The attack could not be made, or nothing can be said of it. */
+export const untried = (detail: string): Verdict => ({ outcome: "untried", detail: detail.slice(0, 300) });
+
+/** Held if an attack is refused with one of these codes; through if its output has the evidence. */
+export async function toRefusal(
+  attack: Promise<string>,
+  evidence: string,
+  codes: readonly ErrorCode[],
+): Promise<Verdict> {
+  try {
+    const output = await attack;
+    return output.includes(evidence) ? through("the agent had it") : untried(`it ran, and said: ${output.trim()}`);
+  } catch (error) {
+    if (error instanceof BudgieError && codes.includes(error.code)) return held(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,27 @@
+import { CLAIM_GROUPS } from "@budgie/runner-docker";
+import { createCaller, TIGHT } from "../../src/claims/caller.ts";
+import type { Lab } from "../../src/claims/lab.ts";
+import { inCarelessLab } from "./careless.ts";
+import { describeClaims } from "./describe-claims.ts";
+
+const withoutRules = inCarelessLab((lab) => {
+  const call = createCaller({ ...lab, rules: { allowedRoots: [], guarded: [] } });
+  return { call: insteadOfRoot(lab, call), callForProject: call };
+});
+
+describeClaims(CLAIM_GROUPS.caller, {
+  controls: {
+    "guarded-directories": withoutRules,
+    "allowed-roots": withoutRules,
+    "only-tighter": inCarelessLab((lab) => {
+      const policy = { ...TIGHT, workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} } as const;
+      return { call: createCaller({ ...lab, policy: { ...policy, timeoutMs: 24 * 3_600_000 } }) };
+    }),
+  },
+});
+
+/** All of this machine is nothing to show to a container: what holds the made-up home does as well. */
+function insteadOfRoot({ root }: Lab, call: Lab["call"]): Lab["call"] {
+  return (request, signal) =>
+    call({ ...request, directory: request.directory === "/" ? root : request.directory }, signal);
+}

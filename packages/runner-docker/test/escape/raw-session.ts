@@ -1,0 +1,57 @@
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import type Docker from "dockerode";
+import { createSessionId, type RunnerSession } from "@budgie/core";
+import type { OpenOptions } from "../../src/claims/lab.ts";
+import { connectEngine } from "../../src/engine.ts";
+import { BASE_IMAGE } from "../docker-place.ts";
+import { OPTIONS } from "./describe-claims.ts";
+
+/** A session as it would be without a runner: the engine mounts what it is told, and nobody looks. */
+export async function openRawSession({ hostEnv, id = createSessionId() }: OpenOptions = {}): Promise<RunnerSession> {
+  const { docker } = await connectEngine(hostEnv ?? OPTIONS.hostEnv, OPTIONS.home);
+  return {
+    id,
+    paths: () => ({ workspace: "/workspace", home: "/home/agent" }),
+    async start({ argv }, { directory }) {
+      const stdout = await runRaw(docker, argv, [
+        { Type: "bind", Source: directory, Target: "/workspace" },
+        { Type: "volume", Source: `budgie-session-${id}`, Target: "/home" },
+      ]);
+      const exit = { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false };
+      return {
+        stdin: new Readable() as never,
+        stdout: Readable.from([stdout]),
+        stderr: Readable.from([]),
+        exit: Promise.resolve(exit),
+        stop: () => Promise.resolve(),
+      };
+    },
+    readFile: () => Promise.resolve(undefined),
+    appendFile: () => Promise.resolve(),
+    remove: () => Promise.resolve(),
+  };
+}
+
+/** Makes a plain container of the caller's user, for as long as it is used. */
+export async function createRawContainer(docker: Docker, options: Docker.ContainerCreateOptions) {
+  const container = await docker.createContainer({
+    name: `budgie-raw-${randomUUID()}`,
+    Image: BASE_IMAGE,
+    Cmd: ["true"],
+    User: `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
+    WorkingDir: "/workspace",
+    Tty: true,
+    ...options,
+    Env: ["HOME=/home/agent", ...(options.Env ?? [])],
+  });
+  return { container, [Symbol.asyncDispose]: async () => void (await container.remove({ force: true })) };
+}
+
+async function runRaw(docker: Docker, argv: readonly string[], mounts: Docker.MountSettings[]): Promise<string> {
+  await using raw = await createRawContainer(docker, { Cmd: [...argv], HostConfig: { Mounts: mounts } });
+  const output = await raw.container.attach({ stream: true, stdout: true });
+  await raw.container.start();
+  return text(output as unknown as Readable);
+}
