@@ -30,6 +30,7 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
   const starting = new Set<Promise<unknown>>();
   const running = new Set<TurnProcess>();
   const leaving = new Set<Promise<void>>();
+  let visited = false;
   let removed = false;
 
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
@@ -38,13 +39,17 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
     await holder.ensure();
     const prepareHome = (): Promise<void> =>
       running.size > 0 ? Promise.resolve() : login.prepare(toLoginNeed(command));
-    const checkMountPoints = (paths: readonly string[]): Promise<void> => archive.checkMountPoints(paths);
+    const checkMountPoints = async (paths: readonly string[]): Promise<void> => {
+      // No agent has been in a new home.
+      if (visited) await archive.checkMountPoints(paths);
+    };
     const network = egress.enter((options.access ?? EVERYTHING).egress);
     const turn = { context, session: id, volumes, command, options, network, prepareHome, checkMountPoints };
     const child = await startTurn(turn).catch(async (error: unknown) => {
       await network.leave();
       throw error;
     });
+    visited = true;
     running.add(child);
     const leave = (): void => {
       running.delete(child);

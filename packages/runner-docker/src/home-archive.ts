@@ -68,8 +68,10 @@ export function createHomeArchive(holder: Docker.Container, user: SandboxUser): 
     create: (files) => put(FOLDERS, files),
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
-      await refuseLinks(holder, new Set(inHome.flatMap(foldersOf)));
-      await refusePlanted(holder, inHome, ({ mode }) => hasBits(mode, MODE.link));
+      const folders = new Set(inHome.flatMap(foldersOf));
+      await refusePlanted(holder, [...new Set([...folders, ...inHome])], ({ mode }, path) =>
+        folders.has(path) ? !hasBits(mode, MODE.folder) : hasBits(mode, MODE.link),
+      );
     },
     async write(files) {
       await refuseLinks(holder, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersOf(path))]));
@@ -94,11 +96,12 @@ function refuseLinks(holder: Docker.Container, folders: ReadonlySet<string>): Pr
 async function refusePlanted(
   holder: Docker.Container,
   paths: readonly string[],
-  isPlanted: (facts: PathFacts) => boolean,
+  isPlanted: (facts: PathFacts, path: string) => boolean,
 ): Promise<void> {
   const facts = await Promise.allSettled(paths.map((path) => readPathFacts(holder, path)));
   const found = facts.findIndex(
-    (fact) => fact.status === "fulfilled" && fact.value !== undefined && isPlanted(fact.value),
+    (fact, index) =>
+      fact.status === "fulfilled" && fact.value !== undefined && isPlanted(fact.value, paths[index] ?? ""),
   );
   if (found >= 0) {
     throw new BudgieError(

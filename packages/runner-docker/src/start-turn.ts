@@ -102,7 +102,6 @@ async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promi
     noServersFile: context.noServersFile,
     caFile,
   });
-  await turn.checkMountPoints(mounts.map(({ Target }) => Target));
   const body = toTurnContainer({
     imageId: image.id,
     command,
@@ -116,7 +115,15 @@ async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promi
     labels: toLabels(owner.record, session, "turn"),
   });
   const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
-  return createNamed(engine.docker, name, engine.name === "Podman" ? withPodmanBinds(body) : body);
+  const [created, checked] = await Promise.allSettled([
+    createNamed(engine.docker, name, engine.name === "Podman" ? withPodmanBinds(body) : body),
+    // Before it is started, when the engine makes the mounts.
+    turn.checkMountPoints(mounts.map(({ Target }) => Target)),
+  ]);
+  if (created.status === "rejected") throw created.reason;
+  if (checked.status === "fulfilled") return created.value;
+  await removeContainer(created.value);
+  throw checked.reason;
 }
 
 function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {

@@ -1,4 +1,13 @@
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId, type Runner, type RunnerSession } from "@budgie/core";
@@ -91,6 +100,18 @@ describe("the file system of a sandbox", () => {
   it("lets programs run from /tmp, but never as somebody else", async () => {
     expect(await lineOf("cp /bin/echo /tmp/run && /tmp/run it runs")).toBe("it runs");
     expect(await lineOf("sed -n 's/^tmpfs \\/tmp tmpfs \\([^ ]*\\).*/\\1/p' /proc/mounts")).toMatch(/nosuid,nodev/);
+  });
+});
+
+describe("a hard link that was made before the turn", () => {
+  it("is the file itself, wherever else that is: a residual risk", async () => {
+    const elsewhere = join(place.root, "elsewhere");
+    writeFileSync(elsewhere, "as it was");
+    linkSync(elsewhere, join(place.workspace, "linked"));
+
+    await sh("printf changed >linked");
+
+    expect(readFileSync(elsewhere, "utf8")).toBe("changed");
   });
 });
 
