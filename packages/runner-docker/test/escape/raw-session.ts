@@ -2,22 +2,23 @@ import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
-import { createSessionId, type RunnerSession } from "@budgie/core";
+import { createSessionId, type RunnerSession, type SessionId } from "@budgie/core";
 import type { OpenOptions } from "../../src/claims/lab.ts";
 import { connectEngine } from "../../src/engine.ts";
 import { BASE_IMAGE } from "../docker-place.ts";
 import { OPTIONS } from "./describe-claims.ts";
 
 /** A session as it would be without a runner: the engine mounts what it is told, and nobody looks. */
-export async function openRawSession({ hostEnv, id = createSessionId() }: OpenOptions = {}): Promise<RunnerSession> {
+export async function openRawSession({ hostEnv, id }: OpenOptions = {}): Promise<RunnerSession> {
   const { docker } = await connectEngine(hostEnv ?? OPTIONS.hostEnv, OPTIONS.home);
   return {
-    id,
+    id: id ?? createSessionId(),
     paths: () => ({ workspace: "/workspace", home: "/home/agent" }),
     async start({ argv }, { directory }) {
       const stdout = await runRaw(docker, argv, [
         { Type: "bind", Source: directory, Target: "/workspace" },
-        { Type: "volume", Source: `budgie-session-${id}`, Target: "/home" },
+        // One that is there: the engine would make another, and nobody would remove it.
+        ...(id === undefined ? [] : [toHomeMount(id)]),
       ]);
       const exit = { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false };
       return {
@@ -32,6 +33,10 @@ export async function openRawSession({ hostEnv, id = createSessionId() }: OpenOp
     appendFile: () => Promise.resolve(),
     remove: () => Promise.resolve(),
   };
+}
+
+function toHomeMount(id: SessionId): Docker.MountSettings {
+  return { Type: "volume", Source: `budgie-session-${id}`, Target: "/home" };
 }
 
 /** Makes a plain container of the caller's user, for as long as it is used. */
