@@ -79,10 +79,14 @@ function createProgram(host: Host, finish: Finish): Command {
   program
     .command("doctor")
     .description(
-      "look at what sandboxed turns need of engine, image, login, agents and folders, and say what is missing",
+      "look at what sandboxed turns need of engine, image, login, network, agents and folders, and say what is missing",
     )
+    .option("--prove", "attack a sandbox as an agent could, and print what held; takes about a minute")
     .option("--json", "print JSON")
-    .action(async ({ json = false }: { json?: boolean }) => finish(await runDoctor(config(), { json }, host)));
+    .action(async ({ json = false, prove = false }: { json?: boolean; prove?: boolean }) => {
+      const { egress } = sandboxed().policies.ceiling;
+      finish(await runDoctor(config(), { json, prove, egress }, host));
+    });
   // After the commands, which would take it over: an operand here is a command that does not exist.
   return program.allowExcessArguments().action(async () => {
     refuseOperand(program.args[0]);

@@ -1,25 +1,64 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { BudgieError, createOwner, loadAgents } from "@budgie/core";
+import { BudgieError, createOwner, loadAgents, type EgressPolicy } from "@budgie/core";
+import type { LabOptions, SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "./config.ts";
+import { toEgressFindings } from "./egress-findings.ts";
 import type { Finding } from "./finding.ts";
 import type { Host } from "./host.ts";
+import { interruptible } from "./interruptible.ts";
 import { toToolNames } from "./mcp/tool-name.ts";
 import { refuseStrangers } from "./policies.ts";
+import { isProven, toProofText } from "./proof.ts";
+import { proveClaims } from "./prove-claims.ts";
 import { toSandboxFindings } from "./sandbox-findings.ts";
+import { toUpstreamProxy } from "./upstream-proxy.ts";
 
-/** `budgie doctor`: looks at what sandboxed turns need and changes nothing; 1 if something is missing. */
-export async function runDoctor(config: Config, options: { readonly json: boolean }, host: Host): Promise<number> {
+export type DoctorOptions = {
+  readonly json: boolean;
+  /** Make the claims' probes too */
+  readonly prove: boolean;
+  /** How far a sandbox would reach, whether one was asked for or not */
+  readonly egress: EgressPolicy;
+};
+
+/** `budgie doctor`: looks at what sandboxed turns need, and removes what it made to do so; 1 if something is missing. */
+export async function runDoctor(config: Config, options: DoctorOptions, host: Host): Promise<number> {
+  return interruptible(host, (signal) => examine(config, { ...options, signal }, host));
+}
+
+type Examination = DoctorOptions & { readonly signal: AbortSignal };
+
+async function examine(config: Config, { egress, json, prove, signal }: Examination, host: Host): Promise<number> {
+  const facts = await inspect(config, host);
+  const lab = toLabOptions(config, signal, host);
+  const findings = [
+    ...toSandboxFindings(facts, config, host),
+    ...(await toEgressFindings(facts, egress, lab)),
+    ...inspectAgents(config),
+    ...inspectDirectories(config),
+  ];
+  if (!json) host.stdout.write(findings.map(toLine).join(""));
+  const { problems, proof } = prove ? await proveClaims(facts, lab, host) : { problems: [], proof: undefined };
+  const all = [...findings, ...problems];
+  const isWell = all.every(({ state }) => state !== "failed") && (proof === undefined || isProven(proof));
+  const rest = [...problems.map(toLine), ...(proof === undefined ? [] : ["\n", toProofText(proof)])];
+  host.stdout.write(json ? `${JSON.stringify({ ok: isWell, findings: all, proof })}\n` : rest.join(""));
+  return isWell ? 0 : 1;
+}
+
+async function inspect(config: Config, { env: hostEnv, home }: Host): Promise<SandboxFacts> {
   const { inspectSandbox } = await import("@budgie/runner-docker");
   const { credentials, kiroDataDir, runtime, sandboxImage: image, stateDir } = config;
-  const { env: hostEnv, home } = host;
   const { record: owner } = createOwner({ stateDir });
   const program = toProgram(config);
-  const facts = await inspectSandbox({ image, program, owner, kiroDataDir, home, hostEnv, credentials, runtime });
-  const findings = [...toSandboxFindings(facts, config, host), ...inspectAgents(config), ...inspectDirectories(config)];
-  const isWell = findings.every(({ state }) => state !== "failed");
-  host.stdout.write(options.json ? `${JSON.stringify({ ok: isWell, findings })}\n` : findings.map(toLine).join(""));
-  return isWell ? 0 : 1;
+  return inspectSandbox({ image, program, owner, kiroDataDir, home, hostEnv, credentials, runtime });
+}
+
+/** The profile of a turn, and a host made up for it. */
+function toLabOptions(config: Config, signal: AbortSignal, { env: hostEnv, home }: Host): LabOptions {
+  const { caFile, credentials, runtime, sandboxImage: image } = config;
+  return { image, home, hostEnv, credentials, runtime, caFile, upstreamProxy: toUpstreamProxy(hostEnv), signal };
 }
 
 /** Without `--sandbox` a path is one of the host's, and says nothing of the image. */

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "./helpers/start-budgie.ts";
@@ -13,6 +15,20 @@ function createContext({ workspace }: BudgieUser, dockerfile: string): string {
   writeFileSync(join(workspace, "secret"), "not for the engine");
   writeFileSync(join(workspace, "Dockerfile.sandbox"), dockerfile);
   return workspace;
+}
+
+/** A server that answers whatever it is told. */
+async function createServerOfOne() {
+  const server = createServer((socket) => socket.once("data", () => socket.end("hello")).on("error", () => undefined));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const close = async (): Promise<void> => {
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  return { port: (server.address() as AddressInfo).port, close, [Symbol.asyncDispose]: close };
+}
+
+function toEgress({ stdout }: { readonly stdout: string }): readonly string[] {
+  return stdout.split("\n").filter((line) => line.slice(8).startsWith("egress "));
 }
 
 describe("budgie build-image", () => {
@@ -62,6 +78,45 @@ describe("budgie doctor", () => {
     expect(stdout).toMatch(/^ok {6}seccomp {4}by the engine's own profile$/m);
     expect(await listTraces(user)).toEqual([]);
     expect(/^note {4}caller {5}budgie was started by root/m.test(stdout)).toBe(process.getuid?.() === 0);
+  });
+
+  it("tries how far a sandbox reaches, and contacts no host but the first that was named", async () => {
+    await using user = await createBudgieUser();
+    await using server = await createServerOfOne();
+    const base = ["doctor", "--sandbox", "--sandbox-image", TEST_IMAGE];
+    const allow = ["--allow-host", `allowed.test:${server.port}=127.0.0.1`];
+
+    const named = await user.run([...base, ...allow], toEngineVariables());
+    await server.close();
+    const gone = await user.run([...base, ...allow], toEngineVariables());
+    const unnamed = await user.run(base, toEngineVariables());
+
+    const target = `"allowed.test:${server.port}"`;
+    expect(toEgress(named)).toEqual([
+      `ok      egress     ${target} is reached from a sandbox`,
+      'ok      egress     "not-allowed.invalid:443" is refused, as what is not allowed',
+      "ok      egress     no DNS server answers a sandbox",
+    ]);
+    expect(named.exitCode).toBe(0);
+    expect(toEgress(gone)[0]).toBe(
+      `failed  egress     ${target} is allowed (--allow-host), and not reached from a sandbox: it could not be reached`,
+    );
+    expect(gone.exitCode).toBe(1);
+    expect(toEgress(unnamed)[0]).toMatch(/^note {4}egress {5}no allowed host was tried: .* --allow-host q\./);
+    expect(unnamed.exitCode).toBe(0);
+  });
+
+  it.each([
+    ["none", /^ok {6}egress {5}nothing is allowed \(--egress none\)$/m],
+    ["bridge", /^note {4}egress {5}--egress bridge is unsafe/m],
+  ])("says what --egress %s comes to", async (mode, line) => {
+    await using user = await createBudgieUser();
+    const argv = ["doctor", "--sandbox", "--sandbox-image", TEST_IMAGE, "--egress", mode];
+
+    const { exitCode, stdout } = await user.run(argv, toEngineVariables());
+
+    expect(stdout).toMatch(line);
+    expect(exitCode).toBe(0);
   });
 
   it("misses an image", async () => {

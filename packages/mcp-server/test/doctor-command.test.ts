@@ -134,6 +134,23 @@ describe("budgie doctor", () => {
     expect(stdout).toMatch(line);
   });
 
+  it("proves nothing without an engine, and says so", async () => {
+    await using user = await createBudgieUser();
+
+    const text = await user.run(["doctor", "--prove"], NO_ENGINE);
+    const json = await user.run(["doctor", "--prove", "--json"], NO_ENGINE);
+
+    expect(text.exitCode).toBe(1);
+    expect(text.stdout).toMatch(/\nfailed {2}claims {5}not proven: there is no engine to prove them on\n$/);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ok: false,
+      findings: expect.arrayContaining([
+        { state: "failed", what: "claims", text: "not proven: there is no engine to prove them on" },
+      ]),
+    });
+    expect(JSON.parse(json.stdout)).not.toHaveProperty("proof");
+  });
+
   it("notes an image of another machine", async () => {
     await using user = await createBudgieUser();
     const image = { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Os: "linux", Architecture: "arm64" };

@@ -2,7 +2,10 @@
 export { buildSandboxImage, type BuildOptions } from "./build-sandbox-image.ts";
 export type { Claim, Probe, Verdict, Wall } from "./claims/claim.ts";
 export { CLAIM_GROUPS, CLAIMS } from "./claims/claims.ts";
+export { isMoot } from "./claims/is-moot.ts";
+export type { LabOptions } from "./claims/lab.ts";
 export { prove, type ClaimResult, type ProveOptions } from "./claims/prove.ts";
+export { tryEgress, type EgressAnswer, type EgressTrial } from "./claims/try-egress.ts";
 export { collectDockerGarbage, type CollectOptions } from "./collect-docker-garbage.ts";
 export type { Credentials } from "./credentials.ts";
 export { createDockerRunner, type DockerRunnerOptions } from "./docker-runner.ts";

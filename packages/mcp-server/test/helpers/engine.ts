@@ -9,7 +9,12 @@ export async function openEngine(): Promise<Engine["docker"]> {
 }
 
 /** Names every container and volume on the engine that one of this user's budgies made. */
-export async function listTraces({ host }: BudgieUser): Promise<readonly string[]> {
+export function listTraces({ host }: BudgieUser): Promise<readonly string[]> {
+  return listTracesBelow(host.home);
+}
+
+/** The same of budgies whose state is in a folder. */
+export async function listTracesBelow(folder: string): Promise<readonly string[]> {
   const docker = await openEngine();
   const ours = { filters: { label: ["dev.budgie"] } };
   const [containers, { Volumes }] = await Promise.all([
@@ -20,5 +25,5 @@ export async function listTraces({ host }: BudgieUser): Promise<readonly string[
     ...containers.map(({ Labels, Names }) => ({ name: Names[0] ?? "?", labels: Labels })),
     ...Volumes.map(({ Labels, Name }) => ({ name: Name, labels: Labels })),
   ];
-  return all.filter(({ labels }) => labels["dev.budgie.lock"]?.startsWith(host.home)).map(({ name }) => name);
+  return all.filter(({ labels }) => labels["dev.budgie.lock"]?.startsWith(folder)).map(({ name }) => name);
 }

@@ -4,6 +4,9 @@ import type { Probe, Verdict } from "./claim.ts";
 import type { Lab, Ran, TurnOptions } from "./lab.ts";
 import { PERL_PRELUDE } from "./perl-prelude.ts";
 
+/** What is reported of a probe in Perl where there is none. */
+export const NO_PERL = "the image has no perl";
+
 /** What a probe of a script may say of its turn. */
 export type ScriptOptions = TurnOptions & {
   /** What to make of a turn that ended without a report */
@@ -31,7 +34,7 @@ export function inSandbox(name: string, script: Script, options: ScriptOptions =
 
 /** The same in Perl, which every Debian and Ubuntu has, for system calls: `tried(call("mount", …), @reached)` reports one. */
 export function inPerl(name: string, script: Script, options: ScriptOptions = {}): Probe {
-  const start = `${SHELL_PRELUDE}command -v perl >/dev/null || untried "the image has no perl"\nexec perl -e "$2" "$1"`;
+  const start = `${SHELL_PRELUDE}command -v perl >/dev/null || untried "${NO_PERL}"\nexec perl -e "$2" "$1"`;
   return toProbe({ name, script, options }, (nonce, program) => {
     return ["/bin/sh", "-c", start, "probe", nonce, PERL_PRELUDE + program];
   });

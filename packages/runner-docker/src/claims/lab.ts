@@ -80,7 +80,13 @@ export type OpenOptions = {
 export type Ran = { readonly stdout: string; readonly stderr: string; readonly exit: Exit };
 
 /** Of the runner's options those that say which engine and what to run on it. */
-export type LabOptions = Pick<DockerRunnerOptions, "image" | "home" | "hostEnv" | "limits" | "credentials" | "runtime">;
+export type LabOptions = Pick<
+  DockerRunnerOptions,
+  "caFile" | "credentials" | "home" | "hostEnv" | "image" | "limits" | "runtime" | "upstreamProxy"
+> & {
+  /** Ends the lab's turns, and lets none begin */
+  readonly signal?: AbortSignal | undefined;
+};
 
 const DEFAULT_ACCESS: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 
@@ -100,7 +106,9 @@ export async function createLab(options: LabOptions): Promise<Lab> {
     if (problems.length > 0) throw problems[0];
   };
   try {
-    return { ...(await fillLab(options, root, undo)), [Symbol.asyncDispose]: dispose };
+    const lab = await fillLab(options, root, undo);
+    options.signal?.throwIfAborted();
+    return { ...lab, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose().catch(() => undefined);
     throw error;
@@ -154,7 +162,8 @@ async function fillLab(
       const { login, protectedPaths } = turn;
       const access = { ...DEFAULT_ACCESS, ...turn.access };
       const command: Command = { argv, env, projections: [...toProjections(host), ...projections], login };
-      const signal = AbortSignal.timeout(TURN_LIMIT_MS);
+      const limit = AbortSignal.timeout(TURN_LIMIT_MS);
+      const signal = options.signal === undefined ? limit : AbortSignal.any([limit, options.signal]);
       return collect(await own.start(command, { directory, access, protectedPaths, input: "", signal }));
     },
   };

@@ -24,9 +24,11 @@ const PROBE_LIMIT_MS = 60_000;
 // Most of a probe's time goes by in the engine, waiting.
 const AT_ONCE = 4;
 
+const ABORTED: Verdict = { outcome: "untried", detail: "aborted" };
+
 /**
  * Makes every claim's probes in the real profile, against a host made up in a temporary folder, and removes all it made.
- * Rejects as the runner does where there is no engine or no image.
+ * Rejects as the runner does where there is no engine or no image, and once all is removed if it was aborted.
  */
 export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOptions): Promise<readonly ClaimResult[]> {
   await using lab = await createLab(options);
@@ -34,13 +36,16 @@ export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOpti
   const proveClaim = async ({ id, probes, promise, walls }: Claim): Promise<ClaimResult> => {
     const made = probes.map(async (probe) => ({
       name: probe.name,
-      verdict: await limit(() => attempt(lab, probe)),
+      verdict: await limit(async () => (options.signal?.aborted ? ABORTED : attempt(lab, probe))),
     }));
     const result: ClaimResult = { id, promise, walls, probes: await Promise.all(made) };
-    onResult?.(result);
+    if (!options.signal?.aborted) onResult?.(result);
     return result;
   };
-  return await Promise.all(claims.map(proveClaim));
+  // All of them end before the lab does, so that none starts anything in its ruins.
+  const results = await Promise.all(claims.map(proveClaim));
+  options.signal?.throwIfAborted();
+  return results;
 }
 
 /** Makes one probe in bounded time. */

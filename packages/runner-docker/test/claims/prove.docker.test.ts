@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLAIMS, prove, type ClaimResult } from "@budgie/runner-docker";
 import { BASE_IMAGE, testEngine } from "../docker-place.ts";
-import { isMoot } from "../escape/is-moot.ts";
+import { isMoot } from "../../src/claims/is-moot.ts";
 
 const options = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
 let temporary: string;

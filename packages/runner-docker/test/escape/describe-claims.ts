@@ -3,7 +3,7 @@ import type { Claim, Verdict, Wall } from "../../src/claims/claim.ts";
 import { createLab, type Lab } from "../../src/claims/lab.ts";
 import { attempt, prove } from "../../src/claims/prove.ts";
 import { BASE_IMAGE } from "../docker-place.ts";
-import { isMoot } from "./is-moot.ts";
+import { isMoot } from "../../src/claims/is-moot.ts";
 import { CONTAINER_REMOVALS, type Removals } from "./remove-walls.ts";
 import { createRewritingEngine } from "./rewriting-engine.ts";
 

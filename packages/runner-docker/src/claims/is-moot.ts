@@ -1,5 +1,5 @@
-import type { Verdict } from "../../src/claims/claim.ts";
-import { NOT_IN_THIS_KERNEL } from "../../src/claims/not-in-this-kernel.ts";
+import type { Verdict } from "./claim.ts";
+import { NOT_IN_THIS_KERNEL } from "./not-in-this-kernel.ts";
 
 /** Whether a probe found nothing to attack: no proof either way, and one on a kernel that has the thing. */
 export function isMoot({ detail, outcome }: Verdict): boolean {
