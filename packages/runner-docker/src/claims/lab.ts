@@ -146,6 +146,7 @@ async function fillLab(
     engine: options,
     environmentSecret,
     async open({ id = createSessionId(), ...others } = {}) {
+      options.signal?.throwIfAborted();
       const own = createOwner({ stateDir });
       undo.push(() => own.release());
       return (await createRunner(others, own)).openSession(id);
