@@ -81,7 +81,7 @@ function createProgram(host: Host, finish: Finish): Command {
     .description(
       "look at what sandboxed turns need of engine, image, login, network, agents and folders, and say what is missing",
     )
-    .option("--prove", "attack a sandbox as an agent could, and print what held; takes about a minute")
+    .option("--prove", "attack a sandbox as an agent could, and print what held; takes a minute or two")
     .option("--json", "print JSON")
     .action(async ({ json = false, prove = false }: { json?: boolean; prove?: boolean }) => {
       const { egress } = sandboxed().policies.ceiling;
