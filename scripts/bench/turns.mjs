@@ -1,8 +1,8 @@
 // Sandboxed and local turns beside a plain "docker run --rm" of the same image and agent.
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { AGENT, IMAGE, PROMPT, SANDBOX, withPlace } from "./lib/bench-place.mjs";
+import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
+import { dockerRun } from "./lib/docker-run.mjs";
 import { interleave, median } from "./lib/interleave.mjs";
 import { toCaption, toTable } from "./lib/table.mjs";
 
@@ -36,17 +36,6 @@ function report({ rounds, engine, times, idle }) {
   const kept = ratio <= FIRST_TURN_LIMIT && Math.max(idle.sandboxed, idle.local) <= IDLE_LIMIT_MB;
   console.log(kept ? "Within the limits." : `Over a limit: ${FIRST_TURN_LIMIT} x docker run, ${IDLE_LIMIT_MB} MB.`);
   return kept;
-}
-
-/** The same image, agent and prompt, with the two mounts that the agent cannot do without, and nothing else. */
-function dockerRun({ directory, host }) {
-  const mounts = ["-v", `${directory}:/workspace`, "-v", `${host.agentsDir}:/root/.kiro/agents:ro`];
-  const run = ["run", "--rm", "-i", "-e", "KIRO_API_KEY=key", "-w", "/workspace", ...mounts, IMAGE];
-  const agent = ["kiro-cli", "chat", "--agent", AGENT, "--no-interactive"];
-  return new Promise((resolve, reject) => {
-    const child = execFile("docker", [...run, ...agent], (error) => (error ? reject(error) : resolve()));
-    child.stdin.end(`In directory /workspace, ${PROMPT}\n\nWrite your response to: /root/response.txt\n`);
-  });
 }
 
 async function residentMegabytes({ pid }) {

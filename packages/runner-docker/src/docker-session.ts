@@ -8,6 +8,7 @@ import { createHolder, type Holder, type HolderParts } from "./holder.ts";
 import { parseLabels, toLabels } from "./labels.ts";
 import { createLoginSync, type LoginNeed } from "./login-sync.ts";
 import type { SessionVolume, SessionVolumes } from "./mounts.ts";
+import { readHomeFile } from "./read-home-file.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createSessionEgress, type TurnNetwork } from "./session-egress.ts";
 import { EVERYTHING, startTurn } from "./start-turn.ts";
@@ -83,7 +84,10 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
       return started.finally(() => starting.delete(started));
     },
     async readFile(name) {
-      const content = await told(archive.readFile(checkName(name), LARGEST_ANSWER_BYTES));
+      const file = checkName(name);
+      const content =
+        (await readHomeFile(holder.container, file, LARGEST_ANSWER_BYTES)) ??
+        (await told(archive.readFile(file, LARGEST_ANSWER_BYTES)));
       return content?.toString("utf8");
     },
     async appendFile(name, text) {

@@ -1,0 +1,120 @@
+// A sandbox's one way out beside the engine's plain network, asked of the same server on this machine by the same client; and
+// turns that join a network made before, beside a plain "docker run --rm".
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { createOwner, createSessionId } from "../../packages/core/dist/index.js";
+import { createDockerRunner } from "../../packages/runner-docker/dist/index.js";
+import { IMAGE, SANDBOX, withPlace } from "./lib/bench-place.mjs";
+import { dockerRun } from "./lib/docker-run.mjs";
+import { startFetchingTurn } from "./lib/fetching-turn.mjs";
+import { interleave, median, percentile } from "./lib/interleave.mjs";
+import { startTlsServer } from "./lib/start-tls-server.mjs";
+import { toCaption, toTable } from "./lib/table.mjs";
+
+const ADDED_MS_LIMIT = 3;
+const THROUGHPUT_LIMIT = 0.8;
+const TURN_LIMIT = 0.55;
+// Of each side in each round.
+const REQUESTS = 20;
+const REQUEST = { bytes: 200 };
+const DOWNLOAD = { bytes: 200e6 };
+// What is judged. A server without a bound takes all of a core, as do its client, forwarder and proxy: where there are fewer
+// than four, that measures how cores are shared.
+const LINE = { ...DOWNLOAD, bytesPerS: 125e6 };
+
+const HOST = "bench.test";
+const DIRECT = "plain network";
+const PROXIED = "way out of a sandbox";
+const BASE = "docker run --rm";
+const FOLLOW_UP = "sandbox, follow-up turn";
+
+/** Measures, prints, and tells whether latency, throughput and turns keep to their limits. */
+export const measureEgress = (rounds) =>
+  withPlace(async (place) => {
+    const fetched = await measureRequests(place, rounds);
+    const sandboxed = await place.startServer(SANDBOX);
+    await sandboxed.firstTurn();
+    const turns = { [BASE]: () => dockerRun(place), [FOLLOW_UP]: sandboxed.followUpTurn };
+    return report({ rounds, engine: place.engine, ...fetched, turns: await interleave(turns, rounds) });
+  });
+
+async function measureRequests(place, rounds) {
+  const sides = await openSides(place);
+  const measure = (count, page) => {
+    const cases = Object.entries(sides).map(([title, side]) => [title, () => side.fetch(count, page)]);
+    return interleave(Object.fromEntries(cases), rounds);
+  };
+  const requests = await measure(REQUESTS, REQUEST);
+  const downloads = await measure(1, LINE);
+  const unbound = await measure(1, DOWNLOAD);
+  await checkSides(sides);
+  return { requests, downloads, unbound };
+}
+
+async function openSides({ atEnd, directory, engine, host }) {
+  const server = await startTlsServer(await findGateway(engine), HOST);
+  atEnd(() => server.close());
+  const stateDir = join(host.home, ".kiro", "bench");
+  const owner = createOwner({ stateDir });
+  atEnd(() => owner.release());
+  const rest = { image: IMAGE, kiroDataDir: host.dataDir, home: homedir(), hostEnv: process.env };
+  const runner = await createDockerRunner({ ...rest, owner, stateDir });
+  atEnd(() => runner.close());
+  const open = async (egress, proxied) => {
+    const session = await runner.openSession(createSessionId());
+    return startFetchingTurn({ session, directory, egress, server: { ...server, proxied } });
+  };
+  const { port, to: address } = server;
+  const hosts = [{ host: HOST, port, address, from: "the bench" }];
+  return {
+    [DIRECT]: await open({ mode: "bridge", hosts: [] }, false),
+    [PROXIED]: await open({ mode: "allowlist", hosts }, true),
+  };
+}
+
+/** This machine as containers on the engine's plain network see it. */
+async function findGateway({ docker }) {
+  const { IPAM } = await docker.getNetwork("bridge").inspect();
+  const gateway = IPAM.Config?.[0]?.Gateway;
+  if (gateway === undefined) throw new Error("This bench needs an engine whose bridge network this machine is on.");
+  return gateway;
+}
+
+/** A comparison of two sides that are not what they are called would say nothing. */
+async function checkSides(sides) {
+  const [direct, proxied] = await Promise.all([sides[DIRECT].stop(), sides[PROXIED].stop()]);
+  const reached = proxied?.allowed.map(({ host }) => host);
+  if (direct === undefined && String(reached) === HOST && proxied.denied.length === 0) return;
+  throw new Error(`The sides are not so: ${JSON.stringify({ direct, proxied })}`);
+}
+
+function report({ downloads, engine, requests, rounds, turns, unbound }) {
+  console.log(toCaption(rounds, engine));
+  console.log(toRequestTable({ requests, downloads, unbound }));
+  console.log(`\n${toTable(turns, "x docker run", () => BASE)}`);
+  const addedMs = median(requests.get(PROXIED)) - median(requests.get(DIRECT));
+  const throughput = median(downloads.get(DIRECT)) / median(downloads.get(PROXIED));
+  const turn = median(turns.get(FOLLOW_UP)) / median(turns.get(BASE));
+  console.log(`\nAdded to a request: ${addedMs.toFixed(2)} ms. Throughput: ${toPercent(throughput)} of direct.`);
+  const over = [
+    ...(addedMs < ADDED_MS_LIMIT ? [] : [`${ADDED_MS_LIMIT} ms added to a request`]),
+    ...(throughput >= THROUGHPUT_LIMIT ? [] : [`${toPercent(THROUGHPUT_LIMIT)} of direct throughput`]),
+    ...(turn <= TURN_LIMIT ? [] : [`${TURN_LIMIT} x docker run for a follow-up turn`]),
+  ];
+  console.log(over.length === 0 ? "Within the limits." : `Over a limit: ${over.join(", ")}.`);
+  return over.length === 0;
+}
+
+function toRequestTable({ downloads, requests, unbound }) {
+  const toMegabytesPerS = (times) => (DOWNLOAD.bytes / 1e3 / median(times)).toFixed(0);
+  const rows = [...requests].map(([title, own]) => {
+    const speeds = [downloads, unbound].map((times) => toMegabytesPerS(times.get(title)));
+    return `| ${title} | ${median(own).toFixed(2)} | ${percentile(own, 0.95).toFixed(2)} | ${speeds.join(" | ")} |`;
+  });
+  const heading = "| TLS over | median ms a request | p95 ms | MB/s of a 1 Gbit/s server | MB/s of an unbound one |";
+  return [heading, "|---|---|---|---|---|", ...rows].join("\n");
+}
+
+function toPercent(share) {
+  return `${Math.round(share * 100)} %`;
+}
