@@ -4,7 +4,7 @@ import type { DockerRunnerOptions } from "./docker-runner.ts";
 import type { Doors } from "./doors.ts";
 import type { Engine } from "./engine.ts";
 import type { SandboxImage } from "./find-image.ts";
-import { createHostDoors } from "./host-doors.ts";
+import { createHostDoors, type StartProxy } from "./host-doors.ts";
 import { toProxyPlacement } from "./proxy-placement.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
@@ -12,16 +12,17 @@ type DoorsParts = Pick<DockerRunnerOptions, "hostEnv" | "owner" | "proxyPlacemen
   readonly engine: Engine;
   readonly image: SandboxImage;
   readonly user: SandboxUser;
+  readonly startProxy: StartProxy | undefined;
 };
 
 /** Creates the doors of a runner's sessions, where the engine can have them. Nothing listens before the first is opened. */
 export function createDoors(parts: DoorsParts): Doors {
-  const { engine, hostEnv, image, owner, proxyPlacement, stateDir, upstreamProxy: url, user } = parts;
+  const { engine, hostEnv, image, owner, proxyPlacement, startProxy, stateDir, upstreamProxy: url, user } = parts;
   const noProxy = hostEnv["NO_PROXY"] ?? hostEnv["no_proxy"] ?? "";
   const upstream = url === undefined ? undefined : { url, noProxy };
   switch (proxyPlacement ?? toProxyPlacement(engine, { platform: platform(), kernel: release() })) {
     case "host":
-      return createHostDoors({ stateDir, instance: owner.record.instance, users: engine.users, upstream });
+      return createHostDoors({ stateDir, instance: owner.record.instance, users: engine.users, upstream, startProxy });
     case "container":
       return createContainerDoors({ engine, image, user, owner: owner.record, upstream });
   }

@@ -24,6 +24,7 @@ import { toWallNotices } from "./engine-walls.ts";
 import { usualSockets, type HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
 import { NO_SERVERS } from "./hidden-places.ts";
+import type { StartProxy } from "./host-doors.ts";
 import { OURS, parseLabels } from "./labels.ts";
 import { createLiveHolders } from "./live-holders.ts";
 import type { ProxyPlacement } from "./proxy-placement.ts";
@@ -60,6 +61,12 @@ export type DockerRunnerOptions = {
   readonly maxLiveHolders?: number | undefined;
 };
 
+/** What the lab of the claims puts in the place of budgie's own. */
+export type RunnerParts = {
+  /** Where the proxy runs in this process */
+  readonly startProxy?: StartProxy;
+};
+
 const HOLDER_IDLE_MS = 5 * 60_000;
 const MOST_LIVE_HOLDERS = 32;
 
@@ -67,7 +74,10 @@ const MOST_LIVE_HOLDERS = 32;
  * Creates the runner that gives every process a hardened container of its own. Engine, runtime, image and SQLite are checked at
  * once: `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written before the first session.
  */
-export async function createDockerRunner(options: DockerRunnerOptions): Promise<Runner> {
+export async function createDockerRunner(
+  options: DockerRunnerOptions,
+  { startProxy }: RunnerParts = {},
+): Promise<Runner> {
   const engine = await connectEngine(options.hostEnv, options.home);
   checkRuntime(engine, options.runtime);
   const [image] = await Promise.all([findImage(engine.docker, options.image), loadSqlite()]);
@@ -79,7 +89,7 @@ export async function createDockerRunner(options: DockerRunnerOptions): Promise<
 
   async function open(id: SessionId): Promise<RunnerSession> {
     await options.owner.hold();
-    context ??= toContext({ options, engine, image, user, scratchDir });
+    context ??= toContext({ options, engine, image, user, scratchDir, startProxy });
     return createDockerSession(context, id);
   }
 
@@ -134,9 +144,10 @@ type ContextParts = {
   readonly image: SandboxImage;
   readonly user: SandboxUser;
   readonly scratchDir: string;
+  readonly startProxy: StartProxy | undefined;
 };
 
-function toContext({ engine, image, options, scratchDir, user }: ContextParts): SandboxContext {
+function toContext({ engine, image, options, scratchDir, startProxy, user }: ContextParts): SandboxContext {
   return {
     engine,
     image,
@@ -147,7 +158,7 @@ function toContext({ engine, image, options, scratchDir, user }: ContextParts): 
     runtime: options.runtime,
     credentials: options.credentials ?? "full",
     kiroDataDir: options.kiroDataDir,
-    doors: createDoors({ ...options, engine, image, user }),
+    doors: createDoors({ ...options, engine, image, user, startProxy }),
     live: createLiveHolders({
       idleMs: options.holderIdleMs ?? HOLDER_IDLE_MS,
       most: options.maxLiveHolders ?? MOST_LIVE_HOLDERS,

@@ -10,14 +10,20 @@ export type HostDoorsOptions = {
   readonly instance: string;
   readonly users: Engine["users"];
   readonly upstream: UpstreamOptions | undefined;
+  /** Default the one that keeps sessions to their policies */
+  readonly startProxy?: StartProxy | undefined;
 };
 
+/** Starts the proxy that listens behind the doors. */
+export type StartProxy = () => Promise<EgressProxy>;
+
 /** The doors of a proxy in this process: sockets in folders of the host, one a session. */
-export function createHostDoors({ instance, stateDir, upstream, users }: HostDoorsOptions): Doors {
+export function createHostDoors(options: HostDoorsOptions): Doors {
+  const { instance, startProxy, stateDir, upstream, users } = options;
   const folder = toDoorsFolder(stateDir, instance);
   let count = 0;
   let proxy: Promise<EgressProxy> | undefined;
-  const start = async (): Promise<EgressProxy> => {
+  const startOwn: StartProxy = async () => {
     const { createEgressProxy } = await import("@budgie/egress");
     return createEgressProxy(upstream === undefined ? {} : { upstream });
   };
@@ -32,7 +38,7 @@ export function createHostDoors({ instance, stateDir, upstream, users }: HostDoo
       socketPath: `${DOORS_TARGET}/s`,
       async open() {
         const socketPath = join(own, "s");
-        const door = await (await (proxy ??= start())).open({ socketPath });
+        const door = await (await (proxy ??= (startProxy ?? startOwn)())).open({ socketPath });
         // A remapped holder is a stranger to its caller's files; the folder above keeps all other strangers out.
         chmodSync(own, users === "remapped" ? 0o711 : 0o700);
         chmodSync(socketPath, users === "remapped" ? 0o666 : 0o600);

@@ -1,7 +1,9 @@
+import { ADDRESS_CLAIMS } from "./address-claims.ts";
 import { CALLER_CLAIMS } from "./caller-claims.ts";
 import { CAPABILITY_CLAIMS } from "./capability-claims.ts";
 import type { Claim } from "./claim.ts";
 import { CONFIGURATION_CLAIMS } from "./configuration-claims.ts";
+import { DOOR_CLAIMS } from "./door-claims.ts";
 import { ENGINE_CLAIMS } from "./engine-claims.ts";
 import { FILE_SYSTEM_CLAIMS } from "./file-system-claims.ts";
 import { HOME_CLAIMS } from "./home-claims.ts";
@@ -10,10 +12,13 @@ import { KERNEL_FILE_CLAIMS } from "./kernel-file-claims.ts";
 import { LINK_CLAIMS } from "./link-claims.ts";
 import { LOGIN_CLAIMS } from "./login-claims.ts";
 import { MOUNT_CLAIMS } from "./mount-claims.ts";
+import { NETWORK_CLAIMS } from "./network-claims.ts";
 import { PROCESS_CLAIMS } from "./process-claims.ts";
+import { PROXY_CLAIMS } from "./proxy-claims.ts";
 import { RESOURCE_CLAIMS } from "./resource-claims.ts";
 import { SECRET_CLAIMS } from "./secret-claims.ts";
 import { SESSION_CLAIMS } from "./session-claims.ts";
+import { SMUGGLING_CLAIMS } from "./smuggling-claims.ts";
 import { SWAP_CLAIMS } from "./swap-claims.ts";
 
 /** All claims by what they are about; each group has a file of its name in `test/escape`. */
@@ -26,6 +31,8 @@ export const CLAIM_GROUPS = {
   "read-only": CONFIGURATION_CLAIMS,
   links: [...LINK_CLAIMS, ...HOME_CLAIMS, ...SWAP_CLAIMS],
   caller: CALLER_CLAIMS,
+  network: [...NETWORK_CLAIMS, ...ADDRESS_CLAIMS, ...DOOR_CLAIMS],
+  proxy: [...PROXY_CLAIMS, ...SMUGGLING_CLAIMS],
 } as const satisfies Readonly<Record<string, readonly Claim[]>>;
 
 /** Everything budgie promises of a sandbox, with its probes. */

@@ -9,6 +9,7 @@ import {
   type Access,
   type AgentProcess,
   type Command,
+  type EgressPolicy,
   type Exit,
   type Projection,
   type Runner,
@@ -20,6 +21,7 @@ import type { Credentials } from "../credentials.ts";
 import type { HostEnvironment } from "../find-engine.ts";
 import { createDockerRunner, type DockerRunnerOptions } from "../docker-runner.ts";
 import { createCaller } from "./caller.ts";
+import { createLabNetwork, startLabProxy, type LabNetwork } from "./lab-network.ts";
 import { createMadeUpHome, toProjections, type MadeUpHome } from "./made-up-home.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
@@ -34,6 +36,8 @@ export type Lab = AsyncDisposable & {
   readonly runner: Runner;
   /** The attacker's */
   readonly session: RunnerSession;
+  /** What probes of the network are aimed at */
+  readonly network: LabNetwork;
   /** Another one, of the same user */
   readonly other: RunnerSession;
   /** Where the engine is looked for */
@@ -88,13 +92,14 @@ export type LabOptions = Pick<
   readonly signal?: AbortSignal | undefined;
 };
 
-const DEFAULT_ACCESS: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
-
 // A probe's turn takes a fraction of a second.
 const TURN_LIMIT_MS = 30_000;
 
-/** Builds the lab; disposing it removes all that was made, on the engine and on the host. */
-export async function createLab(options: LabOptions): Promise<Lab> {
+/** In place of the proxy that users have. */
+type LabParts = { readonly startProxy?: typeof startLabProxy };
+
+/** Builds the lab, by default with names that are its own; disposing it removes all that was made, on the engine and on the host. */
+export async function createLab(options: LabOptions, parts: LabParts = { startProxy: startLabProxy }): Promise<Lab> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "budgie-lab-")));
   const undo: (() => Promise<void>)[] = [() => rm(root, { recursive: true, force: true })];
   // The last made goes first, and what cannot go keeps nothing else from going.
@@ -106,7 +111,7 @@ export async function createLab(options: LabOptions): Promise<Lab> {
     if (problems.length > 0) throw problems[0];
   };
   try {
-    const lab = await fillLab(options, root, undo);
+    const lab = await fillLab({ ...options, ...parts }, root, undo);
     options.signal?.throwIfAborted();
     return { ...lab, [Symbol.asyncDispose]: dispose };
   } catch (error) {
@@ -116,7 +121,7 @@ export async function createLab(options: LabOptions): Promise<Lab> {
 }
 
 async function fillLab(
-  options: LabOptions,
+  { startProxy, ...options }: LabOptions & LabParts,
   root: string,
   undo: (() => Promise<void>)[],
 ): Promise<Omit<Lab, keyof AsyncDisposable>> {
@@ -125,9 +130,12 @@ async function fillLab(
   const environmentSecret = putIntoEnvironment(undo);
   const owner = createOwner({ stateDir });
   undo.push(() => owner.release());
+  const network = await createLabNetwork();
+  undo.push(() => network[Symbol.asyncDispose]());
   const createRunner = async (others: Partial<LabOptions> = {}, own = owner): Promise<Runner> => {
-    const kiroDataDir = host.kiroDataDir;
-    const created = await createDockerRunner({ ...options, ...others, owner: own, stateDir, kiroDataDir });
+    const known = { owner: own, stateDir, kiroDataDir: host.kiroDataDir };
+    const proxy = startProxy && { startProxy: () => startProxy(network) };
+    const created = await createDockerRunner({ ...options, ...others, ...known }, proxy);
     undo.push(() => created.close());
     return created;
   };
@@ -142,6 +150,7 @@ async function fillLab(
     workspace: host.project,
     runner,
     session,
+    network,
     other,
     engine: options,
     environmentSecret,
@@ -153,7 +162,7 @@ async function fillLab(
     },
     call: createCaller({ runner, host }),
     callForProject: createCaller({ runner, host, allowedRoots: [host.project] }),
-    victim: () => (victim ??= startVictim(other, host.otherProject)),
+    victim: () => (victim ??= startVictim(other, host.otherProject, toAccess(network.otherPolicy))),
     async makeDirectory() {
       const directory = join(root, `directory-${++directories}`);
       await mkdir(directory);
@@ -161,7 +170,9 @@ async function fillLab(
     },
     async run(argv, { directory = host.project, env = {}, projections = [], session: own = session, ...turn } = {}) {
       const { login, protectedPaths } = turn;
-      const access = { ...DEFAULT_ACCESS, ...turn.access };
+      // Turns of one session that run at the same time share its policy.
+      const policy = own === other ? network.otherPolicy : network.policy;
+      const access = { ...toAccess(policy), ...turn.access };
       const command: Command = { argv, env, projections: [...toProjections(host), ...projections], login };
       const limit = AbortSignal.timeout(TURN_LIMIT_MS);
       const signal = options.signal === undefined ? limit : AbortSignal.any([limit, options.signal]);
@@ -176,6 +187,10 @@ function putIntoEnvironment(undo: (() => Promise<void>)[]): string {
   process.env[name] = secret;
   undo.push(async () => void delete process.env[name]);
   return secret;
+}
+
+function toAccess(egress: EgressPolicy): Access {
+  return { workspace: "rw", egress, limits: {} };
 }
 
 /** Waits for a process and keeps what it says. */

@@ -68,7 +68,7 @@ export const SESSION_CLAIMS: readonly Claim[] = [
       toAfterProbe(
         "find a process that it left",
         "(exec setsid sleep 4321 >/dev/null 2>&1 </dev/null) & sleep 0.2",
-        "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -qx 43''21",
+        "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -qx '432[1]'",
       ),
       toAfterProbe("find its environment", "true", 'tr "\\0" "\\n" </proc/1/environ | grep -q "^LEFT_BEHIND="'),
     ],

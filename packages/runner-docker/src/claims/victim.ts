@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import type { AgentProcess, RunnerSession } from "@budgie/core";
+import type { Access, AgentProcess, RunnerSession } from "@budgie/core";
 
 /** A turn of another session, with something of every kind that could be taken from it. */
 export type Victim = {
@@ -15,7 +15,7 @@ export type Victim = {
 };
 
 /** Starts the victim and waits until all is in place; it ends with its session. */
-export async function startVictim(session: RunnerSession, directory: string): Promise<Victim> {
+export async function startVictim(session: RunnerSession, directory: string, access: Access): Promise<Victim> {
   const secret = `canary-victim-${randomUUID()}`;
   const name = `victim-${randomUUID().slice(0, 8)}`;
   const queueKey = 0x10_00_00 + Math.floor(Math.random() * 0x7f_00_00);
@@ -25,7 +25,7 @@ export async function startVictim(session: RunnerSession, directory: string): Pr
       env: { VICTIM_SECRET: secret },
       projections: [],
     },
-    { directory, input: "" },
+    { directory, access, input: "" },
   );
   return { secret, name, queueKey, has: await madeBy(child) };
 }

@@ -52,7 +52,8 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
   }
 }
 
-async function proveWithout(claim: Claim, removals: Removals): Promise<Readonly<Record<string, Verdict>>> {
+/** Makes a claim's probes with its walls taken away as it is said here. */
+export async function proveWithout(claim: Claim, removals: Removals): Promise<Readonly<Record<string, Verdict>>> {
   await using engine = await createRewritingEngine(async (body) => {
     for (const wall of claim.walls) await toRemoval(wall, removals)(body);
   });

@@ -1,0 +1,146 @@
+import { randomUUID } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { createServer, isIP, isIPv4, type AddressInfo, type Server, type Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import type { EgressPolicy } from "@budgie/core";
+import type { EgressProxy, Lookup } from "@budgie/egress";
+import { greetOrTell } from "./naive-server.ts";
+
+/** Servers of this process, and names that lead to them: all that probes of the network are aimed at. */
+export type LabNetwork = {
+  /** Who reads it has reached what is out of reach */
+  readonly canary: string;
+  /** What the allowed host says to who asks for it as one should */
+  readonly greeting: string;
+  /** Listens on every address of this machine, TCP and UDP each */
+  readonly everywhere: Ports;
+  /** Listens on its loopback alone */
+  readonly onLoopback: Ports;
+  /** Of the allowed host on 127.0.0.1, and of everything else that has a name on 127.0.0.2 and ::1 */
+  readonly webPort: number;
+  readonly addresses: readonly HostAddress[];
+  /** What an attacker's turn may reach, and what another session's may */
+  readonly policy: EgressPolicy;
+  readonly otherPolicy: EgressPolicy;
+  /** How the proxy resolves names: no name server is ever asked */
+  readonly lookup: Lookup;
+  [Symbol.asyncDispose](): Promise<void>;
+};
+
+type Ports = { readonly tcp: number; readonly udp: number };
+
+/** An address of this machine's, other than of its loopback. */
+export type HostAddress = { readonly address: string; readonly family: 4 | 6 };
+
+/** Where names lead that are on the allow-list, and must not be reached for their addresses. */
+export const PRIVATE_NAMES: Readonly<Record<string, string>> = {
+  "loopback.test": "127.0.0.2",
+  "loopback6.test": "::1",
+  "mapped.test": "::ffff:127.0.0.2",
+  "translated.test": "64:ff9b::7f00:2",
+  "zero.test": "0.0.0.0",
+  "metadata.test": "169.254.169.254",
+  "metadata6.test": "fd00:ec2::254",
+  "azure.test": "168.63.129.16",
+};
+
+/** Resolves to this machine, by an address that others have for it. */
+export const OWN_NAME = "own.test";
+
+/** Resolves to a public address when it is first asked for, and then to a private one. */
+export const TURNING_NAME = "turning.test";
+
+const PUBLIC = { address: "203.0.113.7", family: 4 };
+
+/** Starts the servers. Where this machine has not the addresses for it, the rest of them. */
+export async function createLabNetwork(): Promise<LabNetwork> {
+  const [canary, greeting] = [`canary-network-${randomUUID()}`, `welcome-${randomUUID()}`];
+  const opened: (() => void)[] = [];
+  const tell = (socket: Socket): void => void socket.on("error", () => undefined).end(canary);
+  const listen = async (onSocket: (socket: Socket) => void, host: string, port = 0): Promise<number> => {
+    const server = createServer(onSocket);
+    opened.push(() => server.close());
+    return listening(server, host, port);
+  };
+  const answer = async (host: string): Promise<number> => {
+    const socket = createSocket("udp4");
+    socket.on("message", (_, { address, port }) => socket.send(canary, port, address, () => undefined));
+    opened.push(() => socket.close());
+    return new Promise((resolve, reject) => {
+      socket.once("error", reject).bind(0, host, () => resolve(socket.address().port));
+    });
+  };
+  const everywhere = { tcp: await listen(tell, "0.0.0.0"), udp: await answer("0.0.0.0") };
+  // Not of every machine.
+  await listen(tell, "::", everywhere.tcp).catch(() => undefined);
+  const onLoopback = { tcp: await listen(tell, "127.0.0.1"), udp: await answer("127.0.0.1") };
+  const webPort = await listen(greetOrTell({ host: "allowed.test", greeting, canary }), "127.0.0.1");
+  await listen(tellOnceAsked(canary), "127.0.0.2", webPort).catch(() => undefined);
+  await listen(tellOnceAsked(canary), "::1", webPort).catch(() => undefined);
+  const policy = toPolicy(webPort);
+  const addresses = toHostAddresses();
+  const other = { host: "other.test", port: webPort, address: "127.0.0.2", from: "the lab" };
+  return {
+    canary,
+    greeting,
+    everywhere,
+    onLoopback,
+    webPort,
+    addresses,
+    policy,
+    otherPolicy: { ...policy, hosts: [...policy.hosts, other] },
+    lookup: createLookup(addresses[0]?.address ?? "127.0.0.2"),
+    [Symbol.asyncDispose]: async () => {
+      for (const close of opened) close();
+    },
+  };
+}
+
+function listening(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, ipv6Only: true }, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+function tellOnceAsked(canary: string): (socket: Socket) => void {
+  return (socket) => {
+    socket.on("error", () => undefined).once("data", () => socket.end(`HTTP/1.0 200 OK\r\n\r\n${canary}\n`));
+  };
+}
+
+function toPolicy(port: number): EgressPolicy {
+  const from = "the lab";
+  const names = [...Object.keys(PRIVATE_NAMES), OWN_NAME, TURNING_NAME, "*.wild.test"];
+  return {
+    mode: "allowlist",
+    hosts: [
+      { host: "allowed.test", port, address: "127.0.0.1", from },
+      ...names.map((host) => ({ host, port, address: undefined, from })),
+    ],
+  };
+}
+
+/** Starts the proxy that keeps sessions to their policies, with these names. */
+export async function startLabProxy({ lookup }: LabNetwork): Promise<EgressProxy> {
+  const { createEgressProxy } = await import("@budgie/egress");
+  return createEgressProxy({ lookup });
+}
+
+/** All of them, however they are reached. */
+export function toHostAddresses(): readonly HostAddress[] {
+  const entries = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  // One of a link says nothing without its link, whose number is another in a sandbox.
+  const own = entries.filter(({ address, internal }) => !internal && !address.startsWith("fe80:"));
+  return own.map(({ address }) => ({ address, family: isIPv4(address) ? 4 : 6 }));
+}
+
+function createLookup(own: string): Lookup {
+  let isTurned = false;
+  return async (host) => {
+    const address = host === OWN_NAME ? own : (PRIVATE_NAMES[host] ?? "127.0.0.2");
+    if (host !== TURNING_NAME || isTurned) return [{ address, family: isIP(address) }];
+    isTurned = true;
+    return [PUBLIC];
+  };
+}

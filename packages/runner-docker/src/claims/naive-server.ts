@@ -1,0 +1,70 @@
+import type { Socket } from "node:net";
+
+type NaiveServer = {
+  /** What it takes itself for */
+  readonly host: string;
+  /** Its answer to one plain request, or one TLS hello, that is for it beyond doubt */
+  readonly greeting: string;
+  /** Its answer to all else: another server could understand it as something that nobody checked */
+  readonly canary: string;
+};
+
+// After what is left out between two parts of an attack.
+const PAUSE_MS = 100;
+
+/** Serves connections one answer each, by all that came until a pause. */
+export function greetOrTell({ canary, greeting, host }: NaiveServer): (socket: Socket) => void {
+  return (socket) => {
+    let received = Buffer.alloc(0);
+    let timer: NodeJS.Timeout | undefined;
+    const answer = (): void => {
+      const isFine = received[0] === 22 ? isHelloFor(received, host) : isRequestFor(received.toString("latin1"), host);
+      const said = isFine ? greeting : canary;
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${said.length + 1}\r\n\r\n${said}\n`);
+    };
+    socket.on("error", () => undefined).on("close", () => clearTimeout(timer));
+    socket.on("data", (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      clearTimeout(timer);
+      timer = setTimeout(answer, PAUSE_MS);
+    });
+  };
+}
+
+/** The only name in it is this host's. */
+function isHelloFor(bytes: Buffer, host: string): boolean {
+  const names = bytes.toString("latin1").match(/[\w.-]+\.test/g) ?? [];
+  return names.length === 1 && names[0] === host;
+}
+
+function isRequestFor(text: string, host: string): boolean {
+  const end = text.indexOf("\r\n\r\n");
+  if (end < 0) return false;
+  const [first = "", ...headers] = text.slice(0, end).split("\r\n");
+  if (
+    !/^(?:GET|POST) \/\S* HTTP\/1\.1$/.test(first) ||
+    !headers.every((line) => /^[\w-]+:[ \t]*[\x21-\x7e]?[\x20-\x7e]*$/.test(line))
+  )
+    return false;
+  const valuesOf = (name: string): readonly string[] =>
+    headers
+      .filter((line) => line.toLowerCase().startsWith(`${name}:`))
+      .map((line) => line.slice(name.length + 1).trim());
+  const [named = "", ...others] = valuesOf("host");
+  if (others.length > 0 || named.replace(/:\d+$/, "") !== host) return false;
+  return isOneBody(text.slice(end + 4), {
+    lengths: valuesOf("content-length"),
+    codings: valuesOf("transfer-encoding"),
+  });
+}
+
+/** Nothing is left of the stream after the request's body, which ends in one way only. */
+function isOneBody(
+  rest: string,
+  { codings, lengths }: { readonly lengths: readonly string[]; readonly codings: readonly string[] },
+): boolean {
+  if (codings.length + lengths.length > 1) return false;
+  if (codings.length === 0) return rest.length === Number(lengths[0] ?? 0);
+  const end = rest.indexOf("0\r\n\r\n");
+  return codings[0] === "chunked" && end >= 0 && end + 5 === rest.length;
+}
