@@ -133,7 +133,7 @@ async function inspectAll(user: BudgieUser) {
     }
     const { Config, ...facts } = await docker.getContainer(name).inspect();
     const { Env, ...rest } = Config;
-    variables.push(...Env);
+    variables.push(...(Env ?? []));
     others.push(facts, rest);
   }
   return { variables: variables.join("\n"), others: JSON.stringify(others) };
