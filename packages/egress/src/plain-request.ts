@@ -53,8 +53,14 @@ async function forward({ limits }: Doorway, { request, response, route, target }
     return;
   }
   const outgoing = toOutgoing(request, { server, target, upstream });
-  outgoing.on("error", () => (response.headersSent ? response.destroy() : sendRefusal(response, unreachable)));
-  outgoing.once("response", (incoming) => passBack(incoming, response));
+  const fail = (): unknown => (response.headersSent ? response.destroy() : sendRefusal(response, unreachable));
+  outgoing.on("error", fail);
+  outgoing.once("response", (incoming) => (isAnswer(incoming) ? passBack(incoming, response) : fail()));
+  // Nobody asked for another protocol, and without an answer the client would wait for one.
+  outgoing.once("upgrade", (_incoming, socket) => {
+    socket.destroy();
+    fail();
+  });
   response.once("close", () => outgoing.destroy());
   boundBytes(request.socket, server, limits.bytesPerConnection);
   request.pipe(outgoing);
@@ -84,6 +90,11 @@ function toOutgoing(
     outgoing.setHeader("Content-Length", request.headers["content-length"]);
   }
   return outgoing;
+}
+
+/** Passed back, a status that is none would throw where nobody catches, and take the process along. */
+function isAnswer({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode <= 999;
 }
 
 function passBack(incoming: IncomingMessage, response: ServerResponse): void {
