@@ -10,6 +10,7 @@ import { toLabels } from "./labels.ts";
 import { volumeMount } from "./mounts.ts";
 import { startProxyContainer, type ProxyContainerProcess } from "./proxy-container.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
+import { removeContainer } from "./turn-process.ts";
 
 export type ContainerDoorsOptions = {
   readonly engine: Engine;
@@ -56,6 +57,8 @@ export function createContainerDoors(options: ContainerDoorsOptions): Doors {
     async close() {
       if (!isUsed) return;
       await (await starting?.catch(() => undefined))?.stop();
+      // One that ended by itself has kept its name, and with it the volume.
+      await removeContainer(docker.getContainer(volume.name));
       await docker.getVolume(volume.name).remove(withLimit()).catch(ignoreMissing);
       isUsed = false;
     },

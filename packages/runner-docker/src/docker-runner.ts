@@ -112,8 +112,9 @@ export async function createDockerRunner(
     async close() {
       const removals = [...sessions.values()].map((session) => session.then((opened) => opened.remove()));
       const results = await Promise.allSettled(removals);
-      await context?.doors.close();
+      // Whatever becomes of the rest: a login may be in there.
       rmSync(scratchDir, { recursive: true, force: true });
+      await context?.doors.close();
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     },

@@ -203,4 +203,19 @@ describe("a proxy in a container", () => {
     expect((await proxy.inspect()).State.Running).toBe(true);
     await runner.close();
   });
+
+  it("that ended by itself goes with budgie all the same, and so does its volume", async () => {
+    const docker = await testEngine();
+    const { owner, runner } = await place.createRunner({ proxyPlacement: "container", image: image.name });
+    const filters = { label: [`dev.budgie.instance=${owner.record.instance}`] };
+    expect(await says(await runner.openSession(createSessionId()))).toEqual(HELLO);
+    const proxy = docker.getContainer(`budgie-proxy-${owner.record.instance}`);
+    await proxy.kill();
+    await until(async () => !(await proxy.inspect()).State.Running);
+
+    await runner.close();
+
+    expect(await docker.listContainers({ all: true, filters })).toEqual([]);
+    expect((await docker.listVolumes({ filters })).Volumes).toEqual([]);
+  });
 });
