@@ -31,10 +31,13 @@ export type EgressProxyOptions = {
 export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy {
   const limits = { ...DEFAULT_EGRESS_LIMITS, ...options.limits };
   const upstream = options.upstream && parseUpstream(options.upstream);
-  const findRoute = createRouteFinder(createResolver(options.lookup), upstream, limits);
+  const lookup = createResolver(options.lookup);
   const doors = new Set<EgressDoor>();
   return {
     open: async ({ socketPath }) => {
+      // One at a time: names that never answer must not keep other doors from theirs.
+      const own = createResolver(lookup, { most: 1, waitMs: limits.dialMs });
+      const findRoute = createRouteFinder(own, upstream, limits);
       const door = await createEgressDoor(socketPath, { limits, findRoute });
       doors.add(door);
       return {

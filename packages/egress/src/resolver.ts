@@ -6,18 +6,38 @@ export type Lookup = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 export type ResolvedAddress = { readonly address: string; readonly family: number };
 
+type ResolverBounds = {
+  /** How many names are asked for at once */
+  readonly most: number;
+  /** How long anybody waits for an answer: what was not asked for by then never is */
+  readonly waitMs: number;
+};
+
 // The system's lookups block threads that files need as well, and an agent may ask for names that never answer.
-const MAX_LOOKUPS = 2;
+const OF_SYSTEM: ResolverBounds = { most: 2, waitMs: Infinity };
 
 /** A lookup that asks for few names at once, and for the same name once only at a time; it remembers nothing. */
-export function createResolver(lookupHost: Lookup = lookupOnSystem): Lookup {
-  const limit = pLimit(MAX_LOOKUPS);
-  const pending = new Map<string, ReturnType<Lookup>>();
+export function createResolver(lookupHost: Lookup = lookupOnSystem, { most, waitMs } = OF_SYSTEM): Lookup {
+  const limit = pLimit(most);
+  const pending = new Map<string, Question>();
+
+  function ask(host: string): Question {
+    const answer = limit(async () => {
+      if (performance.now() > question.until) throw new Error("Nobody waits for this name any more.");
+      return lookupHost(host);
+    });
+    const question: Question = { answer: answer.finally(() => pending.delete(host)), until: 0 };
+    pending.set(host, question);
+    return question;
+  }
+
   return (host) => {
-    const asked = pending.get(host) ?? limit(() => lookupHost(host)).finally(() => pending.delete(host));
-    pending.set(host, asked);
-    return asked;
+    const question = pending.get(host) ?? ask(host);
+    question.until = performance.now() + waitMs;
+    return question.answer;
   };
 }
+
+type Question = { readonly answer: ReturnType<Lookup>; until: number };
 
 const lookupOnSystem: Lookup = (host) => lookup(host, { all: true });

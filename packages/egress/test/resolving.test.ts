@@ -124,4 +124,47 @@ describe("resolving", () => {
     await new Promise((done) => setImmediate(done));
     expect(asked).toEqual(["a", "b", "c", "a"]);
   });
+
+  it("lets a door whose names never answer keep no other door from its own, nor itself for longer than anyone waits", async () => {
+    const asked: string[] = [];
+    const lookup: Lookup = (host) => {
+      asked.push(host);
+      return host.endsWith(".slow.test") ? new Promise(() => undefined) : Promise.reject(new Error("ENOTFOUND"));
+    };
+    const place = await createProxyPlace(toPolicy("open"), { lookup, limits: { dialMs: 200 } });
+    const socketPath = `${place.socketPath}2`;
+    await (await place.proxy.open({ socketPath })).setPolicy(toPolicy("open"));
+    const flood = Array.from({ length: 20 }, (_, at) => openTunnel(place.socketPath, `${at}.slow.test:443`));
+    // Control: they are before it in the queue.
+    while (asked.length === 0) await new Promise((done) => setImmediate(done));
+
+    expect((await openTunnel(socketPath, "quick.test:443")).head).toMatch(/^HTTP\/1\.1 502 .*not be resolved/s);
+    expect(asked).toEqual(["0.slow.test", "quick.test"]);
+
+    await Promise.all(flood);
+    await place.close();
+  });
+
+  it("never asks for what nobody waits for any more", async () => {
+    const asked: string[] = [];
+    let answer = (): void => undefined;
+    const resolve = createResolver(
+      (host) => {
+        asked.push(host);
+        return new Promise((done) => (answer = () => done([])));
+      },
+      { most: 1, waitMs: 20 },
+    );
+    const [first, late, again] = [resolve("first"), resolve("late"), resolve("again")];
+    await new Promise((done) => setTimeout(done, 50));
+    void resolve("again");
+    answer();
+
+    await expect(late).rejects.toThrow("Nobody waits");
+    await first;
+    await new Promise((done) => setImmediate(done));
+    expect(asked).toEqual(["first", "again"]);
+    answer();
+    expect(await again).toEqual([]);
+  });
 });
