@@ -28,11 +28,24 @@ export function coversName(pattern: string, host: string): boolean {
   );
 }
 
-/** Whether a policy lets every name of this entry be reached, at the address it is pinned to if it is. */
-export function allowsHost({ hosts, mode }: EgressPolicy, { address, host, port }: AllowedHost): boolean {
-  if (mode === "bridge" || (mode === "open" && address === undefined)) return true;
-  if (mode === "none") return false;
-  return hosts.some((entry) => entry.port === port && entry.address === address && coversName(entry.host, host));
+/** The entry that decides about a host and a port: of those that cover it, the one that names it most exactly. */
+export function findEntry(
+  hosts: readonly AllowedHost[],
+  { host, port }: Pick<AllowedHost, "host" | "port">,
+): AllowedHost | undefined {
+  return hosts.filter((entry) => entry.port === port && coversName(entry.host, host)).toSorted(byExactness)[0];
+}
+
+/** Whether a policy lets every name of this entry be reached, at the address where the policy itself would have it. */
+export function allowsHost({ hosts, mode }: EgressPolicy, asked: AllowedHost): boolean {
+  if (mode === "bridge" || mode === "none") return mode === "bridge";
+  const entry = findEntry(hosts, asked);
+  return entry === undefined ? mode === "open" && asked.address === undefined : entry.address === asked.address;
+}
+
+function byExactness(a: AllowedHost, b: AllowedHost): number {
+  const wildcards = Number(a.host.startsWith("*.")) - Number(b.host.startsWith("*."));
+  return wildcards === 0 ? b.host.length - a.host.length : wildcards;
 }
 
 /** What a process reached, and what it was refused. */

@@ -4,7 +4,7 @@ export { cutText } from "./cut-text.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./duration.ts";
 export {
   allowsHost,
-  coversName,
+  findEntry,
   EGRESS_MODES,
   type AllowedHost,
   type EgressCount,

@@ -1,4 +1,11 @@
-import { allowsHost, EGRESS_MODES, type AllowedHost, type EgressMode, type EgressPolicy } from "./egress.ts";
+import {
+  allowsHost,
+  coversName,
+  EGRESS_MODES,
+  type AllowedHost,
+  type EgressMode,
+  type EgressPolicy,
+} from "./egress.ts";
 import type { BudgieError } from "./errors.ts";
 import type { Access, Limits } from "./runner.ts";
 
@@ -75,9 +82,19 @@ function toFewerHosts(
   refuse: (loosening: Loosening) => BudgieError,
 ): readonly AllowedHost[] {
   const stranger = asked?.find((host) => !allowsHost(policy, host));
-  if (stranger === undefined) return asked ?? policy.hosts;
+  if (asked === undefined) return policy.hosts;
+  if (stranger === undefined) return [...asked, ...policy.hosts.filter((entry) => isException(entry, asked))];
   const most = policy.hosts.map(toHostText).join(", ") || "none";
   throw refuse({ option: "host", asked: toHostText(stranger), most });
+}
+
+/** A name below a wildcard that was asked for stays where the list that there is sends it. */
+function isException({ address, host, port }: AllowedHost, asked: readonly AllowedHost[]): boolean {
+  const atPort = asked.filter((wish) => wish.port === port);
+  return (
+    !atPort.some((wish) => wish.host === host) &&
+    atPort.some((wish) => wish.address !== address && coversName(wish.host, host))
+  );
 }
 
 function toHostText({ address, host, port }: AllowedHost): string {

@@ -113,6 +113,31 @@ describe("toTighterPolicy, of an allow-list", () => {
   });
 });
 
+describe("toTighterPolicy, of an allow-list with pins below a wildcard", () => {
+  const hosts = [at("*.test"), at("db.test", 443, "10.0.0.5"), at("*.lab.test", 443, "10.0.0.6"), at("db.test", 80)];
+
+  it.each([at("db.test"), at("x.lab.test"), at("*.lab.test"), at("a.test", 443, "10.0.0.5")])(
+    "refuses %j, which it would send elsewhere",
+    (host) => {
+      for (const mode of ["allowlist", "open"] as const) {
+        const policy = { ...CEILING, egress: { mode, hosts } };
+
+        expect(() => toTighterPolicy(policy, { allowedHosts: [host] }, refuse)).toThrow(`"option":"host"`);
+      }
+    },
+  );
+
+  it("keeps the pins of names below a wildcard that is asked for", () => {
+    const policy = { ...CEILING, egress: { mode: "allowlist", hosts } } as const;
+
+    expect(toTighterPolicy(policy, { allowedHosts: [at("*.test")] }, refuse).egress.hosts).toEqual(hosts.slice(0, 3));
+    expect(toTighterPolicy(policy, { allowedHosts: hosts.slice(0, 2) }, refuse).egress.hosts).toEqual(
+      hosts.slice(0, 3),
+    );
+    expect(toTighterPolicy(policy, { allowedHosts: [at("a.test")] }, refuse).egress.hosts).toEqual([at("a.test")]);
+  });
+});
+
 function at(host: string, port = 443, address?: string): AllowedHost {
   return { host, port, address, from: "a test" };
 }

@@ -1,4 +1,4 @@
-import { BudgieError, coversName, type AllowedHost, type Run } from "@budgie/core";
+import { BudgieError, findEntry, type AllowedHost, type Run } from "@budgie/core";
 import { createRunLog } from "@budgie/store";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
@@ -49,9 +49,7 @@ type Marked = Need & {
 
 function mark(need: Need, hosts: readonly AllowedHost[]): Marked {
   const { host, port } = need;
-  const covering = hosts.filter((entry) => entry.port === port && coversName(entry.host, host));
-  // The most exact one decides.
-  const entry = covering.find((candidate) => candidate.host === host) ?? covering[0];
+  const entry = findEntry(hosts, need);
   const target = `${host}${port === 443 ? "" : `:${port}`}`;
   const pin = entry?.address === undefined ? "" : `=${entry.address}`;
   return { ...need, option: `--allow-host ${target}${pin}`, ...(entry === undefined ? {} : { from: entry.from }) };
