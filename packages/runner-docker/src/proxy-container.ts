@@ -84,7 +84,7 @@ async function refuseWithoutNode(container: Docker.Container, { image, user }: P
 }
 
 async function connect(
-  { upstream }: ProxyContainerOptions,
+  { image, upstream }: ProxyContainerOptions,
   container: Docker.Container,
   socket: Duplex,
 ): Promise<ProxyContainerProcess> {
@@ -92,10 +92,12 @@ async function connect(
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   socket.on("error", () => undefined);
   const gone = demultiplex(socket, { stdout, stderr, dropping: new AbortController().signal });
-  void text(stderr).catch(() => undefined);
-  const proxy = await inTime(
-    createRemoteEgressProxy({ stdin: socket, stdout }, upstream === undefined ? {} : { upstream }),
-  );
+  const words = text(stderr).catch(() => "");
+  const options = upstream === undefined ? {} : { upstream };
+  const proxy = await inTime(createRemoteEgressProxy({ stdin: socket, stdout }, options)).catch(async (cause) => {
+    socket.destroy();
+    throw notBegun(image, await Promise.race([gone.then(() => words), sleep(1_000, "", { ref: false })]), cause);
+  });
   return {
     proxy: { ...proxy, open: async (door) => withTimeLimits(await inTime(proxy.open(door))) },
     gone,
@@ -106,6 +108,17 @@ async function connect(
     },
   };
 }
+
+function notBegun({ name }: SandboxImage, words: string, cause: unknown): BudgieError {
+  const said = words.trim() === "" ? "" : ` It said: ${words.replace(/\s+/g, " ").trim().slice(0, MOST_SAID)}`;
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The egress proxy did not begin in a container of the sandbox image "${name}". Its node must be 20.19 or later.${said}`,
+    { cause },
+  );
+}
+
+const MOST_SAID = 300;
 
 function withTimeLimits(door: EgressDoor): EgressDoor {
   return {

@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId, type AllowedHost, type EgressPolicy, type Runner, type RunnerSession } from "@budgie/core";
-import { BASE_IMAGE, createDockerPlace, run } from "./docker-place.ts";
-import type { TestImage } from "./build-image.ts";
+import { BASE_IMAGE, KIRO_IMAGE, createDockerPlace, run } from "./docker-place.ts";
+import { buildImage, type TestImage } from "./build-image.ts";
 import { buildNodeImage, createWebServer, runWith, type Reached, type WebServer } from "./egress-place.ts";
 
 const NONE: EgressPolicy = { mode: "none", hosts: [] };
@@ -131,6 +131,20 @@ describe("a proxy that needs a container", () => {
       message: expect.stringMatching(/node.*--egress none/s),
     });
     expect((await run(session, place.workspace, "echo fine")).stdout).toBe("fine\n");
+  });
+
+  it("says what the image's node said when it did not run it", async () => {
+    const script = "#!/bin/sh\\necho no such option >&2\\nexit 9\\n";
+    const lines = [`FROM ${KIRO_IMAGE}`, "USER root", `RUN printf '${script}' >/usr/local/bin/node`];
+    await using odd = await buildImage([...lines, "RUN chmod +x /usr/local/bin/node", ""].join("\n"));
+    const { runner } = await place.createRunner({ proxyPlacement: "container", image: odd.name });
+    const session = await runner.openSession(createSessionId());
+
+    await expect(runWith(session, place.workspace, { policy: allowing(), script: "true" })).rejects.toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+      message: expect.stringMatching(/did not begin.*20\.19 or later\. It said: no such option$/),
+    });
+    await runner.close();
   });
 });
 
