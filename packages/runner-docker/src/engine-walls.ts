@@ -5,7 +5,7 @@ import type { Engine } from "./engine.ts";
  * promises; `missing`: a promise of budgie's does not hold.
  */
 export type EngineWall = {
-  readonly name: "limits" | "seccomp" | "swap" | "users" | "mandatory" | "engine";
+  readonly name: "limits" | "seccomp" | "sockets" | "swap" | "users" | "mandatory" | "engine";
   readonly state: "held" | "weak" | "missing";
   readonly text: string;
 };
@@ -28,6 +28,7 @@ export function toEngineWalls(info: EngineInfo): readonly EngineWall[] {
     toLimits(info),
     ...(info.SwapLimit === true ? [] : [NO_SWAP_LIMIT]),
     toSeccomp(info),
+    ...(optionOf(info, "seccomp")?.get("profile") === "default" ? [OPEN_VSOCK] : []),
     USERS[toUsers(info)],
     toMandatory(info),
     ...toWarnings(info),
@@ -98,6 +99,15 @@ function toSeccomp(info: EngineInfo): EngineWall {
     text: `by the profile "${profile}" of your own: what that lets through, budgie cannot tell`,
   };
 }
+
+// What Docker called its profile before 23, and Podman does still. No namespace divides these sockets.
+const OPEN_VSOCK: EngineWall = {
+  name: "sockets",
+  state: "weak",
+  text:
+    "The engine's own profile leaves AF_VSOCK open: on a virtual machine, agents can speak to its hypervisor without any " +
+    "network. Docker 23 and later close it.",
+};
 
 const USERS: Readonly<Record<Engine["users"], EngineWall>> = {
   same: {

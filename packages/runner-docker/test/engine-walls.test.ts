@@ -23,6 +23,7 @@ describe("toEngineWalls", () => {
     expect(walls.map(({ name, state }) => [name, state])).toEqual([
       ["limits", "held"],
       ["seccomp", "held"],
+      ["sockets", "weak"],
       ["users", "weak"],
       ["mandatory", "weak"],
     ]);
@@ -55,6 +56,11 @@ describe("toEngineWalls", () => {
       state: "missing",
       text: expect.stringMatching(/cgroup v\?, no driver/),
     });
+  });
+
+  it("notes sockets that no namespace divides, where the engine's profile does not close them", () => {
+    expect(wallOf("sockets", {})).toMatchObject({ state: "weak", text: expect.stringMatching(/AF_VSOCK/) });
+    expect(wallOf("sockets", { SecurityOptions: ["name=seccomp,profile=builtin"] })).toBeUndefined();
   });
 
   it("notes that swap has no limit, since memory has one", () => {
