@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError, type HealthReport, type Reply } from "@budgie/core";
+import { toNamedEgress } from "./named-egress.ts";
 import { toRefusedText } from "./refused-text.ts";
 
 /** The result of a turn: the text is exactly what the agent answered, all else is structured. */
@@ -7,7 +8,8 @@ export function toReplyResult(reply: Reply): CallToolResult {
   const refused = toRefusedText(reply.egress);
   const warning = `Its network policy refused: ${refused}. The work may be incomplete; the user can allow a host with --allow-host.`;
   const warnings = refused === "" ? reply.warnings : [...reply.warnings, warning];
-  return { content: [{ type: "text", text: reply.response }], structuredContent: { ...reply, warnings } };
+  const egress = reply.egress && toNamedEgress(reply.egress);
+  return { content: [{ type: "text", text: reply.response }], structuredContent: { ...reply, egress, warnings } };
 }
 
 /** The result of a health check. */
@@ -38,7 +40,7 @@ function toErrorResult(error: BudgieError): CallToolResult {
     structuredContent: {
       code,
       message,
-      ...(egress === undefined ? {} : { egress }),
+      ...(egress === undefined ? {} : { egress: toNamedEgress(egress) }),
       ...(paths.length === 0 ? {} : { changedExecutablePaths: paths }),
       ...(sessionId === undefined ? {} : { sessionId }),
     },
