@@ -6,7 +6,8 @@ import { BudgieError } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
 import { statusOf } from "./docker-errors.ts";
-import { hasBits, MODE, readPathFacts, type PathFacts } from "./path-facts.ts";
+import { enterHolder } from "./enter-holder.ts";
+import { hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-facts.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 /** A file to write into a session's volumes. */
@@ -69,8 +70,8 @@ export function createHomeArchive(holder: Docker.Container, user: SandboxUser): 
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
       const folders = new Set(inHome.flatMap(foldersOf));
-      await refusePlanted(holder, [...new Set([...folders, ...inHome])], ({ mode }, path) =>
-        folders.has(path) ? !hasBits(mode, MODE.folder) : hasBits(mode, MODE.link),
+      await refusePlanted(holder, [...new Set([...folders, ...inHome])], (kind, path) =>
+        folders.has(path) ? kind !== "folder" : kind === "link",
       );
     },
     async write(files) {
@@ -90,28 +91,47 @@ function foldersOf(path: string): readonly string[] {
 
 /** The engine's answer about a path is about that path only if all its parents are real folders too. */
 function refuseLinks(holder: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
-  return refusePlanted(holder, [...folders], ({ mode }) => !hasBits(mode, MODE.folder));
+  return refusePlanted(holder, [...folders], (kind) => kind !== "folder");
 }
 
 async function refusePlanted(
   holder: Docker.Container,
   paths: readonly string[],
-  isPlanted: (facts: PathFacts, path: string) => boolean,
+  isPlanted: (kind: PathKind, path: string) => boolean,
 ): Promise<void> {
-  const facts = await Promise.allSettled(paths.map((path) => readPathFacts(holder, path)));
-  const found = facts.findIndex(
-    (fact, index) =>
-      fact.status === "fulfilled" && fact.value !== undefined && isPlanted(fact.value, paths[index] ?? ""),
-  );
+  const kinds = (await lookInside(holder, paths)) ?? (await askEngine(holder, paths));
+  const found = kinds.findIndex((kind, index) => typeof kind === "string" && isPlanted(kind, paths[index] ?? ""));
   if (found >= 0) {
     throw new BudgieError(
       "SESSION_UNUSABLE",
       `The agent replaced "${paths[found]}" in its home by something else, and budgie lets nothing go through it. Begin a new session.`,
     );
   }
-  // What is below a file cannot be asked about, but then that file was found.
-  const failed = facts.find((fact) => fact.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+  const failed = kinds.find((kind) => kind instanceof Error);
+  if (failed !== undefined) throw failed;
+}
+
+type Look = readonly (PathKind | undefined | Error)[];
+
+/** Past the engine, where the holder runs on this machine. */
+async function lookInside(holder: Docker.Container, paths: readonly string[]): Promise<Look | undefined> {
+  try {
+    await using root = await enterHolder(holder);
+    return root === undefined ? undefined : await lookAt(root.path, paths);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is below a file cannot be asked about, but then that file was found. */
+async function askEngine(holder: Docker.Container, paths: readonly string[]): Promise<Look> {
+  return Promise.all(
+    paths.map((path) => readPathFacts(holder, path).then((facts) => facts && toKind(facts.mode), toError)),
+  );
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 /** Reads the first `maxBytes` of a plain file. Anything else is not even fetched: a folder may hold any number of bytes. */

@@ -1,3 +1,4 @@
+import { lstat } from "node:fs/promises";
 import type Docker from "dockerode";
 import { withLimit } from "./api-limit.ts";
 import { statusOf } from "./docker-errors.ts";
@@ -9,6 +10,9 @@ export type PathFacts = {
   /** Where a link leads in the end; for anything else it may say anything */
   readonly linkTarget: string;
 };
+
+/** What of a path matters to who would go through it. */
+export type PathKind = "folder" | "link" | "other";
 
 /** Bits of Go's file modes, as engines tell them. */
 export const MODE = {
@@ -29,7 +33,36 @@ export async function readPathFacts(container: Docker.Container, path: string): 
   }
 }
 
+/** Asks about several paths in a folder of this machine, the higher ones first, as far as no link is on the way to the next. */
+export async function lookAt(root: string, paths: readonly string[]): Promise<readonly (PathKind | undefined)[]> {
+  const kinds = new Map<string, PathKind | undefined>();
+  for (const path of paths.toSorted((a, b) => a.length - b.length)) {
+    const kind = await kindOf(root + path);
+    kinds.set(path, kind);
+    if (kind === "link") break;
+  }
+  return paths.map((path) => kinds.get(path));
+}
+
+async function kindOf(path: string): Promise<PathKind | undefined> {
+  try {
+    const facts = await lstat(path);
+    if (facts.isSymbolicLink()) return "link";
+    return facts.isDirectory() ? "folder" : "other";
+  } catch (error) {
+    // Below what is no folder there is nothing either.
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw error;
+  }
+}
+
 type StatResponse = { readonly headers: Readonly<Record<string, string>> };
+
+/** What a mode of an engine's says. */
+export function toKind(mode: number): PathKind {
+  if (hasBits(mode, MODE.link)) return "link";
+  return hasBits(mode, MODE.folder) ? "folder" : "other";
+}
 
 /** Tells whether a mode has one of these bits: bit 31 is out of reach of JavaScript's own operators. */
 export function hasBits(mode: number, bits: number): boolean {

@@ -3,7 +3,7 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
+import { json, text } from "node:stream/consumers";
 import type { ContainerCreateOptions } from "dockerode";
 import { connectEngine } from "../../src/engine.ts";
 
@@ -15,7 +15,7 @@ export type CreateBody = ContainerCreateOptions & {
 
 /**
  * The real engine behind a socket that changes what turns' containers are asked to be: the code under test stays as it is.
- * A blind one has never heard of any path in a container.
+ * A blind one has never heard of any path in a container, nor lets anybody look at one on its own.
  */
 export async function createRewritingEngine(rewrite: (body: CreateBody) => Promise<void>, { blind = false } = {}) {
   const { endpoint } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
@@ -36,7 +36,9 @@ export async function createRewritingEngine(rewrite: (body: CreateBody) => Promi
     call.on("response", (response) => {
       outgoing.writeHead(response.statusCode ?? 500, response.headers);
       outgoing.flushHeaders();
-      response.pipe(outgoing);
+      if (blind && /\/containers\/[^/]+\/json/.test(url))
+        void text(response).then((facts) => outgoing.end(hidePid(facts)));
+      else response.pipe(outgoing);
     });
     call.on("error", () => outgoing.destroy());
     outgoing.on("close", () => call.destroy());
@@ -70,4 +72,9 @@ export async function createRewritingEngine(rewrite: (body: CreateBody) => Promi
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** Of the same length, as it was announced. */
+function hidePid(facts: string): string {
+  return facts.replace(/"Pid":(\d+)/, (_, pid: string) => `"Pid":0${" ".repeat(pid.length - 1)}`);
 }
