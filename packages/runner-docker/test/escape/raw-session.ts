@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import { createSessionId, type RunnerSession, type SessionId } from "@budgie/core";
 import type { OpenOptions } from "../../src/claims/lab.ts";
+import { demultiplex } from "../../src/demultiplex.ts";
 import { connectEngine } from "../../src/engine.ts";
 import { BASE_IMAGE } from "../docker-place.ts";
 import { OPTIONS } from "./describe-claims.ts";
@@ -47,7 +48,6 @@ export async function createRawContainer(docker: Docker, options: Docker.Contain
     Cmd: ["true"],
     User: `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
     WorkingDir: "/workspace",
-    Tty: true,
     ...options,
     Env: ["HOME=/home/agent", ...(options.Env ?? [])],
   });
@@ -56,7 +56,12 @@ export async function createRawContainer(docker: Docker, options: Docker.Contain
 
 async function runRaw(docker: Docker, argv: readonly string[], mounts: Docker.MountSettings[]): Promise<string> {
   await using raw = await createRawContainer(docker, { Cmd: [...argv], HostConfig: { Mounts: mounts } });
-  const output = await raw.container.attach({ stream: true, stdout: true });
   await raw.container.start();
-  return text(output as unknown as Readable);
+  await raw.container.wait();
+  // The log has all of it: what a terminal says last, or what is attached to late, is lost now and then.
+  const said = Readable.from([await raw.container.logs({ stdout: true })]);
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const { signal: dropping } = new AbortController();
+  const [output] = await Promise.all([text(stdout), demultiplex(said, { stdout, stderr, dropping })]);
+  return output;
 }
