@@ -39,26 +39,13 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     Labels: { ...labels },
     StopSignal: "SIGTERM",
     Healthcheck: { Test: ["NONE"] },
-    OpenStdin: true,
-    StdinOnce: true,
-    AttachStdin: true,
-    AttachStdout: true,
-    AttachStderr: true,
+    ...SPOKEN_TO,
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
+      ...toIsolation(limits),
       Init: true,
       NetworkMode: network,
-      ReadonlyRootfs: true,
-      CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges"],
       GroupAdd: [...extraGroups],
-      PidsLimit: limits.pids,
-      Memory: limits.memoryBytes,
-      // The engine would double the memory with swap.
-      MemorySwap: limits.memoryBytes,
-      NanoCpus: Math.round(limits.cpus * 1e9),
-      // A log file would hold the answers, and slows output down twenty times.
-      LogConfig: { Type: "none", Config: {} },
       // Without `exec` no build could run what it made in /tmp.
       Tmpfs: {
         "/tmp": "rw,nosuid,nodev,exec,size=512m,mode=1777",
@@ -68,6 +55,25 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     },
   };
 }
+
+/** What every container of budgie's that runs something lacks, and the most that it may use. */
+function toIsolation({ cpus, memoryBytes, pids }: Limits) {
+  return {
+    ReadonlyRootfs: true,
+    CapDrop: ["ALL"],
+    SecurityOpt: ["no-new-privileges"],
+    PidsLimit: pids,
+    Memory: memoryBytes,
+    // The engine would double the memory with swap.
+    MemorySwap: memoryBytes,
+    NanoCpus: Math.round(cpus * 1e9),
+    // A log file would hold the answers, and slows output down twenty times.
+    LogConfig: { Type: "none", Config: {} },
+  };
+}
+
+// One that is spoken to over the engine ends its stdin with the connection: that is its lease.
+const SPOKEN_TO = { OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true };
 
 function toEnv({ caFile, command, network, user: { uid } }: TurnContainer): string[] {
   const user = uid === 0 ? "root" : "agent";
@@ -114,23 +120,15 @@ export function toHolderContainer(holder: HolderContainer): ContainerCreateOptio
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
     HostConfig: {
+      ...toIsolation(HOLDER_LIMITS),
       NetworkMode: "none",
-      ReadonlyRootfs: true,
-      CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges"],
-      // An engine's own helper counts as well while it starts.
-      PidsLimit: 32,
-      Memory: HOLDER_BYTES,
-      MemorySwap: HOLDER_BYTES,
-      NanoCpus: 1e9,
-      LogConfig: { Type: "none", Config: {} },
       Mounts: [...mounts],
     },
   };
 }
 
-// The forwarder's buffers are 32 MiB at most.
-const HOLDER_BYTES = 64 * 1024 ** 2;
+// The forwarder's buffers are 32 MiB at most; an engine's own helper counts as a process while it starts.
+const HOLDER_LIMITS: Limits = { memoryBytes: 64 * 1024 ** 2, cpus: 1, pids: 32 };
 
 export type ProxyContainer = {
   readonly imageId: string;
@@ -154,28 +152,17 @@ export function toProxyContainer({ command, imageId, labels, mounts, user }: Pro
     WorkingDir: "/",
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
-    OpenStdin: true,
-    StdinOnce: true,
-    AttachStdin: true,
-    AttachStdout: true,
-    AttachStderr: true,
+    ...SPOKEN_TO,
     HostConfig: {
+      ...toIsolation(PROXY_LIMITS),
       Init: true,
       NetworkMode: "bridge",
-      ReadonlyRootfs: true,
-      CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges"],
-      PidsLimit: 64,
-      Memory: PROXY_BYTES,
-      MemorySwap: PROXY_BYTES,
-      NanoCpus: 1e9,
-      LogConfig: { Type: "none", Config: {} },
       Mounts: [...mounts],
     },
   };
 }
 
-const PROXY_BYTES = 512 * 1024 ** 2;
+const PROXY_LIMITS: Limits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 64 };
 
 /** A container that is only looked into, and can do nothing even if somebody starts it. */
 export function toIdleContainer(imageId: string, labels: Readonly<Record<string, string>>): ContainerCreateOptions {

@@ -1,13 +1,16 @@
 import type Docker from "dockerode";
 import { withLimit } from "./api-limit.ts";
+import type { Engine } from "./engine.ts";
+import { withPodmanBinds } from "./podman-binds.ts";
 import { removeContainer } from "./turn-process.ts";
 
 /** Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. */
 export async function createNamed(
-  docker: Docker,
+  { docker, name: engine }: Pick<Engine, "docker" | "name">,
   name: string,
-  body: Docker.ContainerCreateOptions,
+  asked: Docker.ContainerCreateOptions,
 ): Promise<Docker.Container> {
+  const body = engine === "Podman" ? withPodmanBinds(asked) : asked;
   const options = { _query: { name }, _body: body, ...withLimit() } as unknown as Docker.ContainerCreateOptions;
   try {
     return await docker.createContainer(options);

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type Docker from "dockerode";
 import { SANDBOX } from "./container-options.ts";
-import { hasBits, MODE, readPathFacts } from "./path-facts.ts";
+import { foldersOf, hasBits, MODE, readPathFacts } from "./path-facts.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 export type ProgramQuestion = {
@@ -83,9 +83,4 @@ async function follow(container: Docker.Container, path: string): Promise<Follow
   if (facts === undefined || !hasBits(facts.mode, MODE.link)) return { path, mode: facts?.mode };
   const target = await readPathFacts(container, facts.linkTarget);
   return { path: facts.linkTarget, mode: target?.mode };
-}
-
-function foldersOf(path: string): readonly string[] {
-  const parts = path.split("/").slice(1, -1);
-  return parts.map((_, index) => `/${parts.slice(0, index + 1).join("/")}`);
 }

@@ -8,7 +8,6 @@ import type { DoorPlace } from "./doors.ts";
 import { ensureHolderImage } from "./holder-image.ts";
 import { toLabels } from "./labels.ts";
 import { toHolderMounts, type SessionVolumes } from "./mounts.ts";
-import { withPodmanBinds } from "./podman-binds.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createNamed } from "./create-named.ts";
 
@@ -82,7 +81,7 @@ async function makeHolder(
     socketPath: door.socketPath,
     labels: toLabels(owner.record, session, "holder"),
   });
-  await createNamed(engine.docker, name, engine.name === "Podman" ? withPodmanBinds(body) : body);
+  await createNamed(engine, name, body);
 }
 
 /** Without the holder the volumes may be gone too, and an engine makes new ones without a word. */

@@ -6,8 +6,9 @@ import { BudgieError } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
 import { statusOf } from "./docker-errors.ts";
-import { enterHolder } from "./enter-holder.ts";
-import { hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-facts.ts";
+import { enterContainer } from "./enter-container.ts";
+import { foldersOf, hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-facts.ts";
+import { readStart } from "./read-start.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 /** A file to write into a session's volumes. */
@@ -54,7 +55,7 @@ export function createHomeArchive(holder: Docker.Container, user: SandboxUser): 
     readFile: (name, maxBytes) => readFile(holder, posix.join(SANDBOX.home, name), maxBytes),
     async readFiles(folder, names, maxBytes) {
       const paths = names.map((name) => `${folder}/${name}`);
-      await refuseLinks(holder, new Set(paths.flatMap(foldersOf)));
+      await refuseLinks(holder, new Set(paths.flatMap(foldersInHome)));
       const facts = await Promise.all(paths.map((path) => readPathFacts(holder, path)));
       // Asked first: the agent may have made files of any size.
       if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
@@ -69,24 +70,21 @@ export function createHomeArchive(holder: Docker.Container, user: SandboxUser): 
     create: (files) => put(FOLDERS, files),
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
-      const folders = new Set(inHome.flatMap(foldersOf));
+      const folders = new Set(inHome.flatMap(foldersInHome));
       await refusePlanted(holder, [...new Set([...folders, ...inHome])], (kind, path) =>
         folders.has(path) ? kind !== "folder" : kind === "link",
       );
     },
     async write(files) {
-      await refuseLinks(holder, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersOf(path))]));
+      await refuseLinks(holder, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]));
       await put(FOLDERS, files);
     },
   };
 }
 
 /** The folders on the way to a file that the agent could have replaced. */
-function foldersOf(path: string): readonly string[] {
-  const parts = path.split("/").slice(1, -1);
-  return parts
-    .map((_, index) => `/${parts.slice(0, index + 1).join("/")}`)
-    .filter((folder) => folder.startsWith("/home/"));
+function foldersInHome(path: string): readonly string[] {
+  return foldersOf(path).filter((folder) => folder.startsWith("/home/"));
 }
 
 /** The engine's answer about a path is about that path only if all its parents are real folders too. */
@@ -116,7 +114,7 @@ type Look = readonly (PathKind | undefined | Error)[];
 /** Past the engine, where the holder runs on this machine. */
 async function lookInside(holder: Docker.Container, paths: readonly string[]): Promise<Look | undefined> {
   try {
-    await using root = await enterHolder(holder);
+    await using root = await enterContainer(holder);
     return root === undefined ? undefined : await lookAt(root.path, paths);
   } catch {
     return undefined;
@@ -155,17 +153,6 @@ async function readFile(container: Docker.Container, path: string, maxBytes: num
   } finally {
     source.destroy();
   }
-}
-
-async function readStart(source: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let room = maxBytes;
-  for await (const chunk of source) {
-    chunks.push(chunk.subarray(0, room));
-    room -= Math.min(room, chunk.length);
-    if (room === 0) break;
-  }
-  return Buffer.concat(chunks);
 }
 
 async function openArchive(container: Docker.Container, path: string): Promise<Readable | undefined> {

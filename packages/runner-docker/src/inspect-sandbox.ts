@@ -87,7 +87,7 @@ async function inspectImage(
   const image = await attempt(() => findImage(docker, name));
   if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" } };
   const question = { image: image.facts, program, owner, user: toSandboxUser(caller, users) };
-  return { image, program: await attempt(async () => ({ path: await inspectPrograms(docker, question) })) };
+  return { image, program: await attempt(async () => ({ path: await inspectPrograms(engine.facts, question) })) };
 }
 
 async function inspectRuntime(engine: Part<Engine>, name: string | undefined): Promise<SandboxFacts["runtime"]> {

@@ -68,3 +68,9 @@ export function toKind(mode: number): PathKind {
 export function hasBits(mode: number, bits: number): boolean {
   return (BigInt(mode) & BigInt(bits)) !== 0n;
 }
+
+/** The folders on the way to an absolute path, the highest first. */
+export function foldersOf(path: string): readonly string[] {
+  const parts = path.split("/").slice(1, -1);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join("/")}`);
+}

@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
-import { open, readFile, readlink, realpath, stat } from "node:fs/promises";
+import { open, readlink, realpath, stat } from "node:fs/promises";
 import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
+import { enterContainer } from "./enter-container.ts";
 
 /** A workspace held open, so that it can be told from whatever takes its path later. */
 export type PinnedWorkspace = AsyncDisposable & {
@@ -47,17 +47,11 @@ async function pathOf(fd: number, path: string): Promise<string | undefined> {
   return readlink(`/proc/self/fd/${fd}`).catch(() => realpath(path).catch(() => undefined));
 }
 
-/** The workspace of a container as the kernel has it mounted; `undefined` if that process is not here to be looked at. */
+/** The workspace of a container as the kernel has it mounted; `undefined` if it is not here to be looked at. */
 async function statInside(container: Docker.Container): Promise<Identity | undefined> {
-  const { Pid } = (await container.inspect(withLimit())).State;
-  const proc = `/proc/${Pid}`;
-  try {
-    // On another kernel this number may be anybody's here; a container's own mounts name it.
-    if (!(await readFile(`${proc}/mountinfo`, "utf8")).includes(container.id)) return undefined;
-    return await stat(`${proc}/root${SANDBOX.workspace}`, { bigint: true });
-  } catch {
-    return undefined;
-  }
+  await using root = await enterContainer(container);
+  if (root === undefined) return undefined;
+  return await stat(root.path + SANDBOX.workspace, { bigint: true }).catch(() => undefined);
 }
 
 async function statUnlinked(path: string): Promise<Identity | undefined> {

@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type Docker from "dockerode";
 import { SANDBOX } from "./container-options.ts";
-import { enterHolder, toOpened } from "./enter-holder.ts";
+import { enterContainer, toOpened } from "./enter-container.ts";
+import { readStart } from "./read-start.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -16,26 +17,14 @@ export async function readHomeFile(
   maxBytes: number,
 ): Promise<Buffer | undefined> {
   try {
-    await using root = await enterHolder(holder);
+    await using root = await enterContainer(holder);
     if (root === undefined) return undefined;
     // The agent may have put a link in place of either; above them is only what budgie and the engine made.
     await using home = await open(root.path + SANDBOX.home, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
     // A pipe would wait for who writes to it.
     await using file = await open(`${toOpened(home)}/${name}`, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    return (await file.stat()).isFile() ? await readStart(file, maxBytes) : undefined;
+    return (await file.stat()).isFile() ? await readStart(file.createReadStream(), maxBytes) : undefined;
   } catch {
     return undefined;
   }
-}
-
-async function readStart(file: FileHandle, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let room = maxBytes;
-  while (room > 0) {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(room, 65_536)));
-    if (bytesRead === 0) break;
-    chunks.push(buffer.subarray(0, bytesRead));
-    room -= bytesRead;
-  }
-  return Buffer.concat(chunks);
 }

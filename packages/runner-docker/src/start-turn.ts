@@ -11,7 +11,6 @@ import { toInitInput } from "./init-script.ts";
 import { toLabels } from "./labels.ts";
 import { toTurnMounts, type SessionVolumes } from "./mounts.ts";
 import { pinWorkspace, type PinnedWorkspace } from "./pin-workspace.ts";
-import { withPodmanBinds } from "./podman-binds.ts";
 import { toExtraGroups } from "./sandbox-user.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import type { TurnNetwork } from "./session-egress.ts";
@@ -116,7 +115,7 @@ async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promi
   });
   const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
   const [created, checked] = await Promise.allSettled([
-    createNamed(engine.docker, name, engine.name === "Podman" ? withPodmanBinds(body) : body),
+    createNamed(engine, name, body),
     // Before it is started, when the engine makes the mounts.
     turn.checkMountPoints(mounts.map(({ Target }) => Target)),
   ]);

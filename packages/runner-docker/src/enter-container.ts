@@ -1,0 +1,33 @@
+import { constants } from "node:fs";
+import { open, readFile, type FileHandle } from "node:fs/promises";
+import type Docker from "dockerode";
+import { withLimit } from "./api-limit.ts";
+
+/** The file system of a running container, as its first process has it. */
+export type ContainerRoot = AsyncDisposable & {
+  /** Goes before a path in the container; what follows is up to who uses it, links in it lead anywhere */
+  readonly path: string;
+};
+
+/**
+ * Looks into a running container past the engine, which needs up to 45 ms for each thing that it is asked. `undefined` where
+ * that process is not here to be looked at, such as with an engine on another machine or kernel.
+ */
+export async function enterContainer(container: Docker.Container): Promise<ContainerRoot | undefined> {
+  const { Id, State } = await container.inspect(withLimit());
+  const { O_DIRECTORY, O_RDONLY } = constants;
+  // Held open, it is this process for good, and no later one of the same number.
+  const process = await open(`/proc/${State.Pid}`, O_RDONLY | O_DIRECTORY).catch(() => undefined);
+  if (process === undefined) return undefined;
+  const path = toOpened(process);
+  const mounts = await readFile(`${path}/mountinfo`, "utf8").catch(() => "");
+  // On another kernel the number may be anybody's here; a container's own mounts name it.
+  if (mounts.includes(Id)) return { path: `${path}/root`, [Symbol.asyncDispose]: () => process.close() };
+  await process.close();
+  return undefined;
+}
+
+/** The path of what is open, whatever has become of its name. */
+export function toOpened({ fd }: FileHandle): string {
+  return `/proc/self/fd/${fd}`;
+}
