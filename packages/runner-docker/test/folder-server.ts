@@ -1,15 +1,12 @@
-import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Identity } from "@budgie/testkit";
+import { serveOnLoopback, type Identity, type LoopbackServer } from "@budgie/testkit";
 
 /** The files of a folder, served on this machine's loopback. */
-export type FolderServer = AsyncDisposable & {
-  readonly port: number;
+export type FolderServer = LoopbackServer & {
   /** The paths that were asked for */
   readonly requests: readonly string[];
 };
@@ -23,17 +20,7 @@ export async function createFolderServer(folder: string, identity?: Identity): P
     void send(join(folder, pathname), response);
   };
   const server = identity === undefined ? createServer(respond) : createSecureServer(identity, respond);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    port: (server.address() as AddressInfo).port,
-    requests,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-  };
+  return { ...(await serveOnLoopback(server)), requests };
 }
 
 async function send(path: string, response: ServerResponse): Promise<void> {

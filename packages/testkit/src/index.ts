@@ -6,4 +6,5 @@ export { createCertificateAuthority, type CertificateAuthority, type Identity } 
 export { createFakeLlm, type FakeLlm } from "./fake-llm/fake-llm.ts";
 export { createFakeRunner, type FakeEnd, type FakeProgram, type FakeRun, type FakeRunner } from "./fake-runner.ts";
 export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home.ts";
+export { serveOnLoopback, type LoopbackServer } from "./serve-on-loopback.ts";
 export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";

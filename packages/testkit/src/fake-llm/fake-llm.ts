@@ -1,16 +1,14 @@
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import type { Identity } from "../certificate-authority.ts";
+import { serveOnLoopback, type LoopbackServer } from "../serve-on-loopback.ts";
 import { chatCompletions } from "./chat-completions.ts";
 import { responses } from "./responses.ts";
 import { toReply } from "./scripted-model.ts";
 
 /** A model on this machine's loopback that does what the prompt says, for agent programs that speak OpenAI's APIs. */
-export type FakeLlm = AsyncDisposable & {
-  readonly port: number;
+export type FakeLlm = LoopbackServer & {
   /** The paths that were asked for, one an answer */
   readonly requests: readonly string[];
 };
@@ -22,17 +20,7 @@ export async function createFakeLlm(identity: Identity): Promise<FakeLlm> {
     requests.push(request.url ?? "");
     void respond(request, response).catch((error: unknown) => response.destroy(toError(error)));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    port: (server.address() as AddressInfo).port,
-    requests,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-  };
+  return { ...(await serveOnLoopback(server)), requests };
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
