@@ -25,7 +25,7 @@ export { createOwner, type Owner, type OwnerRecord } from "./owner.ts";
 export type { PromptFiles } from "./prompt-templates.ts";
 export type { Run, RunLog } from "./run-log.ts";
 export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
-export { createRunTurn, type Reply, type RunTurn, type TurnDependencies, type TurnRequest } from "./run-turn.ts";
+export { createRunTurn, type TurnDependencies } from "./run-turn.ts";
 export type {
   Access,
   AgentPaths,
@@ -54,4 +54,5 @@ export {
 } from "./tighter-policy.ts";
 export type { GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
+export type { Reply, RunTurn, TurnHooks, TurnRequest } from "./turn.ts";
 export type { TurnRateLimits } from "./turn-rate.ts";

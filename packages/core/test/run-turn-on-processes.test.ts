@@ -99,7 +99,10 @@ describe("a turn with a real agent process", () => {
     const { calls, health, runTurn, untilCalls, workspace } = createKiroPlace();
     const abort = new AbortController();
 
-    const turn = runTurn({ agent: "tester", prompt: "[[sleep 600000]]", directory: workspace }, abort.signal);
+    const turn = runTurn(
+      { agent: "tester", prompt: "[[sleep 600000]]", directory: workspace },
+      { signal: abort.signal },
+    );
     const failure = failureOf(turn);
     await untilCalls(1);
     abort.abort();
@@ -115,8 +118,8 @@ describe("a turn with a real agent process", () => {
     const turn = { agent: "tester", directory: workspace };
     const { sessionId } = await runTurn({ ...turn, prompt: "x" });
 
-    const first = runTurn({ ...turn, prompt: "[[sleep 300]] [[say: First.]]", sessionId });
-    const queued = failureOf(runTurn({ ...turn, prompt: "[[say: Second.]]", sessionId }, abort.signal));
+    const first = runTurn({ ...turn, prompt: "[[sleep 2000]] [[say: First.]]", sessionId });
+    const queued = failureOf(runTurn({ ...turn, prompt: "[[say: Second.]]", sessionId }, { signal: abort.signal }));
     await untilCalls(2);
     abort.abort();
 
@@ -127,7 +130,7 @@ describe("a turn with a real agent process", () => {
 
   it("leaves nothing of a turn that was cancelled before it began", async () => {
     const { calls, runTurn, sessionHomes, workspace } = createKiroPlace();
-    const turn = runTurn({ agent: "tester", prompt: "x", directory: workspace }, AbortSignal.abort());
+    const turn = runTurn({ agent: "tester", prompt: "x", directory: workspace }, { signal: AbortSignal.abort() });
 
     expect(await failureOf(turn)).toMatchObject({ code: "CANCELLED", sessionId: undefined });
     expect(calls()).toEqual([]);

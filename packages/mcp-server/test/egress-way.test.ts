@@ -66,7 +66,7 @@ describe("a refused host", () => {
     const { runLog, toolbox } = createWatchedToolbox(user, runOnce);
     const input = { prompt: "Hello", directory: user.workspace };
 
-    const answer = await toolbox.call("code-reviewer", input, new AbortController().signal);
+    const answer = await toolbox.call("code-reviewer", input, {});
     const [run] = await runLog.recent({ limit: 1, agent: undefined });
     const suggestion = await user.run(["egress", "suggest"]);
     const allowed = await user.run(["--allow-host", "refused.test", "egress", "suggest", "--json"]);
@@ -92,7 +92,7 @@ describe("a refused host", () => {
     });
     const input = { prompt: "Hello", directory: user.workspace };
 
-    const answer = await toolbox.call("code-reviewer", input, new AbortController().signal);
+    const answer = await toolbox.call("code-reviewer", input, {});
     const [run] = await runLog.recent({ limit: 1, agent: undefined });
     runLog.close();
 

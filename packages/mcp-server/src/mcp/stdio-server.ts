@@ -35,7 +35,7 @@ export function createStdioServer({ host, onClientGone, toolbox, version }: Stdi
 
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...toolbox.definitions] }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
-    const call = toolbox.call(params.name, params.arguments, signal);
+    const call = toolbox.call(params.name, params.arguments, { signal });
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
     calls.add(call);
     try {

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { parseTimeout, toDurationText, type Agent, type Health, type RunTurn } from "@budgie/core";
+import { parseTimeout, toDurationText, type Agent, type Health, type RunTurn, type TurnHooks } from "@budgie/core";
 import { agentInput, healthInput, parseToolInput } from "./tool-input.ts";
 import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
 import type { Tool } from "./tools.ts";
@@ -8,7 +8,7 @@ import type { Tool } from "./tools.ts";
 export type Toolbox = {
   readonly definitions: readonly Tool["definition"][];
   /** `undefined` if there is no such tool */
-  readonly call: (name: string, input: unknown, signal: AbortSignal) => Promise<CallToolResult> | undefined;
+  readonly call: (name: string, input: unknown, hooks: TurnHooks) => Promise<CallToolResult> | undefined;
 };
 
 export type ToolboxOptions = {
@@ -23,8 +23,8 @@ export type ToolboxOptions = {
 export function createToolbox({ health, report, runTurn, tools }: ToolboxOptions): Toolbox {
   const byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
 
-  async function callAgent({ name: agent }: Agent, input: unknown, signal: AbortSignal): Promise<CallToolResult> {
-    return toReplyResult(await runTurn({ agent, ...parseAgentInput(input) }, signal));
+  async function callAgent({ name: agent }: Agent, input: unknown, hooks: TurnHooks): Promise<CallToolResult> {
+    return toReplyResult(await runTurn({ agent, ...parseAgentInput(input) }, hooks));
   }
 
   async function callHealth(input: unknown): Promise<CallToolResult> {
@@ -34,13 +34,13 @@ export function createToolbox({ health, report, runTurn, tools }: ToolboxOptions
 
   return {
     definitions: tools.map(({ definition }) => definition),
-    call(name, input, signal) {
+    call(name, input, hooks) {
       const tool = byName.get(name);
       if (tool === undefined) return undefined;
       if (tool.agent === undefined) return orErrorResult(callHealth(input));
       report?.(`${tool.agent.name}: called`);
       const began = performance.now();
-      return orErrorResult(callAgent(tool.agent, input, signal)).then((result) => {
+      return orErrorResult(callAgent(tool.agent, input, hooks)).then((result) => {
         report?.(`${name}: ${toOutcome(result)} after ${toDurationText(performance.now() - began)}`);
         return result;
       });

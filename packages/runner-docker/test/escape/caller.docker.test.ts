@@ -22,6 +22,6 @@ describeClaims(CLAIM_GROUPS.caller, {
 
 /** All of this machine is nothing to show to a container: what holds the made-up home does as well. */
 function insteadOfRoot({ root }: Lab, call: Lab["call"]): Lab["call"] {
-  return (request, signal) =>
-    call({ ...request, directory: request.directory === "/" ? root : request.directory }, signal);
+  return (request, hooks) =>
+    call({ ...request, directory: request.directory === "/" ? root : request.directory }, hooks);
 }

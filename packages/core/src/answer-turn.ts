@@ -1,0 +1,80 @@
+import type { CheckedRequest } from "./check-request.ts";
+import { toEgressNotices } from "./egress-notices.ts";
+import type { EgressTally } from "./egress-tally.ts";
+import { findProtectablePaths } from "./executable-paths/find-protectable-paths.ts";
+import type { Protocol } from "./protocol.ts";
+import type { RunNotes } from "./recording-run.ts";
+import { withRetry } from "./retry.ts";
+import type { Runner } from "./runner.ts";
+import type { Session } from "./session-book.ts";
+import type { Reply, TurnHooks } from "./turn.ts";
+
+/** A turn in its session, with all that it is made of. */
+export type TurnInHand = {
+  readonly request: CheckedRequest;
+  readonly hooks: TurnHooks;
+  readonly runner: Runner;
+  readonly protocol: Protocol;
+  readonly session: Session;
+  readonly notes: RunNotes;
+  readonly tally: EgressTally;
+  /** No process of the agent runs before this resolves */
+  readonly ready: Promise<unknown>;
+  readonly retryDelayMs: number;
+  readonly protectExecutablePaths: boolean;
+};
+
+/** Has the agent answer, with a second try where that can help. */
+export async function answerTurn(turn: TurnInHand): Promise<Omit<Reply, "changedExecutablePaths" | "egress">> {
+  const { notes, protocol, runner, session } = turn;
+  const { agent, policy, prompt } = turn.request;
+  const { signal } = turn.hooks;
+  const began = performance.now();
+  const { response, exit, denied, warnings } = await withRetry(
+    async (number) => {
+      notes.tries = number;
+      const { timeoutMs } = policy;
+      const resume = session.begun;
+      return protocol({
+        agent,
+        session: beginning(turn),
+        directory: session.directory,
+        prompt,
+        resume,
+        timeoutMs,
+        signal,
+      });
+    },
+    { delayMs: turn.retryDelayMs, signal },
+  );
+  return {
+    response,
+    sessionId: session.id,
+    agent: agent.name,
+    isolation: runner.isolation,
+    durationMs: Math.round(performance.now() - began),
+    exit,
+    retried: notes.tries > 1,
+    denied,
+    warnings: [...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
+  };
+}
+
+/** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
+function beginning(turn: TurnInHand): Session["home"] {
+  const { notes, protectExecutablePaths, ready, session, tally } = turn;
+  const { egress, limits, workspace } = turn.request.policy;
+  return {
+    ...session.home,
+    async start(command, options) {
+      const protectedPaths = protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
+      const access = { workspace, egress, limits };
+      const child = await session.home.start(command, { ...options, ready, protectedPaths, access });
+      tally.add(child.egress);
+      // Who runs the turn meets a rejection too.
+      child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);
+      session.begun = true;
+      return child;
+    },
+  };
+}

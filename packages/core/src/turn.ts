@@ -1,0 +1,44 @@
+import type { EgressReport } from "./egress.ts";
+import type { ProtocolAnswer } from "./protocol.ts";
+import type { Isolation } from "./runner.ts";
+import type { Tightening } from "./tighter-policy.ts";
+
+/** What a caller asks for. */
+export type TurnRequest = {
+  /** An agent's name */
+  readonly agent: string;
+  readonly prompt: string;
+  /** The workspace: an absolute path on the host */
+  readonly directory: string;
+  /** Of an earlier reply, to go on with its conversation */
+  readonly sessionId?: string | undefined;
+  /** What this turn shall be allowed less than its agent is */
+  readonly tightening?: Tightening | undefined;
+};
+
+/** What an agent answered in a turn. */
+export type Reply = {
+  readonly response: string;
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly isolation: Isolation;
+  readonly durationMs: number;
+  readonly exit: ProtocolAnswer["exit"];
+  /** True when the first try timed out or crashed, and this is the answer of the second */
+  readonly retried: boolean;
+  readonly denied: readonly string[];
+  /** What changed during the turn of the files that the host runs by itself, such as git hooks */
+  readonly changedExecutablePaths: readonly string[];
+  /** What the turn reached of the network, and what it was refused; `undefined` if nobody watched */
+  readonly egress: EgressReport | undefined;
+  readonly warnings: readonly string[];
+};
+
+/** How a caller follows a turn that runs. */
+export type TurnHooks = {
+  /** Cancels the turn, wherever it is */
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Runs one turn, or throws a `BudgieError` that carries the session's id if the session can go on. */
+export type RunTurn = (request: TurnRequest, hooks?: TurnHooks) => Promise<Reply>;
