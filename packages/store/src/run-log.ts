@@ -1,9 +1,9 @@
-import { closeSync, constants, existsSync, fchmodSync, mkdirSync, openSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { BudgieError, type Run, type RunLog } from "@budgie/core";
-import { migrate } from "./migrate.ts";
+import { openStateDatabase, STATE_DATABASE } from "./open-state-database.ts";
 import { toRow, toRun } from "./run-row.ts";
-import { loadSqlite, type Database } from "./sqlite.ts";
+import type { Database } from "./sqlite.ts";
 
 /** A run log in a file that several processes write and read. */
 export type RunLogFile = RunLog & {
@@ -25,19 +25,18 @@ export type RunLogOptions = {
   readonly report: (line: string) => void;
 };
 
-const FILE = "runs.sqlite3";
 /** The oldest go when there are more */
 const RUNS_KEPT = 10_000;
 
 /** Creates the log; nothing is looked at or loaded before the first run. */
 export function createRunLog({ report, stateDir }: RunLogOptions): RunLogFile {
-  const path = join(stateDir, FILE);
+  const path = join(stateDir, STATE_DATABASE);
   let opening: Promise<Database> | undefined;
   let open: Database | undefined;
   let hasReported = false;
 
   async function connect(): Promise<Database> {
-    opening ??= openLog(stateDir, path);
+    opening ??= openStateDatabase(path);
     try {
       open = await opening;
       return open;
@@ -73,31 +72,6 @@ export function createRunLog({ report, stateDir }: RunLogOptions): RunLogFile {
       opening = undefined;
     },
   };
-}
-
-async function openLog(stateDir: string, path: string): Promise<Database> {
-  const sqlite = await loadSqlite();
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-  makePrivate(path);
-  const database = sqlite(path, { readOnly: false });
-  try {
-    await migrate(database);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
-/** Before SQLite makes it, with whatever rights are usual; what it puts beside it has the same. */
-function makePrivate(path: string): void {
-  const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
-  const file = openSync(path, O_CREAT | O_NOFOLLOW | O_RDWR, 0o600);
-  try {
-    fchmodSync(file, 0o600);
-  } finally {
-    closeSync(file);
-  }
 }
 
 function insert(database: Database, run: Run): void {
