@@ -53,6 +53,7 @@ export {
   type Tightening,
 } from "./tighter-policy.ts";
 export type { GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
+export type { RegisteredSession, SessionRegister } from "./session-register.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
 export type { Reply, RunTurn, TurnHooks, TurnRequest } from "./turn.ts";
 export type { TurnRateLimits } from "./turn-rate.ts";

@@ -21,6 +21,18 @@ const MIGRATIONS: readonly string[] = [
     error TEXT,
     egress TEXT
   ) STRICT`,
+  `CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    agent TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    isolation TEXT NOT NULL,
+    begun INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    keep_ms INTEGER,
+    instance TEXT NOT NULL,
+    owner TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID`,
 ];
 
 /** Brings an open database to what this budgie writes, or throws `CONFIG_INVALID` for one of a newer budgie. */

@@ -1,9 +1,7 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { BudgieError, type Run, type RunLog } from "@budgie/core";
-import { openStateDatabase, STATE_DATABASE } from "./open-state-database.ts";
+import type { Run, RunLog } from "@budgie/core";
 import { toRow, toRun } from "./run-row.ts";
 import type { Database } from "./sqlite.ts";
+import { createStateDatabase } from "./state-database.ts";
 
 /** A run log in a file that several processes write and read. */
 export type RunLogFile = RunLog & {
@@ -30,47 +28,29 @@ const RUNS_KEPT = 10_000;
 
 /** Creates the log; nothing is looked at or loaded before the first run. */
 export function createRunLog({ report, stateDir }: RunLogOptions): RunLogFile {
-  const path = join(stateDir, STATE_DATABASE);
-  let opening: Promise<Database> | undefined;
-  let open: Database | undefined;
+  const state = createStateDatabase(stateDir);
   let hasReported = false;
-
-  async function connect(): Promise<Database> {
-    opening ??= openStateDatabase(path);
-    try {
-      open = await opening;
-      return open;
-    } catch (error) {
-      // A full disk may have room again by the next turn.
-      opening = undefined;
-      throw error;
-    }
-  }
 
   return {
     async record(run) {
       try {
-        insert(await connect(), run);
+        insert(await state.connect(), run);
       } catch (error) {
-        if (!hasReported) report(`Turns are not logged: ${toProblem(error, path).message}`);
+        if (!hasReported) report(`Turns are not logged: ${state.toProblem(error).message}`);
         hasReported = true;
       }
     },
     async recent({ agent, limit }) {
-      if (open === undefined && !existsSync(path)) return [];
+      if (!state.exists()) return [];
       try {
-        const database = await connect();
+        const database = await state.connect();
         const [where, values] = agent === undefined ? ["", []] : ["WHERE agent = ?", [agent]];
         return database.all(`SELECT * FROM runs ${where} ORDER BY number DESC LIMIT ?`, ...values, limit).map(toRun);
       } catch (error) {
-        throw toProblem(error, path);
+        throw state.toProblem(error);
       }
     },
-    close() {
-      open?.close();
-      open = undefined;
-      opening = undefined;
-    },
+    close: state.close,
   };
 }
 
@@ -98,14 +78,4 @@ function rollBack(database: Database): void {
   } catch {
     // There is no transaction any more.
   }
-}
-
-function toProblem(error: unknown, path: string): BudgieError {
-  if (error instanceof BudgieError) return error;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new BudgieError(
-    "CONFIG_INVALID",
-    `Cannot use the run log "${path}" (${reason}). Make it writable, or move it away if it is broken.`,
-    { cause: error },
-  );
 }

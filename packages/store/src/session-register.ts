@@ -1,0 +1,81 @@
+import type { Isolation, OwnerRecord, RegisteredSession, SessionId, SessionRegister } from "@budgie/core";
+import type { Row } from "./sqlite.ts";
+import { createStateDatabase } from "./state-database.ts";
+
+/** A register in a file that several processes write and read. */
+export type SessionRegisterFile = SessionRegister & {
+  readonly close: () => void;
+};
+
+export type SessionRegisterOptions = {
+  readonly stateDir: string;
+  /** Told once why sessions are not written down */
+  readonly report: (line: string) => void;
+};
+
+/** Creates the register; nothing is looked at or loaded before the first session. */
+export function createSessionRegister({ report, stateDir }: SessionRegisterOptions): SessionRegisterFile {
+  const state = createStateDatabase(stateDir);
+  let hasReported = false;
+
+  /** A turn is worth more than its entry. */
+  async function write(sql: string, ...values: readonly (string | number | null)[]): Promise<void> {
+    try {
+      (await state.connect()).run(sql, ...values);
+    } catch (error) {
+      if (!hasReported) report(`Sessions are not written down: ${state.toProblem(error).message}`);
+      hasReported = true;
+    }
+  }
+
+  async function read(sql: string, ...values: readonly string[]): Promise<readonly Row[]> {
+    if (!state.exists()) return [];
+    try {
+      return (await state.connect()).all(sql, ...values);
+    } catch (error) {
+      throw state.toProblem(error);
+    }
+  }
+
+  return {
+    async save(session) {
+      const { agent, begun, createdMs, directory, id, isolation, keepMs, owner, usedMs } = session;
+      const facts = [id, agent, directory, isolation, begun ? 1 : 0, createdMs, usedMs, keepMs ?? null];
+      await write(SAVE, ...facts, owner.instance, JSON.stringify(owner));
+    },
+    async find(id) {
+      const [row] = await read("SELECT * FROM sessions WHERE id = ?", id);
+      return row === undefined ? undefined : toSession(row);
+    },
+    list: async () => (await read("SELECT * FROM sessions ORDER BY used DESC, id")).map(toSession),
+    async pass(id, fromInstance, to) {
+      const passed = await read(PASS, to.instance, JSON.stringify(to), id, fromInstance);
+      return passed.length > 0;
+    },
+    remove: (id) => (state.exists() ? write("DELETE FROM sessions WHERE id = ?", id) : Promise.resolve()),
+    close: state.close,
+  };
+}
+
+// Who lost a session to another, such as by a long sleep of the machine, must not write it down as its own again.
+const SAVE = `
+  INSERT INTO sessions (id, agent, directory, isolation, begun, created, used, keep_ms, instance, owner)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (id) DO UPDATE SET begun = excluded.begun, used = excluded.used, keep_ms = excluded.keep_ms
+  WHERE instance = excluded.instance`;
+
+const PASS = "UPDATE sessions SET instance = ?, owner = ? WHERE id = ? AND instance = ? RETURNING id";
+
+function toSession(row: Row): RegisteredSession {
+  return {
+    id: String(row["id"]) as SessionId,
+    agent: String(row["agent"]),
+    directory: String(row["directory"]),
+    isolation: String(row["isolation"]) as Isolation,
+    begun: row["begun"] === 1,
+    createdMs: Number(row["created"]),
+    usedMs: Number(row["used"]),
+    keepMs: row["keep_ms"] === null ? undefined : Number(row["keep_ms"]),
+    owner: JSON.parse(String(row["owner"])) as OwnerRecord,
+  };
+}

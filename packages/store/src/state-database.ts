@@ -1,0 +1,78 @@
+import { closeSync, constants, existsSync, fchmodSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { BudgieError } from "@budgie/core";
+import { migrate } from "./migrate.ts";
+import { loadSqlite, type Database } from "./sqlite.ts";
+
+/** The database of all that outlives a process of budgie. */
+export type StateDatabase = {
+  /** Whether anything was ever kept */
+  exists(): boolean;
+  /** Opens it, or makes it, with the first call */
+  connect(): Promise<Database>;
+  /** The error to tell the user, whatever was thrown */
+  toProblem(error: unknown): BudgieError;
+  close(): void;
+};
+
+const FILE = "runs.sqlite3";
+
+/** Creates a way to the database in a state directory; nothing is looked at or loaded before the first call. */
+export function createStateDatabase(stateDir: string): StateDatabase {
+  const path = join(stateDir, FILE);
+  let opening: Promise<Database> | undefined;
+  let open: Database | undefined;
+  return {
+    exists: () => open !== undefined || existsSync(path),
+    async connect() {
+      opening ??= openDatabase(stateDir, path);
+      try {
+        open = await opening;
+        return open;
+      } catch (error) {
+        // A full disk may have room again by the next turn.
+        opening = undefined;
+        throw error;
+      }
+    },
+    toProblem(error) {
+      if (error instanceof BudgieError) return error;
+      const reason = error instanceof Error ? error.message : String(error);
+      return new BudgieError(
+        "CONFIG_INVALID",
+        `Cannot use the run log "${path}" (${reason}). Make it writable, or move it away if it is broken.`,
+        { cause: error },
+      );
+    },
+    close() {
+      open?.close();
+      open = undefined;
+      opening = undefined;
+    },
+  };
+}
+
+async function openDatabase(stateDir: string, path: string): Promise<Database> {
+  const sqlite = await loadSqlite();
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  makePrivate(path);
+  const database = sqlite(path, { readOnly: false });
+  try {
+    await migrate(database);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Before SQLite makes it, with whatever rights are usual; what it puts beside it has the same. */
+function makePrivate(path: string): void {
+  const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
+  const file = openSync(path, O_CREAT | O_NOFOLLOW | O_RDWR, 0o600);
+  try {
+    fchmodSync(file, 0o600);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,161 @@
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createSessionId, type OwnerRecord, type RegisteredSession } from "@budgie/core";
+import { createSessionRegister, type SessionRegisterFile } from "@budgie/store";
+import { createFolder, edit, makeRun, open as openLog } from "./helpers.ts";
+
+describe("the register of sessions", () => {
+  it("gives back what it was given, the last used first, over a restart", async () => {
+    const stateDir = createFolder();
+    const [older, newer] = [makeSession({ usedMs: 1 }), makeSession({ usedMs: 2, keepMs: undefined, begun: false })];
+    const first = open(stateDir);
+    await first.save(older);
+    await first.save(newer);
+    first.close();
+
+    const second = open(stateDir);
+
+    expect(await second.list()).toEqual([newer, older]);
+    expect(await second.find(older.id)).toEqual(older);
+    expect(await second.find(createSessionId())).toBeUndefined();
+    second.close();
+  });
+
+  it("writes nothing before the first session, not even to answer that there is none", async () => {
+    const stateDir = join(createFolder(), "state");
+    const register = open(stateDir);
+
+    expect(await register.list()).toEqual([]);
+    expect(await register.pass(createSessionId(), "a", makeOwner("b"))).toBe(false);
+    await register.remove(createSessionId());
+
+    expect(existsSync(stateDir)).toBe(false);
+  });
+
+  it("notes what became of a session, and strikes it off", async () => {
+    const register = open(createFolder());
+    const session = makeSession({ begun: false });
+    await register.save(session);
+
+    await register.save({ ...session, begun: true, usedMs: 99, keepMs: 7 });
+    const found = await register.find(session.id);
+    await register.remove(session.id);
+
+    expect(found).toEqual({ ...session, begun: true, usedMs: 99, keepMs: 7 });
+    expect(await register.find(session.id)).toBeUndefined();
+    register.close();
+  });
+
+  it("gives a session to one of several who ask for it at once", async () => {
+    const stateDir = createFolder();
+    const session = makeSession();
+    const registers = Array.from({ length: 8 }, () => open(stateDir));
+    await registers[0]?.save(session);
+
+    const passed = await Promise.all(
+      registers.map((register, index) => register.pass(session.id, session.owner.instance, makeOwner(`new-${index}`))),
+    );
+
+    const winner = passed.indexOf(true);
+    expect(passed.filter((won) => won)).toHaveLength(1);
+    expect((await registers[0]?.find(session.id))?.owner).toEqual(makeOwner(`new-${winner}`));
+    for (const register of registers) register.close();
+  });
+
+  it("does not let who lost a session write it down as its own again", async () => {
+    const register = open(createFolder());
+    const session = makeSession();
+    await register.save(session);
+    await register.pass(session.id, session.owner.instance, makeOwner("new"));
+
+    await register.save({ ...session, usedMs: 99 });
+
+    expect(await register.find(session.id)).toEqual({ ...session, owner: makeOwner("new") });
+    register.close();
+  });
+
+  it("lies in the run log's file, for the user alone", async () => {
+    const stateDir = createFolder();
+    const [register, log] = [open(stateDir), openLog(stateDir)];
+    const session = makeSession();
+
+    await Promise.all([register.save(session), log.record(makeRun())]);
+
+    expect(statSync(join(stateDir, "runs.sqlite3")).mode & 0o777).toBe(0o600);
+    expect(await register.list()).toEqual([session]);
+    expect(log.reports).toEqual([]);
+    register.close();
+    log.close();
+  });
+
+  it("is added to the file of a budgie that did not know it yet", async () => {
+    const stateDir = createFolder();
+    edit(stateDir, VERSION_1);
+    const register = open(stateDir);
+
+    await register.save(makeSession());
+
+    expect(await register.list()).toHaveLength(1);
+    register.close();
+  });
+
+  it("fails no turn where it cannot be used, and is reported once; who asks it something is told", async () => {
+    const stateDir = createFolder();
+    writeFileSync(join(stateDir, "runs.sqlite3"), "This is no database. ".repeat(500));
+    const register = open(stateDir);
+
+    await register.save(makeSession());
+    await register.save(makeSession());
+    await register.remove(createSessionId());
+
+    expect(register.reports).toEqual([
+      expect.stringMatching(/^Sessions are not written down: .*file is not a database.*Make it writable/),
+    ]);
+    await expect(register.list()).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  });
+});
+
+const VERSION_1 = `
+  CREATE TABLE runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    agent TEXT NOT NULL,
+    session TEXT,
+    isolation TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    ended INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    exit_code INTEGER,
+    exit_signal TEXT,
+    prompt_bytes INTEGER NOT NULL,
+    answer_bytes INTEGER,
+    retried INTEGER NOT NULL,
+    error TEXT,
+    egress TEXT
+  ) STRICT;
+  PRAGMA user_version = 1`;
+
+function open(stateDir: string): SessionRegisterFile & { readonly reports: readonly string[] } {
+  const reports: string[] = [];
+  return { ...createSessionRegister({ stateDir, report: (line) => void reports.push(line) }), reports };
+}
+
+function makeOwner(instance: string): OwnerRecord {
+  return { instance, host: "here", lock: `/state/owners/${instance}` };
+}
+
+function makeSession(over: Partial<RegisteredSession> = {}): RegisteredSession {
+  return {
+    id: createSessionId(),
+    agent: "tester",
+    directory: "/project",
+    isolation: "container",
+    begun: true,
+    createdMs: 1_700_000_000_000,
+    usedMs: 1_700_000_001_000,
+    keepMs: 86_400_000,
+    owner: makeOwner("old"),
+    ...over,
+  };
+}
