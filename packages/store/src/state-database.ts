@@ -12,7 +12,7 @@ export type StateDatabase = {
   connect(): Promise<Database>;
   /** The error to tell the user, whatever was thrown */
   toProblem(error: unknown): BudgieError;
-  close(): void;
+  readonly close: () => void;
 };
 
 const FILE = "runs.sqlite3";
