@@ -1,7 +1,8 @@
 import { Command, Option, type CommanderError } from "commander";
 import { BudgieError } from "@budgie/core";
 import { runBuildImage } from "./build-image-command.ts";
-import { configSchema, parseConfig, toFlag, toVariable, type Config, type ConfigKey } from "./config.ts";
+import { parseConfig, toFlag, toVariable, type Config } from "./config.ts";
+import { configSchema, type ConfigKey } from "./config-schema.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { addEgress } from "./egress-commands.ts";
 import { explainEgress } from "./egress-explain.ts";

@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { configSchema, parseConfig, toFlag, toVariable } from "../src/config.ts";
+import { parseConfig, toFlag, toVariable } from "../src/config.ts";
+import { configSchema } from "../src/config-schema.ts";
 import type { Host } from "../src/host.ts";
 
 const host: Host = {

@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { DEFAULT_HYGIENE, EGRESS_MODES } from "@budgie/core";
+import { PRESET_NAMES } from "./egress-list.ts";
+
+// Messages say what was expected: "Expected --model to be <message>, got …".
+const path = z.string().min(1, "a path");
+const flag = z.union([z.boolean(), z.stringbool()], '"true" or "false"');
+const model = z.string().regex(/^[\w.:/][\w.:/-]*$/, 'the name of a model, or "auto"');
+const prefix = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{0,60}$/, 'at most 60 letters, digits, "_", "-" and "."')
+  .default("kiro-subagents.");
+const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
+
+const limit = z.union(
+  [
+    z.int().nonnegative(),
+    z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
+  ],
+  "a number of bytes, or 0 for no limit",
+);
+const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
+
+/** The options as they are given, by flag or variable; the descriptions are the help text. */
+export const configSchema = z.strictObject({
+  agentsDir: path.default("~/.kiro/agents").describe("where the agents' JSON files are"),
+  sessionsDir: path
+    .default("~/.kiro/sub-agents/sessions")
+    .describe("where sessions have their folders, unless in a sandbox"),
+  promptsDir: path.default("~/.kiro/sub-agents/prompts").describe("where the agents' prompt files are"),
+  systemPrompt: path.optional().describe("appended to every prompt; <prompts-dir>/_system.md by default"),
+  contextSummaryPrompt: path
+    .optional()
+    .describe("asks for a missing answer; <prompts-dir>/_context-summary.md by default"),
+  kiroBinary: path.default("kiro-cli").describe("Kiro's program; with --sandbox, the one in the image"),
+  kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
+  stateDir: path.optional().describe("where budgie records who owns what; ~/.local/state/budgie by default"),
+  toolPrefix: prefix.describe("what the tools' names begin with"),
+  agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
+  model: model.default("claude-sonnet-4.5").describe('for agents that name none; "auto" leaves the choice to Kiro'),
+  trustAllTools: flag.default(false).describe("let agents use every tool they have, unasked"),
+  env: z
+    .array(variable)
+    .default([])
+    .describe("one more variable that agents get to see, unless in a sandbox; repeatable"),
+  config: path.optional().describe("a JSON file with allowed roots and a section for each agent; none by default"),
+  allowRoot: z
+    .array(path)
+    .optional()
+    .describe("one more directory that calls may work in, with all below it; anywhere by default; repeatable"),
+  workspace: z
+    .enum(["ro", "rw"], '"ro" or "rw"')
+    .default("rw")
+    .describe("whether agents in a sandbox may write to the directory that they work in: rw or ro"),
+  egress: z
+    .enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`)
+    .optional()
+    .describe(
+      "how far sandboxes reach: allowlist (the default), open, none, or bridge, which is unsafe: the engine's network, " +
+        "unwatched",
+    ),
+  allowHost: z
+    .array(z.string())
+    .optional()
+    .describe("one more host that sandboxes reach: NAME[:PORT][=ADDRESS], or *.NAME for all below it; repeatable"),
+  allowPreset: z
+    .array(z.enum(PRESET_NAMES, `one of ${PRESET_NAMES.join(", ")}`))
+    .optional()
+    .describe(`the hosts that something needs: ${PRESET_NAMES.join(", ")}; repeatable`),
+  caFile: path.optional().describe("certificates (PEM) that sandboxes trust, where something on the way inspects TLS"),
+  sandbox: flag.default(false).describe("run every agent in a container of its own"),
+  sandboxImage: z
+    .string()
+    .min(1, "the name of an image")
+    .default("budgie-sandbox:latest")
+    .describe("what the sandbox is made of"),
+  credentials: z
+    .enum(["full", "access-token", "api-key", "none"], '"full", "access-token", "api-key" or "none"')
+    .default("full")
+    .describe("what of Kiro's login a sandbox gets: full, access-token, api-key or none"),
+  runtime: z
+    .string()
+    .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
+    .optional()
+    .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
+  protectExecutablePaths: flag
+    .default(false)
+    .describe("with --sandbox: what the host runs by itself, such as git hooks, is read-only where it exists"),
+  sanitize: flag
+    .default(DEFAULT_HYGIENE.sanitize)
+    .describe("remove invisible and control characters from prompts and answers; --no-sanitize leaves them"),
+  maxPromptBytes: limit
+    .default(DEFAULT_HYGIENE.maxPromptBytes)
+    .describe("refuse longer prompts; 400000 by default, 0 refuses none"),
+  maxAnswerBytes: limit
+    .default(DEFAULT_HYGIENE.maxAnswerBytes)
+    .describe("cut longer answers, and keep them whole in the session's home; 100000 by default, 0 cuts none"),
+  maxTurnsPerMinute: z
+    .array(rate)
+    .default([])
+    .describe("refuse more turns, of all agents (30) or of one (code-reviewer=5); repeatable, 0 for no limit"),
+  markUntrusted: flag
+    .default(true)
+    .describe("say in the tools' descriptions that answers are untrusted; --no-mark-untrusted does not"),
+  listTools: flag.default(false).describe("print the tools and what they do, and exit"),
+  debug: flag.default(false).describe("print everything a client is told about the tools, and exit"),
+  verbose: flag.default(false).describe("log every chat in its session's home, and every turn on stderr"),
+});
+
+/** The name of an option, as a key of {@link configSchema}. */
+export type ConfigKey = keyof typeof configSchema.shape;
