@@ -1,4 +1,5 @@
 import type { CheckedRequest } from "./check-request.ts";
+import { toDepthEnvironment, type Depth } from "./depth.ts";
 import { toEgressNotices } from "./egress-notices.ts";
 import type { EgressTally } from "./egress-tally.ts";
 import { findProtectablePaths } from "./executable-paths/find-protectable-paths.ts";
@@ -20,6 +21,7 @@ export type TurnInHand = {
   readonly tally: EgressTally;
   /** No process of the agent runs before this resolves */
   readonly ready: Promise<unknown>;
+  readonly depth: Depth;
   readonly retryDelayMs: number;
   readonly protectExecutablePaths: boolean;
 };
@@ -62,14 +64,15 @@ export async function answerTurn(turn: TurnInHand): Promise<Omit<Reply, "changed
 
 /** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
 function beginning(turn: TurnInHand): Session["home"] {
-  const { notes, protectExecutablePaths, ready, session, tally } = turn;
+  const { depth, notes, protectExecutablePaths, ready, session, tally } = turn;
   const { egress, limits, workspace } = turn.request.policy;
   return {
     ...session.home,
-    async start(command, options) {
+    async start({ env, ...command }, options) {
       const protectedPaths = protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
       const access = { workspace, egress, limits };
-      const child = await session.home.start(command, { ...options, ready, protectedPaths, access });
+      const marked = { ...command, env: { ...env, ...toDepthEnvironment(depth) } };
+      const child = await session.home.start(marked, { ...options, ready, protectedPaths, access });
       tally.add(child.egress);
       // Who runs the turn meets a rejection too.
       child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);

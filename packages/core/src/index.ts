@@ -1,6 +1,7 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export type { Agent } from "./agent.ts";
 export { cutText } from "./cut-text.ts";
+export { DEPTH_VARIABLES, isTooDeep, OUTERMOST, type Depth } from "./depth.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./duration.ts";
 export {
   allowsHost,

@@ -1,6 +1,7 @@
 import type { Agent } from "./agent.ts";
 import { answerTurn } from "./answer-turn.ts";
 import { checkRequest } from "./check-request.ts";
+import { OUTERMOST, refuseTooDeep, type Depth } from "./depth.ts";
 import type { Health } from "./health.ts";
 import { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 import { keepingSession } from "./keeping-session.ts";
@@ -25,6 +26,8 @@ export type TurnDependencies = {
   /** What an agent may do */
   readonly policyOf: (agent: string) => Policy;
   readonly workspaceRules: WorkspaceRules;
+  /** Default: an outermost budgie, whose agents may start none */
+  readonly depth?: Depth;
   /** Default 2 s */
   readonly retryDelayMs?: number;
   /** Default {@link DEFAULT_HYGIENE} */
@@ -40,6 +43,7 @@ export type TurnDependencies = {
 /** Puts a turn together: checks, the rate, the session's lock, the log, health, retry, hygiene, protocol, from the outside in. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const {
+    depth = OUTERMOST,
     health,
     hygiene = DEFAULT_HYGIENE,
     protectExecutablePaths = false,
@@ -49,8 +53,9 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const protocol = withHygiene(dependencies.protocol, hygiene);
   const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
   const book = createSessionBook(runner);
-  const parts = { runner, protocol, retryDelayMs, protectExecutablePaths };
+  const parts = { runner, protocol, depth, retryDelayMs, protectExecutablePaths };
   return async (asked, hooks = {}) => {
+    refuseTooDeep(depth);
     const request = await checkRequest(asked, { ...dependencies, hygiene });
     const { directory, promptBytes } = request;
     const agent = request.agent.name;

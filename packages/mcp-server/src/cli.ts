@@ -41,6 +41,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   maxPromptBytes: "<number>",
   maxAnswerBytes: "<number>",
   maxTurnsPerMinute: "<limit>",
+  maxDepth: "<number>",
 };
 const REPEATABLE: ReadonlySet<ConfigKey> = new Set(["allowHost", "allowPreset", "env", "maxTurnsPerMinute"]);
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];

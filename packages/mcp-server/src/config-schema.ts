@@ -22,6 +22,16 @@ const limit = z.union(
   ],
   "a number of bytes, or 0 for no limit",
 );
+const depth = z.union(
+  [
+    z.int().min(1).max(99),
+    z
+      .string()
+      .regex(/^[1-9]\d?$/)
+      .transform(Number),
+  ],
+  "a number from 1 to 99",
+);
 const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
 
 /** The options as they are given, by flag or variable; the descriptions are the help text. */
@@ -102,6 +112,9 @@ export const configSchema = z.strictObject({
     .array(rate)
     .default([])
     .describe("refuse more turns, of all agents (30) or of one (code-reviewer=5); repeatable, 0 for no limit"),
+  maxDepth: depth
+    .optional()
+    .describe("how many agents may be above one another, each started by a budgie of the one above; 1 by default"),
   markUntrusted: flag
     .default(true)
     .describe("say in the tools' descriptions that answers are untrusted; --no-mark-untrusted does not"),

@@ -3,6 +3,7 @@ import {
   createKiroProtocol,
   createOwner,
   createRunTurn,
+  isTooDeep,
   toSharedProjections,
   BudgieError,
   type Agent,
@@ -14,6 +15,7 @@ import {
 import { createRunLog } from "@budgie/store";
 import type { Config } from "./config.ts";
 import { createRunner } from "./create-runner.ts";
+import { findDepth } from "./find-depth.ts";
 import type { Host } from "./host.ts";
 import { loadTools } from "./load-tools.ts";
 import { createStdioServer } from "./mcp/stdio-server.ts";
@@ -37,9 +39,11 @@ export async function serve(config: Config, host: Host): Promise<never> {
     runner.isolation,
   );
   const runLog = createRunLog({ stateDir: config.stateDir, report: host.report });
+  const depth = findDepth(host.env, config.maxDepth);
   const runTurn = createRunTurn({
     agents,
     runner,
+    depth,
     protocol: createKiroProtocol(toKiroOptions(config, host)),
     health,
     hygiene: toHygiene(config),
@@ -60,10 +64,14 @@ export async function serve(config: Config, host: Host): Promise<never> {
     await owner.release();
   });
   introduce(runner, tools.length, host);
+  if (isTooDeep(depth)) host.report(TOO_DEEP);
   if (config.sandbox) warnOfBridge(config.policies, host);
   await server.start();
   return shutdown.ended;
 }
+
+const TOO_DEEP =
+  "An agent started this budgie, and --max-depth of the outermost allows no more agents below: it refuses every call.";
 
 function introduce({ isolation, notices }: Runner, toolCount: number, { report }: Host): void {
   const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";

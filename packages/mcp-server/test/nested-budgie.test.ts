@@ -1,0 +1,94 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { kiroCliPath } from "@budgie/testkit";
+import { budgiePath, createBudgieUser, toText, type BudgieUser } from "./helpers/start-budgie.ts";
+
+const callBudgie = fileURLToPath(new URL("fixtures/call-budgie.mjs", import.meta.url));
+const CLEARED = 'env -i PATH="$PATH" HOME="$HOME" FAKE_KIRO_LOG="$FAKE_KIRO_LOG"';
+// Waits for what runs in the background, as long as a turn may take.
+const AWAIT = "for i in $(seq 600); do grep -qE '^(answered|refused)' out && break; sleep 0.1; done; cat out";
+
+describe("a budgie that an agent started", () => {
+  it("answers where no agent is above it, for comparison", async () => {
+    await using user = await createBudgieUser();
+
+    const { stdout } = spawnSync("sh", ["-c", `${CLEARED} ${toCall(user)}`], {
+      env: { PATH: process.env["PATH"], HOME: user.host.home },
+      encoding: "utf8",
+    });
+
+    expect(stdout).toMatch(/^tools: 4\nanswered: /);
+  });
+
+  it.each([
+    ["its environment was passed on", (call: string) => call],
+    ["its environment was cleared", (call: string) => `${CLEARED} ${call}`],
+    ["its environment lies", (call: string) => `BUDGIE_DEPTH=0 BUDGIE_MAX_DEPTH=99 ${call}`],
+    ["it has a session of its own, and its environment was cleared", (call: string) => `${CLEARED} setsid -w ${call}`],
+    [
+      "its parent ended, and its environment was cleared",
+      (call: string) => `(${CLEARED} ${call} >out 2>&1 &); ${AWAIT}`,
+    ],
+  ])("lists its tools, and refuses every call when %s", async (_how, toCommand) => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start();
+
+    const answer = await ask("shell-worker", { prompt: `[[run: ${toCommand(toCall(user))}]]` });
+
+    expect(toText(answer)).toMatch(/^(?:budgie: .*\n)*tools: 4\nrefused: TOO_DEEP: An agent started this budgie/m);
+    expect(toText(answer)).toContain(
+      "budgie: An agent started this budgie, and --max-depth of the outermost allows no",
+    );
+    expect(user.kiroCalls()).toHaveLength(1);
+  });
+
+  it("is not found when it left its session, cleared its environment and lost its parents, as documented", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start();
+    const call = `(${CLEARED} setsid ${toCall(user)} >out 2>&1 &); ${AWAIT}`;
+
+    const answer = await ask("shell-worker", { prompt: `[[run: ${call}]]` });
+
+    expect(toText(answer)).toMatch(/^tools: 4\nanswered: /m);
+  });
+
+  it("answers as deep as the outermost allows, whatever is said below", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ args: ["--max-depth", "2"] });
+    const deeper = join(user.workspace, "deeper");
+    writeFileSync(deeper, `[[run: ${CLEARED} ${toCall(user)} --max-depth 99]]`);
+
+    const answer = await ask("shell-worker", { prompt: `[[run: ${CLEARED} ${toCall(user, deeper)}]]` });
+
+    expect(toText(answer)).toMatch(/answered: [^]*refused: TOO_DEEP: .* at most 2 agents may be above one another/);
+    expect(user.kiroCalls()).toHaveLength(2);
+  });
+
+  it("takes a depth that is none for too deep", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ env: { BUDGIE_DEPTH: "none" }, args: ["--max-depth", "99"] });
+
+    expect(toText(await ask("code-reviewer", { prompt: "Hello" }))).toMatch(/^TOO_DEEP: /);
+  });
+
+  it("counts no turn of those that it refused", async () => {
+    await using user = await createBudgieUser();
+    const { ask, stderr } = await user.start({ env: { BUDGIE_DEPTH: "1" } });
+
+    await ask("code-reviewer", { prompt: "Hello" });
+    const health = await ask("health-check", { directory: undefined });
+
+    expect(JSON.parse(toText(health))).toMatchObject({ overall: { totalCalls: 0 } });
+    expect(stderr().match(/An agent started this budgie/g)).toHaveLength(1);
+  });
+});
+
+/** The command with which an agent's shell asks a budgie of its own. */
+function toCall({ workspace }: BudgieUser, promptFile = join(workspace, "prompt")): string {
+  writeFileSync(join(workspace, "prompt"), "Hello");
+  const nested = `${process.execPath} ${budgiePath} --kiro-binary ${kiroCliPath}`;
+  return `${process.execPath} ${callBudgie} shell-worker ${workspace} ${promptFile} ${nested} --env FAKE_KIRO_LOG`;
+}
