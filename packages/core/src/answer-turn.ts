@@ -26,13 +26,16 @@ export type TurnInHand = {
   readonly protectExecutablePaths: boolean;
 };
 
+/** A reply without what is only known around it. */
+type BareReply = Omit<Reply, "changedExecutablePaths" | "egress" | "missed" | "runId">;
+
 /** Has the agent answer, with a second try where that can help. */
-export async function answerTurn(turn: TurnInHand): Promise<Omit<Reply, "changedExecutablePaths" | "egress">> {
+export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
   const { notes, protocol, runner, session } = turn;
   const { agent, policy, prompt } = turn.request;
   const { signal } = turn.hooks;
   const began = performance.now();
-  const { response, exit, denied, warnings } = await withRetry(
+  const { response, exit, denied, usage, warnings } = await withRetry(
     async (number) => {
       notes.tries = number;
       const { timeoutMs } = policy;
@@ -58,6 +61,7 @@ export async function answerTurn(turn: TurnInHand): Promise<Omit<Reply, "changed
     exit,
     retried: notes.tries > 1,
     denied,
+    usage,
     warnings: [...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
   };
 }

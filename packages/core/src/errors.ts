@@ -1,4 +1,5 @@
 import type { EgressReport } from "./egress.ts";
+import type { MissedAnswer } from "./run-log.ts";
 
 /** Every code a {@link BudgieError} can carry; `docs/errors.md` has a heading for each. */
 export const ERROR_CODES = [
@@ -33,6 +34,8 @@ export class BudgieError extends Error {
   changedExecutablePaths: readonly string[] = [];
   /** What the turn that failed had reached of the network, and what it was refused; `undefined` if nobody watched */
   egress: EgressReport | undefined;
+  /** Answers of earlier turns of the session that no client is known to have */
+  missed: readonly MissedAnswer[] = [];
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);

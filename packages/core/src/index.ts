@@ -17,14 +17,15 @@ export {
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
 export { toReasonToKeep } from "./gc-verdict.ts";
 export { toGuardedPaths } from "./guarded-paths.ts";
-export { createHealth, type AgentHealth, type Health, type HealthReport } from "./health.ts";
+export { HEALTH_RUNS, toHealthReport, type HealthReport } from "./health-report.ts";
 export { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { toAgentProjections, toSharedProjections } from "./kiro/kiro-projections.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";
 export { createOwner, type Owner, type OwnerRecord } from "./owner.ts";
+export { createMemoryRunLog } from "./memory-run-log.ts";
 export type { PromptFiles } from "./prompt-templates.ts";
-export type { Run, RunLog } from "./run-log.ts";
+export type { BegunRun, FinishedRun, MissedAnswer, Run, RunLog, RunQuery, Usage } from "./run-log.ts";
 export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
 export { createRunTurn, type TurnDependencies } from "./run-turn.ts";
 export type {
@@ -56,5 +57,7 @@ export {
 export type { GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
 export type { RegisteredSession, SessionRegister } from "./session-register.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
+export { sanitizeText } from "./sanitize-text.ts";
+export { toMissedAnswers } from "./to-missed-answers.ts";
 export type { Reply, RunTurn, TurnHooks, TurnRequest } from "./turn.ts";
 export type { TurnRateLimits } from "./turn-rate.ts";

@@ -1,4 +1,5 @@
 import type { Agent } from "./agent.ts";
+import type { Usage } from "./run-log.ts";
 import type { Exit, RunnerSession } from "./runner.ts";
 
 /** How budgie talks to an agent program: one prompt in, one answer out. */
@@ -24,6 +25,8 @@ export type ProtocolAnswer = {
   readonly exit: Exit;
   /** Tools that the agent wanted and was not allowed */
   readonly denied: readonly string[];
+  /** Left out if the program did not say */
+  readonly usage?: Usage | undefined;
   /** What the caller should know about the answer, one sentence each */
   readonly warnings: readonly string[];
 };

@@ -1,51 +1,74 @@
 import { randomUUID } from "node:crypto";
 import { cutText } from "./cut-text.ts";
 import { BudgieError } from "./errors.ts";
-import type { Run, RunLog } from "./run-log.ts";
+import type { BegunRun, FinishedRun, RunLog } from "./run-log.ts";
 
 /** What a turn leaves behind however it ends. */
 export type RunNotes = {
-  sessionId: string | undefined;
+  /** Says which session the turn is one of, once it is known */
+  readonly inSession: (sessionId: string) => void;
   /** How many tries it took */
   tries: number;
-  exit: Run["exit"];
+  exit: FinishedRun["exit"];
 };
 
 /** What is known of a run before it begins. */
-export type RunSubject = Pick<Run, "agent" | "isolation" | "promptBytes">;
+export type RunSubject = Omit<BegunRun, "id" | "startedMs">;
 
 // A message may quote what an agent said.
 const LONGEST_ERROR_BYTES = 4_000;
 
-/** Runs a turn, and has it in the log before its answer goes anywhere. */
+/** Runs a turn, and has it in the log, with its answer, before that goes anywhere. */
 export async function recordingRun<Reply extends Answered>(
-  log: RunLog | undefined,
+  log: RunLog,
   subject: RunSubject,
   turn: (notes: RunNotes) => Promise<Reply>,
-): Promise<Reply> {
-  const notes: RunNotes = { sessionId: undefined, tries: 0, exit: undefined };
-  const startedMs = Date.now();
-  const record = async (outcome: Pick<Run, "answerBytes" | "egress" | "error" | "outcome">): Promise<void> => {
-    const { exit, sessionId, tries } = notes;
-    const run = { id: randomUUID(), sessionId, exit, retried: tries > 1, startedMs, endedMs: Date.now() };
-    await log?.record({ ...subject, ...run, ...outcome });
+): Promise<Reply & { readonly runId: string }> {
+  let begun: BegunRun = { ...subject, id: randomUUID(), startedMs: Date.now() };
+  // The turn does not wait for it.
+  let beginning = log.begin(begun);
+  const notes: RunNotes = {
+    inSession(sessionId) {
+      if (begun.sessionId === sessionId) return;
+      const known = { ...begun, sessionId };
+      begun = known;
+      beginning = beginning.then(() => log.begin(known));
+    },
+    tries: 0,
+    exit: undefined,
   };
+  const clock = performance.now();
+  const finish = async (ending: Ending): Promise<void> => {
+    await beginning;
+    // By a clock that nobody sets.
+    const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
+    await log.finish({ ...begun, endedMs, exit: notes.exit, retried: notes.tries > 1, ...ending });
+  };
+
   let reply: Reply;
   try {
     reply = await turn(notes);
   } catch (error) {
-    await record({ ...toFailure(error), answerBytes: undefined });
+    await finish(toFailure(error));
     throw error;
   }
-  const { egress, response } = reply;
-  await record({ outcome: "answered", answerBytes: Buffer.byteLength(response), error: undefined, egress });
-  return reply;
+  const { egress, response, usage } = reply;
+  await finish({ outcome: "answered", answer: response, error: undefined, egress, usage });
+  return { ...reply, runId: begun.id };
 }
 
-type Answered = { readonly response: string } & Pick<Run, "egress">;
+type Answered = { readonly response: string } & Pick<FinishedRun, "egress" | "usage">;
 
-function toFailure(error: unknown): Pick<Run, "egress" | "error" | "outcome"> {
+type Ending = Pick<FinishedRun, "answer" | "egress" | "error" | "outcome" | "usage">;
+
+function toFailure(error: unknown): Ending {
   const message = error instanceof Error ? error.message : String(error);
   const known = error instanceof BudgieError ? error : undefined;
-  return { outcome: known?.code ?? "BUG", error: cutText(message, LONGEST_ERROR_BYTES), egress: known?.egress };
+  return {
+    outcome: known?.code ?? "BUG",
+    answer: undefined,
+    error: cutText(message, LONGEST_ERROR_BYTES),
+    egress: known?.egress,
+    usage: undefined,
+  };
 }

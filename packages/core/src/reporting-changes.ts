@@ -3,10 +3,10 @@ import { watchExecutablePaths } from "./executable-paths/watch-executable-paths.
 import type { Reply } from "./turn.ts";
 
 /** Tells what a turn, however it ended, did to the files that the host runs by itself. */
-export async function reportingChanges(
+export async function reportingChanges<Answer extends Pick<Reply, "warnings">>(
   directory: string,
-  turn: (ready: Promise<unknown>) => Promise<Omit<Reply, "changedExecutablePaths">>,
-): Promise<Reply> {
+  turn: (ready: Promise<unknown>) => Promise<Answer>,
+): Promise<Answer & Pick<Reply, "changedExecutablePaths">> {
   const watch = watchExecutablePaths(directory);
   try {
     const reply = await turn(watch.ready);

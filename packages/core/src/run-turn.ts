@@ -2,13 +2,14 @@ import type { Agent } from "./agent.ts";
 import { answerTurn } from "./answer-turn.ts";
 import { checkRequest } from "./check-request.ts";
 import { OUTERMOST, refuseTooDeep, type Depth } from "./depth.ts";
-import type { Health } from "./health.ts";
 import { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 import { keepingSession } from "./keeping-session.ts";
+import { createMemoryRunLog } from "./memory-run-log.ts";
 import type { Protocol } from "./protocol.ts";
 import { recordingRun, type RunNotes } from "./recording-run.ts";
 import { reportingChanges } from "./reporting-changes.ts";
 import { reportingEgress } from "./reporting-egress.ts";
+import { reportingMissed } from "./reporting-missed.ts";
 import type { RunLog } from "./run-log.ts";
 import type { Runner } from "./runner.ts";
 import { createSessionBook, type Session } from "./session-book.ts";
@@ -22,7 +23,6 @@ export type TurnDependencies = {
   readonly agents: readonly Agent[];
   readonly runner: Runner;
   readonly protocol: Protocol;
-  readonly health: Health;
   /** What an agent may do */
   readonly policyOf: (agent: string) => Policy;
   readonly workspaceRules: WorkspaceRules;
@@ -36,18 +36,18 @@ export type TurnDependencies = {
   readonly maxTurnsPerMinute?: TurnRateLimits;
   /** Whether agents get to see the files that the host runs by itself read-only; default false */
   readonly protectExecutablePaths?: boolean;
-  /** Default none */
-  readonly runLog?: RunLog | undefined;
+  /** Default one that is forgotten with the process */
+  readonly runLog?: RunLog;
 };
 
-/** Puts a turn together: checks, the rate, the session's lock, the log, health, retry, hygiene, protocol, from the outside in. */
+/** Puts a turn together: checks, the rate, the session's lock, the log, retry, hygiene, protocol, from the outside in. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const {
     depth = OUTERMOST,
-    health,
     hygiene = DEFAULT_HYGIENE,
     protectExecutablePaths = false,
     retryDelayMs = 2000,
+    runLog = createMemoryRunLog(),
     runner,
   } = dependencies;
   const protocol = withHygiene(dependencies.protocol, hygiene);
@@ -57,32 +57,32 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   return async (asked, hooks = {}) => {
     refuseTooDeep(depth);
     const request = await checkRequest(asked, { ...dependencies, hygiene });
-    const { directory, promptBytes } = request;
+    const { directory, promptBytes, sessionId } = request;
     const agent = request.agent.name;
 
-    const hold = (session: Session, notes: RunNotes): Promise<Reply> =>
+    const hold = (session: Session, notes: RunNotes): Promise<Omit<Reply, "missed" | "runId">> =>
       keepingSession(book, session, () =>
         reportingChanges(directory, (ready) =>
           reportingEgress((tally) => answerTurn({ ...parts, request, hooks, session, notes, tally, ready })),
         ),
       );
-    const run = (open: () => Session | Promise<Session>): Promise<Reply> =>
-      recordingRun(dependencies.runLog, { agent, isolation: runner.isolation, promptBytes }, (notes) =>
-        // Inside the record: without an engine every turn fails here.
-        health.record(agent, async () => {
-          const session = await open();
-          notes.sessionId = session.id;
-          return hold(session, notes);
-        }),
-      );
+    const run = (open: () => Session | Promise<Session>): Promise<Omit<Reply, "missed">> =>
+      // Around the session's opening: without an engine every turn fails there.
+      recordingRun(runLog, { agent, sessionId, isolation: runner.isolation, promptBytes }, async (notes) => {
+        const session = await open();
+        notes.inSession(session.id);
+        return hold(session, notes);
+      });
 
-    if (request.sessionId === undefined) {
+    if (sessionId === undefined) {
       rate.take(agent);
-      return run(() => book.open({ agent, directory }));
+      return { ...(await run(() => book.open({ agent, directory }))), missed: [] };
     }
-    const session = book.find(request.sessionId, { agent, directory });
-    rate.take(agent, session.id);
-    return session.inTurn(() => run(() => session));
+    return reportingMissed(runLog, { agent, sessionId }, async () => {
+      const session = book.find(sessionId, { agent, directory });
+      rate.take(agent, session.id);
+      return session.inTurn(() => run(() => session));
+    });
   };
 }
 

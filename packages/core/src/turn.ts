@@ -1,5 +1,6 @@
 import type { EgressReport } from "./egress.ts";
 import type { ProtocolAnswer } from "./protocol.ts";
+import type { MissedAnswer, Usage } from "./run-log.ts";
 import type { Isolation } from "./runner.ts";
 import type { Tightening } from "./tighter-policy.ts";
 
@@ -19,6 +20,8 @@ export type TurnRequest = {
 /** What an agent answered in a turn. */
 export type Reply = {
   readonly response: string;
+  /** What the run log calls this turn */
+  readonly runId: string;
   readonly sessionId: string;
   readonly agent: string;
   readonly isolation: Isolation;
@@ -31,6 +34,10 @@ export type Reply = {
   readonly changedExecutablePaths: readonly string[];
   /** What the turn reached of the network, and what it was refused; `undefined` if nobody watched */
   readonly egress: EgressReport | undefined;
+  /** What it cost; `undefined` if its program did not say */
+  readonly usage: Usage | undefined;
+  /** Answers of earlier turns of the session that no client is known to have */
+  readonly missed: readonly MissedAnswer[];
   readonly warnings: readonly string[];
 };
 

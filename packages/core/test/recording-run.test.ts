@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { BudgieError, createHealth, createRunTurn, type Protocol, type Run } from "@budgie/core";
+import {
+  BudgieError,
+  createMemoryRunLog,
+  createRunTurn,
+  type BegunRun,
+  type FinishedRun,
+  type Protocol,
+  type RunLog,
+} from "@budgie/core";
 import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
 import { AGENT } from "./helpers/agent.ts";
 import { failureOf } from "./helpers/failure-of.ts";
@@ -19,12 +27,12 @@ describe("a turn's place in the run log", () => {
     );
     const before = Date.now();
 
-    const { sessionId } = await runTurn(TURN).finally(() => order.push("answered"));
+    const { runId, sessionId } = await runTurn(TURN).finally(() => order.push("answered"));
 
     expect(order).toEqual(["recorded", "answered"]);
     expect(runs).toEqual([
       {
-        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        id: runId,
         agent: "tester",
         sessionId,
         isolation: "none",
@@ -33,19 +41,46 @@ describe("a turn's place in the run log", () => {
         outcome: "answered",
         exit: expect.objectContaining({ exitCode: 0, signal: undefined }),
         promptBytes: 7,
-        answerBytes: 5,
+        answer: "done.",
         retried: false,
         error: undefined,
         egress: undefined,
+        usage: undefined,
       },
     ]);
     const times = [before, runs[0]?.startedMs, runs[0]?.endedMs, Date.now()];
     expect(times).toEqual(times.toSorted((a = 0, b = 0) => a - b));
   });
 
+  it("is taken when the turn begins, which does not wait for that, and its end does", async () => {
+    const order: string[] = [];
+    const begun: BegunRun[] = [];
+    let startedRunning = (): void => undefined;
+    const running = new Promise<void>((resolve) => (startedRunning = resolve));
+    const program: FakeProgram = () => {
+      order.push("ran");
+      startedRunning();
+      return {};
+    };
+    const begin: RunLog["begin"] = async (run) => {
+      await running;
+      order.push("begun");
+      begun.push(run);
+    };
+    const { runTurn } = create(program, async () => void order.push("finished"), { log: { begin } });
+
+    const { runId, sessionId } = await runTurn(TURN);
+
+    expect(order).toEqual(["ran", "begun", "begun", "finished"]);
+    expect(begun).toMatchObject([
+      { id: runId, agent: "tester", sessionId: undefined, promptBytes: 7 },
+      { id: runId, sessionId },
+    ]);
+  });
+
   it("is taken by a turn that fails too, with how its process ended and what it reached", async () => {
     const program: FakeProgram = () => ({ exit: { exitCode: undefined, signal: "SIGKILL" } });
-    const { runs, runTurn } = create(program, undefined, "AGENT_CRASHED");
+    const { runs, runTurn } = create(program, undefined, { crash: "AGENT_CRASHED" });
 
     await failureOf(runTurn(TURN));
 
@@ -55,7 +90,7 @@ describe("a turn's place in the run log", () => {
         error: "It crashed.",
         exit: { signal: "SIGKILL" },
         retried: true,
-        answerBytes: undefined,
+        answer: undefined,
       },
     ]);
   });
@@ -96,8 +131,11 @@ describe("a turn's place in the run log", () => {
   });
 });
 
-function create(program: FakeProgram, onRecord: () => Promise<void> = async () => undefined, crash?: "AGENT_CRASHED") {
-  const runs: Run[] = [];
+type Options = { readonly crash?: "AGENT_CRASHED"; readonly log?: Partial<RunLog> };
+
+function create(program: FakeProgram, onRecord = async (): Promise<void> => undefined, options: Options = {}) {
+  const { crash, log = {} } = options;
+  const runs: FinishedRun[] = [];
   const runner = { ...createFakeRunner(program) };
   const protocol: Protocol = async ({ directory, session }) => {
     const child = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
@@ -109,15 +147,16 @@ function create(program: FakeProgram, onRecord: () => Promise<void> = async () =
     agents: [AGENT],
     runner,
     protocol,
-    health: createHealth([], "none"),
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
     workspaceRules: { allowedRoots: [], guarded: [] },
     retryDelayMs: 1,
     runLog: {
-      record: async (run) => {
+      ...createMemoryRunLog(),
+      async finish(run) {
         runs.push(run);
         await onRecord();
       },
+      ...log,
     },
   });
   return { runner, runs, runTurn };

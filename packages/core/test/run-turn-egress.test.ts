@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
   BudgieError,
-  createHealth,
   createRunTurn,
   type EgressMode,
   type EgressReport,
@@ -76,7 +75,6 @@ function create({ failure, isolation = "container", mode = "allowlist", processe
     agents: [AGENT],
     runner: { ...runner, isolation },
     protocol,
-    health: createHealth([], "none"),
     policyOf: () => policy,
     workspaceRules: { allowedRoots: [], guarded: [] },
   });

@@ -13,6 +13,7 @@ describe("a turn with a real agent process", () => {
 
     expect(reply).toEqual({
       response: "Hello.",
+      runId: expect.any(String),
       sessionId: expect.toSatisfy(isSessionId),
       agent: "tester",
       isolation: "none",
@@ -21,6 +22,9 @@ describe("a turn with a real agent process", () => {
       retried: false,
       denied: [],
       changedExecutablePaths: [],
+      egress: undefined,
+      usage: { credits: 0.01 },
+      missed: [],
       warnings: [],
     });
     expect(reply.durationMs).toBeGreaterThan(0);
@@ -60,7 +64,7 @@ describe("a turn with a real agent process", () => {
 
     expect(reply).toMatchObject({ response: "Well.", retried: true });
     expect(calls()).toHaveLength(2);
-    expect(health.report().overall).toMatchObject({ totalCalls: 1, successCalls: 1 });
+    expect((await health()).overall).toMatchObject({ totalCalls: 1, successCalls: 1 });
   });
 
   it("gives up after the second crash, and the session can go on", async () => {
@@ -83,7 +87,7 @@ describe("a turn with a real agent process", () => {
     expect(error).toMatchObject({ code: "TIMED_OUT", message: expect.stringContaining("within 3s") });
     expect(isSessionId(error.sessionId ?? "")).toBe(true);
     expect(calls().map(({ pid }) => isAlive(pid))).toEqual([false, false]);
-    expect(health.report().agents).toMatchObject([{ totalCalls: 1, failedCalls: 1, timeoutCalls: 1 }]);
+    expect((await health()).agents).toMatchObject([{ totalCalls: 1, failedCalls: 1, timeoutCalls: 1 }]);
   });
 
   it("fails at once when an agent ends well and says nothing", async () => {
@@ -109,7 +113,7 @@ describe("a turn with a real agent process", () => {
 
     expect(await failure).toMatchObject({ code: "CANCELLED", sessionId: expect.toSatisfy(isSessionId) });
     expect(calls().map(({ pid }) => isAlive(pid))).toEqual([false]);
-    expect(health.report().agents).toMatchObject([{ cancelledCalls: 1, failedCalls: 0 }]);
+    expect((await health()).agents).toMatchObject([{ cancelledCalls: 1, failedCalls: 0 }]);
   });
 
   it("starts no agent for a turn that is cancelled while it waits behind another", async () => {

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
   BudgieError,
-  createHealth,
+  createMemoryRunLog,
   createRunTurn,
   type ErrorCode,
   type Policy,
   type Protocol,
   type WorkspaceRules,
+  toHealthReport,
 } from "@budgie/core";
 import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
 import { AGENT } from "./helpers/agent.ts";
@@ -44,19 +45,20 @@ describe("a turn", () => {
 
   it("counts as failed when its session could not be made", async () => {
     const openSession = () => Promise.reject(new BudgieError("RUNNER_UNAVAILABLE", "no engine"));
-    const health = createHealth([], "none");
+    const runLog = createMemoryRunLog();
     const runner = { ...createFakeRunner(() => ({})), openSession };
     const runTurn = createRunTurn({
       agents: [AGENT],
       runner,
       protocol: runOnce,
-      health,
+      runLog,
       policyOf: () => POLICY,
       workspaceRules: ANYWHERE,
     });
 
     expect(await failureOf(runTurn(TURN))).toMatchObject({ code: "RUNNER_UNAVAILABLE" });
-    expect(health.report().agents).toMatchObject([{ totalCalls: 1, failedCalls: 1 }]);
+    const { agents } = toHealthReport(await runLog.recent({ limit: 9 }), { agents: [], isolation: "none" });
+    expect(agents).toMatchObject([{ totalCalls: 1, failedCalls: 1 }]);
   });
 
   it("carries what is to be known about the isolation", async () => {
@@ -199,12 +201,10 @@ function create(program: FakeProgram, options: Oddities = {}) {
   const { notices = [], policy, protocol = runOnce, workspaceRules, ...oddities } = options;
   const runner = createFakeRunner(program, notices);
   const openSession: typeof runner.openSession = async (id) => ({ ...(await runner.openSession(id)), ...oddities });
-  const health = createHealth([], "none");
   const runTurn = createRunTurn({
     agents: [AGENT],
     runner: { ...runner, openSession },
     protocol,
-    health,
     policyOf: () => ({ ...POLICY, ...policy }),
     workspaceRules: { ...ANYWHERE, ...workspaceRules },
   });

@@ -1,5 +1,5 @@
-import { BudgieError, findEntry, type AllowedHost, type Run } from "@budgie/core";
-import { createRunLog } from "@budgie/store";
+import { BudgieError, createOwner, findEntry, type AllowedHost, type Run } from "@budgie/core";
+import { createRunArchive } from "@budgie/store";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { toNeeds, type Need, type Needs } from "./egress-needs.ts";
@@ -15,9 +15,9 @@ export type SuggestOptions = {
 };
 
 /** `budgie egress suggest`: prints the smallest list of hosts that the last turns would have needed. */
-export async function suggestEgress(options: SuggestOptions, { report, stdout }: Host): Promise<number> {
+export async function suggestEgress(options: SuggestOptions, { stdout }: Host): Promise<number> {
   const { agent, config, json } = options;
-  const runs = await loadRuns(options, report);
+  const runs = await loadRuns(options);
   const { egress } = config.policies.agents.get(agent ?? "") ?? config.policies.ceiling;
   const { needed, never } = toNeeds(runs);
   const marked = needed.map((need) => mark(need, egress.hosts));
@@ -27,16 +27,17 @@ export async function suggestEgress(options: SuggestOptions, { report, stdout }:
   return 0;
 }
 
-async function loadRuns({ agent, config, last }: SuggestOptions, report: Host["report"]): Promise<readonly Run[]> {
+async function loadRuns({ agent, config, last }: SuggestOptions): Promise<readonly Run[]> {
   const limit = /^\d{1,6}$/.test(last) ? Number(last) : 0;
   if (limit === 0) {
     throw new BudgieError("CONFIG_INVALID", `Expected --last to be a number of turns, such as 20, got "${last}".`);
   }
-  const log = createRunLog({ stateDir: config.stateDir, report });
+  const { stateDir } = config;
+  const archive = createRunArchive({ stateDir, owner: createOwner({ stateDir }) });
   try {
-    return await log.recent({ limit, agent });
+    return await archive.recent({ limit, agent });
   } finally {
-    log.close();
+    archive.close();
   }
 }
 

@@ -1,9 +1,10 @@
 import {
-  createHealth,
   createKiroProtocol,
   createOwner,
   createRunTurn,
+  HEALTH_RUNS,
   isTooDeep,
+  toHealthReport,
   toSharedProjections,
   BudgieError,
   type Agent,
@@ -34,18 +35,13 @@ export async function serve(config: Config, host: Host): Promise<never> {
   const runner = await createRunner(config, host, owner);
   const { agents, tools } = loadTools(config, host);
 
-  const health = createHealth(
-    agents.map(({ name }) => name),
-    runner.isolation,
-  );
-  const runLog = createRunLog({ stateDir: config.stateDir, report: host.report });
+  const runLog = createRunLog({ stateDir: config.stateDir, owner, report: host.report });
   const depth = findDepth(host.env, config.maxDepth);
   const runTurn = createRunTurn({
     agents,
     runner,
     depth,
     protocol: createKiroProtocol(toKiroOptions(config, host)),
-    health,
     hygiene: toHygiene(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: checkTurnRate(config, agents),
@@ -53,8 +49,20 @@ export async function serve(config: Config, host: Host): Promise<never> {
     workspaceRules: toWorkspaceRules(config, host, runner),
     runLog,
   });
-  const toolbox = createToolbox({ tools, runTurn, health, report: config.verbose ? host.report : undefined });
-  const server = createStdioServer({ version: loadVersion(), toolbox, host, onClientGone: shutdown.begin });
+  const health = { agents: agents.map(({ name }) => name), isolation: runner.isolation };
+  const toolbox = createToolbox({
+    tools,
+    runTurn,
+    health: async () => toHealthReport(await runLog.recent({ limit: HEALTH_RUNS }), health),
+    report: config.verbose ? host.report : undefined,
+  });
+  const server = createStdioServer({
+    version: loadVersion(),
+    toolbox,
+    host,
+    onDelivered: (runs) => void runLog.delivered(runs),
+    onClientGone: shutdown.begin,
+  });
 
   shutdown.onBegin(async () => {
     await Promise.allSettled([server.close(), runner.close()]);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { EgressReport, Run } from "@budgie/core";
+import { createOwner, type EgressReport, type FinishedRun } from "@budgie/core";
 import { createRunLog } from "@budgie/store";
 import { createBudgieUser, type BudgieUser } from "./helpers/start-budgie.ts";
 
@@ -10,20 +10,22 @@ const missing = "not on the allow-list";
 
 /** Puts turns into the user's log. */
 async function remember({ host }: BudgieUser, turns: readonly (readonly [string, EgressReport | undefined])[]) {
-  const log = createRunLog({ stateDir: join(host.home, ".local/state/budgie"), report: () => undefined });
-  for (const [agent, egress] of turns) await log.record({ ...RUN, id: randomUUID(), agent, egress });
+  const stateDir = join(host.home, ".local/state/budgie");
+  const log = createRunLog({ stateDir, owner: createOwner({ stateDir }), report: () => undefined });
+  for (const [agent, egress] of turns) await log.finish({ ...RUN, id: randomUUID(), agent, egress });
   log.close();
 }
 
-const RUN: Omit<Run, "agent" | "egress" | "id"> = {
+const RUN: Omit<FinishedRun, "agent" | "egress" | "id"> = {
   sessionId: undefined,
   isolation: "container",
-  startedMs: 1,
-  endedMs: 2,
+  startedMs: Date.now(),
+  endedMs: Date.now(),
   outcome: "answered",
   exit: undefined,
   promptBytes: 1,
-  answerBytes: 1,
+  answer: "x",
+  usage: undefined,
   retried: false,
   error: undefined,
 };

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
   BudgieError,
-  createHealth,
+  createOwner,
   createRunTurn,
   loadAgents,
   type EgressPolicy,
@@ -36,23 +36,26 @@ function createWatchedRunner(): Runner {
   };
 }
 
+const neverAsked = () => Promise.reject(new Error("No test here asks for it."));
+
 /** The tools of a server with that runner, which writes into the user's run log. */
 function createWatchedToolbox({ host }: BudgieUser, protocol: Protocol) {
   const { agents } = loadAgents({ agentsDir: host.agentsDir, promptsDir: join(host.home, ".kiro/sub-agents/prompts") });
   const runner = createWatchedRunner();
-  const health = createHealth([], runner.isolation);
-  const runLog = createRunLog({ stateDir: join(host.home, ".local/state/budgie"), report: () => undefined });
+  const stateDir = join(host.home, ".local/state/budgie");
+  const owner = createOwner({ stateDir });
+  onTestFinished(() => owner.release());
+  const runLog = createRunLog({ stateDir, owner, report: () => undefined });
   const runTurn = createRunTurn({
     agents,
     runner,
     protocol,
-    health,
     runLog,
     policyOf: () => ({ workspace: "rw", egress: EGRESS, limits: {}, timeoutMs: 1000 }),
     workspaceRules: { allowedRoots: [], guarded: [] },
   });
   const tools = toTools(agents, { toolPrefix: "", markUntrusted: false });
-  return { runLog, toolbox: createToolbox({ tools, runTurn, health, report: undefined }) };
+  return { runLog, toolbox: createToolbox({ tools, runTurn, health: neverAsked, report: undefined }) };
 }
 
 const runOnce: Protocol = async ({ directory, session }) => {
@@ -67,7 +70,7 @@ describe("a refused host", () => {
     const input = { prompt: "Hello", directory: user.workspace };
 
     const answer = await toolbox.call("code-reviewer", input, {});
-    const [run] = await runLog.recent({ limit: 1, agent: undefined });
+    const [run] = await runLog.recent({ limit: 1 });
     const suggestion = await user.run(["egress", "suggest"]);
     const allowed = await user.run(["--allow-host", "refused.test", "egress", "suggest", "--json"]);
     runLog.close();
@@ -93,7 +96,7 @@ describe("a refused host", () => {
     const input = { prompt: "Hello", directory: user.workspace };
 
     const answer = await toolbox.call("code-reviewer", input, {});
-    const [run] = await runLog.recent({ limit: 1, agent: undefined });
+    const [run] = await runLog.recent({ limit: 1 });
     runLog.close();
 
     expect(answer?.isError).toBe(true);

@@ -1,15 +1,17 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createRunLog } from "@budgie/store";
+import { createOwner } from "@budgie/core";
+import { createRunArchive } from "@budgie/store";
 import { createBudgieUser, toText, type BudgieUser } from "./helpers/start-budgie.ts";
 
 const toStateDir = ({ host }: BudgieUser): string => join(host.home, ".local/state/budgie");
 
 async function listRuns(user: BudgieUser) {
-  const log = createRunLog({ stateDir: toStateDir(user), report: () => undefined });
-  const runs = await log.recent({ limit: 100, agent: undefined });
-  log.close();
+  const stateDir = toStateDir(user);
+  const archive = createRunArchive({ stateDir, owner: createOwner({ stateDir }) });
+  const runs = await archive.recent({ limit: 100 });
+  archive.close();
   return runs;
 }
 

@@ -27,6 +27,7 @@ describe("tools/call", () => {
     expect(content).toEqual([{ type: "text", text: "You asked: Hello" }]);
     expect(structuredContent).toEqual({
       response: "You asked: Hello",
+      runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       sessionId: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
       agent: "code-reviewer",
       isolation: "none",
@@ -35,6 +36,8 @@ describe("tools/call", () => {
       retried: false,
       denied: [],
       changedExecutablePaths: [],
+      usage: { credits: 0.01 },
+      missed: [],
       warnings: [],
     });
   });

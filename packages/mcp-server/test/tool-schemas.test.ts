@@ -156,6 +156,30 @@ describe("tools/list", () => {
               "description": ""container", or "none" if the agent ran unprotected",
               "type": "string",
             },
+            "missed": {
+              "description": "Earlier answers of this session that may not have reached you, the oldest first",
+              "items": {
+                "additionalProperties": {},
+                "properties": {
+                  "response": {
+                    "type": "string",
+                  },
+                  "runId": {
+                    "type": "string",
+                  },
+                  "when": {
+                    "type": "string",
+                  },
+                },
+                "required": [
+                  "runId",
+                  "response",
+                  "when",
+                ],
+                "type": "object",
+              },
+              "type": "array",
+            },
             "response": {
               "description": "What the agent answered",
               "type": "string",
@@ -164,9 +188,26 @@ describe("tools/list", () => {
               "description": "Whether the first try timed out or crashed",
               "type": "boolean",
             },
+            "runId": {
+              "description": "What budgie's run log calls this answer: "budgie runs show" prints it again",
+              "type": "string",
+            },
             "sessionId": {
               "description": "Pass it to go on with this conversation; it lasts as long as this server",
               "type": "string",
+            },
+            "usage": {
+              "additionalProperties": {},
+              "description": "What it cost, as far as the agent's program said",
+              "properties": {
+                "credits": {
+                  "type": "number",
+                },
+              },
+              "required": [
+                "credits",
+              ],
+              "type": "object",
             },
             "warnings": {
               "description": "What to know about this answer",
@@ -178,6 +219,7 @@ describe("tools/list", () => {
           },
           "required": [
             "response",
+            "runId",
             "sessionId",
             "agent",
             "isolation",
@@ -186,6 +228,7 @@ describe("tools/list", () => {
             "retried",
             "denied",
             "changedExecutablePaths",
+            "missed",
             "warnings",
           ],
           "type": "object",

@@ -33,13 +33,49 @@ const MIGRATIONS: readonly string[] = [
     instance TEXT NOT NULL,
     owner TEXT NOT NULL
   ) STRICT, WITHOUT ROWID`,
+
+  // A run has a row from its beginning, and its answer one of its own, so that the list is read without them.
+  `CREATE TABLE runs_begun (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    agent TEXT NOT NULL,
+    session TEXT,
+    isolation TEXT NOT NULL,
+    owner TEXT,
+    started INTEGER NOT NULL,
+    ended INTEGER,
+    outcome TEXT,
+    exit_code INTEGER,
+    exit_signal TEXT,
+    prompt_bytes INTEGER NOT NULL,
+    answer_bytes INTEGER,
+    retried INTEGER NOT NULL,
+    error TEXT,
+    egress TEXT,
+    credits REAL,
+    delivered INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO runs_begun
+    SELECT number, id, agent, session, isolation, NULL, started, ended, outcome, exit_code, exit_signal, prompt_bytes,
+      answer_bytes, retried, error, egress, NULL, 1 FROM runs;
+  DROP TABLE runs;
+  ALTER TABLE runs_begun RENAME TO runs;
+  CREATE INDEX runs_undelivered ON runs (session) WHERE delivered = 0 AND outcome = 'answered';
+  CREATE TABLE answers (
+    run INTEGER PRIMARY KEY REFERENCES runs (number) ON DELETE CASCADE,
+    text TEXT NOT NULL
+  ) STRICT`,
 ];
 
 /** Brings an open database to what this budgie writes, or throws `CONFIG_INVALID` for one of a newer budgie. */
 export async function migrate(database: Database): Promise<void> {
+  // A new file gives back what it no longer needs; it has to be said before anything is in it.
+  database.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA foreign_keys = ON");
   await useWriteAheadLog(database);
-  // An answer is not sent before its run is on disk, a loss of power included.
+  // Who wants less says so.
   database.exec("PRAGMA synchronous = FULL");
+  // Of the log beside the file, once it went into it.
+  database.exec(`PRAGMA journal_size_limit = ${LOG_KEPT_BYTES}`);
   if (versionOf(database) === MIGRATIONS.length) return;
   database.exec("BEGIN IMMEDIATE");
   // Another process may have been here first.
@@ -53,6 +89,8 @@ export async function migrate(database: Database): Promise<void> {
   for (const statement of MIGRATIONS.slice(version)) database.exec(statement);
   database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
 }
+
+const LOG_KEPT_BYTES = 4 * 1024 * 1024;
 
 function versionOf(database: Database): number {
   return Number(database.all("PRAGMA user_version")[0]?.["user_version"]);

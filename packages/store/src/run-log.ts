@@ -1,81 +1,108 @@
-import type { Run, RunLog } from "@budgie/core";
-import { toRow, toRun } from "./run-row.ts";
+import {
+  createMemoryRunLog,
+  toMissedAnswers,
+  type MissedAnswer,
+  type Owner,
+  type Run,
+  type RunLog,
+  type RunQuery,
+} from "@budgie/core";
+
+import { findRuns } from "./find-runs.ts";
+import { DEFAULT_RETENTION, type Retention } from "./prune-runs.ts";
+import { createPruning } from "./pruning.ts";
 import type { Database } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
+import { writeBegun, writeDelivered, writeFinished } from "./write-run.ts";
 
 /** A run log in a file that several processes write and read. */
-export type RunLogFile = RunLog & {
-  /** The last runs, the newest first; throws a `BudgieError` if they cannot be read */
-  readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
-  readonly close: () => void;
-};
-
-export type RunQuery = {
-  /** How many at most */
-  readonly limit: number;
-  /** `undefined` for all */
-  readonly agent: string | undefined;
-};
+export type RunLogFile = RunLog & { readonly close: () => void };
 
 export type RunLogOptions = {
   readonly stateDir: string;
+  /** Whose turns these are */
+  readonly owner: Owner;
   /** Told once why runs are not kept */
   readonly report: (line: string) => void;
+  /** Whether answers are kept at all; default true */
+  readonly keepAnswers?: boolean;
+  /** Default {@link DEFAULT_RETENTION} */
+  readonly retention?: Retention;
 };
 
-/** The oldest go when there are more */
-const RUNS_KEPT = 10_000;
-
-/** Creates the log; nothing is looked at or loaded before the first run. */
-export function createRunLog({ report, stateDir }: RunLogOptions): RunLogFile {
+/** Creates the log; nothing is looked at or loaded before the first run. What the file does not take is kept in memory. */
+export function createRunLog(options: RunLogOptions): RunLogFile {
+  const { keepAnswers = true, owner, report, retention = DEFAULT_RETENTION, stateDir } = options;
   const state = createStateDatabase(stateDir);
+  const pruning = createPruning(state, retention);
+  const spare = createMemoryRunLog();
   let hasReported = false;
 
+  /** Does something with the file, or tells why not and answers with `undefined`. */
+  async function attempt<T>(work: (database: Database) => T): Promise<Awaited<T> | undefined> {
+    try {
+      return await work(await state.connect());
+    } catch (error) {
+      if (!hasReported) report(`Turns are not logged: ${state.toProblem(error).message}`);
+      hasReported = true;
+      return undefined;
+    }
+  }
+
   return {
-    async record(run) {
-      try {
-        insert(await state.connect(), run);
-      } catch (error) {
-        if (!hasReported) report(`Turns are not logged: ${state.toProblem(error).message}`);
-        hasReported = true;
-      }
+    async begin(run) {
+      await attempt(async (database) => {
+        // Whoever reads the row asks for the lock.
+        await owner.hold();
+        writeBegun(database, run, owner.record);
+      });
     },
-    async recent({ agent, limit }) {
-      if (!state.exists()) return [];
-      try {
-        const database = await state.connect();
-        const [where, values] = agent === undefined ? ["", []] : ["WHERE agent = ?", [agent]];
-        return database.all(`SELECT * FROM runs ${where} ORDER BY number DESC LIMIT ?`, ...values, limit).map(toRun);
-      } catch (error) {
-        throw state.toProblem(error);
-      }
+    async finish(run) {
+      const isKept = await attempt((database) => {
+        writeFinished(database, run, { owner: owner.record, keepAnswer: keepAnswers });
+        return true;
+      });
+      if (isKept === undefined) await spare.finish(run);
+      else pruning.schedule();
     },
-    close: state.close,
+    async delivered(ids) {
+      await spare.delivered(ids);
+      if (ids.length > 0) await attempt((database) => writeDelivered(database, ids));
+    },
+    async missed(session) {
+      const kept = state.exists() ? await attempt((database) => findMissed(database, session)) : [];
+      return [...(kept ?? []), ...(await spare.missed(session))];
+    },
+    async recent(query) {
+      const kept = state.exists() ? await attempt((database) => findRuns(database, owner, query)) : [];
+      const after = retention.maxAgeMs === undefined ? 0 : Date.now() - retention.maxAgeMs;
+      const young = (kept ?? []).filter(({ startedMs }) => startedMs >= after);
+      const unkept = await spare.recent(query);
+      return unkept.length === 0 ? young : toNewest([...young, ...unkept], query);
+    },
+    close() {
+      pruning.stop();
+      state.close();
+    },
   };
 }
 
-function insert(database: Database, run: Run): void {
-  const row = toRow(run);
-  const columns = Object.keys(row);
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    database.run(
-      `INSERT INTO runs (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-      ...Object.values(row),
-    );
-    database.run("DELETE FROM runs WHERE number <= (SELECT max(number) FROM runs) - ?", RUNS_KEPT);
-    database.exec("COMMIT");
-  } catch (error) {
-    rollBack(database);
-    throw error;
-  }
+// Each may have some megabytes.
+const MOST_MISSED = 8;
+
+function findMissed(database: Database, { agent, sessionId }: { readonly agent: string; readonly sessionId: string }) {
+  const rows = database.all(
+    `SELECT id, ended, text FROM runs JOIN answers ON run = number
+      WHERE session = ? AND agent = ? AND delivered = 0 AND outcome = 'answered' ORDER BY number LIMIT ?`,
+    sessionId,
+    agent,
+    MOST_MISSED,
+  );
+  return toMissedAnswers(
+    rows.map(({ ended, id, text }) => ({ id: String(id), endedMs: Number(ended), answer: String(text) })),
+  ) satisfies readonly MissedAnswer[];
 }
 
-/** Some failures, such as a full disk, have done it already. */
-function rollBack(database: Database): void {
-  try {
-    database.exec("ROLLBACK");
-  } catch {
-    // There is no transaction any more.
-  }
+function toNewest(runs: readonly Run[], { limit }: RunQuery): readonly Run[] {
+  return runs.toSorted((a, b) => b.startedMs - a.startedMs).slice(0, limit);
 }

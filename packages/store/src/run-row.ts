@@ -1,45 +1,64 @@
-import type { EgressReport, Isolation, Run } from "@budgie/core";
+import type { BegunRun, EgressReport, FinishedRun, Isolation, OwnerRecord, Run } from "@budgie/core";
 import type { Row } from "./sqlite.ts";
 
-/** The row of the table `runs` that keeps this run. */
-export function toRow(run: Run): Row {
+/** What the table `runs` has of a turn when it begins. */
+export function toBegunRow(run: BegunRun, owner: OwnerRecord): Row {
   return {
     id: run.id,
     agent: run.agent,
     session: run.sessionId ?? null,
     isolation: run.isolation,
+    owner: JSON.stringify(owner),
     started: run.startedMs,
-    ended: run.endedMs,
-    outcome: run.outcome,
-    exit_code: run.exit?.exitCode ?? null,
-    exit_signal: run.exit?.signal ?? null,
     prompt_bytes: run.promptBytes,
-    answer_bytes: run.answerBytes ?? null,
-    retried: run.retried ? 1 : 0,
-    error: run.error ?? null,
-    egress: run.egress === undefined ? null : JSON.stringify(run.egress),
+    retried: 0,
+    delivered: 0,
   };
 }
 
-/** The run that {@link toRow} made this row of. */
-export function toRun(row: Row): Run {
+/** What it has in addition when the turn is over. */
+export function toFinishedRow(run: FinishedRun): Row {
+  return {
+    session: orNull(run.sessionId),
+    ended: run.endedMs,
+    outcome: run.outcome,
+    exit_code: orNull(run.exit?.exitCode),
+    exit_signal: orNull(run.exit?.signal),
+    answer_bytes: run.answer === undefined ? null : Buffer.byteLength(run.answer),
+    retried: run.retried ? 1 : 0,
+    error: orNull(run.error),
+    egress: run.egress === undefined ? null : JSON.stringify(run.egress),
+    credits: orNull(run.usage?.credits),
+  };
+}
+
+/** The run of a row; the outcome of one that is not over is said by who asked its owner. */
+export function toRun(row: Row, open: "lost" | "running"): Run {
   const [exitCode, signal] = [toNumber(row["exit_code"]), toText(row["exit_signal"])];
-  const egress = toText(row["egress"]);
+  const [credits, egress, outcome] = [toNumber(row["credits"]), toText(row["egress"]), toText(row["outcome"])];
   return {
     id: String(row["id"]),
     agent: String(row["agent"]),
     sessionId: toText(row["session"]),
     isolation: String(row["isolation"]) as Isolation,
     startedMs: Number(row["started"]),
-    endedMs: Number(row["ended"]),
-    outcome: String(row["outcome"]) as Run["outcome"],
+    endedMs: toNumber(row["ended"]),
+    outcome: outcome === undefined ? open : (outcome as FinishedRun["outcome"]),
     exit: exitCode === undefined && signal === undefined ? undefined : { exitCode, signal },
     promptBytes: Number(row["prompt_bytes"]),
     answerBytes: toNumber(row["answer_bytes"]),
     retried: row["retried"] === 1,
-    error: toText(row["error"]),
+    error: outcome === undefined && open === "lost" ? LOST : toText(row["error"]),
     egress: egress === undefined ? undefined : (JSON.parse(egress) as EgressReport),
+    usage: credits === undefined ? undefined : { credits },
+    delivered: row["delivered"] === 1,
   };
+}
+
+const LOST = "The budgie that ran it was gone before it was over.";
+
+function orNull<T>(value: T | undefined): T | null {
+  return value ?? null;
 }
 
 function toText(value: Row[string] | undefined): string | undefined {

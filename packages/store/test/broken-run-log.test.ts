@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { ALL, createFolder, edit, makeRun, open } from "./helpers.ts";
+import { ALL, createFolder, edit, makeRun, open, openArchive, toCaller } from "./helpers.ts";
 
 describe("a run log that cannot be used", () => {
   it("fails no run, is reported once, and says what to do", async () => {
@@ -10,27 +10,51 @@ describe("a run log that cannot be used", () => {
     writeFileSync(join(stateDir, "runs.sqlite3"), "This is no database. ".repeat(500));
     const log = open(stateDir);
 
-    await log.record(makeRun());
-    await log.record(makeRun());
+    await log.finish(makeRun());
+    await log.finish(makeRun());
 
     expect(log.reports).toEqual([
       `Turns are not logged: Cannot use the run log "${join(stateDir, "runs.sqlite3")}" (file is not a database). Make it writable, or move it away if it is broken.`,
     ]);
-    await expect(log.recent(ALL)).rejects.toMatchObject({ code: "CONFIG_INVALID", message: /file is not a database/ });
+    await expect(openArchive(stateDir).recent(ALL)).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: /file is not a database/,
+    });
+  });
+
+  it("leaves the process with what it remembers itself", async () => {
+    const stateDir = createFolder();
+    const log = open(stateDir);
+    const [before, spare] = [makeRun(), makeRun({ startedMs: Date.now() })];
+    await log.finish(before);
+    edit(stateDir, toFullDisk("ABORT"));
+
+    await log.begin(spare);
+    await log.finish(spare);
+
+    expect((await log.recent(ALL)).map(({ id }) => id)).toEqual([spare.id, before.id]);
+    expect(await log.missed(toCaller(spare))).toMatchObject([{ runId: spare.id, response: "Grüße" }]);
+    await log.delivered([spare.id]);
+    expect(await log.missed(toCaller(spare))).toEqual([]);
+    expect(log.reports).toHaveLength(1);
+    log.close();
   });
 
   it("may be damaged in the middle, and be used again when it was moved away", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
-    for (let count = 0; count < 50; count++) await log.record(makeRun({ error: "x".repeat(3000) }));
+    for (let count = 0; count < 50; count++) await log.finish(makeRun({ error: "x".repeat(3000) }));
     log.close();
     damage(join(stateDir, "runs.sqlite3"));
 
-    await expect(log.recent(ALL)).rejects.toMatchObject({ code: "CONFIG_INVALID", message: /malformed/ });
+    await expect(openArchive(stateDir).recent(ALL)).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: /malformed/,
+    });
     log.close();
     rmSync(join(stateDir, "runs.sqlite3"));
     const fresh = open(stateDir);
-    await fresh.record(makeRun());
+    await fresh.finish(makeRun());
 
     expect(await fresh.recent(ALL)).toHaveLength(1);
     fresh.close();
@@ -41,8 +65,8 @@ describe("a run log that cannot be used", () => {
     writeFileSync(file, "");
     const log = open(join(file, "state"));
 
-    await log.record(makeRun());
-    await log.record(makeRun());
+    await log.finish(makeRun());
+    await log.finish(makeRun());
 
     expect(log.reports).toEqual([expect.stringMatching(/^Turns are not logged: Cannot use .*ENOTDIR/)]);
   });
@@ -52,7 +76,7 @@ describe("a run log that cannot be used", () => {
     chmodSync(stateDir, 0o500);
     const log = open(stateDir);
 
-    await log.record(makeRun());
+    await log.finish(makeRun());
     chmodSync(stateDir, 0o700);
 
     expect(log.reports).toEqual([expect.stringContaining("EACCES")]);
@@ -63,15 +87,15 @@ describe("a run log that cannot be used", () => {
     async (end) => {
       const stateDir = createFolder();
       const log = open(stateDir);
-      await log.record(makeRun());
+      await log.finish(makeRun());
       edit(stateDir, toFullDisk(end));
 
-      await log.record(makeRun({ agent: "lost" }));
+      await log.finish(makeRun({ agent: "lost" }));
       edit(stateDir, "DROP TRIGGER full");
-      await log.record(makeRun({ agent: "kept" }));
+      await log.finish(makeRun({ agent: "kept" }));
 
       expect(log.reports).toEqual([expect.stringContaining("database or disk is full")]);
-      expect((await log.recent(ALL)).map(({ agent }) => agent)).toEqual(["kept", "tester"]);
+      expect((await openArchive(stateDir).recent(ALL)).map(({ agent }) => agent)).toEqual(["kept", "tester"]);
       log.close();
     },
   );
@@ -82,7 +106,7 @@ describe("a run log that cannot be used", () => {
     other.exec("CREATE TABLE begun (a); BEGIN IMMEDIATE; INSERT INTO begun VALUES (1)");
     const log = open(stateDir);
 
-    const recording = log.record(makeRun());
+    const recording = log.finish(makeRun());
     setTimeout(() => other.exec("COMMIT"), 100);
     await recording;
     other.close();
@@ -98,7 +122,7 @@ describe("a run log that cannot be used", () => {
     symlinkSync(victim, join(stateDir, "runs.sqlite3"));
     const log = open(stateDir);
 
-    await log.record(makeRun());
+    await log.finish(makeRun());
 
     expect(log.reports).toEqual([expect.stringContaining("ELOOP")]);
     expect(existsSync(victim)).toBe(false);
@@ -107,16 +131,16 @@ describe("a run log that cannot be used", () => {
   it("may be of a newer budgie, which is left as it is", async () => {
     const stateDir = createFolder();
     const before = open(stateDir);
-    await before.record(makeRun());
+    await before.finish(makeRun());
     before.close();
     edit(stateDir, "PRAGMA user_version = 99");
     const log = open(stateDir);
 
-    await log.record(makeRun());
+    await log.finish(makeRun());
 
     const [, known] = /of a newer budgie \(version 99, and this one knows (\d+)\)/.exec(log.reports.join()) ?? [];
     edit(stateDir, `PRAGMA user_version = ${known}`);
-    expect(await log.recent(ALL)).toHaveLength(1);
+    expect(await openArchive(stateDir).recent(ALL)).toHaveLength(1);
     log.close();
   });
 });

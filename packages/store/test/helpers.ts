@@ -4,30 +4,37 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import type { Run } from "@budgie/core";
-import { createRunLog, type RunLogFile } from "@budgie/store";
+import { createOwner, type FinishedRun, type Run } from "@budgie/core";
+import { createRunArchive, createRunLog, type RunArchive, type RunLogFile, type RunLogOptions } from "@budgie/store";
 
-/** A run with all that a run can have. */
-export function makeRun(over: Partial<Run> = {}): Run {
+/** A run that is over, with all that one can have. */
+export function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
+  const startedMs = Date.now() - 1000;
   return {
     id: randomUUID(),
     agent: "tester",
     sessionId: randomUUID(),
     isolation: "container",
-    startedMs: 1_700_000_000_000,
-    endedMs: 1_700_000_001_000,
+    startedMs,
+    endedMs: startedMs + 1000,
     outcome: "answered",
     exit: { exitCode: 0, signal: undefined },
     promptBytes: 12,
-    answerBytes: 34,
+    answer: "Grüße",
     retried: false,
     error: undefined,
     egress: {
       allowed: [{ host: "api.example.com", port: 443, count: 2 }],
       denied: [{ host: "evil.test", port: 443, count: 1, why: "not on the allow-list" }],
     },
+    usage: { credits: 0.07 },
     ...over,
   };
+}
+
+/** What a log gives back of a run that it was given. */
+export function toKept({ answer, ...run }: FinishedRun, delivered = false): Run {
+  return { ...run, answerBytes: answer === undefined ? undefined : Buffer.byteLength(answer), delivered };
 }
 
 /** A folder that is gone when the test is. */
@@ -38,12 +45,28 @@ export function createFolder(): string {
 }
 
 /** Asks for all runs of a test. */
-export const ALL = { limit: 100, agent: undefined };
+export const ALL = { limit: 100 };
+
+type Opened = RunLogFile & {
+  readonly reports: readonly string[];
+  /** Gives up the lock, as a process does that ends */
+  readonly die: () => Promise<void>;
+};
 
 /** A log, and what it reported. */
-export function open(stateDir: string): RunLogFile & { readonly reports: readonly string[] } {
+export function open(stateDir: string, options: Partial<RunLogOptions> = {}): Opened {
   const reports: string[] = [];
-  return { ...createRunLog({ stateDir, report: (line) => void reports.push(line) }), reports };
+  const owner = createOwner({ stateDir });
+  onTestFinished(() => owner.release());
+  const log = createRunLog({ stateDir, owner, report: (line) => void reports.push(line), ...options });
+  return { ...log, reports, die: () => owner.release() };
+}
+
+/** What somebody sees who looks into a log. */
+export function openArchive(stateDir: string): RunArchive {
+  const archive = createRunArchive({ stateDir, owner: createOwner({ stateDir }) });
+  onTestFinished(archive.close);
+  return archive;
 }
 
 /** Changes a log behind its back. */
@@ -51,4 +74,12 @@ export function edit(stateDir: string, sql: string): void {
   const database = new Database(join(stateDir, "runs.sqlite3"));
   database.exec(sql);
   database.close();
+}
+
+/** Who asks for what was missed of this run's session. */
+export function toCaller({ agent, sessionId = "" }: FinishedRun): {
+  readonly agent: string;
+  readonly sessionId: string;
+} {
+  return { agent, sessionId };
 }

@@ -4,10 +4,9 @@ import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-
 import { describe, expect, it } from "vitest";
-
-import { ALL, createFolder, edit, makeRun, open } from "./helpers.ts";
+import type { FinishedRun, RunLog } from "@budgie/core";
+import { ALL, createFolder, edit, makeRun, open, openArchive, toKept } from "./helpers.ts";
 
 describe("the run log", () => {
   it("gives back what it was given, the newest first, over a restart", async () => {
@@ -17,24 +16,64 @@ describe("the run log", () => {
       sessionId: undefined,
       outcome: "AGENT_CRASHED",
       exit: { exitCode: undefined, signal: "SIGKILL" },
-      answerBytes: undefined,
+      answer: undefined,
       retried: true,
       error: "It was killed.",
       egress: undefined,
+      usage: undefined,
     });
-    const runs = [makeRun(), failed, makeRun({ exit: undefined, outcome: "BUG", isolation: "none" })];
+    const runs = [makeRun(), failed, makeRun({ exit: undefined, isolation: "none" })];
+    const kept = runs.map((run) => toKept(run)).toReversed();
     const first = open(stateDir);
-    for (const run of runs) await first.record(run);
+    for (const run of runs) await finish(first, run);
     first.close();
 
     const second = open(stateDir);
 
-    expect(await second.recent(ALL)).toEqual(runs.toReversed());
-    expect(await second.recent({ limit: 2, agent: undefined })).toEqual(runs.toReversed().slice(0, 2));
-    expect(await second.recent({ limit: 5, agent: "other" })).toEqual([failed]);
+    expect(await second.recent(ALL)).toEqual(kept);
+    expect(await second.recent({ limit: 2 })).toEqual(kept.slice(0, 2));
+    expect(await second.recent({ limit: 5, agent: "other" })).toEqual([toKept(failed)]);
     expect(await second.recent({ limit: 5, agent: "nobody" })).toEqual([]);
+    expect(await second.recent({ limit: 5, sessionId: runs[0]?.sessionId })).toEqual([kept[2]]);
     second.close();
     expect([...first.reports, ...second.reports]).toEqual([]);
+  });
+
+  it("has a run from its beginning, in its session as soon as that is known", async () => {
+    const stateDir = createFolder();
+    const log = open(stateDir);
+    const { agent, id, isolation, promptBytes, sessionId, startedMs } = makeRun();
+    const begun = { agent, id, isolation, promptBytes, startedMs };
+
+    await log.begin({ ...begun, sessionId: undefined });
+    const before = await log.recent(ALL);
+    await log.begin({ ...begun, sessionId });
+
+    expect(before).toMatchObject([{ ...begun, sessionId: undefined, outcome: "running", endedMs: undefined }]);
+    expect(await log.recent(ALL)).toMatchObject([{ sessionId, outcome: "running" }]);
+    log.close();
+  });
+
+  it("tells a run that goes on from one whose budgie is gone", async () => {
+    const stateDir = createFolder();
+    const log = open(stateDir);
+    const foreign = { instance: "x", host: "another machine", lock: "/nowhere" };
+    for (const agent of ["of its own", "young", "old"]) await log.begin(makeRun({ agent }));
+    edit(stateDir, `UPDATE runs SET owner = '${JSON.stringify(foreign)}' WHERE agent IN ('young', 'old')`);
+    edit(stateDir, "UPDATE runs SET started = started - 86400000 WHERE agent = 'old'");
+    const outcomes = async (): Promise<unknown> =>
+      Object.fromEntries((await openArchive(stateDir).recent(ALL)).map((run) => [run.agent, [run.outcome, run.error]]));
+    const lost = ["lost", "The budgie that ran it was gone before it was over."];
+
+    expect(await outcomes()).toEqual({
+      "of its own": ["running", undefined],
+      young: ["running", undefined],
+      old: lost,
+    });
+    await log.die();
+
+    expect(await outcomes()).toEqual({ "of its own": lost, young: ["running", undefined], old: lost });
+    log.close();
   });
 
   it("writes nothing before the first run, not even to answer that there is none", async () => {
@@ -49,12 +88,13 @@ describe("the run log", () => {
   it("can be read by its owner alone, with what SQLite puts beside it", async () => {
     const stateDir = join(createFolder(), "state");
     const log = open(stateDir);
-    await log.record(makeRun());
+    await finish(log, makeRun());
 
     const modes = readdirSync(stateDir).map((name) => [name, modeOf(join(stateDir, name))]);
     log.close();
 
     expect(modes).toEqual([
+      ["owners", 0o700],
       ["runs.sqlite3", 0o600],
       ["runs.sqlite3-shm", 0o600],
       ["runs.sqlite3-wal", 0o600],
@@ -69,29 +109,10 @@ describe("the run log", () => {
     chmodSync(path, 0o666);
     const log = open(stateDir);
 
-    await log.record(makeRun());
+    await finish(log, makeRun());
     log.close();
 
     expect(modeOf(path)).toBe(0o600);
-  });
-
-  it("keeps a bounded number of runs, and drops the oldest", async () => {
-    const stateDir = createFolder();
-    const log = open(stateDir);
-    await log.record(makeRun({ agent: "oldest" }));
-    await log.record(makeRun({ agent: "old" }));
-    edit(stateDir, "UPDATE runs SET number = number + 9998");
-    edit(
-      stateDir,
-      "INSERT INTO runs SELECT 2, 'x', 'in between', session, isolation, started, ended, outcome, exit_code, exit_signal, prompt_bytes, answer_bytes, retried, error, egress FROM runs LIMIT 1",
-    );
-
-    await log.record(makeRun({ agent: "new" }));
-    await log.record(makeRun({ agent: "newest" }));
-
-    expect((await log.recent(ALL)).map(({ agent }) => agent)).toEqual(["newest", "new", "old", "oldest"]);
-    log.close();
-    expect(log.reports).toEqual([]);
   });
 
   it("loses nothing to several processes that begin it and write it at once", async () => {
@@ -99,14 +120,22 @@ describe("the run log", () => {
 
     const said = await Promise.all(["a", "b", "c", "d", "e", "f"].map((agent) => writeRuns(stateDir, agent, 50)));
     const log = open(stateDir);
-    const runs = await log.recent({ limit: 1000, agent: undefined });
+    const runs = await log.recent({ limit: 1000 });
     log.close();
 
     expect(said).toEqual(Array(6).fill({ exitCode: 0, stdout: "" }));
     expect(runs).toHaveLength(300);
+    expect(runs.every(({ answerBytes, delivered, promptBytes }) => delivered && answerBytes === promptBytes)).toBe(
+      true,
+    );
     expect(new Set(runs.map(({ agent, promptBytes }) => `${agent}${promptBytes}`)).size).toBe(300);
   });
 });
+
+async function finish(log: RunLog, run: FinishedRun): Promise<void> {
+  await log.begin(run);
+  await log.finish(run);
+}
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;

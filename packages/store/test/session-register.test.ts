@@ -80,7 +80,7 @@ describe("the register of sessions", () => {
     const [register, log] = [open(stateDir), openLog(stateDir)];
     const session = makeSession();
 
-    await Promise.all([register.save(session), log.record(makeRun())]);
+    await Promise.all([register.save(session), log.finish(makeRun())]);
 
     expect(statSync(join(stateDir, "runs.sqlite3")).mode & 0o777).toBe(0o600);
     expect(await register.list()).toEqual([session]);

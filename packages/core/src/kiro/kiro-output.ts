@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import type { Usage } from "../run-log.ts";
 
 // Kiro begins each message with a coloured "> "; a plain one is a quotation in the answer.
 // oxlint-disable-next-line no-control-regex
@@ -39,11 +40,24 @@ export function toEvidence(text: string): string {
   return lines.slice(-5).join(" | ").slice(-500);
 }
 
-const CREDITS = /^▸ Credits: /;
+const CREDITS = /^▸ Credits: (?:(\d{1,9}(?:\.\d{1,9})?)(?=\s|$))?/;
 
 /** Kiro's credits line on stderr is the one positive proof in text mode that a turn was finished. */
 export function saysFinished(stderr: string): boolean {
   return toPlainText(stderr)
     .split("\n")
     .some((line) => CREDITS.test(line.trim()));
+}
+
+/** What runs cost together, by the last credits line of each; `undefined` if none has one. */
+export function toUsage(stderrs: readonly string[]): Usage | undefined {
+  const costs = stderrs.flatMap((stderr) => {
+    const lines = toPlainText(stderr).split("\n");
+    const credits = lines.map((line) => CREDITS.exec(line.trim())?.[1]).findLast((amount) => amount !== undefined);
+    return credits === undefined ? [] : [Number(credits)];
+  });
+  if (costs.length === 0) return undefined;
+  const sum = costs.reduce((total, cost) => total + cost, 0);
+  // Kiro counts in hundredths; the sum of two of them is to look like one.
+  return { credits: Number(sum.toFixed(6)) };
 }

@@ -6,7 +6,7 @@ import { runToEnd, type Finished } from "../run-to-end.ts";
 import type { Command, Projection } from "../runner.ts";
 import { toKiroCommand } from "./kiro-command.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
-import { toAnswer, toDeniedTools } from "./kiro-output.ts";
+import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
 import { toAgentProjections } from "./kiro-projections.ts";
 
 export type KiroOptions = {
@@ -40,7 +40,7 @@ export function createKiroProtocol(options: KiroOptions): Protocol {
     });
     if (failure !== undefined) throw failure;
     if (file !== undefined)
-      return toProtocolAnswer(finished, { response: file, file: paths.responseName, warnings: [] });
+      return toProtocolAnswer([finished], { response: file, file: paths.responseName, warnings: [] });
     return askAgain({ options, turn, paths, finished, remainingMs: deadline - performance.now() });
   };
 }
@@ -56,7 +56,7 @@ type Unanswered = {
 /** The agent finished but left no answer file: ask it for one, once, and else take what it printed. */
 async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswered): Promise<ProtocolAnswer> {
   if (paths.responseFile === undefined) {
-    return toPrintedAnswer(turn, finished, "The agent may not write files, so this answer was read from its output.");
+    return toPrintedAnswer(turn, [finished], "The agent may not write files, so this answer was read from its output.");
   }
   const prompt = await toSummaryPrompt(options.prompts, paths);
   const timeoutMs = Math.max(remainingMs, 1);
@@ -67,13 +67,17 @@ async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswe
   if (failure?.code === "CANCELLED" || failure?.code === "AGENT_NOT_FOUND") throw failure;
 
   const file = toFileAnswer(second);
-  if (file !== undefined) return toProtocolAnswer(finished, { response: file, file: paths.responseName, warnings: [] });
-  return toPrintedAnswer(turn, finished, "The agent wrote no answer file, so this answer was read from its output.");
+  const runs = [finished, second] as const;
+  if (file !== undefined) return toProtocolAnswer(runs, { response: file, file: paths.responseName, warnings: [] });
+  return toPrintedAnswer(turn, runs, "The agent wrote no answer file, so this answer was read from its output.");
 }
 
-function toPrintedAnswer({ agent }: ProtocolTurn, finished: Finished, warning: string): ProtocolAnswer {
-  const response = toAnswer(finished.stdout.text);
-  if (response !== "") return toProtocolAnswer(finished, { response, file: undefined, warnings: [warning] });
+/** The run that counts, and the one that asked for its answer again. */
+type Runs = readonly [Finished, Finished?];
+
+function toPrintedAnswer({ agent }: ProtocolTurn, runs: Runs, warning: string): ProtocolAnswer {
+  const response = toAnswer(runs[0].stdout.text);
+  if (response !== "") return toProtocolAnswer(runs, { response, file: undefined, warnings: [warning] });
   throw new BudgieError("AGENT_FAILED", `The agent "${agent.name}" finished its turn and said nothing. Ask it again.`);
 }
 
@@ -130,13 +134,14 @@ function toFileAnswer({ answer }: Finished): string | undefined {
 
 type Answer = Pick<ProtocolAnswer, "file" | "response" | "warnings">;
 
-function toProtocolAnswer(finished: Finished, { warnings, ...answer }: Answer): ProtocolAnswer {
-  const { exit, stderr, stdout } = finished;
+function toProtocolAnswer(runs: Runs, { warnings, ...answer }: Answer): ProtocolAnswer {
+  const { exit, stderr, stdout } = runs[0];
+  const usage = toUsage(runs.flatMap((run) => run?.stderr.text ?? []));
   const more = [
     ...(exit.oomKilled ? ["A process of the agent was killed for memory; the answer may be incomplete."] : []),
     ...(stdout.truncated ? ["The agent printed more than budgie keeps; the end was dropped."] : []),
   ];
-  return { ...answer, exit, denied: toDeniedTools(stdout.text, stderr.text), warnings: [...warnings, ...more] };
+  return { ...answer, exit, denied: toDeniedTools(stdout.text, stderr.text), usage, warnings: [...warnings, ...more] };
 }
 
 function toLog({ argv }: Command, prompt: string, { exit, stderr, stdout }: Finished): string {

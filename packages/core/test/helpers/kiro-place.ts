@@ -2,12 +2,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import {
-  createHealth,
   createKiroProtocol,
+  createMemoryRunLog,
   createOwner,
   createRunTurn,
   loadAgents,
-  type Health,
+  toHealthReport,
+  type HealthReport,
   type KiroOptions,
   type RunTurn,
   type TurnDependencies,
@@ -35,7 +36,7 @@ type KiroPlaceOptions = Partial<Pick<TurnDependencies, "hygiene" | "maxTurnsPerM
 /** A user's home with agents and a stand-in `kiro-cli`, and budgie's core on the local runner. */
 type KiroPlace = {
   readonly runTurn: RunTurn;
-  readonly health: Health;
+  readonly health: () => Promise<HealthReport>;
   readonly home: string;
   readonly agentsDir: string;
   readonly promptsDir: string;
@@ -77,7 +78,7 @@ export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
     await owner.release();
   });
   const { agents } = loadAgents({ agentsDir, promptsDir });
-  const health = createHealth([], runner.isolation);
+  const runLog = createMemoryRunLog();
   const protocol = createKiroProtocol({
     binary: kiroCliPath,
     defaultModel: undefined,
@@ -95,13 +96,13 @@ export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
       agents,
       runner,
       protocol,
-      health,
+      runLog,
       policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs }),
       workspaceRules: { allowedRoots: [], guarded: [] },
       retryDelayMs: 20,
       ...more,
     }),
-    health,
+    health: async () => toHealthReport(await runLog.recent({ limit: 100 }), { agents: [], isolation: "none" }),
     home,
     agentsDir,
     promptsDir,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   hasMessage,
   saysFinished,
+  toUsage,
   toAnswer,
   toDeniedTools,
   toEvidence,
@@ -71,6 +72,23 @@ describe("toDeniedTools", () => {
     ["an answer that only talks of it", "The Command shell is rejected because it is dangerous.", "", []],
   ])("finds %s", (...[, stdout, stderr, tools]) => {
     expect(toDeniedTools(stdout, stderr)).toEqual(tools);
+  });
+});
+
+describe("toUsage", () => {
+  it.each([
+    [["\n ▸ Credits: 0.07 • Time: 4s\n"], { credits: 0.07 }],
+    [[`${ESC}[2m\n ▸ Credits: 12 • Time: 4s${ESC}[0m\n`], { credits: 12 }],
+    [["▸ Credits: 0.1 • Time: 1s\n▸ Credits: 0.2 • Time: 2s\n"], { credits: 0.2 }],
+    [["▸ Credits: 0.1 • Time: 1s\n", "nothing", "▸ Credits: 0.2 • Time: 2s\n"], { credits: 0.3 }],
+    [
+      ["▸ Credits: none\n", "▸ Credits: -1 •\n", "▸ Credits: 1,234.5 •\n", `▸ Credits: ${"9".repeat(400)} •\n`],
+      undefined,
+    ],
+    [["You have no Credits: 0\n", ""], undefined],
+    [[], undefined],
+  ])("finds in %j the cost of the runs together", (stderrs, usage) => {
+    expect(toUsage(stderrs)).toEqual(usage);
   });
 });
 

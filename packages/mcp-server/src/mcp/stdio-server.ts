@@ -1,5 +1,4 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import {
   CallToolRequestSchema,
   ErrorCode,
@@ -7,6 +6,8 @@ import {
   type CallToolResult,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Host } from "../host.ts";
+import { createTellingTransport } from "./telling-transport.ts";
+import { toRunIds } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
 
 /** An MCP server for the one client on stdin and stdout. */
@@ -20,6 +21,8 @@ export type StdioServerOptions = {
   readonly version: string;
   readonly toolbox: Toolbox;
   readonly host: Pick<Host, "report" | "stdin" | "stdout">;
+  /** Told which runs have their answers in the hands of the client */
+  readonly onDelivered: (runIds: readonly string[]) => void;
   readonly onClientGone: () => void;
 };
 
@@ -28,18 +31,23 @@ const INSTRUCTIONS =
   "conversation: put all it needs in the prompt. Its answer carries a sessionId; pass it to go on with the same agent.";
 
 /** Creates the server; nothing is read before it is started. */
-export function createStdioServer({ host, onClientGone, toolbox, version }: StdioServerOptions): StdioServer {
+export function createStdioServer(options: StdioServerOptions): StdioServer {
+  const { host, onClientGone, onDelivered, toolbox, version } = options;
   // The high-level server answers an unknown tool as if it had failed, and empties schemas that it does not understand.
   const server = new Server({ name: "budgie", version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   const calls = new Set<Promise<CallToolResult>>();
+  const transport = createTellingTransport(host);
 
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...toolbox.definitions] }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { requestId, signal }) => {
     const call = toolbox.call(params.name, params.arguments, { signal });
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
     calls.add(call);
     try {
-      return await call;
+      const result = await call;
+      // What is cancelled by now is not sent.
+      if (!signal.aborted) transport.onceSent(requestId, () => onDelivered(toRunIds(result)));
+      return result;
     } catch (error) {
       // A bug of ours: the client gets its message, and this is the only place with its stack.
       host.report(String(error instanceof Error ? error.stack : error));
@@ -56,7 +64,7 @@ export function createStdioServer({ host, onClientGone, toolbox, version }: Stdi
       // The transport itself looks out for neither.
       host.stdin.on("end", onClientGone).on("close", onClientGone);
       host.stdout.on("error", onClientGone);
-      await server.connect(new StdioServerTransport(host.stdin, host.stdout));
+      await server.connect(transport);
     },
     async close() {
       await server.close();

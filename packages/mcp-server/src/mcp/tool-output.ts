@@ -7,6 +7,7 @@ const target = { host: z.string(), port: z.number(), count: z.number() };
 /** What an agent's tool answers. */
 export const replyOutput = z.looseObject({
   response: z.string().describe("What the agent answered"),
+  runId: z.string().describe('What budgie\'s run log calls this answer: "budgie runs show" prints it again'),
   sessionId: z.string().describe("Pass it to go on with this conversation; it lasts as long as this server"),
   agent: z.string(),
   isolation: z.string().describe('"container", or "none" if the agent ran unprotected'),
@@ -26,6 +27,10 @@ export const replyOutput = z.looseObject({
     })
     .optional()
     .describe("What the agent asked for of the network; missing if nobody watched"),
+  usage: z.looseObject({ credits: z.number() }).optional().describe("What it cost, as far as the agent's program said"),
+  missed: z
+    .array(z.looseObject({ runId: z.string(), response: z.string(), when: z.string() }))
+    .describe("Earlier answers of this session that may not have reached you, the oldest first"),
   warnings: z.array(z.string()).describe("What to know about this answer"),
 });
 

@@ -1,15 +1,30 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { BudgieError, type HealthReport, type Reply } from "@budgie/core";
+import { BudgieError, type HealthReport, type MissedAnswer, type Reply } from "@budgie/core";
+import { toMissedText } from "./missed-text.ts";
 import { toNamedEgress } from "./named-egress.ts";
 import { toRefusedText } from "./refused-text.ts";
 
-/** The result of a turn: the text is exactly what the agent answered, all else is structured. */
+/** The result of a turn: its last text is exactly what the agent answered; before it are answers that were missed. */
 export function toReplyResult(reply: Reply): CallToolResult {
   const refused = toRefusedText(reply.egress);
   const warning = `Its network policy refused: ${refused}. The work may be incomplete; the user can allow a host with --allow-host.`;
   const warnings = refused === "" ? reply.warnings : [...reply.warnings, warning];
   const egress = reply.egress && toNamedEgress(reply.egress);
-  return { content: [{ type: "text", text: reply.response }], structuredContent: { ...reply, egress, warnings } };
+  const { usage, ...facts } = reply;
+  return {
+    content: [...toMissedContent(reply.missed), { type: "text", text: reply.response }],
+    structuredContent: { ...facts, ...(usage === undefined ? {} : { usage }), egress, warnings },
+  };
+}
+
+function toMissedContent(missed: readonly MissedAnswer[]): CallToolResult["content"] {
+  return missed.map((answer) => ({ type: "text", text: toMissedText(answer) }));
+}
+
+/** The runs whose answers a result hands over. */
+export function toRunIds({ structuredContent: { missed = [], runId } = {} }: CallToolResult): readonly string[] {
+  const own = typeof runId === "string" ? [runId] : [];
+  return [...own, ...(missed as Reply["missed"]).map((answer) => answer.runId)];
 }
 
 /** The result of a health check. */
@@ -28,7 +43,7 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
 }
 
 function toErrorResult(error: BudgieError): CallToolResult {
-  const { changedExecutablePaths: paths, code, egress, message, sessionId } = error;
+  const { changedExecutablePaths: paths, code, egress, message, missed, sessionId } = error;
   const refused = toRefusedText(egress);
   const policy = refused === "" ? "" : ` Its network policy refused: ${refused}.`;
   const changes =
@@ -36,12 +51,13 @@ function toErrorResult(error: BudgieError): CallToolResult {
   const hint = sessionId === undefined ? "" : ` The session can go on: pass sessionId "${sessionId}".`;
   return {
     isError: true,
-    content: [{ type: "text", text: `${code}: ${message}${policy}${changes}${hint}` }],
+    content: [...toMissedContent(missed), { type: "text", text: `${code}: ${message}${policy}${changes}${hint}` }],
     structuredContent: {
       code,
       message,
       ...(egress === undefined ? {} : { egress: toNamedEgress(egress) }),
       ...(paths.length === 0 ? {} : { changedExecutablePaths: paths }),
+      ...(missed.length === 0 ? {} : { missed }),
       ...(sessionId === undefined ? {} : { sessionId }),
     },
   };

@@ -1,5 +1,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { parseTimeout, toDurationText, type Agent, type Health, type RunTurn, type TurnHooks } from "@budgie/core";
+import {
+  parseTimeout,
+  toDurationText,
+  type Agent,
+  type HealthReport,
+  type RunTurn,
+  type TurnHooks,
+} from "@budgie/core";
 import { agentInput, healthInput, parseToolInput } from "./tool-input.ts";
 import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
 import type { Tool } from "./tools.ts";
@@ -14,7 +21,7 @@ export type Toolbox = {
 export type ToolboxOptions = {
   readonly tools: readonly Tool[];
   readonly runTurn: RunTurn;
-  readonly health: Health;
+  readonly health: () => Promise<HealthReport>;
   /** Told about each turn */
   readonly report: ((line: string) => void) | undefined;
 };
@@ -29,7 +36,7 @@ export function createToolbox({ health, report, runTurn, tools }: ToolboxOptions
 
   async function callHealth(input: unknown): Promise<CallToolResult> {
     parseToolInput(healthInput, input);
-    return toHealthResult(health.report());
+    return toHealthResult(await health());
   }
 
   return {

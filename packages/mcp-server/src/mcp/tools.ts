@@ -48,8 +48,8 @@ function toHealthTool(name: string): Tool {
     name,
     title: "Health check",
     description:
-      "How the agents' turns have gone since budgie started: success rates, durations, timeouts and last errors, " +
-      "overall and for each agent, and whether they run in a container.",
+      "How the agents' turns have gone, restarts of budgie included: success rates, durations, timeouts and last " +
+      "errors, overall and for each agent, and whether they run in a container.",
     inputSchema: toSchema(healthInput, "input"),
     outputSchema: toSchema(healthOutput, "output"),
     annotations: { readOnlyHint: true, openWorldHint: false },

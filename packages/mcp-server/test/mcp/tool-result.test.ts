@@ -7,6 +7,7 @@ const denied = (host: string, count = 1, port = 443) => ({ host, port, count, wh
 function makeReply(egress: EgressReport | undefined): Reply {
   return {
     response: "Done.",
+    runId: "r",
     sessionId: "s",
     agent: "a",
     isolation: "container",
@@ -16,6 +17,8 @@ function makeReply(egress: EgressReport | undefined): Reply {
     denied: [],
     changedExecutablePaths: [],
     egress,
+    usage: undefined,
+    missed: [],
     warnings: ["Before."],
   };
 }

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import {
-  createHealth,
   createRunTurn,
   toGuardedPaths,
   type Agent,
@@ -39,10 +38,6 @@ export function createCaller({ allowedRoots = [], host, policy = TIGHT, rules, r
     agents,
     runner,
     protocol: runShell,
-    health: createHealth(
-      agents.map(({ name }) => name),
-      runner.isolation,
-    ),
     policyOf: () => policy,
     workspaceRules: rules ?? { allowedRoots, guarded: [...toGuarded(host), ...runner.guarded] },
   });

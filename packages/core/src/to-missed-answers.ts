@@ -1,0 +1,18 @@
+import type { FinishedRun, MissedAnswer } from "./run-log.ts";
+
+// A client drops the connection on a message of 10 MiB, and each answer is in it twice.
+const MOST_BYTES = 1024 * 1024;
+
+/** What fits into one message of these turns' answers, and one at least; the rest is for the next. */
+export function toMissedAnswers(
+  runs: Iterable<Pick<FinishedRun, "endedMs" | "id"> & { readonly answer: string }>,
+): readonly MissedAnswer[] {
+  const missed: MissedAnswer[] = [];
+  let bytes = 0;
+  for (const { answer, endedMs, id } of runs) {
+    bytes += Buffer.byteLength(answer);
+    if (missed.length > 0 && bytes > MOST_BYTES) break;
+    missed.push({ runId: id, response: answer, when: new Date(endedMs).toISOString() });
+  }
+  return missed;
+}

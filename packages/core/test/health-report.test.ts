@@ -1,0 +1,140 @@
+import { describe, expect, it } from "vitest";
+import { toHealthReport, type HealthReport, type Run } from "@budgie/core";
+
+const NOW = Date.parse("2026-01-02T03:04:05Z");
+
+const SUCCESS: Run = {
+  id: "x",
+  agent: "a",
+  sessionId: "s",
+  isolation: "none",
+  startedMs: NOW,
+  endedMs: NOW,
+  outcome: "answered",
+  exit: undefined,
+  promptBytes: 1,
+  answerBytes: 1,
+  retried: false,
+  error: undefined,
+  egress: undefined,
+  usage: undefined,
+  delivered: true,
+};
+
+const fail = (outcome: Run["outcome"], over: Partial<Run> = {}): Run => ({
+  ...SUCCESS,
+  outcome,
+  error: "failed",
+  ...over,
+});
+const takeTime = (ms: number, over: Partial<Run> = {}): Run => ({ ...SUCCESS, endedMs: NOW + ms, ...over });
+
+const report = (runs: readonly Run[], agents: readonly string[] = ["a"]): HealthReport =>
+  toHealthReport(runs, { agents, isolation: "none" });
+
+describe("toHealthReport", () => {
+  it("lists every agent before its first turn", () => {
+    expect(toHealthReport([], { agents: ["a", "b"], isolation: "container" })).toEqual({
+      isolation: "container",
+      overall: { totalCalls: 0, successCalls: 0, successRate: "n/a" },
+      agents: ["a", "b"].map((agent) => ({
+        agent,
+        totalCalls: 0,
+        successCalls: 0,
+        failedCalls: 0,
+        timeoutCalls: 0,
+        cancelledCalls: 0,
+        successRate: "n/a",
+        avgDuration: "",
+        p50Duration: "",
+        p95Duration: "",
+        lastSuccess: "",
+        lastFailure: "",
+        lastError: "",
+      })),
+    });
+  });
+
+  it("counts every turn that is over, with timeouts apart and among the failures", () => {
+    const runs = [
+      fail("running"),
+      { ...SUCCESS, agent: "b" },
+      fail("AGENT_FAILED"),
+      fail("TIMED_OUT"),
+      SUCCESS,
+      SUCCESS,
+    ];
+
+    expect(report(runs, ["a", "b"])).toMatchObject({
+      overall: { totalCalls: 5, successCalls: 3, successRate: "60.0%" },
+      agents: [
+        { agent: "a", totalCalls: 4, successCalls: 2, failedCalls: 2, timeoutCalls: 1, successRate: "50.0%" },
+        { agent: "b", totalCalls: 1, successCalls: 1, failedCalls: 0, timeoutCalls: 0, successRate: "100.0%" },
+      ],
+    });
+  });
+
+  it("holds a cancelled turn against nobody", () => {
+    expect(report([fail("CANCELLED"), SUCCESS])).toMatchObject({
+      overall: { totalCalls: 2, successCalls: 1, successRate: "100.0%" },
+      agents: [{ totalCalls: 2, failedCalls: 0, cancelledCalls: 1, successRate: "100.0%", lastError: "" }],
+    });
+  });
+
+  it("counts a turn whose budgie was gone before it was over as failed, at its beginning", () => {
+    const runs = [fail("lost", { error: "It was gone.", endedMs: undefined })];
+
+    expect(report(runs).agents).toMatchObject([
+      { totalCalls: 1, failedCalls: 1, lastError: "lost: It was gone.", lastFailure: "2026-01-02T03:04:05.000Z" },
+    ]);
+  });
+
+  it("remembers the last failure with its code, and when it was", () => {
+    const runs = [takeTime(120_000), fail("AGENT_CRASHED", { endedMs: NOW + 60_000 }), fail("TIMED_OUT"), SUCCESS];
+
+    expect(report(runs).agents).toMatchObject([
+      {
+        lastError: "AGENT_CRASHED: failed",
+        lastFailure: "2026-01-02T03:05:05.000Z",
+        lastSuccess: "2026-01-02T03:06:05.000Z",
+      },
+    ]);
+  });
+
+  it("remembers a bug without a code", () => {
+    expect(report([fail("BUG", { error: "oops" })]).agents).toMatchObject([{ failedCalls: 1, lastError: "oops" }]);
+  });
+
+  it("counts an agent that it was not told of", () => {
+    expect(report([{ ...SUCCESS, agent: "new" }], []).agents).toMatchObject([{ agent: "new", totalCalls: 1 }]);
+  });
+
+  it("tells the middle and the slow end of the durations by nearest rank", () => {
+    const runs = Array.from({ length: 20 }, (_, index) => takeTime((index + 1) * 1000));
+
+    expect(report(runs).agents).toMatchObject([{ avgDuration: "10.5s", p50Duration: "10s", p95Duration: "19s" }]);
+  });
+
+  it("takes one duration for all of them", () => {
+    const duration = "2m05s";
+
+    expect(report([takeTime(125_000)]).agents).toMatchObject([
+      { avgDuration: duration, p50Duration: duration, p95Duration: duration },
+    ]);
+  });
+
+  it("leaves failures out of the durations", () => {
+    const runs = [fail("TIMED_OUT", { endedMs: NOW + 60_000 }), takeTime(1000)];
+
+    expect(report(runs).agents).toMatchObject([{ avgDuration: "1s", p95Duration: "1s" }]);
+  });
+
+  it("leaves out the durations of turns before the last 500", () => {
+    const successes = Array.from({ length: 499 }, () => SUCCESS);
+
+    expect(report([...successes, takeTime(500_000)]).agents).toMatchObject([{ avgDuration: "1s" }]);
+    expect(report([SUCCESS, ...successes, takeTime(500_000)]).agents).toMatchObject([
+      { totalCalls: 501, avgDuration: "0ms" },
+    ]);
+  });
+});

@@ -1,0 +1,108 @@
+import { BudgieError, type Owner, type Run, type RunQuery } from "@budgie/core";
+
+import { findRuns, toRuns } from "./find-runs.ts";
+import type { Database, Row } from "./sqlite.ts";
+import { createStateDatabase } from "./state-database.ts";
+
+/** The run log of a state directory for who looks into it; each of these throws a `BudgieError` if it cannot be read. */
+export type RunArchive = {
+  /** The last runs, the newest first */
+  readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
+  /** The run whose id begins like this; `INPUT_INVALID` if there is none or more than one */
+  readonly find: (id: string) => Promise<RunRecord>;
+  /** Removes runs with their answers, for good, and answers with their ids; those that still run are kept. */
+  readonly remove: (choice: RunChoice) => Promise<readonly string[]>;
+  readonly close: () => void;
+};
+
+/** A run with all that is kept of it. */
+export type RunRecord = Run & {
+  /** `undefined` if there was none, or it is kept no longer */
+  readonly answer: string | undefined;
+};
+
+/** Some runs: by their ids or what these begin with, or by their age, which is 0 for all. */
+export type RunChoice = { readonly ids: readonly string[] } | { readonly olderThanMs: number };
+
+type ArchiveOptions = { readonly stateDir: string; readonly owner: Owner };
+
+/** Creates the archive; nothing is made where there is no log. */
+export function createRunArchive({ owner, stateDir }: ArchiveOptions): RunArchive {
+  const state = createStateDatabase(stateDir);
+
+  async function read<T>(work: (database: Database) => Promise<T>, none: () => T): Promise<T> {
+    if (!state.exists()) return none();
+    try {
+      return await work(await state.connect());
+    } catch (error) {
+      throw state.toProblem(error);
+    }
+  }
+
+  return {
+    recent: (query) =>
+      read(
+        (database) => findRuns(database, owner, query),
+        () => [],
+      ),
+    find: (id) =>
+      read(
+        async (database) => findOne(database, owner, id),
+        () => refuse(id),
+      ),
+    remove: (choice) =>
+      read(
+        async (database) => removeRuns(database, await choose(database, owner, choice)),
+        () => ("ids" in choice ? choice.ids.map(refuse) : []),
+      ),
+    close: state.close,
+  };
+}
+
+async function findOne(database: Database, owner: Owner, id: string): Promise<RunRecord> {
+  const row = findRow(database, id);
+  const [run = refuse(id)] = await toRuns([row], owner);
+  const [answer] = database.all("SELECT text FROM answers WHERE run = ?", row["number"] ?? null);
+  return { ...run, answer: answer === undefined ? undefined : String(answer["text"]) };
+}
+
+const MOST_NAMED = 5;
+
+function findRow(database: Database, id: string): Row {
+  // By its characters: they may be any, and some would mean more.
+  const rows = database.all("SELECT * FROM runs WHERE substr(id, 1, ?) = ? LIMIT ?", id.length, id, MOST_NAMED + 1);
+  const [row = refuse(id), ...others] = rows;
+  if (id === "") refuse(id);
+  if (others.length === 0 || row["id"] === id) return row;
+  const named = rows.slice(0, MOST_NAMED).map((candidate) => `"${String(candidate["id"])}"`);
+  throw new BudgieError(
+    "INPUT_INVALID",
+    `The ids of several runs begin with "${id}", such as ${named.join(", ")}. Say more of it.`,
+  );
+}
+
+function refuse(id: string): never {
+  throw new BudgieError(
+    "INPUT_INVALID",
+    `There is no run ${JSON.stringify(id.slice(0, 64))} in the log. "budgie runs ls" lists those that are.`,
+  );
+}
+
+async function choose(database: Database, owner: Owner, choice: RunChoice): Promise<readonly string[]> {
+  if ("ids" in choice) {
+    const rows = choice.ids.map((id) => findRow(database, id));
+    const running = (await toRuns(rows, owner)).find(({ outcome }) => outcome === "running");
+    if (running === undefined) return rows.map(({ id }) => String(id));
+    throw new BudgieError("INPUT_INVALID", `The run "${running.id}" is not over yet. Remove it when it is.`);
+  }
+  const rows = database.all("SELECT * FROM runs WHERE started <= ?", Date.now() - choice.olderThanMs);
+  return (await toRuns(rows, owner)).filter(({ outcome }) => outcome !== "running").map(({ id }) => id);
+}
+
+/** What they said is overwritten, in the log beside the file, too. */
+function removeRuns(database: Database, ids: readonly string[]): readonly string[] {
+  database.exec("PRAGMA secure_delete = ON; BEGIN IMMEDIATE");
+  for (const id of ids) database.run("DELETE FROM runs WHERE id = ?", id);
+  database.exec("COMMIT; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
+  return ids;
+}

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { createMemoryRunLog } from "@budgie/core";
+import { createFolder, edit, makeRun, open, openArchive, toCaller } from "./helpers.ts";
+
+describe.each([
+  ["in a file", (folder: string) => open(folder)],
+  ["in memory", () => createMemoryRunLog()],
+])("an answer %s", (_where, create) => {
+  it("is missed until a client has it", async () => {
+    const log = create(createFolder());
+    const run = makeRun({ endedMs: Date.UTC(2026, 0, 2, 3, 4, 5) });
+    await log.begin(run);
+
+    const before = await log.missed(toCaller(run));
+    await log.finish(run);
+    const missed = await log.missed(toCaller(run));
+    await log.delivered([run.id, "of nobody"]);
+
+    expect(before).toEqual([]);
+    expect(missed).toEqual([{ runId: run.id, response: "Grüße", when: "2026-01-02T03:04:05.000Z" }]);
+    expect(await log.missed(toCaller(run))).toEqual([]);
+    expect(await log.recent({ limit: 1 })).toMatchObject([{ delivered: true, answerBytes: 7 }]);
+  });
+
+  it("is missed by its own session with its own agent, the oldest first", async () => {
+    const log = create(createFolder());
+    const first = makeRun();
+    const second = makeRun({ sessionId: first.sessionId });
+    for (const run of [first, second, makeRun(), makeRun({ sessionId: first.sessionId, agent: "other" })]) {
+      await log.finish(run);
+    }
+    await log.finish(makeRun({ sessionId: first.sessionId, outcome: "TIMED_OUT", answer: undefined }));
+
+    const missed = await log.missed(toCaller(first));
+
+    expect(missed.map(({ runId }) => runId)).toEqual([first.id, second.id]);
+  });
+
+  it("comes with others as far as they fit into one message, and one at least", async () => {
+    const log = create(createFolder());
+    const answer = "x".repeat(600_000);
+    const large = makeRun({ answer: answer.repeat(3) });
+    const second = makeRun({ sessionId: large.sessionId, answer });
+    for (const run of [large, second]) await log.finish(run);
+
+    const missed = await log.missed(toCaller(large));
+    await log.delivered([large.id]);
+
+    expect(missed.map(({ runId }) => runId)).toEqual([large.id]);
+    expect(await log.missed(toCaller(large))).toMatchObject([{ runId: second.id }]);
+  });
+});
+
+describe("answers in the run log", () => {
+  it("outlive the process, and their delivery", async () => {
+    const stateDir = createFolder();
+    const run = makeRun();
+    const log = open(stateDir);
+    await log.finish(run);
+    log.close();
+
+    const next = open(stateDir);
+    const missed = await next.missed(toCaller(run));
+    await next.delivered([run.id]);
+    next.close();
+
+    expect(missed).toMatchObject([{ runId: run.id }]);
+    expect(await openArchive(stateDir).find(run.id)).toMatchObject({ answer: "Grüße", delivered: true });
+  });
+
+  it("are not kept where that is not wanted", async () => {
+    const stateDir = createFolder();
+    const run = makeRun();
+    const log = open(stateDir, { keepAnswers: false });
+    await log.finish(run);
+
+    const missed = await log.missed(toCaller(run));
+    log.close();
+
+    expect(missed).toEqual([]);
+    expect(await openArchive(stateDir).find(run.id)).toMatchObject({ answer: undefined, answerBytes: 7 });
+  });
+
+  it("of the first version's log were none, so that none is missed", async () => {
+    const stateDir = createFolder();
+    edit(stateDir, VERSION_1);
+
+    const log = open(stateDir);
+    const runs = await log.recent({ limit: 9 });
+    const missed = await log.missed({ agent: "tester", sessionId: "s" });
+    const next = makeRun();
+    await log.finish(next);
+
+    expect(runs).toMatchObject([
+      { id: "b", agent: "tester", sessionId: "s", outcome: "answered", answerBytes: 3, delivered: true },
+      { id: "a", outcome: "TIMED_OUT", error: "Too late.", exit: { exitCode: undefined, signal: "SIGKILL" } },
+    ]);
+    expect(missed).toEqual([]);
+    expect((await log.recent({ limit: 9 })).map(({ id }) => id)).toEqual([next.id, "b", "a"]);
+    log.close();
+    expect(log.reports).toEqual([]);
+  });
+});
+
+const NOW = Date.now() - 60_000;
+const VERSION_1 = `
+  CREATE TABLE runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, session TEXT,
+    isolation TEXT NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL, outcome TEXT NOT NULL, exit_code INTEGER,
+    exit_signal TEXT, prompt_bytes INTEGER NOT NULL, answer_bytes INTEGER, retried INTEGER NOT NULL, error TEXT, egress TEXT
+  ) STRICT;
+  INSERT INTO runs VALUES (7, 'a', 'tester', NULL, 'none', ${NOW - 9}, ${NOW}, 'TIMED_OUT', NULL, 'SIGKILL', 1, NULL, 1, 'Too late.', NULL);
+  INSERT INTO runs VALUES (9, 'b', 'tester', 's', 'none', ${NOW - 9}, ${NOW}, 'answered', 0, NULL, 1, 3, 0, NULL, NULL);
+  PRAGMA user_version = 1`;
