@@ -5,19 +5,18 @@ import { createServer as createSecureServer } from "node:https";
 import { join } from "node:path";
 import { serveOnLoopback, type Identity, type LoopbackServer } from "@budgie/testkit";
 
-/** The files of a folder, served on this machine's loopback. */
-export type FolderServer = LoopbackServer & {
-  /** The paths that were asked for */
+/** A server on this machine's loopback that remembers what it was asked for. */
+export type RecordingServer = LoopbackServer & {
+  /** Such as `GET /page?lang=en` */
   readonly requests: readonly string[];
 };
 
-/** Serves a folder over HTTP, or over HTTPS to who is given an identity. */
-export async function createFolderServer(folder: string, identity?: Identity): Promise<FolderServer> {
+/** Serves the files of a folder over HTTP, or over HTTPS to who is given an identity. */
+export async function createFolderServer(folder: string, identity?: Identity): Promise<RecordingServer> {
   const requests: string[] = [];
   const respond = (request: IncomingMessage, response: ServerResponse): void => {
-    const { pathname } = new URL(request.url ?? "", "http://folder");
-    requests.push(pathname);
-    void send(join(folder, pathname), response);
+    requests.push(`${request.method} ${request.url}`);
+    void send(join(folder, new URL(request.url ?? "", "http://folder").pathname), response);
   };
   const server = identity === undefined ? createServer(respond) : createSecureServer(identity, respond);
   return { ...(await serveOnLoopback(server)), requests };

@@ -4,8 +4,8 @@ import { text } from "node:stream/consumers";
 import type { RunnerSession } from "@budgie/core";
 
 /**
- * Fills a folder with what static servers can hand out: a git repository, an npm package, and an apt repository with a
- * package. They are made by the programs themselves, in a sandbox without a network.
+ * Fills a folder with what servers can hand out: a git repository, an npm package, and an apt repository with a package, which
+ * nobody vouches for yet. They are made by the programs themselves, in a sandbox without a network.
  */
 export async function publish(session: RunnerSession, folder: string): Promise<void> {
   const child = await session.start(
@@ -31,7 +31,6 @@ echo "from git" >source/README
 git -C source add README
 git -C source -c user.name=nobody -c user.email=nobody@git.test commit --quiet --message first
 git clone --quiet --bare source git/code.git
-git -C git/code.git update-server-info
 
 mkdir package npm
 echo '{ "name": "tiny", "version": "1.0.0" }' >package/package.json
