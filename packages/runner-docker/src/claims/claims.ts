@@ -15,6 +15,7 @@ import { MOUNT_CLAIMS } from "./mount-claims.ts";
 import { NETWORK_CLAIMS } from "./network-claims.ts";
 import { PROCESS_CLAIMS } from "./process-claims.ts";
 import { PROXY_CLAIMS } from "./proxy-claims.ts";
+import { REBINDING_CLAIMS } from "./rebinding-claims.ts";
 import { RESOURCE_CLAIMS } from "./resource-claims.ts";
 import { SECRET_CLAIMS } from "./secret-claims.ts";
 import { SESSION_CLAIMS } from "./session-claims.ts";
@@ -32,7 +33,7 @@ export const CLAIM_GROUPS = {
   links: [...LINK_CLAIMS, ...HOME_CLAIMS, ...SWAP_CLAIMS],
   caller: CALLER_CLAIMS,
   network: [...NETWORK_CLAIMS, ...ADDRESS_CLAIMS, ...DOOR_CLAIMS],
-  proxy: [...PROXY_CLAIMS, ...SMUGGLING_CLAIMS],
+  proxy: [...PROXY_CLAIMS, ...REBINDING_CLAIMS, ...SMUGGLING_CLAIMS],
 } as const satisfies Readonly<Record<string, readonly Claim[]>>;
 
 /** Everything budgie promises of a sandbox, with its probes. */

@@ -5,6 +5,7 @@ import { networkInterfaces } from "node:os";
 import type { EgressPolicy } from "@budgie/core";
 import type { EgressProxy, Lookup } from "@budgie/egress";
 import { greetOrTell } from "./naive-server.ts";
+import { createRebindingTrap, type RebindingTrap } from "./rebinding-trap.ts";
 
 /** Servers of this process, and names that lead to them: all that probes of the network are aimed at. */
 export type LabNetwork = {
@@ -22,6 +23,8 @@ export type LabNetwork = {
   /** What an attacker's turn may reach, and what another session's may */
   readonly policy: EgressPolicy;
   readonly otherPolicy: EgressPolicy;
+  /** Names that turn between any two questions, by where they turn to */
+  readonly traps: { readonly onLoopback: RebindingTrap; readonly onMachine: RebindingTrap };
   /** How the proxy resolves names: no name server is ever asked */
   readonly lookup: Lookup;
   [Symbol.asyncDispose](): Promise<void>;
@@ -77,8 +80,10 @@ export async function createLabNetwork(): Promise<LabNetwork> {
   const webPort = await listen(greetOrTell({ host: "allowed.test", greeting, canary }), "127.0.0.1");
   await listen(tellOnceAsked(canary), "127.0.0.2", webPort).catch(() => undefined);
   await listen(tellOnceAsked(canary), "::1", webPort).catch(() => undefined);
-  const policy = toPolicy(webPort);
   const addresses = toHostAddresses();
+  const traps = await createTraps(addresses, tellOnceAsked(canary));
+  opened.push(traps.onLoopback.close, traps.onMachine.close);
+  const policy = toPolicy(webPort, Object.values(traps));
   const other = { host: "other.test", port: webPort, address: "127.0.0.2", from: "the lab" };
   return {
     canary,
@@ -89,7 +94,8 @@ export async function createLabNetwork(): Promise<LabNetwork> {
     addresses,
     policy,
     otherPolicy: { ...policy, hosts: [...policy.hosts, other] },
-    lookup: createLookup(addresses[0]?.address ?? "127.0.0.2"),
+    traps,
+    lookup: createLookup(addresses[0]?.address ?? "127.0.0.2", Object.values(traps)),
     [Symbol.asyncDispose]: async () => {
       for (const close of opened) close();
     },
@@ -109,14 +115,31 @@ function tellOnceAsked(canary: string): (socket: Socket) => void {
   };
 }
 
-function toPolicy(port: number): EgressPolicy {
+async function createTraps(
+  addresses: readonly HostAddress[],
+  onSocket: (socket: Socket) => void,
+): Promise<LabNetwork["traps"]> {
+  const loopback = ["127.0.0.1"];
+  const own = addresses.filter(({ family }) => family === 4).map(({ address }) => address);
+  return {
+    onLoopback: await createRebindingTrap("rebinding.test", onSocket, { listenOn: "127.0.0.1", addresses: loopback }),
+    onMachine: await createRebindingTrap("rebinding-own.test", onSocket, {
+      listenOn: "0.0.0.0",
+      addresses: own.length > 0 ? own : loopback,
+    }),
+  };
+}
+
+function toPolicy(port: number, traps: readonly RebindingTrap[]): EgressPolicy {
   const from = "the lab";
   const names = [...Object.keys(PRIVATE_NAMES), OWN_NAME, TURNING_NAME, "*.wild.test"];
   return {
     mode: "allowlist",
     hosts: [
       { host: "allowed.test", port, address: "127.0.0.1", from },
-      ...names.map((host) => ({ host, port, address: undefined, from })),
+      ...[...names.map((host) => ({ host, port })), ...traps].map((known) => {
+        return { host: known.host, port: known.port, address: undefined, from };
+      }),
     ],
   };
 }
@@ -135,9 +158,11 @@ export function toHostAddresses(): readonly HostAddress[] {
   return own.map(({ address }) => ({ address, family: isIPv4(address) ? 4 : 6 }));
 }
 
-function createLookup(own: string): Lookup {
+function createLookup(own: string, traps: readonly RebindingTrap[]): Lookup {
   let isTurned = false;
   return async (host) => {
+    const trap = traps.find((known) => known.host === host);
+    if (trap !== undefined) return trap.resolve();
     const address = host === OWN_NAME ? own : (PRIVATE_NAMES[host] ?? "127.0.0.2");
     if (host !== TURNING_NAME || isTurned) return [{ address, family: isIP(address) }];
     isTurned = true;

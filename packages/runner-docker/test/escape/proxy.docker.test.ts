@@ -1,7 +1,14 @@
 import { CLAIM_GROUPS } from "@budgie/runner-docker";
 import { describeClaims } from "./describe-claims.ts";
-import { proveUnwatched } from "./prove-unwatched.ts";
+import { createForgetfulProxy } from "./forgetful-proxy.ts";
+import { proveBehind } from "./prove-behind.ts";
+import { createUnwatchedProxy } from "./unwatched-proxy.ts";
+
+const unwatched = proveBehind(createUnwatchedProxy);
 
 describeClaims(CLAIM_GROUPS.proxy, {
-  controls: Object.fromEntries(CLAIM_GROUPS.proxy.map(({ id }) => [id, proveUnwatched])),
+  controls: {
+    ...Object.fromEntries(CLAIM_GROUPS.proxy.map(({ id }) => [id, unwatched])),
+    "no-rebinding": proveBehind(createForgetfulProxy),
+  },
 });

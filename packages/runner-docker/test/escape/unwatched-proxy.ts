@@ -1,87 +1,14 @@
-import { rmSync } from "node:fs";
-import { connect, createServer, type Server, type Socket } from "node:net";
-import type { EgressDoor, EgressProxy } from "@budgie/egress";
+import { connect } from "node:net";
+import type { EgressProxy } from "@budgie/egress";
 import type { LabNetwork } from "../../src/claims/lab-network.ts";
-
-// Of all sessions together, in its life: who is first has them all.
-const MOST_CONNECTIONS = 2_000;
+import { createCarelessProxy } from "./careless-proxy.ts";
 
 /**
  * A proxy that leads anybody anywhere, and looks into nothing. In its world there are two machines: the allowed host, and one
  * that has all other names and addresses.
  */
 export function createUnwatchedProxy({ webPort }: LabNetwork): EgressProxy {
-  const sockets = new Set<Socket>();
-  const servers = new Set<Server>();
-  let served = 0;
-
-  function serve(client: Socket): void {
-    client.on("error", () => client.destroy());
-    if (++served > MOST_CONNECTIONS) return void client.destroy();
-    sockets.add(client.on("close", () => sockets.delete(client)));
-    client.once("data", (bytes) => {
-      const asked = understand(bytes);
-      if (asked === undefined) return void client.end("HTTP/1.1 400 Bad Request\r\n\r\n");
-      const isAllowed = asked.host === `allowed.test:${webPort}`;
-      const host = connect({ host: isAllowed ? "127.0.0.1" : "127.0.0.2", port: webPort });
-      host.on("error", () => client.destroy()).on("close", () => client.destroy());
-      client.on("close", () => host.destroy());
-      client.write(asked.answer);
-      host.write(asked.passOn);
-      client.pipe(host);
-      host.pipe(client);
-    });
-  }
-
-  const closeServer = async (server: Server): Promise<void> => {
-    servers.delete(server);
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return {
-    async open({ socketPath }): Promise<EgressDoor> {
-      rmSync(socketPath, { force: true });
-      const server = createServer(serve);
-      servers.add(server);
-      await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-      return {
-        setPolicy: async () => undefined,
-        take: async () => ({ allowed: [], denied: [] }),
-        close: () => closeServer(server),
-      };
-    },
-    async close() {
-      await Promise.all([...servers].map(closeServer));
-    },
-  };
-}
-
-type Asked = { readonly host: string; readonly answer: Buffer | string; readonly passOn: Buffer | string };
-
-/** SOCKS 4a, CONNECT, a request for a proxy, and one for a server. */
-function understand(bytes: Buffer): Asked | undefined {
-  if (bytes[0] === 4) return understandSocks(bytes);
-  const text = bytes.toString("latin1");
-  if (text.startsWith("CONNECT ")) return understandConnect(text);
-  const [, method = "", target = "", rest = ""] = /^(\S+) (\S+) HTTP\/1\.1([^]*)$/.exec(text) ?? [];
-  const url = toUrl(target, `http://${/^host:[ \t]*(\S+)/im.exec(rest)?.[1]}`);
-  if (url === undefined) return undefined;
-  return { host: url.host, answer: "", passOn: Buffer.from(`${method} ${url.pathname} HTTP/1.1${rest}`, "latin1") };
-}
-
-function understandSocks(bytes: Buffer): Asked {
-  const end = bytes.indexOf(0, 9);
-  const host = `${bytes.toString("latin1", 9, end)}:${bytes.readUInt16BE(2)}`;
-  return { host, answer: Buffer.from([0, 90, 0, 0, 0, 0, 0, 0]), passOn: bytes.subarray(end + 1) };
-}
-
-function understandConnect(text: string): Asked | undefined {
-  const [head = "", target = ""] = /^CONNECT (\S+)[^]*?\r\n\r\n/.exec(text) ?? [];
-  const url = toUrl(`http://${target}`);
-  const passOn = Buffer.from(text.slice(head.length), "latin1");
-  return url && { host: url.host, answer: "HTTP/1.1 200 OK\r\n\r\n", passOn };
-}
-
-function toUrl(text: string, base?: string): URL | undefined {
-  return URL.canParse(text, base) ? new URL(text, base) : undefined;
+  return createCarelessProxy((host) => {
+    return connect({ host: host === `allowed.test:${webPort}` ? "127.0.0.1" : "127.0.0.2", port: webPort });
+  });
 }
