@@ -1,30 +1,87 @@
 import type { Readable } from "node:stream";
+import type { OutputFile, OutputFiles } from "./output-files.ts";
 
 /** What a stream said, as far as it was kept. */
 export type BoundedOutput = {
+  /** Of a longer output the beginning and the end, with a line between them that says how much is left out */
   readonly text: string;
-  /** True when the stream said more than was kept */
+  /** How much it said */
+  readonly bytes: number;
+  /** True when `text` is not all of it */
   readonly truncated: boolean;
+  /** The file of the host that has it from its beginning on, if it is truncated and could be kept */
+  readonly file: string | undefined;
+};
+
+export type BoundedOptions = {
+  /** How much of the beginning is held, and as much again of the end */
+  readonly heldBytes: number;
+  /** Where longer outputs go; left out, their middle is dropped */
+  readonly files?: OutputFiles | undefined;
+  /** Called after each piece, with what to call for the text so far */
+  readonly onChunk?: ((soFar: () => string) => void) | undefined;
 };
 
 /**
- * Reads a stream to its end and keeps the first `maxBytes`; the rest is read and dropped, so that the writer never blocks.
- * `onChunk` is called after each piece, with what to call for the text so far.
+ * Reads a stream to its end, so that the writer never blocks for long, and holds its beginning and its end; from there on
+ * everything goes to a file.
  */
-export async function readBounded(
-  stream: Readable,
-  maxBytes: number,
-  onChunk?: (soFar: () => string) => void,
-): Promise<BoundedOutput> {
-  const kept: Buffer[] = [];
-  let total = 0;
+export async function readBounded(stream: Readable, options: BoundedOptions): Promise<BoundedOutput> {
+  const { files, heldBytes, onChunk } = options;
+  const head: Buffer[] = [];
+  const tail = createTail(heldBytes);
+  let file: OutputFile | undefined;
+  let bytes = 0;
+  let headBytes = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    const room = maxBytes - total;
-    if (room > 0) kept.push(chunk.subarray(0, room));
-    total += chunk.length;
-    onChunk?.(() => Buffer.concat(kept).toString("utf8"));
+    const isSpilling = bytes + chunk.length > 2 * heldBytes;
+    // All that came before is still held.
+    if (isSpilling && file === undefined && files !== undefined) {
+      file = files.open();
+      for (const held of [...head, ...tail.chunks()]) await file.write(held);
+    }
+    await file?.write(chunk);
+    const early = chunk.subarray(0, Math.max(0, heldBytes - headBytes));
+    if (early.length > 0) head.push(early);
+    headBytes += early.length;
+    tail.add(chunk.subarray(early.length));
+    bytes += chunk.length;
+    onChunk?.(() => Buffer.concat(head).toString("utf8"));
   }
-  const truncated = total > maxBytes;
-  // As if more were to come: a character that the limit cut in two is left out.
-  return { text: new TextDecoder().decode(Buffer.concat(kept), { stream: truncated }), truncated };
+  const path = await file?.close();
+  const leftOut = bytes - headBytes - tail.bytes();
+  const text = toText({ head: Buffer.concat(head), tail: Buffer.concat(tail.chunks()), leftOut });
+  return { text, bytes, truncated: leftOut > 0, file: path };
+}
+
+type Tail = { add(chunk: Buffer): void; chunks(): readonly Buffer[]; bytes(): number };
+
+/** The last bytes of what was added. */
+function createTail(maxBytes: number): Tail {
+  let chunks: Buffer[] = [];
+  let total = 0;
+  const kept = (): Buffer => Buffer.concat(chunks).subarray(-maxBytes);
+  return {
+    add(chunk) {
+      if (chunk.length === 0) return;
+      chunks.push(chunk);
+      total += chunk.length;
+      // Now and then, so that many small pieces cost no more than a few large ones.
+      if (total <= 2 * maxBytes) return;
+      chunks = [Buffer.from(kept())];
+      total = chunks[0]?.length ?? 0;
+    },
+    chunks: () => (total <= maxBytes ? chunks : [kept()]),
+    bytes: () => Math.min(total, maxBytes),
+  };
+}
+
+type Parts = { readonly head: Buffer; readonly tail: Buffer; readonly leftOut: number };
+
+function toText({ head, leftOut, tail }: Parts): string {
+  if (leftOut === 0) return Buffer.concat([head, tail]).toString("utf8");
+  // As if more were to come: a character that the cut parts is left out, at its beginning and at its end.
+  const beginning = new TextDecoder().decode(head, { stream: true });
+  const end = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80)).toString("utf8");
+  return `${beginning}\n[budgie: ${leftOut} bytes are left out here]\n${end}`;
 }

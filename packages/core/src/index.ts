@@ -24,6 +24,7 @@ export { toAgentProjections, toSharedProjections } from "./kiro/kiro-projections
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";
 export { createOwner, type Owner, type OwnerRecord } from "./owner.ts";
 export { createMemoryRunLog } from "./memory-run-log.ts";
+export { createOutputFiles, type OutputFiles } from "./output-files.ts";
 export type { PromptFiles } from "./prompt-templates.ts";
 export type { BegunRun, FinishedRun, MissedAnswer, Run, RunLog, RunQuery, Usage } from "./run-log.ts";
 export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";

@@ -1,8 +1,9 @@
 import { readBounded, type BoundedOutput } from "./bounded-output.ts";
+import type { OutputFiles } from "./output-files.ts";
 import type { AgentProcess, Command, Exit, RunnerSession } from "./runner.ts";
 
 // An answer is rarely over a few kilobytes; what a runaway agent prints must not become budgie's memory.
-const OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024;
+const HELD_BYTES = 1024 * 1024;
 
 /** A process that has ended, and what it said. */
 export type Finished = {
@@ -20,6 +21,8 @@ export type RunOptions = {
   /** A file's name in the home; `undefined` if the process writes none */
   readonly answerFile: string | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Where what it prints goes when it is too much to be held; left out, the middle is dropped */
+  readonly outputFiles?: OutputFiles | undefined;
   /** Whether a process that has said this and falls silent waits for something that never comes */
   readonly isStuck: (stdout: string) => boolean;
 };
@@ -29,19 +32,19 @@ export type RunOptions = {
  * and `exit.reason` is `timeout`.
  */
 export async function runToEnd(session: RunnerSession, command: Command, options: RunOptions): Promise<Finished> {
-  const { answerFile, directory, input, signal, timeoutMs } = options;
+  const { answerFile, directory, input, outputFiles: files, signal, timeoutMs } = options;
   const child = await session.start(command, { directory, input, signal });
   const stopLate = stopAfter(child, timeoutMs);
   const watch = watchForSilence(options.isStuck, () => stopLate.now());
   let isRead = false;
   try {
-    const saying = readBounded(child.stdout, OUTPUT_LIMIT_BYTES, watch.heard);
+    const saying = readBounded(child.stdout, { heldBytes: HELD_BYTES, files, onChunk: watch.heard });
     // An engine knows the exit code some 50 ms after the output ends, and needs as long to hand out a file.
     const read = async (): Promise<string | undefined> => answerFile && session.readFile(answerFile);
     const reading = saying.then(read);
     const [stdout, stderr, early, exit] = await Promise.all([
       saying,
-      readBounded(child.stderr, OUTPUT_LIMIT_BYTES),
+      readBounded(child.stderr, { heldBytes: HELD_BYTES, files }),
       reading,
       child.exit,
     ]);

@@ -20,8 +20,8 @@ describe("runToEnd", () => {
     const { session } = await open(() => ({ stdout: "out", stderr: "err", exit: { exitCode: 3 } }));
 
     expect(await runToEnd(session, COMMAND, OPTIONS)).toEqual({
-      stdout: { text: "out", truncated: false },
-      stderr: { text: "err", truncated: false },
+      stdout: { text: "out", bytes: 3, truncated: false, file: undefined },
+      stderr: { text: "err", bytes: 3, truncated: false, file: undefined },
       exit: { exitCode: 3, signal: undefined, reason: undefined, oomKilled: false },
       answer: undefined,
     });
@@ -52,11 +52,12 @@ describe("runToEnd", () => {
     expect(runner.runs).toMatchObject([{ command: COMMAND, options: { directory: "/", input: "hello" } }]);
   });
 
-  it("keeps 4 MiB of each stream", async () => {
-    const { session } = await open(() => ({ stdout: "x".repeat(5 * 1024 * 1024) }));
+  it("holds the first and the last MiB of each stream", async () => {
+    const { session } = await open(() => ({ stdout: `first${"x".repeat(5 * 1024 * 1024)}last` }));
     const { stdout } = await runToEnd(session, COMMAND, OPTIONS);
 
-    expect({ length: stdout.text.length, truncated: stdout.truncated }).toEqual({ length: 4_194_304, truncated: true });
+    expect(stdout.text).toMatch(/^firstx+\n\[budgie: 3145737 bytes are left out here\]\nx+last$/);
+    expect(stdout).toMatchObject({ bytes: 5_242_889, truncated: true });
   });
 
   it("stops a process that takes too long, and waits until it is gone", async () => {

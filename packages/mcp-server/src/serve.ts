@@ -1,5 +1,6 @@
 import {
   createKiroProtocol,
+  createOutputFiles,
   createOwner,
   createRunTurn,
   HEALTH_RUNS,
@@ -120,6 +121,7 @@ function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {
     // Without a sandbox Kiro's variables reach the agent by themselves.
     env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
     projections: toSharedProjections(home, config.promptsDir),
+    outputFiles: createOutputFiles({ stateDir: config.stateDir }),
     verbose: config.verbose,
   };
 }

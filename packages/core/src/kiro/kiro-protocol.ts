@@ -4,6 +4,9 @@ import { toSummaryPrompt, toTurnPrompt, type PromptFiles, type PromptPaths } fro
 import type { Protocol, ProtocolAnswer, ProtocolTurn } from "../protocol.ts";
 import { runToEnd, type Finished } from "../run-to-end.ts";
 import type { Command, Projection } from "../runner.ts";
+import type { BoundedOutput } from "../bounded-output.ts";
+import type { OutputFiles } from "../output-files.ts";
+import { toCountText } from "../to-count-text.ts";
 import { toKiroCommand } from "./kiro-command.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
@@ -19,6 +22,8 @@ export type KiroOptions = {
   readonly env: Readonly<Record<string, string>>;
   /** Host files and folders that every agent may read */
   readonly projections: readonly Projection[];
+  /** Where what a run prints goes when it is too much to be held; left out, the middle is dropped */
+  readonly outputFiles?: OutputFiles | undefined;
   /** Append what every run said to `chat-<id>.txt` in the session's home */
   readonly verbose: boolean;
 };
@@ -111,6 +116,7 @@ async function run(
     answerFile,
     timeoutMs,
     signal,
+    outputFiles: options.outputFiles,
     isStuck: waitsForLogin,
   });
   if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, toLog(command, prompt, finished));
@@ -139,9 +145,14 @@ function toProtocolAnswer(runs: Runs, { warnings, ...answer }: Answer): Protocol
   const usage = toUsage(runs.flatMap((run) => run?.stderr.text ?? []));
   const more = [
     ...(exit.oomKilled ? ["A process of the agent was killed for memory; the answer may be incomplete."] : []),
-    ...(stdout.truncated ? ["The agent printed more than budgie keeps; the end was dropped."] : []),
+    ...(stdout.truncated ? [toLongOutputWarning(stdout)] : []),
   ];
   return { ...answer, exit, denied: toDeniedTools(stdout.text, stderr.text), usage, warnings: [...warnings, ...more] };
+}
+
+function toLongOutputWarning({ bytes, file }: BoundedOutput): string {
+  const where = file === undefined ? "its middle was dropped" : `all that was kept of it is in "${file}"`;
+  return `The agent printed ${toCountText(bytes)} bytes; ${where}.`;
 }
 
 function toLog({ argv }: Command, prompt: string, { exit, stderr, stdout }: Finished): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ErrorCode, Exit } from "@budgie/core";
+import type { BoundedOutput } from "../../src/bounded-output.ts";
 import { toKiroFailure } from "../../src/kiro/kiro-failure.ts";
 
 const MARKER = "\u001B[38;5;141m> \u001B[0m";
@@ -152,8 +153,8 @@ function failureOf({ stdout = "", stderr = "", answered = false, ...exit }: Run)
   const killed = exit.signal !== undefined;
   return toKiroFailure(
     {
-      stdout: { text: stdout, truncated: false },
-      stderr: { text: stderr, truncated: false },
+      stdout: toOutput(stdout),
+      stderr: toOutput(stderr),
       answer: undefined,
       exit: { exitCode: killed ? undefined : 0, signal: undefined, reason: undefined, oomKilled: false, ...exit },
     },
@@ -179,4 +180,8 @@ function needsApproval(): string {
 
 function coloured(text: string): string {
   return `\u001B[33m${text.replace("tester", "\u001B[1mtester\u001B[22m")}\u001B[0m`;
+}
+
+function toOutput(text: string): BoundedOutput {
+  return { text, bytes: Buffer.byteLength(text), truncated: false, file: undefined };
 }

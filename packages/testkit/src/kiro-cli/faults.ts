@@ -37,6 +37,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   "slow-start": { at: "in-place", run: slowStart },
   "late-output": { at: "in-place", run: lateOutput },
   "huge-output": { at: "in-place", run: hugeOutput },
+  flood: { at: "in-place", run: flood },
   "invalid-utf8": { at: "end", run: invalidUtf8 },
   "partial-line": { at: "end", run: partialLine },
   child: { at: "in-place", run: leaveChild },
@@ -116,6 +117,12 @@ async function lateOutput({ amount = 3000, say, flush }: FaultContext): Promise<
 async function hugeOutput({ amount = 2 * 1024 * 1024, say }: FaultContext): Promise<void> {
   const line = `${"0123456789abcdef".repeat(64).slice(1)}\n`;
   say(line.repeat(Math.ceil(amount / line.length)).slice(0, amount));
+}
+
+/** Past its own memory, in a single line. Amount: MiB */
+async function flood({ amount = 1024 }: FaultContext): Promise<void> {
+  const piece = Buffer.alloc(1024 * 1024, "0123456789abcdef");
+  for (let written = 0; written < amount; written++) await write(process.stdout, piece);
 }
 
 async function invalidUtf8(): Promise<void> {

@@ -191,3 +191,11 @@ function findProcess(...argv: readonly string[]): { pid: number; group: number }
   }
   return undefined;
 }
+
+it("flood prints as much as it is told to, in a single line", async () => {
+  await using user = await createKiroUser();
+  const { bytes, exitCode } = await user.chat("[[fault flood 3]]");
+
+  expect(exitCode).toBe(0);
+  expect(bytes.includes("0123456789abcdef".repeat(3 * 65_536))).toBe(true);
+});

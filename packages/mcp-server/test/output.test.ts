@@ -1,0 +1,73 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, toText } from "./helpers/start-budgie.ts";
+
+const MIB = 1024 * 1024;
+// What issue and documents promise of 1 GB.
+const MEMORY_LIMIT = 64 * MIB;
+
+describe("An agent that prints 1 GB", () => {
+  it("costs budgie less than 64 MiB of memory, and is answered", { timeout: 120_000 }, async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start();
+    await budgie.ask("code-reviewer", { prompt: "Hello" });
+    const before = measurePeak(budgie.child);
+
+    const flooded = await budgie.ask("code-reviewer", { prompt: "[[fault flood 1024]][[say: Done.]]" });
+
+    const after = measurePeak(budgie.child);
+    expect(toText(flooded)).toBe("Done.");
+    expect(after - before).toBeLessThan(MEMORY_LIMIT);
+    const { warnings } = flooded.structuredContent as { warnings: readonly string[] };
+    const file = /The agent printed 1,073,7\d\d,\d{3} bytes; all that was kept of it is in "(.+)"\./.exec(
+      warnings.join(),
+    )?.[1];
+    expect(statSync(file ?? "")).toMatchObject({ size: 256 * MIB });
+    expect(
+      readFileSync(file ?? "")
+        .subarray(-32)
+        .toString(),
+    ).toBe("0123456789abcdef".repeat(2));
+  });
+
+  it("would be seen by this measure if it were held", async () => {
+    const holding = `process.stdin.once("data", () => { globalThis.held = Buffer.alloc(${2 * MEMORY_LIMIT}, 1); console.log("held"); })`;
+    const child = spawn(process.execPath, ["-e", `console.log("begun"); ${holding}`]);
+    await once(child.stdout, "data");
+    const before = measurePeak(child);
+
+    child.stdin.write("hold");
+    await once(child.stdout, "data");
+
+    const after = measurePeak(child);
+    child.kill();
+    expect(after - before).toBeGreaterThan(MEMORY_LIMIT);
+  });
+});
+
+describe("An answer is not lost by", () => {
+  it.each([
+    ["bytes that are no UTF-8", "[[fault invalid-utf8]]"],
+    ["a line of 8 MiB", "[[fault flood 8]]"],
+    ["half a line at its end", "[[fault partial-line]]"],
+  ])("%s around it", async (_what, fault) => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start();
+
+    const answer = await ask("code-reviewer", { prompt: `${fault}[[say: The end.]]` });
+
+    expect(answer.isError).toBeFalsy();
+    expect(toText(answer)).toContain("The end.");
+  });
+});
+
+/** The most that a process had resident since it was last asked. */
+function measurePeak({ pid }: Pick<ChildProcess, "pid">): number {
+  const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(join("/proc", String(pid), "status"), "utf8"))?.[1];
+  // Counted anew from here on.
+  writeFileSync(join("/proc", String(pid), "clear_refs"), "5");
+  return Number(peak) * 1024;
+}
