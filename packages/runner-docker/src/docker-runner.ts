@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import {
@@ -23,13 +23,13 @@ import { connectEngine, type Engine } from "./engine.ts";
 import { toWallNotices } from "./engine-walls.ts";
 import { usualSockets, type HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
-import { NO_SERVERS } from "./hidden-places.ts";
 import type { StartProxy } from "./host-doors.ts";
 import { OURS, parseLabels } from "./labels.ts";
 import { createLiveHolders } from "./live-holders.ts";
+import { ensureMountedFiles } from "./mounted-files.ts";
 import type { ProxyPlacement } from "./proxy-placement.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
-import { toPasswd, toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox-user.ts";
+import { toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox-user.ts";
 import { loadSqlite } from "@budgie/store";
 
 export type DockerRunnerOptions = {
@@ -166,20 +166,10 @@ function toContext({ engine, image, options, scratchDir, startProxy, user }: Con
     }),
     caFile: options.caFile,
     scratchDir,
-    passwdFile: writeShared(options.stateDir, `passwd-${user.uid}-${user.gid}`, toPasswd(user)),
-    noServersFile: writeShared(options.stateDir, "no-servers.json", NO_SERVERS),
+    ensureMountedFiles: () => ensureMountedFiles(options.stateDir, user),
     // Past twice the cores, more starts at once only make each of them slower.
     starting: pLimit(Math.max(2, 2 * engine.cpus)),
   };
-}
-
-/** Writes a file that containers of this and of other budgies mount, and may be reading. */
-function writeShared(stateDir: string, name: string, content: string): string {
-  const folder = join(stateDir, "sandbox");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, name);
-  if (!existsSync(path) || readFileSync(path, "utf8") !== content) writeFileSync(path, content, { mode: 0o644 });
-  return path;
 }
 
 async function listSessions({ docker }: Engine, owner: Owner): Promise<readonly SessionRecord[]> {

@@ -5,6 +5,7 @@ import type { Doors } from "./doors.ts";
 import type { Engine } from "./engine.ts";
 import type { SandboxImage } from "./find-image.ts";
 import type { LiveHolders } from "./live-holders.ts";
+import type { MountedFiles } from "./mounted-files.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
 /** What all sessions of a runner share. */
@@ -25,10 +26,8 @@ export type SandboxContext = {
   readonly live: LiveHolders;
   /** Certificates of the host that sandboxes shall trust */
   readonly caFile: string | undefined;
-  /** Mounted over `/etc/passwd` */
-  readonly passwdFile: string;
-  /** Mounted over a repository's list of MCP servers */
-  readonly noServersFile: string;
+  /** Has them on the host, whatever became of them since the last turn */
+  readonly ensureMountedFiles: () => MountedFiles;
   /** Bounds how many containers are created and started at once */
   readonly starting: LimitFunction;
 };

@@ -97,8 +97,7 @@ async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promi
     workspaceMode: access.workspace,
     protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
     projections: command.projections,
-    passwdFile: context.passwdFile,
-    noServersFile: context.noServersFile,
+    ...context.ensureMountedFiles(),
     caFile,
   });
   const body = toTurnContainer({
