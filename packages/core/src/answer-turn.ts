@@ -7,7 +7,7 @@ import type { Protocol } from "./protocol.ts";
 import type { RunNotes } from "./recording-run.ts";
 import { withRetry } from "./retry.ts";
 import type { Runner } from "./runner.ts";
-import type { Session } from "./session-book.ts";
+import type { Session } from "./session.ts";
 import type { Reply, TurnHooks } from "./turn.ts";
 
 /** A turn in its session, with all that it is made of. */
@@ -80,7 +80,7 @@ function beginning(turn: TurnInHand): Session["home"] {
       tally.add(child.egress);
       // Who runs the turn meets a rejection too.
       child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);
-      session.begun = true;
+      session.begin();
       return child;
     },
   };

@@ -1,11 +1,12 @@
 import { BudgieError, type ErrorCode } from "./errors.ts";
-import type { Session, SessionBook } from "./session-book.ts";
+import type { Session } from "./session.ts";
+import type { SessionBook } from "./session-book.ts";
 
 /** A session whose first process never ran, or that must not be gone on with, ends with its turn. */
 export async function keepingSession<T>(book: SessionBook, session: Session, turn: () => Promise<T>): Promise<T> {
   const isFirst = !session.begun;
   try {
-    return await turn();
+    return await session.using(turn);
   } catch (error) {
     const isOver = !session.begun || (error instanceof BudgieError && endsSession(error.code, isFirst));
     // The runner still owns what could not be removed, and tries again when it closes.

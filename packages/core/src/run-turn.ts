@@ -12,7 +12,8 @@ import { reportingEgress } from "./reporting-egress.ts";
 import { reportingMissed } from "./reporting-missed.ts";
 import type { RunLog } from "./run-log.ts";
 import type { Runner } from "./runner.ts";
-import { createSessionBook, type Session } from "./session-book.ts";
+import type { Session } from "./session.ts";
+import { createSessionBook, type SessionBook } from "./session-book.ts";
 import type { Policy } from "./tighter-policy.ts";
 import type { Reply, RunTurn } from "./turn.ts";
 import { createTurnRate, type TurnRateLimits } from "./turn-rate.ts";
@@ -28,6 +29,8 @@ export type TurnDependencies = {
   readonly workspaceRules: WorkspaceRules;
   /** Default: an outermost budgie, whose agents may start none */
   readonly depth?: Depth;
+  /** Default those of this process alone */
+  readonly sessions?: SessionBook;
   /** Default 2 s */
   readonly retryDelayMs?: number;
   /** Default {@link DEFAULT_HYGIENE} */
@@ -52,7 +55,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   } = dependencies;
   const protocol = withHygiene(dependencies.protocol, hygiene);
   const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
-  const book = createSessionBook(runner);
+  const { sessions: book = createSessionBook(runner) } = dependencies;
   const parts = { runner, protocol, depth, retryDelayMs, protectExecutablePaths };
   return async (asked, hooks = {}) => {
     refuseTooDeep(depth);
@@ -79,7 +82,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
       return { ...(await run(() => book.open({ agent, directory }))), missed: [] };
     }
     return reportingMissed(runLog, { agent, sessionId }, async () => {
-      const session = book.find(sessionId, { agent, directory });
+      const session = await book.find(sessionId, { agent, directory });
       rate.take(agent, session.id);
       return session.inTurn(() => run(() => session));
     });

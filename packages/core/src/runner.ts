@@ -18,11 +18,16 @@ export interface Runner {
   readonly guarded: readonly GuardedPath[];
   /** Creates the session's home, or opens the one that exists. */
   openSession(id: SessionId): Promise<RunnerSession>;
+  /**
+   * Takes over the home that a dead owner kept, with all that its agent left there. `SESSION_NOT_FOUND` if it is gone, or not
+   * the session's. Of several who may try, the caller sees to it that one does.
+   */
+  resumeSession(id: SessionId): Promise<RunnerSession>;
   /** Lists the sessions whose homes exist, this process's own and others'. */
   listSessions(): Promise<readonly SessionRecord[]>;
   /** Removes what dead owners left behind, and never what a live one owns. */
   collectGarbage(policy: GcPolicy): Promise<GcReport>;
-  /** Stops what runs and removes the homes that this process owns; safe to call twice. */
+  /** Stops what runs and removes the homes that this process owns, unless it was made to keep them; safe to call twice. */
   close(): Promise<void>;
 }
 

@@ -1,19 +1,9 @@
-import pLimit from "p-limit";
 import { BudgieError } from "./errors.ts";
-import type { Runner, RunnerSession } from "./runner.ts";
+import { takeOver, type Keeping } from "./kept-sessions.ts";
+import type { Runner } from "./runner.ts";
+import { createSession, sessionNotFound, type Session, type SessionFacts } from "./session.ts";
 import { createSessionId, parseSessionId, type SessionId } from "./session-id.ts";
-
-/** A session of this process: one conversation with one agent about one workspace. */
-export type Session = {
-  readonly id: SessionId;
-  readonly agent: string;
-  readonly directory: string;
-  readonly home: RunnerSession;
-  /** Whether a process of the agent has run, so that there may be a conversation to resume */
-  begun: boolean;
-  /** Runs tasks one at a time, in the order they came; `SESSION_NOT_FOUND` if the session was discarded meanwhile */
-  readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
-};
+import type { RegisteredSession } from "./session-register.ts";
 
 /** What a session is about, for as long as it lasts. */
 type SessionSubject = {
@@ -26,48 +16,114 @@ export type SessionBook = {
   /** Begins a new session. */
   open(subject: SessionSubject): Promise<Session>;
   /**
-   * Finds a session by the id that a caller gave. Throws `INPUT_INVALID` for a malformed id or one of another agent or
-   * workspace, and `SESSION_NOT_FOUND` for an unknown one: never a new conversation in its place.
+   * Finds a session by the id that a caller gave, also one that a dead budgie kept. Throws `INPUT_INVALID` for a malformed id
+   * or one of another agent or workspace, and `SESSION_NOT_FOUND` for an unknown one: never a new conversation in its place.
    */
-  find(sessionId: string, subject: SessionSubject): Session;
+  find(sessionId: string, subject: SessionSubject): Promise<Session>;
   /** Forgets a session and removes its home. */
   discard(session: Session): Promise<void>;
+  /** Discards the sessions that nobody has used for so long; never one that a turn runs in, or waits for. */
+  expireIdle(ttlMs: number): Promise<void>;
+  /** Strikes off the sessions that end with this process; removing their homes is the runner's. */
+  close(): Promise<void>;
 };
 
-/** Creates the book of the sessions that live in `runner`. */
-export function createSessionBook(runner: Runner): SessionBook {
+/** Creates the book of the sessions that live in `runner`; without `keeping` no other process knows of any. */
+export function createSessionBook(runner: Runner, keeping?: Keeping): SessionBook {
   const sessions = new Map<SessionId, Session>();
+  const resuming = new Map<SessionId, Promise<Session>>();
+  // Between being forgotten and being struck off they could be taken for a dead owner's.
+  const leaving = new Set<SessionId>();
+
+  async function note({
+    agent,
+    begun,
+    createdMs,
+    directory,
+    id,
+    usedMs,
+  }: SessionFacts & Pick<Session, "id">): Promise<void> {
+    if (keeping === undefined) return;
+    const { keepMs, owner, register } = keeping;
+    const { isolation } = runner;
+    await register.save({ id, agent, directory, isolation, begun, createdMs, usedMs, keepMs, owner: owner.record });
+  }
+
+  function enter(home: Session["home"], facts: SessionFacts): Session {
+    const session = createSession(home, facts, { isOpen: (id) => sessions.has(id), note });
+    sessions.set(session.id, session);
+    return session;
+  }
+
+  async function findKept(id: SessionId): Promise<RegisteredSession> {
+    const found = keeping?.keepMs === undefined ? undefined : await keeping.register.find(id);
+    if (found === undefined || leaving.has(id)) throw sessionNotFound(id);
+    return found;
+  }
+
+  async function resume(found: RegisteredSession): Promise<Session> {
+    if (keeping === undefined) throw sessionNotFound(found.id);
+    await takeOver(found, keeping, runner.isolation);
+    const session = enter(await runner.resumeSession(found.id), found);
+    await note(session);
+    return session;
+  }
+
+  /** Several calls may ask for one session at once. */
+  async function resumeOnce(found: RegisteredSession): Promise<Session> {
+    const { id } = found;
+    const open = sessions.get(id) ?? resuming.get(id);
+    if (open !== undefined) return open;
+    const resumed = resume(found).finally(() => resuming.delete(id));
+    resuming.set(id, resumed);
+    return resumed;
+  }
+
+  async function discard({ home, id }: Session): Promise<void> {
+    sessions.delete(id);
+    leaving.add(id);
+    await keeping?.register.remove(id);
+    leaving.delete(id);
+    await home.remove();
+  }
+
   return {
-    async open({ agent, directory }) {
+    async open(subject) {
       const id = createSessionId();
+      const now = Date.now();
+      const facts = { ...subject, begun: false, createdMs: now, usedMs: now };
       const home = await runner.openSession(id);
-      const oneAtATime = pLimit(1);
-      const session: Session = {
-        id,
-        agent,
-        directory,
-        home,
-        begun: false,
-        // A turn may have ended the session while this one waited.
-        inTurn: (task) => oneAtATime(() => (sessions.has(id) ? task() : Promise.reject(notFound(id)))),
-      };
-      sessions.set(id, session);
-      return session;
+      await note({ ...facts, id });
+      return enter(home, facts);
     },
-    find(sessionId, subject) {
-      const session = sessions.get(parseSessionId(sessionId));
-      if (session === undefined) throw notFound(sessionId);
-      refuseOther(session, subject);
-      return session;
+    async find(sessionId, subject) {
+      const id = parseSessionId(sessionId);
+      const session = sessions.get(id);
+      if (session !== undefined) {
+        refuseOther(session, subject);
+        return session;
+      }
+      const found = await findKept(id);
+      refuseOther(found, subject);
+      return resumeOnce(found);
     },
-    async discard(session) {
-      sessions.delete(session.id);
-      await session.home.remove();
+    discard,
+    async expireIdle(ttlMs) {
+      const idle = [...sessions.values()].filter(({ isIdle, usedMs }) => isIdle() && Date.now() - usedMs > ttlMs);
+      // The runner still owns what could not be removed, and tries again when it closes.
+      await Promise.allSettled(idle.map(discard));
+    },
+    async close() {
+      if (keeping === undefined || keeping.keepMs !== undefined) return;
+      for (const id of sessions.keys()) await keeping.register.remove(id);
     },
   };
 }
 
-function refuseOther({ agent, directory, id }: Session, wanted: SessionSubject): void {
+function refuseOther(
+  { agent, directory, id }: Pick<Session, "agent" | "directory" | "id">,
+  wanted: SessionSubject,
+): void {
   if (agent !== wanted.agent) {
     throw new BudgieError(
       "INPUT_INVALID",
@@ -82,12 +138,4 @@ function refuseOther({ agent, directory, id }: Session, wanted: SessionSubject):
         `Pass the same directory, or leave "sessionId" out.`,
     );
   }
-}
-
-function notFound(sessionId: string): BudgieError {
-  return new BudgieError(
-    "SESSION_NOT_FOUND",
-    `There is no session "${sessionId}" here: sessions end with the budgie that began them. ` +
-      `Leave "sessionId" out to begin a new one.`,
-  );
 }

@@ -12,7 +12,7 @@ describe("createSessionBook", () => {
 
     expect(session).toMatchObject({ agent: "tester", directory: "/project", begun: false });
     expect([...runner.homes.keys()]).toEqual([session.id]);
-    expect(book.find(session.id, NEW)).toBe(session);
+    expect(await book.find(session.id, NEW)).toBe(session);
     expect(runner.homes.size).toBe(1);
   });
 
@@ -29,14 +29,14 @@ describe("createSessionBook", () => {
   });
 
   it("refuses a malformed id", async () => {
-    expect(() => create().book.find("../../x", NEW)).toThrow(expect.objectContaining({ code: "INPUT_INVALID" }));
+    await expect(create().book.find("../../x", NEW)).rejects.toMatchObject({ code: "INPUT_INVALID" });
   });
 
   it("refuses an unknown id, and begins nothing in its place", async () => {
     const { book, runner } = create();
     const sessionId = createSessionId();
 
-    expect(() => book.find(sessionId, NEW)).toThrow(
+    await expect(book.find(sessionId, NEW)).rejects.toThrow(
       expect.objectContaining({
         code: "SESSION_NOT_FOUND",
         message: expect.stringContaining(`There is no session "${sessionId}" here`),
@@ -49,7 +49,7 @@ describe("createSessionBook", () => {
     const { book } = create();
     const { id } = await book.open(NEW);
 
-    expect(() => book.find(id, { ...NEW, agent: "reviewer" })).toThrow(
+    await expect(book.find(id, { ...NEW, agent: "reviewer" })).rejects.toThrow(
       expect.objectContaining({
         code: "INPUT_INVALID",
         message: expect.stringContaining('with the agent "tester", not "reviewer"'),
@@ -61,7 +61,7 @@ describe("createSessionBook", () => {
     const { book } = create();
     const { id } = await book.open(NEW);
 
-    expect(() => book.find(id, { ...NEW, directory: "/other" })).toThrow(
+    await expect(book.find(id, { ...NEW, directory: "/other" })).rejects.toThrow(
       expect.objectContaining({
         code: "INPUT_INVALID",
         message: expect.stringContaining('works on "/project", not on "/other"'),
@@ -113,7 +113,7 @@ describe("createSessionBook", () => {
     await book.discard(session);
 
     expect(runner.homes.size).toBe(0);
-    expect(() => book.find(session.id, NEW)).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
+    await expect(book.find(session.id, NEW)).rejects.toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
   });
 
   it("runs no turn that was queued when its session was discarded", async () => {

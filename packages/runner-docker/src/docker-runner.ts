@@ -8,7 +8,6 @@ import {
   type Limits,
   type Owner,
   type Runner,
-  type RunnerSession,
   type SessionId,
   type SessionRecord,
 } from "@budgie/core";
@@ -17,7 +16,7 @@ import { checkRuntime } from "./check-runtime.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 import type { Credentials } from "./credentials.ts";
 import { translated } from "./docker-errors.ts";
-import { createDockerSession } from "./docker-session.ts";
+import { createDockerSession, type DockerSession, type HomeOrigin } from "./docker-session.ts";
 import { createDoors } from "./create-doors.ts";
 import { connectEngine, type Engine } from "./engine.ts";
 import { toWallNotices } from "./engine-walls.ts";
@@ -59,6 +58,8 @@ export type DockerRunnerOptions = {
   readonly holderIdleMs?: number | undefined;
   /** How many holders run at most, as long as no turn is in more; default 32 */
   readonly maxLiveHolders?: number | undefined;
+  /** How long sessions are kept for another runner to resume, from their last use; left out, they end with this one */
+  readonly keepSessionsMs?: number | undefined;
 };
 
 /** What the lab of the claims puts in the place of budgie's own. */
@@ -69,6 +70,8 @@ export type RunnerParts = {
 
 const HOLDER_IDLE_MS = 5 * 60_000;
 const MOST_LIVE_HOLDERS = 32;
+// What is left of a shutdown then is needed to remove containers.
+const CLEARING_LIMIT_MS = 3000;
 
 /**
  * Creates the runner that gives every process a hardened container of its own. Engine, runtime, image and SQLite are checked at
@@ -83,34 +86,42 @@ export async function createDockerRunner(
   const [image] = await Promise.all([findImage(engine.docker, options.image), loadSqlite()]);
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
   const user = toSandboxUser(caller, engine.users);
-  const sessions = new Map<SessionId, Promise<RunnerSession>>();
+  const sessions = new Map<SessionId, Promise<DockerSession>>();
   const scratchDir = join(options.stateDir, "scratch", options.owner.record.instance);
   let context: SandboxContext | undefined;
 
-  async function open(id: SessionId): Promise<RunnerSession> {
+  async function open(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
     await options.owner.hold();
     context ??= toContext({ options, engine, image, user, scratchDir, startProxy });
-    return createDockerSession(context, id);
+    return createDockerSession(context, id, origin);
+  }
+
+  function remember(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
+    const session = sessions.get(id) ?? open(id, origin).then((opened) => forgetting(sessions, opened));
+    sessions.set(id, session);
+    // A session that could not be made can be tried again.
+    session.catch(() => sessions.delete(id));
+    return session;
+  }
+
+  function leave(session: DockerSession, signal: AbortSignal): Promise<void> {
+    return options.keepSessionsMs === undefined ? session.remove() : session.rest(signal);
   }
 
   return {
     isolation: "container",
     notices: [...toUserNotices(caller, engine.users), ...toWallNotices(engine.walls)],
     guarded: toGuarded(engine, options),
-    openSession(id) {
-      const session = sessions.get(id) ?? open(id).then((opened) => forgetting(sessions, opened));
-      sessions.set(id, session);
-      // A session that could not be made can be tried again.
-      session.catch(() => sessions.delete(id));
-      return session;
-    },
+    openSession: (id) => remember(id, "new"),
+    resumeSession: (id) => remember(id, "kept"),
     listSessions: () => translated(listSessions(engine, options.owner), image.name),
     collectGarbage(policy) {
       const garbage = collectGarbage(engine.docker, options.owner, { ...policy, stateDir: options.stateDir });
       return translated(garbage, image.name);
     },
     async close() {
-      const removals = [...sessions.values()].map((session) => session.then((opened) => opened.remove()));
+      const signal = AbortSignal.timeout(CLEARING_LIMIT_MS);
+      const removals = [...sessions.values()].map((session) => session.then((opened) => leave(opened, signal)));
       const results = await Promise.allSettled(removals);
       // Whatever becomes of the rest: a login may be in there.
       rmSync(scratchDir, { recursive: true, force: true });
@@ -129,11 +140,15 @@ function toGuarded({ endpoint: { address } }: Engine, { home, hostEnv }: DockerR
 }
 
 /** A removed session is forgotten, so that its name is free and closing does not remove it twice. */
-function forgetting(sessions: Map<SessionId, Promise<RunnerSession>>, session: RunnerSession): RunnerSession {
+function forgetting(sessions: Map<SessionId, Promise<DockerSession>>, session: DockerSession): DockerSession {
   return {
     ...session,
     async remove() {
       await session.remove();
+      sessions.delete(session.id);
+    },
+    async rest(signal) {
+      await session.rest(signal);
       sessions.delete(session.id);
     },
   };
@@ -153,6 +168,7 @@ function toContext({ engine, image, options, scratchDir, startProxy, user }: Con
     engine,
     image,
     owner: options.owner,
+    keepSessionsMs: options.keepSessionsMs,
     user,
     callerGroups: process.getgroups?.() ?? [],
     limits: { ...DEFAULT_LIMITS, cpus: Math.min(DEFAULT_LIMITS.cpus, engine.cpus), ...options.limits },

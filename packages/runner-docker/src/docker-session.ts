@@ -1,37 +1,49 @@
-import type Docker from "dockerode";
 import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
-import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
-import { ignoreMissing, translated } from "./docker-errors.ts";
+import { translated } from "./docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./home-archive.ts";
-import { createHolder, type Holder, type HolderParts } from "./holder.ts";
-import { parseLabels, toLabels } from "./labels.ts";
 import { createLoginSync, type LoginNeed } from "./login-sync.ts";
-import type { SessionVolume, SessionVolumes } from "./mounts.ts";
+import type { SessionVolume } from "./mounts.ts";
 import { readHomeFile } from "./read-home-file.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createSessionEgress, type TurnNetwork } from "./session-egress.ts";
+import { createHome, removeContainers, removeVolumes, resumeHome, toVolumes } from "./session-home.ts";
 import { EVERYTHING, startTurn } from "./start-turn.ts";
-import { removeContainer, type TurnProcess } from "./turn-process.ts";
+import type { TurnProcess } from "./turn-process.ts";
 
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
 const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 
+/** A session of this process, which can also be left for another one. */
+export type DockerSession = RunnerSession & {
+  /** Stops its processes and removes all but its home; the login goes from there too, unless `signal` comes before. */
+  rest(signal: AbortSignal): Promise<void>;
+};
+
+/** Whether a session's home is made, or taken over as its last owner left it. */
+export type HomeOrigin = "new" | "kept";
+
 /** Creates a session's volumes and its holder, and the session that works with them. */
-export async function createDockerSession(context: SandboxContext, id: SessionId): Promise<RunnerSession> {
+export async function createDockerSession(
+  context: SandboxContext,
+  id: SessionId,
+  origin: HomeOrigin = "new",
+): Promise<DockerSession> {
   const { docker } = context.engine;
   const volumes = toVolumes(context, id);
+  const openHome = { new: createHome, kept: resumeHome }[origin];
   const told = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
   const door = await told(context.doors.reserve());
-  const holder = await told(createHome(context, { session: id, volumes, door }));
+  const holder = await told(openHome(context, { session: id, volumes, door }));
   const egress = createSessionEgress({ holder, place: door, live: context.live });
   const archive = createHomeArchive(holder.container, context.user);
   const { credentials, kiroDataDir, scratchDir } = context;
-  const login = createLoginSync({ archive, credentials, kiroDataDir, scratchDir });
+  // No agent has been in a new home.
+  let visited = origin === "kept";
+  const login = createLoginSync({ archive, credentials, kiroDataDir, scratchDir, exists: visited });
   const starting = new Set<Promise<unknown>>();
   const running = new Set<TurnProcess>();
   const leaving = new Set<Promise<void>>();
-  let visited = false;
   let removed = false;
 
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
@@ -41,7 +53,6 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
     const prepareHome = (): Promise<void> =>
       running.size > 0 ? Promise.resolve() : login.prepare(toLoginNeed(command));
     const checkMountPoints = async (paths: readonly string[]): Promise<void> => {
-      // No agent has been in a new home.
       if (visited) await archive.checkMountPoints(paths);
     };
     const network = egress.enter((options.access ?? EVERYTHING).egress);
@@ -63,15 +74,30 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
     return network.isWatched ? { ...child, egress: report } : child;
   }
 
-  async function remove(): Promise<void> {
+  async function stop(): Promise<void> {
     removed = true;
     // What is just starting would hold the volumes, and be left alone with them.
     await Promise.allSettled(starting);
     await Promise.all([...running].map((child) => child.stop("shutdown")));
     await Promise.all(leaving);
+  }
+
+  async function leave(lost: readonly SessionVolume[]): Promise<void> {
     await egress.close();
     await removeContainers(docker, id);
-    await removeVolumes(docker, volumes);
+    await removeVolumes(docker, lost);
+  }
+
+  async function remove(): Promise<void> {
+    await stop();
+    await leave([volumes.home, volumes.auth]);
+  }
+
+  async function rest(signal: AbortSignal): Promise<void> {
+    await stop();
+    // What cannot be taken out must not keep the rest from going.
+    await login.clear(signal).catch(() => undefined);
+    await leave([volumes.auth]);
   }
 
   return {
@@ -94,63 +120,13 @@ export async function createDockerSession(context: SandboxContext, id: SessionId
       await told(appendFile(archive, checkName(name), text));
     },
     remove: () => told(remove()),
+    rest: (signal) => told(rest(signal)),
   };
 }
 
 function toLoginNeed({ env, login }: Command): LoginNeed {
   if (login === undefined) return "none";
   return env["KIRO_API_KEY"] ? "if-any" : "required";
-}
-
-function toVolumes({ owner }: SandboxContext, id: SessionId): SessionVolumes {
-  return {
-    home: { name: `budgie-session-${id}`, labels: toLabels(owner.record, id, "home") },
-    auth: { name: `budgie-session-${id}-auth`, labels: toLabels(owner.record, id, "auth") },
-  };
-}
-
-async function createHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
-  const { docker } = context.engine;
-  const { door, session, volumes } = parts;
-  const create = ({ labels, name }: SessionVolume): Promise<unknown> =>
-    docker.createVolume({ Name: name, Labels: { ...labels }, ...withLimit() });
-  try {
-    await refuseExisting(docker, volumes.home, session);
-    try {
-      await Promise.all([create(volumes.home), create(volumes.auth)]);
-      return await createHolder(context, parts);
-    } catch (error) {
-      await removeVolumes(docker, volumes).catch(() => undefined);
-      throw error;
-    }
-  } catch (error) {
-    await door.remove();
-    throw error;
-  }
-}
-
-/** The engine would hand out an existing volume without a word, and with it another owner's session. */
-async function refuseExisting(docker: Docker, { name }: SessionVolume, id: SessionId): Promise<void> {
-  if ((await docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)) === undefined) return;
-  throw new BudgieError(
-    "SESSION_NOT_FOUND",
-    `The session "${id}" belongs to another budgie. Leave its id out to begin a new one.`,
-  );
-}
-
-/** All of them, by label: the holder, and what a call left that was given up before the engine answered. */
-async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
-  const filters = { label: [`dev.budgie.session=${id}`] };
-  const left = await docker.listContainers({ all: true, filters, ...withLimit() });
-  const isHolder = ({ Labels }: Docker.ContainerInfo): boolean => parseLabels(Labels).role === "holder";
-  // Podman does not remove one whose network another has joined.
-  for (const group of [left.filter((one) => !isHolder(one)), left.filter(isHolder)]) {
-    await Promise.all(group.map(({ Id }) => removeContainer(docker.getContainer(Id))));
-  }
-}
-
-async function removeVolumes(docker: Docker, { auth, home }: SessionVolumes): Promise<void> {
-  await Promise.all([home, auth].map(({ name }) => docker.getVolume(name).remove(withLimit()).catch(ignoreMissing)));
 }
 
 async function appendFile(archive: HomeArchive, name: string, text: string): Promise<void> {

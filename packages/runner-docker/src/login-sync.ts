@@ -4,7 +4,13 @@ import { SANDBOX } from "./container-options.ts";
 import type { Credentials } from "./credentials.ts";
 import type { ArchiveFile, HomeArchive } from "./home-archive.ts";
 import { DATABASE, loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
-import { COMPANIONS, createSessionDatabase, updateSessionDatabase } from "./session-database.ts";
+import {
+  clearSessionDatabase,
+  COMPANIONS,
+  createSessionDatabase,
+  updateSessionDatabase,
+  type DatabaseFiles,
+} from "./session-database.ts";
 
 export type LoginSyncOptions = {
   readonly archive: HomeArchive;
@@ -12,6 +18,8 @@ export type LoginSyncOptions = {
   readonly credentials: Credentials;
   /** A private folder of the host for copies that live some milliseconds */
   readonly scratchDir: string;
+  /** Whether an agent may have been in the home; default false */
+  readonly exists?: boolean | undefined;
 };
 
 /** Whether a command gets the host's login, and whether it can do without. */
@@ -21,15 +29,19 @@ export type LoginNeed = "none" | "if-any" | "required";
 export type LoginSync = {
   /** Makes the home ready for a command, or throws `LOGIN_REQUIRED` or `SESSION_UNUSABLE`. */
   prepare(need: LoginNeed): Promise<void>;
+  /** Takes the login out of the database in the home, unless `signal` comes before that is written. */
+  clear(signal: AbortSignal): Promise<void>;
 };
 
 const FOLDER = `${SANDBOX.home}/.local/share/kiro-cli`;
+const FILE = `${FOLDER}/${DATABASE}`;
 // A long conversation may be tens of megabytes.
 const LARGEST_DATABASE_BYTES = 256 * 1024 * 1024;
 
-/** Creates the login of a session whose home is still empty. */
+/** Creates the login of a session. */
 export function createLoginSync(options: LoginSyncOptions): LoginSync {
   const { archive } = options;
+  let { exists = false } = options;
   let prepared = false;
   let synced: string | undefined;
   return {
@@ -37,12 +49,20 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       const login = await loadNeeded(options, need);
       if (login !== undefined && login.fingerprint !== synced) {
         // Only when the host's rows changed: a token that was renewed inside must not be undone.
-        await writeLogin(options, login, prepared);
+        await writeLogin(options, login, exists);
         synced = login.fingerprint;
       } else if (!prepared) {
-        await archive.create([]);
+        await (exists ? archive.write([]) : archive.create([]));
       }
       prepared = true;
+      exists = true;
+    },
+    async clear(signal) {
+      if (!exists) return;
+      const files = await readDatabase(options);
+      if (signal.aborted || !files.has("")) return;
+      const content = await clearSessionDatabase(files, options.scratchDir);
+      if (!signal.aborted) await archive.write(toDatabaseFiles(content));
     },
   };
 }
@@ -77,21 +97,28 @@ async function loadLogin({ credentials, kiroDataDir }: LoginSyncOptions): Promis
 
 async function writeLogin(options: LoginSyncOptions, login: KiroLogin, exists: boolean): Promise<void> {
   const snapshot = await createSessionDatabase(login, options.scratchDir);
-  const path = `${FOLDER}/${DATABASE}`;
   const forReading: ArchiveFile = { path: `${SANDBOX.auth}/${DATABASE}`, content: snapshot, mode: 0o400 };
-  if (!exists) return options.archive.create([{ path, content: snapshot, mode: 0o600 }, forReading]);
+  if (!exists) return options.archive.create([{ path: FILE, content: snapshot, mode: 0o600 }, forReading]);
   const content = await updated(options, login, snapshot);
-  // Archives cannot delete, and SQLite would play an old log back over the new login: empty ones take their place.
-  const emptied = COMPANIONS.map((ending) => ({ path: path + ending, content: Buffer.alloc(0), mode: 0o600 }));
-  return options.archive.write([{ path, content, mode: 0o600 }, ...emptied, forReading]);
+  return options.archive.write([...toDatabaseFiles(content), forReading]);
 }
 
-async function updated({ archive, scratchDir }: LoginSyncOptions, login: KiroLogin, snapshot: Buffer): Promise<Buffer> {
+/** Archives cannot delete, and SQLite would play an old log back over a new database: empty ones take their place. */
+function toDatabaseFiles(content: Buffer): readonly ArchiveFile[] {
+  const emptied = COMPANIONS.map((ending) => ({ path: FILE + ending, content: Buffer.alloc(0), mode: 0o600 }));
+  return [{ path: FILE, content, mode: 0o600 }, ...emptied];
+}
+
+async function updated(options: LoginSyncOptions, login: KiroLogin, snapshot: Buffer): Promise<Buffer> {
+  const files = await readDatabase(options);
+  // The agent may have removed its database, and then there is no conversation to keep.
+  return files.has("") ? updateSessionDatabase(files, login, options.scratchDir) : snapshot;
+}
+
+async function readDatabase({ archive }: LoginSyncOptions): Promise<DatabaseFiles> {
   const names = [DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)];
   const found = await archive.readFiles(FOLDER, names, LARGEST_DATABASE_BYTES);
-  const files = new Map([...found].map(([name, bytes]) => [name.slice(DATABASE.length), bytes]));
-  // The agent may have removed its database, and then there is no conversation to keep.
-  return files.has("") ? updateSessionDatabase(files, login, scratchDir) : snapshot;
+  return new Map([...found].map(([name, bytes]) => [name.slice(DATABASE.length), bytes]));
 }
 
 function refuse(remedy: string): never {

@@ -13,6 +13,8 @@ export type SandboxContext = {
   readonly engine: Engine;
   readonly image: SandboxImage;
   readonly owner: Owner;
+  /** How long a home outlives its owner after its last use; `undefined` if it does not */
+  readonly keepSessionsMs: number | undefined;
   readonly user: SandboxUser;
   readonly callerGroups: readonly number[];
   readonly limits: Limits;

@@ -31,7 +31,7 @@ export async function updateSessionDatabase(
   try {
     refuseLedJournal(files.get("-journal"));
     return await inScratch(scratchDir, files, (database) => {
-      database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+      distrust(database);
       refuseTraps(database, login.schema);
       writeLogin(database, login);
       database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -44,6 +44,36 @@ export async function updateSessionDatabase(
       { cause },
     );
   }
+}
+
+/**
+ * Takes the login out of a session's database, with what SQLite has left of earlier ones in pages that it does not use. Throws
+ * where the agent made something of it that would run.
+ */
+export function clearSessionDatabase(files: DatabaseFiles, scratchDir: string): Promise<Buffer> {
+  refuseLedJournal(files.get("-journal"));
+  return inScratch(scratchDir, files, (database) => {
+    distrust(database);
+    refuseTraps(database, []);
+    for (const [table, where] of LOGIN_ROWS) {
+      if (hasTable(database, table)) database.exec(`DELETE FROM ${table} WHERE ${where}`);
+    }
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA temp_store = MEMORY; VACUUM");
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  });
+}
+
+const LOGIN_ROWS = [
+  ["auth_kv", "1"],
+  ["state", LOGIN_STATE],
+] as const;
+
+function hasTable(database: Database, name: string): boolean {
+  return database.all("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).length > 0;
+}
+
+function distrust(database: Database): void {
+  database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
 }
 
 async function inScratch(

@@ -1,14 +1,11 @@
 import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type Owner } from "@budgie/core";
-import { toSessionMark } from "./local-session.ts";
-import { createProcessFamily } from "./process-family.ts";
+import { endSessionProcesses } from "./end-session-processes.ts";
 import { removeTree } from "./remove-tree.ts";
 import type { LedgerEntry, SessionLedger } from "./session-ledger.ts";
 
 type Place = { readonly ledger: SessionLedger; readonly owner: Owner };
 
 type Outcome = GcItem & { readonly fate: keyof GcReport; readonly why: string };
-
-const STOP_GRACE_MS = 2_000;
 
 /** Ends the processes and removes the homes of sessions whose owners died. */
 export async function collectGarbage(place: Place, policy: GcPolicy): Promise<GcReport> {
@@ -29,8 +26,7 @@ async function collectEntry(entry: LedgerEntry, { ledger, owner }: Place, policy
   if (why !== undefined) return { ...item, fate: "kept", why };
   if (policy.dryRun) return { ...item, fate: "removed", why: "" };
   try {
-    // An owner that was killed outright left its agents running.
-    await createProcessFamily({ mark: toSessionMark(entry.id) }).end(STOP_GRACE_MS);
+    await endSessionProcesses(entry.id);
     await removeTree(entry.home);
     await ledger.remove(entry.id);
     return { ...item, fate: "removed", why: "" };

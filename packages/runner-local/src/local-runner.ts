@@ -2,6 +2,7 @@ import { lstat, mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { BudgieError, type Owner, type Runner, type SessionId, type SessionRecord } from "@budgie/core";
 import { collectGarbage } from "./collect-garbage.ts";
+import { endSessionProcesses } from "./end-session-processes.ts";
 import { toHostEnvironment } from "./host-environment.ts";
 import { createLocalSession, type LocalSession } from "./local-session.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -18,6 +19,8 @@ export type LocalRunnerOptions = {
   readonly hostEnv: NodeJS.ProcessEnv;
   /** More names of `hostEnv` to pass on */
   readonly env?: readonly string[] | undefined;
+  /** How long sessions are kept for another runner to resume, from their last use; left out, they end with this one */
+  readonly keepSessionsMs?: number | undefined;
 };
 
 /**
@@ -27,7 +30,7 @@ export type LocalRunnerOptions = {
 export function createLocalRunner(options: LocalRunnerOptions): Runner {
   const sessionsDir = resolve(options.sessionsDir);
   const stateDir = resolve(options.stateDir);
-  const { owner } = options;
+  const { keepSessionsMs: keepMs, owner } = options;
   const hostEnv = toHostEnvironment(options.hostEnv, options.env ?? []);
   const ledger = createSessionLedger(stateDir);
   const sessions = new Map<SessionId, Promise<LocalSession>>();
@@ -39,9 +42,22 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     if ((await ledger.find(id)) !== undefined || (await isThere(home))) throw notOurs(id);
     await makeFolder(sessionsDir);
     // Recorded first: a home without a record would never be collected.
-    await ledger.write({ id, home, owner: owner.record, created: new Date() });
+    await ledger.write({ id, home, owner: owner.record, created: new Date(), keepMs });
     await mkdir(home, { mode: 0o700 });
+    return enter(id, home);
+  }
 
+  async function resume(id: SessionId): Promise<LocalSession> {
+    await owner.hold();
+    const entry = await ledger.find(id);
+    if (entry === undefined || !(await isFolder(entry.home))) throw gone(id);
+    if (!["dead", "own"].includes(await owner.stateOf(entry.owner))) throw notOurs(id);
+    await endSessionProcesses(id);
+    await ledger.write({ ...entry, owner: owner.record, keepMs });
+    return enter(id, entry.home);
+  }
+
+  function enter(id: SessionId, home: string): LocalSession {
     async function removeHome(): Promise<void> {
       await removeTree(home);
       await ledger.remove(id);
@@ -50,24 +66,27 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     return createLocalSession({ id, home, hostEnv, removeHome });
   }
 
+  function remember(id: SessionId, make: (id: SessionId) => Promise<LocalSession>): Promise<LocalSession> {
+    if (closing !== undefined) throw new BudgieError("RUNNER_UNAVAILABLE", "budgie is shutting down. Start it again.");
+    const opened = sessions.get(id) ?? make(id);
+    sessions.set(id, opened);
+    opened.catch(() => sessions.delete(id));
+    return opened;
+  }
+
   async function close(): Promise<void> {
     const opened = await Promise.allSettled(sessions.values());
-    const removals = opened.map(async (result) => (result.status === "fulfilled" ? result.value.remove() : undefined));
-    await Promise.all(removals);
+    const leave = (session: LocalSession): Promise<void> =>
+      keepMs === undefined ? session.remove() : session.end("shutdown");
+    await Promise.all(opened.map(async (result) => (result.status === "fulfilled" ? leave(result.value) : undefined)));
   }
 
   return {
     isolation: "none",
     notices: [],
     guarded: [],
-    async openSession(id) {
-      if (closing !== undefined)
-        throw new BudgieError("RUNNER_UNAVAILABLE", "budgie is shutting down. Start it again.");
-      const opened = sessions.get(id) ?? open(id);
-      sessions.set(id, opened);
-      opened.catch(() => sessions.delete(id));
-      return opened;
-    },
+    openSession: async (id) => remember(id, open),
+    resumeSession: async (id) => remember(id, resume),
     async listSessions() {
       const { entries } = await ledger.list();
       const records = entries.map(async ({ id, home, created, owner: record }): Promise<readonly SessionRecord[]> => {
@@ -84,6 +103,10 @@ async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
+async function isFolder(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isDirectory() === true;
+}
+
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
@@ -92,6 +115,13 @@ async function makeFolder(path: string): Promise<void> {
     const message = `Cannot make the folder of the sessions "${path}" (${code}). Name another with --sessions-dir.`;
     throw new BudgieError("CONFIG_INVALID", message, { cause });
   }
+}
+
+function gone(id: SessionId): BudgieError {
+  return new BudgieError(
+    "SESSION_NOT_FOUND",
+    `The folder of the session ${id} is gone. Leave the session id out to begin a new session.`,
+  );
 }
 
 function notOurs(id: SessionId): BudgieError {

@@ -17,6 +17,8 @@ export type LedgerEntry = {
   readonly home: string;
   readonly owner: OwnerRecord;
   readonly created: Date;
+  /** How long it outlives its owner after its last use; `undefined` if it does not */
+  readonly keepMs?: number | undefined;
 };
 
 type CorruptEntry = { readonly path: string; readonly session: string; readonly why: string };
@@ -43,11 +45,11 @@ export function createSessionLedger(stateDir: string): SessionLedger {
         ),
       };
     },
-    async write({ id, home, owner, created }) {
+    async write({ id, home, owner, created, keepMs }) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       // Whole or not at all: another budgie may read the ledger at any time.
       const draft = join(folder, `${id}.draft`);
-      await writeFile(draft, JSON.stringify({ home, owner, created: created.toISOString() }), { mode: 0o600 });
+      await writeFile(draft, JSON.stringify({ home, owner, created: created.toISOString(), keepMs }), { mode: 0o600 });
       await rename(draft, toPath(id));
     },
     async remove(id) {
@@ -77,13 +79,13 @@ async function readEntry(path: string, id: string): Promise<LedgerEntry | string
 }
 
 function toEntry(id: string, data: unknown): LedgerEntry | string {
-  const { home, owner, created } = toFields(data, ["home", "owner", "created"]);
+  const { home, owner, created, keepMs } = toFields(data, ["home", "owner", "created", "keepMs"]);
   const date = new Date(typeof created === "string" ? created : Number.NaN);
   if (!isSessionId(id)) return "the ledger entry is not named after a session";
   if (!isHomeOf(id, home)) return "the recorded home is not a folder named after the session";
   if (!isOwnerRecord(owner)) return "no owner is recorded";
   if (Number.isNaN(date.getTime())) return "no date is recorded";
-  return { id, home, owner, created: date };
+  return { id, home, owner, created: date, keepMs: typeof keepMs === "number" ? keepMs : undefined };
 }
 
 /** The home is going to be removed with all in it: nothing but a folder named after the session will do. */

@@ -76,6 +76,10 @@ export function createFakeRunner(program: FakeProgram, notices: readonly string[
     runs,
     homes,
     openSession: async (id) => openSession(id),
+    async resumeSession(id) {
+      if (!homes.has(id)) throw new BudgieError("SESSION_NOT_FOUND", `The home of ${id} is gone.`);
+      return openSession(id);
+    },
     listSessions: async () => [...homes.keys()].map((id) => ({ id, created: new Date(), home: id, owner: "own" })),
     collectGarbage: async () => ({ removed: [], kept: [], failed: [] }),
     close: async () => homes.clear(),

@@ -1,0 +1,76 @@
+import pLimit from "p-limit";
+import { BudgieError } from "./errors.ts";
+import type { RunnerSession } from "./runner.ts";
+import type { SessionId } from "./session-id.ts";
+import type { RegisteredSession } from "./session-register.ts";
+
+/** A session of this process: one conversation with one agent about one workspace. */
+export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory" | "id"> & {
+  readonly home: RunnerSession;
+  /** Whether a process of the agent has run, so that there may be a conversation to resume */
+  readonly begun: boolean;
+  /** When its last turn ended */
+  readonly usedMs: number;
+  /** Notes that a process of the agent runs. */
+  readonly begin: () => void;
+  /** Runs tasks one at a time, in the order they came; `SESSION_NOT_FOUND` if the session was discarded meanwhile */
+  readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
+  /** Runs a turn, and notes that the session was in use until its end. */
+  readonly using: <T>(turn: () => Promise<T>) => Promise<T>;
+  /** Whether no turn runs in it, or waits for it */
+  readonly isIdle: () => boolean;
+};
+
+/** What is known of a session before it is opened. */
+export type SessionFacts = Pick<RegisteredSession, "agent" | "begun" | "createdMs" | "directory" | "usedMs">;
+
+type Place = {
+  readonly isOpen: (id: SessionId) => boolean;
+  /** Writes down what became of a session */
+  readonly note: (session: Session) => Promise<void>;
+};
+
+/** Creates the handle of a session whose home exists. */
+export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen, note }: Place): Session {
+  const { id } = home;
+  const oneAtATime = pLimit(1);
+  let turns = 0;
+  const counted = <T>(task: () => Promise<T>): Promise<T> => {
+    turns++;
+    return task().finally(() => turns--);
+  };
+  const noted = async <T>(turn: () => Promise<T>): Promise<T> => {
+    try {
+      return await turn();
+    } finally {
+      session.usedMs = Date.now();
+      if (isOpen(id)) await note(session);
+    }
+  };
+  const session = {
+    ...facts,
+    id,
+    home,
+    begin() {
+      if (session.begun) return;
+      session.begun = true;
+      // A budgie that is killed in this turn leaves a conversation.
+      void note(session);
+    },
+    // A turn may have ended the session while this one waited.
+    inTurn: <T>(task: () => Promise<T>) =>
+      counted(() => oneAtATime(() => (isOpen(id) ? task() : Promise.reject(sessionNotFound(id))))),
+    using: <T>(turn: () => Promise<T>) => counted(() => noted(turn)),
+    isIdle: () => turns === 0,
+  };
+  return session;
+}
+
+/** The error of a session that nobody knows, or that has ended. */
+export function sessionNotFound(sessionId: string): BudgieError {
+  return new BudgieError(
+    "SESSION_NOT_FOUND",
+    `There is no session "${sessionId}" here: sessions end with the budgie that began them, unless it keeps them, and when ` +
+      `nobody uses them for longer than --session-ttl. Leave "sessionId" out to begin a new one.`,
+  );
+}

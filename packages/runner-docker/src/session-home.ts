@@ -1,0 +1,112 @@
+import type Docker from "dockerode";
+import { BudgieError, type SessionId } from "@budgie/core";
+import { withLimit } from "./api-limit.ts";
+import { ignoreMissing } from "./docker-errors.ts";
+import { createHolder, type Holder, type HolderParts } from "./holder.ts";
+import { parseLabels, toLabels } from "./labels.ts";
+import type { SessionVolume, SessionVolumes } from "./mounts.ts";
+import type { SandboxContext } from "./sandbox-context.ts";
+import { removeContainer } from "./turn-process.ts";
+
+/** The volumes that a session has, or is to have. */
+export function toVolumes({ keepSessionsMs, owner }: SandboxContext, id: SessionId): SessionVolumes {
+  const keep = keepSessionsMs === undefined ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
+  return {
+    home: { name: toHomeName(id), labels: { ...toLabels(owner.record, id, "home"), ...keep } },
+    auth: { name: `${toHomeName(id)}-auth`, labels: toLabels(owner.record, id, "auth") },
+  };
+}
+
+/** Makes a session's volumes and its holder, or nothing. */
+export async function createHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
+  const { docker } = context.engine;
+  const { door, session, volumes } = parts;
+  try {
+    if ((await findVolume(docker, volumes.home)) !== undefined) throw notOurs(session);
+    try {
+      await Promise.all([createVolume(docker, volumes.home), createVolume(docker, volumes.auth)]);
+      return await createHolder(context, parts);
+    } catch (error) {
+      await removeVolumes(docker, [volumes.home, volumes.auth]).catch(() => undefined);
+      throw error;
+    }
+  } catch (error) {
+    await door.remove();
+    throw error;
+  }
+}
+
+/** Opens the home that a dead owner kept. All else of the session is made anew, and nothing of the home is lost if that fails. */
+export async function resumeHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
+  const { docker } = context.engine;
+  const { door, session, volumes } = parts;
+  try {
+    await checkKeptHome(docker, volumes.home, session);
+    // A budgie that was killed left its holder, and perhaps a turn.
+    await removeContainers(docker, session);
+    await removeVolumes(docker, [volumes.auth]);
+    await createVolume(docker, volumes.auth);
+    return await createHolder(context, parts);
+  } catch (error) {
+    await door.remove();
+    throw error;
+  }
+}
+
+/** Removes all of a session's containers, by label: the holder, and what a call left that was given up before the engine answered. */
+export async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
+  const filters = { label: [`dev.budgie.session=${id}`] };
+  const left = await docker.listContainers({ all: true, filters, ...withLimit() });
+  const isHolder = ({ Labels }: Docker.ContainerInfo): boolean => parseLabels(Labels).role === "holder";
+  const remove = ({ Id }: Docker.ContainerInfo): Promise<void> => removeContainer(docker.getContainer(Id));
+  // Podman does not remove a holder whose network a turn has joined.
+  await Promise.all(left.filter((container) => !isHolder(container)).map(remove));
+  await Promise.all(left.filter(isHolder).map(remove));
+}
+
+/** Removes volumes that no container uses; those that are gone already are fine. */
+export async function removeVolumes(docker: Docker, volumes: readonly Pick<SessionVolume, "name">[]): Promise<void> {
+  await Promise.all(volumes.map(({ name }) => docker.getVolume(name).remove(withLimit()).catch(ignoreMissing)));
+}
+
+/** The name of the volume that holds a session's home. */
+export function toHomeName(id: SessionId): string {
+  return `budgie-session-${id}`;
+}
+
+type VolumeFacts = Docker.VolumeInspectInfo | undefined;
+
+async function findVolume(docker: Docker, { name }: Pick<SessionVolume, "name">): Promise<VolumeFacts> {
+  return (await docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)) ?? undefined;
+}
+
+async function createVolume(docker: Docker, { labels, name }: SessionVolume): Promise<void> {
+  await docker.createVolume({ Name: name, Labels: { ...labels }, ...withLimit() });
+}
+
+/** Whoever made a volume of that name could have put it anywhere. */
+async function checkKeptHome(docker: Docker, home: SessionVolume, id: SessionId): Promise<void> {
+  const found = await findVolume(docker, home);
+  if (found === undefined) {
+    throw new BudgieError(
+      "SESSION_NOT_FOUND",
+      `The volume of the session "${id}" is gone. Leave its id out to begin a new one.`,
+    );
+  }
+  const facts = parseLabels(found.Labels);
+  const isPlain = found.Driver === "local" && Object.keys(found.Options ?? {}).length === 0;
+  if (facts.role !== "home" || facts.session !== id || !isPlain) {
+    throw new BudgieError(
+      "SESSION_NOT_FOUND",
+      `The volume "${home.name}" is not one that budgie made for the session "${id}". Leave its id out to begin a new one.`,
+    );
+  }
+}
+
+/** The engine would hand out an existing volume without a word, and with it another owner's session. */
+function notOurs(id: SessionId): BudgieError {
+  return new BudgieError(
+    "SESSION_NOT_FOUND",
+    `The session "${id}" belongs to another budgie. Leave its id out to begin a new one.`,
+  );
+}
