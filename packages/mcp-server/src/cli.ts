@@ -24,6 +24,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   kiroBinary: "<program>",
   kiroDataDir: "<dir>",
   stateDir: "<dir>",
+  sessionTtl: "<duration>",
   toolPrefix: "<text>",
   agentTimeout: "<duration>",
   model: "<name>",

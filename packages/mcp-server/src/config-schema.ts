@@ -48,6 +48,8 @@ export const configSchema = z.strictObject({
   kiroBinary: path.default("kiro-cli").describe("Kiro's program; with --sandbox, the one in the image"),
   kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
   stateDir: path.optional().describe("where budgie records who owns what; ~/.local/state/budgie by default"),
+  keepSessions: flag.default(false).describe("keep sessions on exit, for the next budgie to go on with by their ids"),
+  sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
   toolPrefix: prefix.describe("what the tools' names begin with"),
   agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
   model: model.default("claude-sonnet-4.5").describe('for agents that name none; "auto" leaves the choice to Kiro'),

@@ -19,6 +19,7 @@ export type Config = Omit<
   | "egress"
   | "maxTurnsPerMinute"
   | "model"
+  | "sessionTtl"
   | "workspace"
   | FilledIn
 > &
@@ -27,6 +28,7 @@ export type Config = Omit<
     readonly allowRoot: readonly string[];
     readonly policies: Policies;
     readonly maxTurnsPerMinute: TurnRateLimits;
+    readonly sessionTtlMs: number;
     /** `undefined` leaves the choice to Kiro */
     readonly model: string | undefined;
   };
@@ -38,7 +40,16 @@ type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPro
 export function parseConfig(values: Readonly<Record<string, unknown>>, host: Host): Config {
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throw toConfigError(parsed.error, values);
-  const { agentTimeout, allowHost, allowPreset, egress, model: modelName, workspace, ...options } = parsed.data;
+  const {
+    agentTimeout,
+    allowHost,
+    allowPreset,
+    egress,
+    model: modelName,
+    sessionTtl,
+    workspace,
+    ...options
+  } = parsed.data;
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
     ...options,
@@ -55,13 +66,14 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
     kiroDataDir: toAbsolutePath(options.kiroDataDir ?? toKiroDataDir(host), host),
     stateDir: toAbsolutePath(options.stateDir ?? toStateDir(host), host),
     maxTurnsPerMinute: toTurnRateLimits(options.maxTurnsPerMinute),
+    sessionTtlMs: parseTimeout(sessionTtl, toFlag("sessionTtl")),
     model: modelName === "auto" ? undefined : modelName,
   };
 }
 
 /** What the configuration file says, under what the options say. */
 function loadAccess(
-  options: Omit<z.infer<typeof configSchema>, "model">,
+  options: Omit<z.infer<typeof configSchema>, "model" | "sessionTtl">,
   host: Host,
 ): Pick<Config, "allowRoot" | "config" | "policies"> {
   const file = options.config === undefined ? undefined : toAbsolutePath(options.config, host);

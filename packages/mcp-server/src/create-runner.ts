@@ -10,12 +10,14 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
   checkSandboxOptions(config, host);
   const { caFile, credentials, kiroDataDir, runtime, sandboxImage: image, sessionsDir, stateDir } = config;
   const { env: hostEnv, home } = host;
+  const keepSessionsMs = config.keepSessions ? config.sessionTtlMs : undefined;
   if (config.sandbox) {
     const { createDockerRunner } = await import("@budgie/runner-docker");
     const upstreamProxy = toUpstreamProxy(hostEnv);
     const network = { caFile, upstreamProxy } satisfies Partial<DockerRunnerOptions>;
-    return createDockerRunner({ image, owner, stateDir, kiroDataDir, home, hostEnv, credentials, runtime, ...network });
+    const place = { image, owner, stateDir, kiroDataDir, home, hostEnv };
+    return createDockerRunner({ ...place, credentials, runtime, keepSessionsMs, ...network });
   }
   const { createLocalRunner } = await import("@budgie/runner-local");
-  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env: config.env });
+  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env: config.env, keepSessionsMs });
 }

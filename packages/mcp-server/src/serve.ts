@@ -3,6 +3,7 @@ import {
   createOutputFiles,
   createOwner,
   createRunTurn,
+  createSessionBook,
   HEALTH_RUNS,
   isTooDeep,
   toHealthReport,
@@ -14,7 +15,7 @@ import {
   type Runner,
   type TurnRateLimits,
 } from "@budgie/core";
-import { createRunLog } from "@budgie/store";
+import { createRunLog, createSessionRegister } from "@budgie/store";
 import type { Config } from "./config.ts";
 import { createRunner } from "./create-runner.ts";
 import { findDepth } from "./find-depth.ts";
@@ -36,6 +37,10 @@ export async function serve(config: Config, host: Host): Promise<never> {
   const runner = await createRunner(config, host, owner);
   const { agents, tools } = loadTools(config, host);
 
+  const register = createSessionRegister({ stateDir: config.stateDir, report: host.report });
+  if (config.keepSessions) await register.check();
+  const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
+  const sessions = createSessionBook(runner, { register, owner, keepMs });
   const runLog = createRunLog({ stateDir: config.stateDir, owner, report: host.report });
   const depth = findDepth(host.env, config.maxDepth);
   const runTurn = createRunTurn({
@@ -49,6 +54,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
     workspaceRules: toWorkspaceRules(config, host, runner),
     runLog,
+    sessions,
   });
   const health = { agents: agents.map(({ name }) => name), isolation: runner.isolation };
   const toolbox = createToolbox({
@@ -69,6 +75,8 @@ export async function serve(config: Config, host: Host): Promise<never> {
     await Promise.allSettled([server.close(), runner.close()]);
     // A call that was just beginning may have opened its session in between.
     await runner.close();
+    await sessions.close();
+    register.close();
     runLog.close();
     await owner.release();
   });

@@ -58,13 +58,18 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       exists = true;
     },
     async clear(signal) {
-      if (!exists) return;
+      // What budgie did not put in, it could not put in again.
+      if (!exists || !hasHostLogin(options)) return;
       const files = await readDatabase(options);
       if (signal.aborted || !files.has("")) return;
       const content = await clearSessionDatabase(files, options.scratchDir);
       if (!signal.aborted) await archive.write(toDatabaseFiles(content));
     },
   };
+}
+
+function hasHostLogin({ credentials }: LoginSyncOptions): boolean {
+  return credentials === "full" || credentials === "access-token";
 }
 
 async function loadNeeded(options: LoginSyncOptions, need: LoginNeed): Promise<KiroLogin | undefined> {

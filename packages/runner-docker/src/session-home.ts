@@ -41,7 +41,7 @@ export async function resumeHome(context: SandboxContext, parts: HolderParts): P
   const { docker } = context.engine;
   const { door, session, volumes } = parts;
   try {
-    await checkKeptHome(docker, volumes.home, session);
+    await checkKeptHome(context, volumes.home, session);
     // A budgie that was killed left its holder, and perhaps a turn.
     await removeContainers(docker, session);
     await removeVolumes(docker, [volumes.auth]);
@@ -55,8 +55,7 @@ export async function resumeHome(context: SandboxContext, parts: HolderParts): P
 
 /** Removes all of a session's containers, by label: the holder, and what a call left that was given up before the engine answered. */
 export async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
-  const filters = { label: [`dev.budgie.session=${id}`] };
-  const left = await docker.listContainers({ all: true, filters, ...withLimit() });
+  const left = await listContainers(docker, id);
   const isHolder = ({ Labels }: Docker.ContainerInfo): boolean => parseLabels(Labels).role === "holder";
   const remove = ({ Id }: Docker.ContainerInfo): Promise<void> => removeContainer(docker.getContainer(Id));
   // Podman does not remove a holder whose network a turn has joined.
@@ -70,8 +69,12 @@ export async function removeVolumes(docker: Docker, volumes: readonly Pick<Sessi
 }
 
 /** The name of the volume that holds a session's home. */
-export function toHomeName(id: SessionId): string {
+function toHomeName(id: SessionId): string {
   return `budgie-session-${id}`;
+}
+
+function listContainers(docker: Docker, id: SessionId): Promise<Docker.ContainerInfo[]> {
+  return docker.listContainers({ all: true, filters: { label: [`dev.budgie.session=${id}`] }, ...withLimit() });
 }
 
 type VolumeFacts = Docker.VolumeInspectInfo | undefined;
@@ -85,8 +88,8 @@ async function createVolume(docker: Docker, { labels, name }: SessionVolume): Pr
 }
 
 /** Whoever made a volume of that name could have put it anywhere. */
-async function checkKeptHome(docker: Docker, home: SessionVolume, id: SessionId): Promise<void> {
-  const found = await findVolume(docker, home);
+async function checkKeptHome({ engine, owner }: SandboxContext, home: SessionVolume, id: SessionId): Promise<void> {
+  const found = await findVolume(engine.docker, home);
   if (found === undefined) {
     throw new BudgieError(
       "SESSION_NOT_FOUND",
@@ -101,6 +104,11 @@ async function checkKeptHome(docker: Docker, home: SessionVolume, id: SessionId)
       `The volume "${home.name}" is not one that budgie made for the session "${id}". Leave its id out to begin a new one.`,
     );
   }
+  // The home says who made it, and its holder who has it now.
+  const containers = await listContainers(engine.docker, id);
+  const owners = [facts, ...containers.map(({ Labels }) => parseLabels(Labels))].map((thing) => thing.owner);
+  const states = await Promise.all(owners.map((record) => owner.stateOf(record)));
+  if (states.some((state) => state === "live" || state === "foreign")) throw notOurs(id);
 }
 
 /** The engine would hand out an existing volume without a word, and with it another owner's session. */

@@ -6,8 +6,8 @@ const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());
 
 describeRunner("docker", {
-  async create() {
-    const { owner, runner } = await place.createRunner();
+  async create(options) {
+    const { owner, runner } = await place.createRunner(options);
     return {
       runner,
       workspaceRoot: place.workspace,

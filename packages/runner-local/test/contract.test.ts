@@ -8,8 +8,8 @@ const place = createLocalPlace();
 afterAll(() => place[Symbol.asyncDispose]());
 
 describeRunner("local", {
-  async create() {
-    const { runner, owner } = place.createRunner();
+  async create(options) {
+    const { runner, owner } = place.createRunner([], options);
     return {
       runner,
       workspaceRoot: place.workspace,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createOwner, createSessionId, type Exit, type Owner, type Runner, type SessionId } from "@budgie/core";
-import { createLocalRunner } from "@budgie/runner-local";
+import { createLocalRunner, type LocalRunnerOptions } from "@budgie/runner-local";
 import { removeTree } from "../src/remove-tree.ts";
 
 /** Linux has one, macOS has not. */
@@ -16,7 +16,10 @@ export type LocalPlace = {
   readonly sessionsDir: string;
   readonly stateDir: string;
   readonly workspace: string;
-  createRunner(env?: readonly string[]): { readonly runner: Runner; readonly owner: Owner };
+  createRunner(
+    env?: readonly string[],
+    options?: Partial<LocalRunnerOptions>,
+  ): { readonly runner: Runner; readonly owner: Owner };
 };
 
 type RunResult = { readonly id: SessionId; readonly stdout: string; readonly exit: Exit };
@@ -34,9 +37,9 @@ export function createLocalPlace(): LocalPlace {
     sessionsDir,
     stateDir,
     workspace,
-    createRunner(env = []) {
+    createRunner(env = [], options = {}) {
       const owner = createOwner({ stateDir });
-      const runner = createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: process.env, env });
+      const runner = createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: process.env, env, ...options });
       created.push({ runner, owner });
       return { runner, owner };
     },

@@ -1,9 +1,18 @@
-import type { Isolation, OwnerRecord, RegisteredSession, SessionId, SessionRegister } from "@budgie/core";
+import {
+  BudgieError,
+  type Isolation,
+  type OwnerRecord,
+  type RegisteredSession,
+  type SessionId,
+  type SessionRegister,
+} from "@budgie/core";
 import type { Row } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
 
 /** A register in a file that several processes write and read. */
 export type SessionRegisterFile = SessionRegister & {
+  /** Throws `CONFIG_INVALID` where sessions cannot be written down; makes nothing */
+  readonly check: () => Promise<void>;
   readonly close: () => void;
 };
 
@@ -53,6 +62,14 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
       return passed.length > 0;
     },
     remove: (id) => (state.exists() ? write("DELETE FROM sessions WHERE id = ?", id) : Promise.resolve()),
+    async check() {
+      try {
+        await state.check();
+      } catch (error) {
+        const { message } = state.toProblem(error);
+        throw new BudgieError("CONFIG_INVALID", `Sessions cannot be kept: ${message}`, { cause: error });
+      }
+    },
     close: state.close,
   };
 }

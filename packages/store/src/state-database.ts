@@ -1,5 +1,5 @@
-import { closeSync, constants, existsSync, fchmodSync, mkdirSync, openSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, closeSync, constants, existsSync, fchmodSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { BudgieError } from "@budgie/core";
 import { migrate } from "./migrate.ts";
 import { loadSqlite, type Database } from "./sqlite.ts";
@@ -8,6 +8,8 @@ import { loadSqlite, type Database } from "./sqlite.ts";
 export type StateDatabase = {
   /** Whether anything was ever kept */
   exists(): boolean;
+  /** Throws where it could not be opened, or made; writes nothing */
+  check(): Promise<void>;
   /** Opens it, or makes it, with the first call */
   connect(): Promise<Database>;
   /** The error to tell the user, whatever was thrown */
@@ -22,19 +24,26 @@ export function createStateDatabase(stateDir: string): StateDatabase {
   const path = join(stateDir, FILE);
   let opening: Promise<Database> | undefined;
   let open: Database | undefined;
+  async function connect(): Promise<Database> {
+    opening ??= openDatabase(stateDir, path);
+    try {
+      open = await opening;
+      return open;
+    } catch (error) {
+      // A full disk may have room again by the next turn.
+      opening = undefined;
+      throw error;
+    }
+  }
+
   return {
-    exists: () => open !== undefined || existsSync(path),
-    async connect() {
-      opening ??= openDatabase(stateDir, path);
-      try {
-        open = await opening;
-        return open;
-      } catch (error) {
-        // A full disk may have room again by the next turn.
-        opening = undefined;
-        throw error;
-      }
+    async check() {
+      await loadSqlite();
+      if (existsSync(path)) await connect();
+      else checkPlace(stateDir);
     },
+    exists: () => open !== undefined || existsSync(path),
+    connect,
     toProblem(error) {
       if (error instanceof BudgieError) return error;
       const reason = error instanceof Error ? error.message : String(error);
@@ -50,6 +59,13 @@ export function createStateDatabase(stateDir: string): StateDatabase {
       opening = undefined;
     },
   };
+}
+
+/** Whether there is a folder, or one can be made. */
+function checkPlace(folder: string): void {
+  const isFound = statSync(folder, { throwIfNoEntry: false }) !== undefined;
+  if (!isFound && dirname(folder) !== folder) return checkPlace(dirname(folder));
+  accessSync(`${folder}/`, constants.W_OK | constants.X_OK);
 }
 
 async function openDatabase(stateDir: string, path: string): Promise<Database> {

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { describeAccess } from "./runner-contract/describe-access.ts";
 import { describeEnding } from "./runner-contract/describe-ending.ts";
 import { describeHome } from "./runner-contract/describe-home.ts";
+import { describeKeeping } from "./runner-contract/describe-keeping.ts";
 import { describeOwnership } from "./runner-contract/describe-ownership.ts";
 import { describeRunning } from "./runner-contract/describe-running.ts";
 import { describeStreams } from "./runner-contract/describe-streams.ts";
@@ -16,5 +17,6 @@ export function describeRunner(name: string, setup: RunnerSetup): void {
     describeEnding(setup);
     describeHome(setup);
     describeOwnership(setup);
+    describeKeeping(setup);
   });
 }

@@ -6,12 +6,15 @@ export type RunnerSetup = {
    * Creates a runner with an owner of its own. All that one test creates share one place (engine, state directory), as
    * several budgies of one user do, and are disposed at the end of the test.
    */
-  create(): Promise<RunnerUnderTest>;
+  create(options?: KeepingOptions): Promise<RunnerUnderTest>;
   /** What exists of a session, asked of the machine or engine and not of a runner */
   leftovers(id: SessionId): Promise<Leftovers>;
   /** Where a process finds itself: `paths().home` or `paths().workspace` */
   readonly startsIn: "home" | "workspace";
 };
+
+/** Left out, sessions end with their runner */
+type KeepingOptions = { readonly keepSessionsMs?: number };
 
 export type RunnerUnderTest = AsyncDisposable & {
   readonly runner: Runner;
