@@ -39,7 +39,7 @@ export async function runToEnd(session: RunnerSession, command: Command, options
   let isRead = false;
   try {
     const saying = readBounded(child.stdout, { heldBytes: HELD_BYTES, files, onChunk: watch.heard });
-    // An engine knows the exit code some 50 ms after the output ends, and needs as long to hand out a file.
+    // An engine may know the exit code some 50 ms after the output ends, and needs as long to hand out a file.
     const read = async (): Promise<string | undefined> => answerFile && session.readFile(answerFile);
     const reading = saying.then(read);
     const [stdout, stderr, early, exit] = await Promise.all([

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { PassThrough, Readable } from "node:stream";
+import type { Readable, Transform } from "node:stream";
 
 const HEADER_BYTES = 8;
 
@@ -25,8 +25,8 @@ export async function demultiplex(source: Readable, targets: Targets): Promise<v
 }
 
 export type Targets = {
-  readonly stdout: PassThrough;
-  readonly stderr: PassThrough;
+  readonly stdout: Transform;
+  readonly stderr: Transform;
   /** From here on, what nobody reads is dropped: an engine does not end a container whose output is stuck */
   readonly dropping: AbortSignal;
 };
@@ -59,10 +59,10 @@ async function* frames(source: Readable): AsyncGenerator<Frame> {
 }
 
 /** Resolves when a stream takes more, or will never. */
-async function drained(target: PassThrough, dropping: AbortSignal): Promise<void> {
+async function drained(target: Transform, dropping: AbortSignal): Promise<void> {
   const stop = new AbortController();
-  const until = (source: PassThrough | AbortSignal, event: string): Promise<unknown> =>
-    once(source as PassThrough, event, { signal: stop.signal }).catch(() => undefined);
+  const until = (source: Transform | AbortSignal, event: string): Promise<unknown> =>
+    once(source as Transform, event, { signal: stop.signal }).catch(() => undefined);
   await Promise.race([until(target, "drain"), until(target, "close"), until(dropping, "abort")]);
   stop.abort();
 }

@@ -47,16 +47,21 @@ export async function createDockerSession(
   let removed = false;
 
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
-    // One turn's container is gone before the next begins, a retry's above all.
-    await Promise.all(leaving);
-    await holder.ensure();
-    const prepareHome = (): Promise<void> =>
-      running.size > 0 ? Promise.resolve() : login.prepare(toLoginNeed(command));
+    const holderThere = holder.ensure();
+    // A start that fails before it needs the holder leaves nobody to see this fail.
+    holderThere.catch(() => undefined);
+    const prepareHome = async (): Promise<void> => {
+      await holderThere;
+      if (running.size === 0) await login.prepare(toLoginNeed(command));
+      // One turn's container is gone before the next one's agent begins, a retry's above all.
+      await Promise.all(leaving);
+    };
     const checkMountPoints = async (paths: readonly string[]): Promise<void> => {
       if (visited) await archive.checkMountPoints(paths);
     };
     const network = egress.enter((options.access ?? EVERYTHING).egress);
-    const turn = { context, session: id, volumes, command, options, network, prepareHome, checkMountPoints };
+    const home = { holderThere, prepareHome, checkMountPoints };
+    const turn = { context, session: id, volumes, command, options, network, ...home };
     const child = await startTurn(turn).catch(async (error: unknown) => {
       await network.leave();
       throw error;

@@ -7,6 +7,8 @@ import { withLimit } from "./api-limit.ts";
 export type ContainerRoot = AsyncDisposable & {
   /** Goes before a path in the container; what follows is up to who uses it, links in it lead anywhere */
   readonly path: string;
+  /** Whether that process is gone: the kernel lets it go only after all others in the container */
+  hasEnded(): Promise<boolean>;
 };
 
 /**
@@ -22,9 +24,22 @@ export async function enterContainer(container: Docker.Container): Promise<Conta
   const path = toOpened(process);
   const mounts = await readFile(`${path}/mountinfo`, "utf8").catch(() => "");
   // On another kernel the number may be anybody's here; a container's own mounts name it.
-  if (mounts.includes(Id)) return { path: `${path}/root`, [Symbol.asyncDispose]: () => process.close() };
+  if (mounts.includes(Id)) {
+    return {
+      path: `${path}/root`,
+      hasEnded: () => isGone(`${path}/stat`),
+      [Symbol.asyncDispose]: () => process.close(),
+    };
+  }
   await process.close();
   return undefined;
+}
+
+async function isGone(path: string): Promise<boolean> {
+  return readFile(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ESRCH",
+  );
 }
 
 /** The path of what is open, whatever has become of its name. */

@@ -47,15 +47,18 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
     return "stopped";
   }
 
+  async function start(): Promise<void> {
+    if (await startIfThere(container)) return;
+    await ensure();
+    await container.start(withLimit());
+  }
+
   await inTurn(() => makeHolder(context, name, parts));
   return {
     container,
     name,
     ensure: async () => void (await inTurn(ensure)),
-    start: () =>
-      inTurn(async () => {
-        if ((await ensure()) === "stopped") await container.start(withLimit());
-      }),
+    start: () => inTurn(start),
     stop: () => inTurn(() => killHolder(container)),
     isRunning: async () => (await inTurn(() => stateOf(container))) === "running",
   };
@@ -67,6 +70,18 @@ async function stateOf(container: Docker.Container): Promise<State> {
   const facts = await container.inspect(withLimit()).catch(ignoreMissing);
   if (facts === undefined) return "missing";
   return facts.State.Running ? "running" : "stopped";
+}
+
+/** Starts it, or leaves it running, without asking first which of the two; `false` if there is none. */
+async function startIfThere(container: Docker.Container): Promise<boolean> {
+  try {
+    await container.start(withLimit());
+    return true;
+  } catch (error) {
+    if (statusOf(error) === 304) return true;
+    ignoreMissing(error);
+    return false;
+  }
 }
 
 async function makeHolder(

@@ -6,11 +6,14 @@ export const NOT_RUN = 125;
 // Its stdin is budgie: the first line is the word to begin, and says how many lines of input follow ("live": the rest of
 // stdin is the agent's). So a container can be started before its home is filled. After the input, stdin is a lease: it
 // says nothing more, and ends when budgie does, and then everything here ends too.
+//
+// Its last word, on both streams, says how the command ended (`last-word.ts`). The token before it is in this shell's memory
+// alone: who can read that can also make the shell end with any code.
 const LINES: readonly string[] = [
   // Ending everything must mean everything in the container, so it refuses to run anywhere else.
   `[ "$PPID" = 1 ] || exit ${NOT_RUN}`,
   "exec 3<&0",
-  `IFS= read -r lines <&3 || exit ${NOT_RUN}`,
+  `read -r lines token <&3 || exit ${NOT_RUN}`,
   `command -v "$1" >/dev/null || { echo "$1: not found in the sandbox" >&2; exit ${NOT_RUN}; }`,
   '[ "$lines" = live ] && exec "$@" <&3 3<&-',
   "feed() {",
@@ -34,14 +37,22 @@ const LINES: readonly string[] = [
   'wait "$agent"; code=$?',
   // A trapped signal ends the first wait early.
   'while kill -0 "$agent" 2>/dev/null; do wait "$agent"; code=$?; done',
+  "kills=",
+  // Of either version of cgroups; the engine alone can tell of others.
+  "for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do",
+  '  [ -r "$file" ] || continue',
+  '  while read -r name count; do [ "$name" != oom_kill ] || kills=$count; done <"$file"',
+  "done",
+  'last_word() { printf \'\\000%s %s %s\\n\' "$token" "$code" "$kills"; }',
+  "last_word; last_word >&2",
   'exit "$code"',
 ];
 
 /** The program that a turn's container runs, for `/bin/sh -c`. */
 export const INIT_SCRIPT = LINES.join("\n");
 
-/** What the init script is told on its stdin for this input; `undefined` for a live conversation. */
-export function toInitInput(input: string | undefined): string {
+/** What the init script is told on its stdin for this input; `undefined` for a live conversation, which has no last word. */
+export function toInitInput(input: string | undefined, token: string): string {
   if (input === undefined) return "live\n";
-  return `${input.split("\n").length}\n${input}\n`;
+  return `${input.split("\n").length} ${token}\n${input}\n`;
 }

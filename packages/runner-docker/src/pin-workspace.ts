@@ -1,15 +1,14 @@
 import { constants } from "node:fs";
 import { open, readlink, realpath, stat } from "node:fs/promises";
-import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
-import { enterContainer } from "./enter-container.ts";
+import type { ContainerRoot } from "./enter-container.ts";
 
 /** A workspace held open, so that it can be told from whatever takes its path later. */
 export type PinnedWorkspace = AsyncDisposable & {
   readonly gid: number;
-  /** Checks that a started container has this directory and no other, or throws `WORKSPACE_INVALID`. */
-  confirm(container: Docker.Container): Promise<void>;
+  /** Checks that a started container has this directory and no other, or throws `WORKSPACE_INVALID`; `undefined` if it is elsewhere. */
+  confirm(root: ContainerRoot | undefined): Promise<void>;
 };
 
 /**
@@ -27,9 +26,9 @@ export async function pinWorkspace(path: string): Promise<PinnedWorkspace> {
     if ((await pathOf(handle.fd, path)) !== path) throw moved(path);
     return {
       gid: Number(gid),
-      async confirm(container) {
+      async confirm(root) {
         // The engine of another machine or kernel cannot be looked into: that the path still leads here is all there is.
-        const seen = (await statInside(container)) ?? (await statUnlinked(path));
+        const seen = (await statInside(root)) ?? (await statUnlinked(path));
         if (seen?.dev !== dev || seen.ino !== ino) throw moved(path);
       },
       [Symbol.asyncDispose]: () => handle.close(),
@@ -48,8 +47,7 @@ async function pathOf(fd: number, path: string): Promise<string | undefined> {
 }
 
 /** The workspace of a container as the kernel has it mounted; `undefined` if it is not here to be looked at. */
-async function statInside(container: Docker.Container): Promise<Identity | undefined> {
-  await using root = await enterContainer(container);
+async function statInside(root: ContainerRoot | undefined): Promise<Identity | undefined> {
   if (root === undefined) return undefined;
   return await stat(root.path + SANDBOX.workspace, { bigint: true }).catch(() => undefined);
 }

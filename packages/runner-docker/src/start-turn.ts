@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { PassThrough, type Duplex } from "node:stream";
+import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
 import { BudgieError, type Access, type Command, type Limits, type SessionId, type StartOptions } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
@@ -7,6 +7,7 @@ import { attach } from "./attach.ts";
 import { toTurnContainer } from "./container-options.ts";
 import { createNamed } from "./create-named.ts";
 import { toBudgieError } from "./docker-errors.ts";
+import { enterContainer, type ContainerRoot } from "./enter-container.ts";
 import { toInitInput } from "./init-script.ts";
 import { toLabels } from "./labels.ts";
 import { toTurnMounts, type SessionVolumes } from "./mounts.ts";
@@ -14,7 +15,7 @@ import { pinWorkspace, type PinnedWorkspace } from "./pin-workspace.ts";
 import { toExtraGroups } from "./sandbox-user.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import type { TurnNetwork } from "./session-egress.ts";
-import { removeContainer, toTurnProcess, type TurnProcess } from "./turn-process.ts";
+import { removeContainer, toTurnProcess, type StartedTurn, type TurnProcess } from "./turn-process.ts";
 
 export type TurnStart = {
   readonly context: SandboxContext;
@@ -23,6 +24,8 @@ export type TurnStart = {
   readonly command: Command;
   readonly options: StartOptions;
   readonly network: TurnNetwork;
+  /** When the session's holder, and with it its volumes, are known to be there */
+  readonly holderThere: Promise<unknown>;
   /** Fills the session's home, while the container starts */
   readonly prepareHome: () => Promise<void>;
   /** Throws where a mount point is not what it seems */
@@ -42,17 +45,18 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const preparing = Promise.all([turn.prepareHome(), turn.network.guarded, options.ready]);
   const [launched, prepared] = await Promise.allSettled([context.starting(() => launchIn(turn)), preparing]);
   if (launched.status === "rejected") throw toBudgieError(launched.reason, context.image.name);
-  const child = toTurnProcess(launched.value.container, launched.value.socket);
+  const token = randomUUID();
+  const child = toTurnProcess({ ...launched.value, token: options.input === undefined ? undefined : token });
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
     await child.stop("cancelled");
     refuseCancelled(options.signal);
     throw toBudgieError(prepared.status === "rejected" ? prepared.reason : undefined, context.image.name);
   }
-  launched.value.socket.write(toInitInput(options.input));
+  launched.value.socket.write(toInitInput(options.input, token));
   return stoppingOn(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
 }
 
-type Launched = { readonly container: Docker.Container; readonly socket: Duplex };
+type Launched = Omit<StartedTurn, "token">;
 
 /** The network may be lost at the last moment, when somebody removes the holder that it belongs to. */
 async function launchIn(turn: TurnStart): Promise<Launched> {
@@ -74,15 +78,25 @@ async function launch(turn: TurnStart): Promise<Launched> {
     const [socket] = await Promise.all([attach(address, container.id), turn.network.joinable]);
     try {
       await container.start(withLimit());
-      // It waits for its word to begin, and gets none if this is not the directory that was checked.
-      await pinned.confirm(container);
+      return { container, socket, root: await enter(container, pinned) };
     } catch (error) {
       socket.destroy();
       throw error;
     }
-    return { container, socket };
   } catch (error) {
     await removeContainer(container);
+    throw error;
+  }
+}
+
+/** It waits for its word to begin, and gets none if its workspace is not the directory that was checked. */
+async function enter(container: Docker.Container, pinned: PinnedWorkspace): Promise<ContainerRoot | undefined> {
+  const root = await enterContainer(container);
+  try {
+    await pinned.confirm(root);
+    return root;
+  } catch (error) {
+    await root?.[Symbol.asyncDispose]();
     throw error;
   }
 }
@@ -91,7 +105,7 @@ async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promi
   const { command, context, network, options, session } = turn;
   const { caFile, callerGroups, engine, image, limits, owner, runtime, user } = context;
   const { access = EVERYTHING, directory: workspace, protectedPaths = [] } = options;
-  const mounts = await toTurnMounts({
+  const finding = toTurnMounts({
     volumes: turn.volumes,
     workspace,
     workspaceMode: access.workspace,
@@ -100,6 +114,8 @@ async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promi
     ...context.ensureMountedFiles(),
     caFile,
   });
+  // The engine would make new volumes in the place of lost ones.
+  const [mounts] = await Promise.all([finding, turn.holderThere]);
   const body = toTurnContainer({
     imageId: image.id,
     command,

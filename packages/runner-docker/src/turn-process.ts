@@ -1,10 +1,12 @@
-import { PassThrough, type Duplex } from "node:stream";
+import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { BudgieError, type AgentProcess, type Exit, type StopReason } from "@budgie/core";
 import { demultiplex } from "./demultiplex.ts";
 import { ignoreMissing, statusOf, toBudgieError } from "./docker-errors.ts";
 import { API_LIMIT_MS, withLimit } from "./api-limit.ts";
+import type { ContainerRoot } from "./enter-container.ts";
+import { createOutput, hearLastWord, type Output } from "./last-word.ts";
 import { toExit } from "./to-exit.ts";
 
 /** A container that was started, seen as a process. */
@@ -18,10 +20,21 @@ const GRACE_S: Readonly<Record<StopReason, number>> = { timeout: 5, cancelled: 5
 // How long an engine that restarts is waited for, before the turn is given up.
 const ENGINE_LOSS_MS = 60_000;
 
+/** A turn's container, which waits for its word to begin. */
+export type StartedTurn = {
+  readonly container: Docker.Container;
+  /** What it is attached to */
+  readonly socket: Duplex;
+  /** `undefined` if it is not here to be looked at */
+  readonly root: ContainerRoot | undefined;
+  /** Goes before its last word; `undefined` if it will say none */
+  readonly token: string | undefined;
+};
+
 /** Wraps a started container and its attach stream. When it has ended, the container is removed. */
-export function toTurnProcess(container: Docker.Container, socket: Duplex): TurnProcess {
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
+export function toTurnProcess({ container, root, socket, token }: StartedTurn): TurnProcess {
+  const outputs = [createOutput(token), createOutput(token)] as const;
+  const [{ stream: stdout }, { stream: stderr }] = outputs;
   let stopped: StopReason | undefined;
   socket.on("error", () => undefined);
   const dropping = new AbortController();
@@ -29,13 +42,16 @@ export function toTurnProcess(container: Docker.Container, socket: Duplex): Turn
 
   let giveUp: (error: unknown) => void = () => undefined;
   const givenUp = new Promise<never>((_resolve, reject) => void (giveUp = reject));
-  const ended = Promise.race([waitForEnd(container, closed), givenUp]);
+  const endedOnEngine = Promise.race([waitForEnd(container, closed), givenUp]);
+  const ended = Promise.race([hearEnd(outputs, root, endedOnEngine), endedOnEngine]);
   const exit = ended.then((end): Exit => toExit({ ...end, stopped }));
-  const gone = ended
+  // The engine would take a container that it believes to run for one that has to be killed.
+  const gone = endedOnEngine
     .catch(() => undefined)
     .then(() => removeContainer(container))
     .catch(() => undefined);
   exit.catch(() => undefined);
+  void gone.then(() => root?.[Symbol.asyncDispose]());
 
   return {
     stdin: socket,
@@ -60,6 +76,18 @@ export function toTurnProcess(container: Docker.Container, socket: Duplex): Turn
 }
 
 type End = { readonly exitCode: number; readonly oomKilled: boolean };
+
+/** By its last word, and else as the engine tells it. */
+async function hearEnd(
+  outputs: readonly Output[],
+  root: ContainerRoot | undefined,
+  endedOnEngine: Promise<End>,
+): Promise<End> {
+  const word = root && (await hearLastWord(outputs, root));
+  if (word === undefined) return endedOnEngine;
+  for (const output of outputs) output.end();
+  return { exitCode: word.exitCode, oomKilled: false };
+}
 
 /**
  * Waits after the start, for "not running": waiting earlier can hang for ever. The wait itself never settles when the

@@ -4,14 +4,14 @@ import { INIT_SCRIPT, toInitInput } from "../src/init-script.ts";
 
 it.each([
   ["a live conversation", undefined, "live\n"],
-  ["an empty input", "", "1\n\n"],
-  ["a line without an end", "one", "1\none\n"],
-  ["a line with one", "one\n", "2\none\n\n"],
-  ["several lines", "a\n\nb", "3\na\n\nb\n"],
-  ["a carriage return", "a\r\nb", "2\na\r\nb\n"],
-  ["an input that looks like the word", "live", "1\nlive\n"],
+  ["an empty input", "", "1 token\n\n"],
+  ["a line without an end", "one", "1 token\none\n"],
+  ["a line with one", "one\n", "2 token\none\n\n"],
+  ["several lines", "a\n\nb", "3 token\na\n\nb\n"],
+  ["a carriage return", "a\r\nb", "2 token\na\r\nb\n"],
+  ["an input that looks like the word", "live", "1 token\nlive\n"],
 ])("announces %s", (_, input, said) => {
-  expect(toInitInput(input)).toBe(said);
+  expect(toInitInput(input, "token")).toBe(said);
 });
 
 // It ends every process it can reach, so it is only read here, and runs in containers alone.
