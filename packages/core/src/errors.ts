@@ -15,6 +15,7 @@ export const ERROR_CODES = [
   "LOGIN_REQUIRED",
   "RATE_LIMITED",
   "TOO_DEEP",
+  "QUEUE_FULL",
   "TIMED_OUT",
   "CANCELLED",
   "OUT_OF_MEMORY",

@@ -33,6 +33,7 @@ export type {
   Access,
   AgentPaths,
   AgentProcess,
+  Capacity,
   Command,
   Exit,
   GcItem,
@@ -62,5 +63,6 @@ export type { RegisteredSession, SessionRegister } from "./session-register.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
 export { sanitizeText } from "./sanitize-text.ts";
 export { toMissedAnswers } from "./to-missed-answers.ts";
-export type { Reply, RunTurn, TurnHooks, TurnRequest } from "./turn.ts";
+export type { Reply, RunTurn, TurnHooks, TurnProgress, TurnRequest } from "./turn.ts";
+export { DEFAULT_MAX_QUEUED, toTurnLimits, type TurnLimits, type TurnLimitWishes } from "./turn-limits.ts";
 export type { TurnRateLimits } from "./turn-rate.ts";

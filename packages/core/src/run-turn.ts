@@ -1,10 +1,11 @@
 import type { Agent } from "./agent.ts";
 import { answerTurn } from "./answer-turn.ts";
-import { checkRequest } from "./check-request.ts";
+import { checkRequest, type CheckedRequest } from "./check-request.ts";
 import { OUTERMOST, refuseTooDeep, type Depth } from "./depth.ts";
 import { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 import { keepingSession } from "./keeping-session.ts";
 import { createMemoryRunLog } from "./memory-run-log.ts";
+import { createOrderOfArrival } from "./order-of-arrival.ts";
 import type { Protocol } from "./protocol.ts";
 import { recordingRun, type RunNotes } from "./recording-run.ts";
 import { reportingChanges } from "./reporting-changes.ts";
@@ -15,7 +16,9 @@ import type { Runner } from "./runner.ts";
 import type { Session } from "./session.ts";
 import { createSessionBook, type SessionBook } from "./session-book.ts";
 import type { Policy } from "./tighter-policy.ts";
-import type { Reply, RunTurn } from "./turn.ts";
+import type { Reply, RunTurn, TurnRequest } from "./turn.ts";
+import { toTurnLimits, type TurnLimits } from "./turn-limits.ts";
+import { createTurnQueue } from "./turn-queue.ts";
 import { createTurnRate, type TurnRateLimits } from "./turn-rate.ts";
 import { withHygiene } from "./with-hygiene.ts";
 import type { WorkspaceRules } from "./workspace-rules.ts";
@@ -37,13 +40,15 @@ export type TurnDependencies = {
   readonly hygiene?: Hygiene;
   /** Default none */
   readonly maxTurnsPerMinute?: TurnRateLimits;
+  /** Default what the runner's machine bears */
+  readonly turnLimits?: TurnLimits;
   /** Whether agents get to see the files that the host runs by itself read-only; default false */
   readonly protectExecutablePaths?: boolean;
   /** Default one that is forgotten with the process */
   readonly runLog?: RunLog;
 };
 
-/** Puts a turn together: checks, the rate, the session's lock, the log, retry, hygiene, protocol, from the outside in. */
+/** Puts a turn together: checks, the rate, the queue, the log, retry, hygiene, protocol, from the outside in. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const {
     depth = OUTERMOST,
@@ -52,14 +57,28 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     retryDelayMs = 2000,
     runLog = createMemoryRunLog(),
     runner,
+    turnLimits = toTurnLimits({}, runner.capacity),
   } = dependencies;
   const protocol = withHygiene(dependencies.protocol, hygiene);
   const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
+  const queue = createTurnQueue(turnLimits, rate);
   const { sessions: book = createSessionBook(runner) } = dependencies;
+  const inOrder = createOrderOfArrival();
   const parts = { runner, protocol, depth, retryDelayMs, protectExecutablePaths };
+
+  async function arrive(asked: TurnRequest): Promise<Arrival> {
+    const request = await checkRequest(asked, { ...dependencies, hygiene });
+    const { agent, directory, sessionId } = request;
+    if (sessionId === undefined) return { request, finding: undefined };
+    const finding = book.find(sessionId, { agent: agent.name, directory });
+    await Promise.allSettled([finding]);
+    return { request, finding };
+  }
+
   return async (asked, hooks = {}) => {
     refuseTooDeep(depth);
-    const request = await checkRequest(asked, { ...dependencies, hygiene });
+    // A session's turns come to its queue as they were called, however long each of them took to get there.
+    const { finding, request } = await inOrder(asked.sessionId, arrive(asked));
     const { directory, promptBytes, sessionId } = request;
     const agent = request.agent.name;
 
@@ -77,16 +96,27 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
         return hold(session, notes);
       });
 
-    if (sessionId === undefined) {
-      rate.take(agent);
-      return { ...(await run(() => book.open({ agent, directory }))), missed: [] };
+    if (sessionId === undefined || finding === undefined) {
+      const place = { ...hooks, agent, session: undefined };
+      return { ...(await queue.run(place, () => run(() => book.open({ agent, directory })))), missed: [] };
     }
     return reportingMissed(runLog, { agent, sessionId }, async () => {
-      const session = await book.find(sessionId, { agent, directory });
-      rate.take(agent, session.id);
-      return session.inTurn(() => run(() => session));
+      const session = await finding;
+      return session.expecting(() =>
+        queue.run({ ...hooks, agent, session: session.id }, async () => {
+          // A turn before this one may have ended it.
+          session.checkOpen();
+          return run(() => session);
+        }),
+      );
     });
   };
 }
+
+type Arrival = {
+  readonly request: CheckedRequest;
+  /** The session that it names, or why there is none */
+  readonly finding: Promise<Session> | undefined;
+};
 
 const NO_LIMITS: TurnRateLimits = { all: undefined, agents: new Map() };

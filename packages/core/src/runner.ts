@@ -16,6 +16,7 @@ export interface Runner {
   readonly notices: readonly string[];
   /** Host paths that would let an agent out, such as the engine's socket: no workspace may hold them */
   readonly guarded: readonly GuardedPath[];
+  readonly capacity: Capacity;
   /** Creates the session's home, or opens the one that exists. */
   openSession(id: SessionId): Promise<RunnerSession>;
   /**
@@ -30,6 +31,12 @@ export interface Runner {
   /** Stops what runs and removes the homes that this process owns, unless it was made to keep them; safe to call twice. */
   close(): Promise<void>;
 }
+
+/** The machine that a runner's processes share, as far as they may use it. */
+export type Capacity = {
+  readonly cpus: number;
+  readonly memoryBytes: number;
+};
 
 /** One session's place in a runner: its home, and the processes that run in it. */
 export interface RunnerSession {

@@ -1,4 +1,3 @@
-import pLimit from "p-limit";
 import { BudgieError } from "./errors.ts";
 import type { RunnerSession } from "./runner.ts";
 import type { SessionId } from "./session-id.ts";
@@ -13,8 +12,10 @@ export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory
   readonly usedMs: number;
   /** Notes that a process of the agent runs. */
   readonly begin: () => void;
-  /** Runs tasks one at a time, in the order they came; `SESSION_NOT_FOUND` if the session was discarded meanwhile */
-  readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
+  /** Waits for a turn that is to come in it, so that it does not count as idle. */
+  readonly expecting: <T>(turn: () => Promise<T>) => Promise<T>;
+  /** Throws `SESSION_NOT_FOUND` if it was discarded. */
+  readonly checkOpen: () => void;
   /** Runs a turn, and notes that the session was in use until its end. */
   readonly using: <T>(turn: () => Promise<T>) => Promise<T>;
   /** Whether no turn runs in it, or waits for it */
@@ -33,7 +34,6 @@ type Place = {
 /** Creates the handle of a session whose home exists. */
 export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen, note }: Place): Session {
   const { id } = home;
-  const oneAtATime = pLimit(1);
   let turns = 0;
   const counted = <T>(task: () => Promise<T>): Promise<T> => {
     turns++;
@@ -57,9 +57,10 @@ export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen
       // A budgie that is killed in this turn leaves a conversation.
       void note(session);
     },
-    // A turn may have ended the session while this one waited.
-    inTurn: <T>(task: () => Promise<T>) =>
-      counted(() => oneAtATime(() => (isOpen(id) ? task() : Promise.reject(sessionNotFound(id))))),
+    expecting: counted,
+    checkOpen() {
+      if (!isOpen(id)) throw sessionNotFound(id);
+    },
     using: <T>(turn: () => Promise<T>) => counted(() => noted(turn)),
     isIdle: () => turns === 0,
   };

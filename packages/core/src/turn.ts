@@ -45,7 +45,19 @@ export type Reply = {
 export type TurnHooks = {
   /** Cancels the turn, wherever it is */
   readonly signal?: AbortSignal | undefined;
+  /** Told where the turn is, whenever that changes; what it does must be done at once, and it must not throw */
+  readonly onProgress?: ((progress: TurnProgress) => void) | undefined;
 };
+
+/** Where a turn is. */
+export type TurnProgress = { readonly agent: string } & (
+  | {
+      readonly phase: "waiting";
+      /** In the line of all that wait: 1 for the next */
+      readonly position: number;
+    }
+  | { readonly phase: "running" }
+);
 
 /** Runs one turn, or throws a `BudgieError` that carries the session's id if the session can go on. */
 export type RunTurn = (request: TurnRequest, hooks?: TurnHooks) => Promise<Reply>;

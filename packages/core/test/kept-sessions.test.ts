@@ -139,7 +139,7 @@ describe("sessions that nobody uses", () => {
     const [idle, waitedFor, running] = [await book.open(ABOUT), await book.open(ABOUT), await book.open(ABOUT)];
     let release = () => {};
     const gate = new Promise<void>((resolve) => (release = resolve));
-    const turns = [waitedFor.inTurn(() => gate), running.using(() => gate)];
+    const turns = [waitedFor.expecting(() => gate), running.using(() => gate)];
     await new Promise((wake) => setTimeout(wake, 5));
 
     await book.expireIdle(1);

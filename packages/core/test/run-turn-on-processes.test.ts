@@ -116,18 +116,21 @@ describe("a turn with a real agent process", () => {
     expect((await health()).agents).toMatchObject([{ cancelledCalls: 1, failedCalls: 0 }]);
   });
 
-  it("starts no agent for a turn that is cancelled while it waits behind another", async () => {
+  it("starts no agent for a turn that is cancelled while it waits behind another, and lets it go at once", async () => {
     const { calls, runTurn, untilCalls, workspace } = createKiroPlace();
     const abort = new AbortController();
     const turn = { agent: "tester", directory: workspace };
     const { sessionId } = await runTurn({ ...turn, prompt: "x" });
 
+    let isFirstOver = false;
     const first = runTurn({ ...turn, prompt: "[[sleep 2000]] [[say: First.]]", sessionId });
+    void first.then(() => (isFirstOver = true));
     const queued = failureOf(runTurn({ ...turn, prompt: "[[say: Second.]]", sessionId }, { signal: abort.signal }));
     await untilCalls(2);
     abort.abort();
 
     expect(await queued).toMatchObject({ code: "CANCELLED", sessionId });
+    expect(isFirstOver).toBe(false);
     expect(await first).toMatchObject({ response: "First." });
     expect(calls()).toHaveLength(2);
   });

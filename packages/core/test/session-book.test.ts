@@ -69,44 +69,6 @@ describe("createSessionBook", () => {
     );
   });
 
-  it("runs the turns of one session one at a time, in the order they came", async () => {
-    const session = await create().book.open(NEW);
-    const events: string[] = [];
-    const turn = (name: string, ms: number) =>
-      session.inTurn(async () => {
-        events.push(`${name} begins`);
-        await new Promise((resolve) => setTimeout(resolve, ms));
-        events.push(`${name} ends`);
-      });
-
-    await Promise.all([turn("first", 30), turn("second", 1), turn("third", 10)]);
-
-    expect(events).toEqual(["first", "second", "third"].flatMap((name) => [`${name} begins`, `${name} ends`]));
-  });
-
-  it("goes on after a turn that failed", async () => {
-    const session = await create().book.open(NEW);
-
-    const [first, second] = await Promise.allSettled([
-      session.inTurn(() => Promise.reject(new Error("x"))),
-      session.inTurn(async () => "fine"),
-    ]);
-
-    expect([first?.status, second?.status]).toEqual(["rejected", "fulfilled"]);
-  });
-
-  it("runs turns of different sessions at the same time", async () => {
-    const { book } = create();
-    const [one, other] = [await book.open(NEW), await book.open(NEW)];
-    let release = () => {};
-    const gate = new Promise<void>((resolve) => (release = resolve));
-
-    const blocked = one.inTurn(() => gate);
-    expect(await other.inTurn(async () => "through")).toBe("through");
-    release();
-    await blocked;
-  });
-
   it("forgets a discarded session, and removes its home", async () => {
     const { book, runner } = create();
     const session = await book.open(NEW);
@@ -114,19 +76,6 @@ describe("createSessionBook", () => {
 
     expect(runner.homes.size).toBe(0);
     await expect(book.find(session.id, NEW)).rejects.toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
-  });
-
-  it("runs no turn that was queued when its session was discarded", async () => {
-    const { book } = create();
-    const session = await book.open(NEW);
-    let ran = false;
-
-    const first = session.inTurn(() => book.discard(session));
-    const queued = session.inTurn(async () => (ran = true));
-
-    await first;
-    await expect(queued).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
-    expect(ran).toBe(false);
   });
 });
 

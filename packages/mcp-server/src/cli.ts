@@ -43,6 +43,8 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   maxAnswerBytes: "<number>",
   maxTurnsPerMinute: "<limit>",
   maxDepth: "<number>",
+  maxConcurrent: "<number>",
+  maxQueued: "<number>",
 };
 const REPEATABLE: ReadonlySet<ConfigKey> = new Set(["allowHost", "allowPreset", "env", "maxTurnsPerMinute"]);
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];

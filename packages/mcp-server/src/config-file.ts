@@ -34,6 +34,7 @@ const agentSection = z.strictObject(
     workspace: z.enum(["ro", "rw"], '"ro" or "rw"').optional(),
     limits: limits.optional(),
     timeout: z.string('a duration such as "90s" or "10m"').optional(),
+    maxConcurrent: z.int("a whole number of at least 1").min(1, "a whole number of at least 1").optional(),
   },
   "an object",
 );
@@ -52,6 +53,8 @@ export type ConfigFile = EgressWishes & {
   readonly allowRoot: readonly string[];
   /** By agent */
   readonly agents: ReadonlyMap<string, AgentSection>;
+  /** How many turns run at once, of those agents whose sections say */
+  readonly maxConcurrent: ReadonlyMap<string, number>;
 };
 
 /** What is left out was not said */
@@ -64,18 +67,26 @@ export type AgentSection = Omit<Tightening, "allowedHosts"> & EgressWishes;
 
 /** Reads a `budgie.json` if there is to be one, or throws `CONFIG_INVALID` naming the file and what in it is wrong. */
 export function loadConfigFile(file: string | undefined, home: string): ConfigFile {
-  if (file === undefined) return { allowRoot: [], agents: new Map() };
+  if (file === undefined) return { allowRoot: [], agents: new Map(), maxConcurrent: new Map() };
   const content = readJson(file);
   const parsed = configFileSchema.safeParse(content);
   if (!parsed.success) throw toFileError(file, parsed.error.issues[0]);
   const { agents, allowRoot = [], ...wishes } = parsed.data;
+  const maxConcurrent = Object.entries(agents).flatMap(([name, section]): readonly [string, number][] =>
+    section.maxConcurrent === undefined ? [] : [[name, section.maxConcurrent]],
+  );
   const sections = Object.entries(agents).map(([name, section]): [string, AgentSection] => [
     name,
     toAgentSection(section, `"agents.${name}.timeout" in "${file}"`),
   ]);
   // A path in a file means the same wherever budgie is started.
   const place = { cwd: dirname(file), home };
-  return { ...wishes, allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)), agents: new Map(sections) };
+  return {
+    ...wishes,
+    allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)),
+    agents: new Map(sections),
+    maxConcurrent: new Map(maxConcurrent),
+  };
 }
 
 function readJson(file: string): unknown {
@@ -93,7 +104,7 @@ function readJson(file: string): unknown {
 }
 
 function toAgentSection(section: z.infer<typeof agentSection>, option: string): AgentSection {
-  const { limits: { cpus, memory, pids } = {}, timeout, ...rest } = section;
+  const { limits: { cpus, memory, pids } = {}, maxConcurrent: _, timeout, ...rest } = section;
   return {
     ...rest,
     limits: { cpus, pids, memoryBytes: memory === undefined ? undefined : toBytes(memory) },

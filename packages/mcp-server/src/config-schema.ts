@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DEFAULT_HYGIENE, EGRESS_MODES } from "@budgie/core";
+import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 
 // Messages say what was expected: "Expected --model to be <message>, got …".
@@ -32,6 +32,14 @@ const depth = z.union(
   ],
   "a number from 1 to 99",
 );
+const count = z
+  .string()
+  .regex(/^\d{1,9}$/, "a whole number")
+  .transform(Number);
+const positive = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, "a whole number of at least 1")
+  .transform(Number);
 const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
 
 /** The options as they are given, by flag or variable; the descriptions are the help text. */
@@ -117,6 +125,10 @@ export const configSchema = z.strictObject({
   maxDepth: depth
     .optional()
     .describe("how many agents may be above one another, each started by a budgie of the one above; 1 by default"),
+  maxConcurrent: positive.optional().describe("how many turns run at once; as many as the machine bears by default"),
+  maxQueued: count
+    .optional()
+    .describe(`how many turns wait besides; ${DEFAULT_MAX_QUEUED} by default, 0 refuses those that would have to`),
   markUntrusted: flag
     .default(true)
     .describe("say in the tools' descriptions that answers are untrusted; --no-mark-untrusted does not"),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { z } from "zod";
-import { BudgieError, parseTimeout, type TurnRateLimits } from "@budgie/core";
+import { BudgieError, parseTimeout, type TurnLimitWishes, type TurnRateLimits } from "@budgie/core";
 import { loadConfigFile } from "./config-file.ts";
 import { configSchema } from "./config-schema.ts";
 import { toEgressCeiling } from "./egress-ceiling.ts";
@@ -17,6 +17,8 @@ export type Config = Omit<
   | "allowPreset"
   | "allowRoot"
   | "egress"
+  | "maxConcurrent"
+  | "maxQueued"
   | "maxTurnsPerMinute"
   | "model"
   | "sessionTtl"
@@ -29,6 +31,7 @@ export type Config = Omit<
     readonly policies: Policies;
     readonly maxTurnsPerMinute: TurnRateLimits;
     readonly sessionTtlMs: number;
+    readonly turnLimits: TurnLimitWishes;
     /** `undefined` leaves the choice to Kiro */
     readonly model: string | undefined;
   };
@@ -40,21 +43,14 @@ type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPro
 export function parseConfig(values: Readonly<Record<string, unknown>>, host: Host): Config {
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throw toConfigError(parsed.error, values);
-  const {
-    agentTimeout,
-    allowHost,
-    allowPreset,
-    egress,
-    model: modelName,
-    sessionTtl,
-    workspace,
-    ...options
-  } = parsed.data;
+  const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
+  const { model: modelName, sessionTtl, ...options } = rest;
+  const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
     ...options,
     promptsDir,
-    ...loadAccess({ ...options, agentTimeout, allowHost, allowPreset, egress, workspace }, host),
+    ...loadAccess({ ...options, ...limits }, host),
     agentsDir: toAbsolutePath(options.agentsDir, host),
     sessionsDir: toAbsolutePath(options.sessionsDir, host),
     caFile: toExistingFile(options.caFile, toFlag("caFile"), host),
@@ -75,9 +71,9 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
 function loadAccess(
   options: Omit<z.infer<typeof configSchema>, "model" | "sessionTtl">,
   host: Host,
-): Pick<Config, "allowRoot" | "config" | "policies"> {
+): Pick<Config, "allowRoot" | "config" | "policies" | "turnLimits"> {
   const file = options.config === undefined ? undefined : toAbsolutePath(options.config, host);
-  const { agents, allowRoot, ...inFile } = loadConfigFile(file, host.home);
+  const { agents, allowRoot, maxConcurrent, ...inFile } = loadConfigFile(file, host.home);
   const { sandbox } = options;
   const timeoutMs = parseTimeout(options.agentTimeout, toFlag("agentTimeout"));
   return {
@@ -94,6 +90,7 @@ function loadAccess(
       file,
       sandbox,
     }),
+    turnLimits: { concurrent: options.maxConcurrent, queued: options.maxQueued, agents: maxConcurrent },
   };
 }
 

@@ -19,8 +19,16 @@ function load(content: unknown) {
 
 describe("loadConfigFile", () => {
   it("says nothing when there is no file to be", () => {
-    expect(loadConfigFile(undefined, "/home/me")).toEqual({ allowRoot: [], agents: new Map() });
-    expect(load({})).toEqual({ allowRoot: [], agents: new Map() });
+    expect(loadConfigFile(undefined, "/home/me")).toEqual({
+      allowRoot: [],
+      agents: new Map(),
+      maxConcurrent: new Map(),
+    });
+    expect(load({})).toEqual({
+      allowRoot: [],
+      agents: new Map(),
+      maxConcurrent: new Map(),
+    });
   });
 
   it("takes paths from the home, or from the file's own folder", () => {
@@ -45,7 +53,11 @@ describe("loadConfigFile", () => {
   });
 
   it("takes hosts for all agents and for one", () => {
-    const { agents, ...all } = load({
+    const {
+      agents,
+      maxConcurrent: _,
+      ...all
+    } = load({
       egress: "allowlist",
       allowHost: ["a.test"],
       allowPreset: ["npm"],
@@ -54,6 +66,13 @@ describe("loadConfigFile", () => {
 
     expect(all).toEqual({ egress: "allowlist", allowHost: ["a.test"], allowPreset: ["npm"], allowRoot: [] });
     expect(agents.get("a")).toMatchObject({ allowHost: ["b.test"], allowPreset: [] });
+  });
+
+  it("takes how many turns of an agent run at once, and leaves that to no policy", () => {
+    const { agents, maxConcurrent } = load({ agents: { a: { maxConcurrent: 2 }, b: {} } });
+
+    expect(maxConcurrent).toEqual(new Map([["a", 2]]));
+    expect(agents.get("a")).toEqual(agents.get("b"));
   });
 
   it.each<[unknown, string]>([
@@ -77,6 +96,8 @@ describe("loadConfigFile", () => {
     [{ agents: { a: { limits: { memory: 1024 } } } }, 'to be an amount such as "512m" or "2g".'],
     [{ agents: { a: { limits: { cpus: 0 } } } }, "to be a number of at least 0.01."],
     [{ agents: { a: { limits: { pids: 1.5 } } } }, "to be a whole number of at least 16."],
+    [{ agents: { a: { maxConcurrent: 0 } } }, "to be a whole number of at least 1."],
+    [{ agents: { a: { maxConcurrent: "2" } } }, 'Expected "agents.a.maxConcurrent" in'],
     [{ agents: { a: true } }, "to be an object."],
   ])("refuses %j, and names the file", (content, message) => {
     const naming = expect.stringContaining(`"${file}"`);

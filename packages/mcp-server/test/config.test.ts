@@ -41,6 +41,7 @@ describe("parseConfig", () => {
       maxPromptBytes: 400_000,
       maxAnswerBytes: 100_000,
       maxTurnsPerMinute: { all: undefined, agents: new Map() },
+      turnLimits: { concurrent: undefined, queued: undefined, agents: new Map() },
       markUntrusted: true,
       config: undefined,
       allowRoot: [],
@@ -94,6 +95,7 @@ describe("parseConfig", () => {
         },
       },
     ],
+    [{ maxConcurrent: "8", maxQueued: "0" }, { turnLimits: { concurrent: 8, queued: 0 } }],
     [{ maxTurnsPerMinute: ["a=5", "30", "a=0", "0"] }, { maxTurnsPerMinute: { all: undefined, agents: new Map() } }],
   ])("understands %j", (values, expected) => {
     expect(parseConfig(values, host)).toMatchObject(expected);
@@ -125,6 +127,11 @@ describe("parseConfig", () => {
       { maxTurnsPerMinute: ["30", "reviewer="] },
       'Expected --max-turns-per-minute (or BUDGIE_MAX_TURNS_PER_MINUTE) to be a number, or an agent and its number such as "code-reviewer=5", got "reviewer=".',
     ],
+    [
+      { maxConcurrent: "0" },
+      'Expected --max-concurrent (or BUDGIE_MAX_CONCURRENT) to be a whole number of at least 1, got "0".',
+    ],
+    [{ maxQueued: "-1" }, 'Expected --max-queued (or BUDGIE_MAX_QUEUED) to be a whole number, got "-1".'],
     [
       { egress: "some" },
       'Expected --egress (or BUDGIE_EGRESS) to be one of none, allowlist, open, bridge, got "some".',

@@ -112,6 +112,7 @@ export async function createDockerRunner(
     isolation: "container",
     notices: [...toUserNotices(caller, engine.users), ...toWallNotices(engine.walls)],
     guarded: toGuarded(engine, options),
+    capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
     openSession: (id) => remember(id, "new"),
     resumeSession: (id) => remember(id, "kept"),
     listSessions: () => translated(listSessions(engine, options.owner), image.name),

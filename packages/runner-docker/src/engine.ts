@@ -15,6 +15,8 @@ export type Engine = {
   /** What its programs are built for, as Go names it, such as `linux/amd64` */
   readonly platform: string;
   readonly cpus: number;
+  /** Of its machine */
+  readonly memoryBytes: number;
   /** As it names its system, such as `Docker Desktop` */
   readonly system: string;
   /** The release of the kernel that its containers share */
@@ -55,6 +57,7 @@ type Version = {
 
 type Info = EngineInfo & {
   readonly NCPU?: number;
+  readonly MemTotal?: number;
   readonly OperatingSystem?: string;
   readonly KernelVersion?: string;
   readonly Runtimes?: Readonly<Record<string, unknown>>;
@@ -84,8 +87,8 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
   };
 }
 
-function toMachine({ KernelVersion = "", NCPU = 1, OperatingSystem = "" }: Info) {
-  return { cpus: NCPU, system: OperatingSystem, kernel: KernelVersion };
+function toMachine({ KernelVersion = "", MemTotal = 0, NCPU = 1, OperatingSystem = "" }: Info) {
+  return { cpus: NCPU, memoryBytes: MemTotal, system: OperatingSystem, kernel: KernelVersion };
 }
 
 /** dockerode costs about 100 ms and 20 MB: it is loaded only when an engine is really used. */

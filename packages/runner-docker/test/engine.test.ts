@@ -13,7 +13,12 @@ const VERSION = {
   Arch: "amd64",
   Components: [{ Name: "Engine" }],
 };
-const INFO = { NCPU: 3, Runtimes: { runsc: {}, runc: {} }, SecurityOptions: ["name=seccomp,profile=default"] };
+const INFO = {
+  NCPU: 3,
+  MemTotal: 2 ** 33,
+  Runtimes: { runsc: {}, runc: {} },
+  SecurityOptions: ["name=seccomp,profile=default"],
+};
 
 let home: string;
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "budgie-home-"))));
@@ -29,6 +34,7 @@ describe("connectEngine", () => {
       apiVersion: "1.41",
       platform: "linux/amd64",
       cpus: 3,
+      memoryBytes: 2 ** 33,
       runtimes: ["runc", "runsc"],
       users: "same",
       endpoint: { url: fake.hostEnv.DOCKER_HOST, foundBy: "DOCKER_HOST" },

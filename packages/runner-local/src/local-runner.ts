@@ -1,6 +1,7 @@
 import { lstat, mkdir } from "node:fs/promises";
+import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
-import { BudgieError, type Owner, type Runner, type SessionId, type SessionRecord } from "@budgie/core";
+import { BudgieError, type Capacity, type Owner, type Runner, type SessionId, type SessionRecord } from "@budgie/core";
 import { collectGarbage } from "./collect-garbage.ts";
 import { endSessionProcesses } from "./end-session-processes.ts";
 import { toHostEnvironment } from "./host-environment.ts";
@@ -85,6 +86,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     isolation: "none",
     notices: [],
     guarded: [],
+    capacity: toCapacity(),
     openSession: async (id) => remember(id, open),
     resumeSession: async (id) => remember(id, resume),
     async listSessions() {
@@ -97,6 +99,13 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     collectGarbage: (policy) => collectGarbage({ ledger, owner }, policy),
     close: () => (closing ??= close()),
   };
+}
+
+/** Of this machine, or of the cgroup that this process was put into. */
+function toCapacity(): Capacity {
+  // 0 or more than there is: not limited.
+  const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  return { cpus: availableParallelism(), memoryBytes: Math.min(totalmem(), constrained) };
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -73,6 +73,7 @@ export function createFakeRunner(program: FakeProgram, notices: readonly string[
     isolation: "none",
     notices,
     guarded: [],
+    capacity: { cpus: 8, memoryBytes: 16 * 2 ** 30 },
     runs,
     homes,
     openSession: async (id) => openSession(id),

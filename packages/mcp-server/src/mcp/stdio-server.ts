@@ -6,6 +6,7 @@ import {
   type CallToolResult,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Host } from "../host.ts";
+import { createProgress } from "./progress.ts";
 import { createTellingTransport } from "./telling-transport.ts";
 import { toRunIds } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
@@ -39,8 +40,11 @@ export function createStdioServer(options: StdioServerOptions): StdioServer {
   const transport = createTellingTransport(host);
 
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...toolbox.definitions] }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { requestId, signal }) => {
-    const call = toolbox.call(params.name, params.arguments, { signal });
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { requestId, sendNotification, signal }) => {
+    const token = params._meta?.progressToken;
+    const progress = createProgress({ token, send: sendNotification, stdout: host.stdout });
+    const { onProgress } = progress;
+    const call = toolbox.call(params.name, params.arguments, { signal, onProgress });
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
     calls.add(call);
     try {
@@ -53,6 +57,7 @@ export function createStdioServer(options: StdioServerOptions): StdioServer {
       host.report(String(error instanceof Error ? error.stack : error));
       throw error;
     } finally {
+      progress.end();
       calls.delete(call);
     }
   });
