@@ -33,6 +33,8 @@ describe("parseConfig", () => {
       model: "claude-sonnet-4.5",
       trustAllTools: false,
       env: [],
+      keepSessions: false,
+      sessionTtlMs: 86_400_000,
       sandbox: false,
       sandboxImage: "budgie-sandbox:latest",
       credentials: "full",
