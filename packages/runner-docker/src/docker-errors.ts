@@ -16,7 +16,7 @@ export function ignoreMissing(error: unknown): void {
   if (statusOf(error) !== 404) throw error;
 }
 
-/** Translates what the engine or the way to it said; what is not recognised passes unchanged. */
+/** Translates what the engine, the way to it or the disk said; what is not recognised passes unchanged. */
 export function toBudgieError(error: unknown, image: string): unknown {
   if (error instanceof BudgieError || !(error instanceof Error)) return error;
   return statusOf(error) === undefined ? fromConnection(error) : fromRefusal(error, image);
@@ -40,6 +40,8 @@ function fromRefusal(cause: EngineError, image: string): BudgieError {
   return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
 }
 
+// Of the file system, and of SQLite in the login's copy.
+const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "SQLITE_FULL"]);
 const NO_ANSWER: ReadonlySet<string> = new Set(["TimeoutError", "AbortError"]);
 const LOST: ReadonlySet<string> = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EPIPE", "EACCES", "ETIMEDOUT"]);
 
@@ -48,6 +50,10 @@ function fromConnection(cause: EngineError): Error {
     return new BudgieError("RUNNER_UNAVAILABLE", "The engine did not answer in time. Check it, or restart it.", {
       cause,
     });
+  }
+  if (NO_ROOM.has(cause.code ?? "")) {
+    const message = `budgie cannot write its own files (${cause.code}). Make room, or choose another place with --state-dir.`;
+    return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
   }
   if (!LOST.has(cause.code ?? "")) return cause;
   const message = `The engine cannot be reached any more (${cause.code}). Start it again.`;

@@ -21,6 +21,8 @@ describe("toBudgieError", () => {
     ["a dead engine", lost("ECONNREFUSED"), "RUNNER_UNAVAILABLE", /ECONNREFUSED/],
     ["a closed connection", lost("EPIPE"), "RUNNER_UNAVAILABLE", /Start it again/],
     ["a call that took too long", named("TimeoutError"), "RUNNER_UNAVAILABLE", /did not answer in time/],
+    ["a full disk", lost("ENOSPC"), "RUNNER_UNAVAILABLE", /ENOSPC.*Make room.*--state-dir/],
+    ["a database without room", lost("SQLITE_FULL"), "RUNNER_UNAVAILABLE", /SQLITE_FULL/],
     ["a call that was given up", named("AbortError"), "RUNNER_UNAVAILABLE", /did not answer in time/],
   ])("translates %s, and keeps it as the cause", (...[, error, code, message]) => {
     expect(toBudgieError(error, "the-image")).toMatchObject({
@@ -34,7 +36,7 @@ describe("toBudgieError", () => {
   it.each([
     ["an error of budgie's own", new BudgieError("CANCELLED", "x")],
     ["a bug", new TypeError("x is not a function")],
-    ["an error of the file system", lost("ENOSPC")],
+    ["another error of the file system", lost("EISDIR")],
     ["what is no error", "text"],
   ])("passes %s unchanged", (_, error) => {
     expect(toBudgieError(error, "the-image")).toBe(error);
