@@ -5,10 +5,11 @@ import type { EgressTally } from "./egress-tally.ts";
 import { findProtectablePaths } from "./executable-paths/find-protectable-paths.ts";
 import type { Protocol } from "./protocol.ts";
 import type { RunNotes } from "./recording-run.ts";
-import { withRetry } from "./retry.ts";
-import type { Runner } from "./runner.ts";
+import { withRetry, type RetryMode } from "./retry.ts";
+import type { AgentProcess, Runner } from "./runner.ts";
 import type { Session } from "./session.ts";
 import type { Reply, TurnHooks } from "./turn.ts";
+import { UNCHANGED, watchWorkspace, type WorkspaceWatch } from "./watch-workspace.ts";
 
 /** A turn in its session, with all that it is made of. */
 export type TurnInHand = {
@@ -22,6 +23,7 @@ export type TurnInHand = {
   /** No process of the agent runs before this resolves */
   readonly ready: Promise<unknown>;
   readonly depth: Depth;
+  readonly retry: RetryMode;
   readonly retryDelayMs: number;
   readonly protectExecutablePaths: boolean;
 };
@@ -35,6 +37,9 @@ export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
   const { agent, policy, prompt } = turn.request;
   const { signal } = turn.hooks;
   const began = performance.now();
+  const started: AgentProcess[] = [];
+  const watch = toWatch(turn);
+  const ready = Promise.all([turn.ready, watch?.ready]);
   const { response, exit, denied, usage, warnings } = await withRetry(
     async (number) => {
       notes.tries = number;
@@ -42,7 +47,7 @@ export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
       const resume = session.begun;
       return protocol({
         agent,
-        session: beginning(turn),
+        session: beginning({ ...turn, ready }, started),
         directory: session.directory,
         prompt,
         resume,
@@ -50,7 +55,13 @@ export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
         signal,
       });
     },
-    { delayMs: turn.retryDelayMs, signal },
+    {
+      mode: turn.retry,
+      delayMs: turn.retryDelayMs,
+      signal,
+      end: () => Promise.all(started.map((child) => child.stop("shutdown"))),
+      toChanges: async () => watch?.toChanges() ?? UNCHANGED,
+    },
   );
   return {
     response,
@@ -66,8 +77,14 @@ export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
   };
 }
 
+/** Nobody needs to know what changed where no second try depends on it, or where the agent cannot write. */
+function toWatch({ request, retry, runner, session }: TurnInHand): WorkspaceWatch | undefined {
+  const isReadOnly = runner.isolation === "container" && request.policy.workspace === "ro";
+  return retry === "safe" && !isReadOnly ? watchWorkspace(session.directory) : undefined;
+}
+
 /** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
-function beginning(turn: TurnInHand): Session["home"] {
+function beginning(turn: TurnInHand, started: AgentProcess[]): Session["home"] {
   const { depth, notes, protectExecutablePaths, ready, session, tally } = turn;
   const { egress, limits, workspace } = turn.request.policy;
   return {
@@ -77,6 +94,7 @@ function beginning(turn: TurnInHand): Session["home"] {
       const access = { workspace, egress, limits };
       const marked = { ...command, env: { ...env, ...toDepthEnvironment(depth) } };
       const child = await session.home.start(marked, { ...options, ready, protectedPaths, access });
+      started.push(child);
       tally.add(child.egress);
       // Who runs the turn meets a rejection too.
       child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);

@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   "RATE_LIMITED",
   "TOO_DEEP",
   "QUEUE_FULL",
+  "INDETERMINATE",
   "TIMED_OUT",
   "CANCELLED",
   "OUT_OF_MEMORY",
@@ -33,6 +34,8 @@ export class BudgieError extends Error {
   sessionId: string | undefined;
   /** What the turn that failed had changed of the files that the host runs */
   changedExecutablePaths: readonly string[] = [];
+  /** What changed in the workspace during a try that is not repeated for that; `undefined` of other failures */
+  changedPaths: readonly string[] | undefined;
   /** What the turn that failed had reached of the network, and what it was refused; `undefined` if nobody watched */
   egress: EgressReport | undefined;
   /** Answers of earlier turns of the session that no client is known to have */

@@ -84,7 +84,7 @@ function toCounts(
     totalCalls: runs.length,
     successCalls: success,
     failedCalls: counted - success,
-    timeoutCalls: count("TIMED_OUT"),
+    timeoutCalls: runs.filter(({ timedOut }) => timedOut).length,
     cancelledCalls: cancelled,
     successRate: counted === 0 ? "n/a" : `${((100 * success) / counted).toFixed(1)}%`,
   };

@@ -65,4 +65,5 @@ export { sanitizeText } from "./sanitize-text.ts";
 export { toMissedAnswers } from "./to-missed-answers.ts";
 export type { Reply, RunTurn, TurnHooks, TurnProgress, TurnRequest } from "./turn.ts";
 export { DEFAULT_MAX_QUEUED, toTurnLimits, type TurnLimits, type TurnLimitWishes } from "./turn-limits.ts";
+export { RETRY_MODES, type RetryMode } from "./retry.ts";
 export type { TurnRateLimits } from "./turn-rate.ts";

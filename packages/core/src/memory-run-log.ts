@@ -56,6 +56,7 @@ function toRunning(run: BegunRun): Run {
     outcome: "running",
     exit: undefined,
     answerBytes: undefined,
+    timedOut: false,
     retried: false,
     error: undefined,
     egress: undefined,

@@ -53,22 +53,29 @@ export async function recordingRun<Reply extends Answered>(
     throw error;
   }
   const { egress, response, usage } = reply;
-  await finish({ outcome: "answered", answer: response, error: undefined, egress, usage });
+  await finish({ outcome: "answered", timedOut: false, answer: response, error: undefined, egress, usage });
   return { ...reply, runId: begun.id };
 }
 
 type Answered = { readonly response: string } & Pick<FinishedRun, "egress" | "usage">;
 
-type Ending = Pick<FinishedRun, "answer" | "egress" | "error" | "outcome" | "usage">;
+type Ending = Pick<FinishedRun, "answer" | "egress" | "error" | "outcome" | "timedOut" | "usage">;
 
 function toFailure(error: unknown): Ending {
   const message = error instanceof Error ? error.message : String(error);
   const known = error instanceof BudgieError ? error : undefined;
   return {
     outcome: known?.code ?? "BUG",
+    timedOut: isTimeout(error),
     answer: undefined,
     error: cutText(message, LONGEST_ERROR_BYTES),
     egress: known?.egress,
     usage: undefined,
   };
+}
+
+/** A turn that is not tried again for what changed in it ran out of time all the same. */
+function isTimeout(error: unknown): boolean {
+  if (!(error instanceof BudgieError)) return false;
+  return error.code === "TIMED_OUT" || (error.code === "INDETERMINATE" && isTimeout(error.cause));
 }

@@ -22,6 +22,8 @@ export type FinishedRun = BegunRun & {
   readonly outcome: "answered" | "BUG" | ErrorCode;
   /** Of the last process; `undefined` if none ran to its end */
   readonly exit: Pick<Exit, "exitCode" | "signal"> | undefined;
+  /** Whether the agent ran out of time, whatever came of it */
+  readonly timedOut: boolean;
   readonly answer: string | undefined;
   readonly retried: boolean;
   /** The error's message; `undefined` if the turn was answered */

@@ -11,6 +11,7 @@ import { recordingRun, type RunNotes } from "./recording-run.ts";
 import { reportingChanges } from "./reporting-changes.ts";
 import { reportingEgress } from "./reporting-egress.ts";
 import { reportingMissed } from "./reporting-missed.ts";
+import type { RetryMode } from "./retry.ts";
 import type { RunLog } from "./run-log.ts";
 import type { Runner } from "./runner.ts";
 import type { Session } from "./session.ts";
@@ -34,6 +35,8 @@ export type TurnDependencies = {
   readonly depth?: Depth;
   /** Default those of this process alone */
   readonly sessions?: SessionBook;
+  /** Default `safe` */
+  readonly retry?: RetryMode;
   /** Default 2 s */
   readonly retryDelayMs?: number;
   /** Default {@link DEFAULT_HYGIENE} */
@@ -54,6 +57,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     depth = OUTERMOST,
     hygiene = DEFAULT_HYGIENE,
     protectExecutablePaths = false,
+    retry = "safe",
     retryDelayMs = 2000,
     runLog = createMemoryRunLog(),
     runner,
@@ -64,7 +68,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const queue = createTurnQueue(turnLimits, rate);
   const { sessions: book = createSessionBook(runner) } = dependencies;
   const inOrder = createOrderOfArrival();
-  const parts = { runner, protocol, depth, retryDelayMs, protectExecutablePaths };
+  const parts = { runner, protocol, depth, retry, retryDelayMs, protectExecutablePaths };
 
   async function arrive(asked: TurnRequest): Promise<Arrival> {
     const request = await checkRequest(asked, { ...dependencies, hygiene });

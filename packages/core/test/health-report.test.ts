@@ -14,6 +14,7 @@ const SUCCESS: Run = {
   exit: undefined,
   promptBytes: 1,
   answerBytes: 1,
+  timedOut: false,
   retried: false,
   error: undefined,
   egress: undefined,
@@ -60,15 +61,17 @@ describe("toHealthReport", () => {
       fail("running"),
       { ...SUCCESS, agent: "b" },
       fail("AGENT_FAILED"),
-      fail("TIMED_OUT"),
+      fail("TIMED_OUT", { timedOut: true }),
+      fail("INDETERMINATE", { timedOut: true }),
+      fail("INDETERMINATE"),
       SUCCESS,
       SUCCESS,
     ];
 
     expect(report(runs, ["a", "b"])).toMatchObject({
-      overall: { totalCalls: 5, successCalls: 3, successRate: "60.0%" },
+      overall: { totalCalls: 7, successCalls: 3, successRate: "42.9%" },
       agents: [
-        { agent: "a", totalCalls: 4, successCalls: 2, failedCalls: 2, timeoutCalls: 1, successRate: "50.0%" },
+        { agent: "a", totalCalls: 6, successCalls: 2, failedCalls: 4, timeoutCalls: 2, successRate: "33.3%" },
         { agent: "b", totalCalls: 1, successCalls: 1, failedCalls: 0, timeoutCalls: 0, successRate: "100.0%" },
       ],
     });

@@ -42,6 +42,7 @@ describe("a turn's place in the run log", () => {
         exit: expect.objectContaining({ exitCode: 0, signal: undefined }),
         promptBytes: 7,
         answer: "done.",
+        timedOut: false,
         retried: false,
         error: undefined,
         egress: undefined,

@@ -41,6 +41,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   runtime: "<name>",
   maxPromptBytes: "<number>",
   maxAnswerBytes: "<number>",
+  retry: "<when>",
   maxTurnsPerMinute: "<limit>",
   maxDepth: "<number>",
   maxConcurrent: "<number>",

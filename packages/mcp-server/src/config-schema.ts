@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES } from "@budgie/core";
+import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 
 // Messages say what was expected: "Expected --model to be <message>, got …".
@@ -60,6 +60,12 @@ export const configSchema = z.strictObject({
   sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
   toolPrefix: prefix.describe("what the tools' names begin with"),
   agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
+  retry: z
+    .enum(RETRY_MODES, '"safe", "always" or "never"')
+    .default("safe")
+    .describe(
+      "try once more after a timeout or a crash: safe (only if the workspace did not change meanwhile), always or never",
+    ),
   model: model.default("claude-sonnet-4.5").describe('for agents that name none; "auto" leaves the choice to Kiro'),
   trustAllTools: flag.default(false).describe("let agents use every tool they have, unasked"),
   env: z

@@ -48,6 +48,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     agents,
     runner,
     depth,
+    retry: config.retry,
     protocol: createKiroProtocol(toKiroOptions(config, host)),
     hygiene: toHygiene(config),
     protectExecutablePaths: config.protectExecutablePaths,

@@ -35,6 +35,7 @@ describe("parseConfig", () => {
       env: [],
       keepSessions: false,
       sessionTtlMs: 86_400_000,
+      retry: "safe",
       sandbox: false,
       sandboxImage: "budgie-sandbox:latest",
       credentials: "full",

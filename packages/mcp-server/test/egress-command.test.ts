@@ -26,6 +26,7 @@ const RUN: Omit<FinishedRun, "agent" | "egress" | "id"> = {
   promptBytes: 1,
   answer: "x",
   usage: undefined,
+  timedOut: false,
   retried: false,
   error: undefined,
 };

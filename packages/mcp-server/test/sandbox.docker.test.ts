@@ -141,7 +141,7 @@ describe("a sandboxed turn that fails", () => {
 
   it("for want of time was tried twice, and leaves a session to go on with", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox, args: ["--agent-timeout", "2s"] });
+    const { ask } = await user.start({ sandbox, args: ["--agent-timeout", "2s", "--retry", "always"] });
 
     const answer = await ask("code-reviewer", { prompt: "[[append tries: x]][[sleep 60000]]" });
 

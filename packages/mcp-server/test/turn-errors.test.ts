@@ -115,6 +115,33 @@ describe("a turn that fails", () => {
     expect(toText(await ask("code-reviewer", { prompt: "[[say: Here.]]", sessionId }))).toBe("Here.");
   });
 
+  it("after it changed something is not tried again, and says what it changed", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start();
+
+    const answer = await ask("code-reviewer", { prompt: "[[write new.ts: x]][[fault kill-self]]" });
+
+    const { sessionId } = answer.structuredContent ?? {};
+    expect(toText(answer)).toMatch(/^INDETERMINATE: .*"new\.ts"\. The agent "code-reviewer" was killed by SIGKILL/);
+    expect(toText(answer)).toContain(`The session can go on: pass sessionId "${String(sessionId)}".`);
+    expect(answer.structuredContent).toMatchObject({ code: "INDETERMINATE", changedPaths: ["new.ts"] });
+    expect(user.kiroCalls()).toHaveLength(1);
+  });
+
+  it.each([
+    ["always", 2],
+    ["never", 1],
+  ])("is tried as often as --retry %s says", async (mode, tries) => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ args: ["--retry", mode] });
+
+    const answer = await ask("code-reviewer", { prompt: "[[write new.ts: x]][[fault kill-self]]" });
+
+    expect(toText(answer)).toMatch(/^AGENT_CRASHED: /);
+    expect(answer.structuredContent).not.toHaveProperty("changedPaths");
+    expect(user.kiroCalls()).toHaveLength(tries);
+  });
+
   it("because the agent was killed names the signal", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start();

@@ -65,6 +65,9 @@ const MIGRATIONS: readonly string[] = [
     run INTEGER PRIMARY KEY REFERENCES runs (number) ON DELETE CASCADE,
     text TEXT NOT NULL
   ) STRICT`,
+
+  `ALTER TABLE runs ADD COLUMN timed_out INTEGER NOT NULL DEFAULT 0;
+  UPDATE runs SET timed_out = 1 WHERE outcome = 'TIMED_OUT'`,
 ];
 
 /** Brings an open database to what this budgie writes, or throws `CONFIG_INVALID` for one of a newer budgie. */

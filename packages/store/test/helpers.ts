@@ -21,6 +21,7 @@ export function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
     exit: { exitCode: 0, signal: undefined },
     promptBytes: 12,
     answer: "Grüße",
+    timedOut: false,
     retried: false,
     error: undefined,
     egress: {

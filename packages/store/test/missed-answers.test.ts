@@ -92,8 +92,22 @@ describe("answers in the run log", () => {
     await log.finish(next);
 
     expect(runs).toMatchObject([
-      { id: "b", agent: "tester", sessionId: "s", outcome: "answered", answerBytes: 3, delivered: true },
-      { id: "a", outcome: "TIMED_OUT", error: "Too late.", exit: { exitCode: undefined, signal: "SIGKILL" } },
+      {
+        id: "b",
+        agent: "tester",
+        sessionId: "s",
+        outcome: "answered",
+        timedOut: false,
+        answerBytes: 3,
+        delivered: true,
+      },
+      {
+        id: "a",
+        outcome: "TIMED_OUT",
+        timedOut: true,
+        error: "Too late.",
+        exit: { exitCode: undefined, signal: "SIGKILL" },
+      },
     ]);
     expect(missed).toEqual([]);
     expect((await log.recent({ limit: 9 })).map(({ id }) => id)).toEqual([next.id, "b", "a"]);

@@ -12,6 +12,7 @@ describe("the run log", () => {
   it("gives back what it was given, the newest first, over a restart", async () => {
     const stateDir = join(createFolder(), "state");
     const failed = makeRun({
+      timedOut: true,
       agent: "other",
       sessionId: undefined,
       outcome: "AGENT_CRASHED",

@@ -26,7 +26,9 @@ type KiroCall = {
   readonly pid: number;
 };
 
-type KiroPlaceOptions = Partial<Pick<TurnDependencies, "hygiene" | "maxTurnsPerMinute" | "protectExecutablePaths">> & {
+type KiroPlaceOptions = Partial<
+  Pick<TurnDependencies, "hygiene" | "maxTurnsPerMinute" | "protectExecutablePaths" | "retry">
+> & {
   readonly timeoutMs?: number;
   readonly kiro?: Partial<KiroOptions>;
   /** `FAKE_KIRO_*` and other variables of the stand-in */
@@ -51,6 +53,7 @@ type KiroPlace = {
 
 const AGENTS = {
   tester: { tools: ["*"], allowedTools: ["fs_read", "fs_write"] },
+  shell: { tools: ["*"], allowedTools: ["fs_read", "fs_write", "execute_bash"] },
   reader: { tools: ["fs_read", "fs_write"], allowedTools: ["fs_read"] },
   modelled: { tools: ["*"], allowedTools: ["fs_read", "fs_write"] },
 };

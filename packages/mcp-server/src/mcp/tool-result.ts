@@ -43,7 +43,7 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
 }
 
 function toErrorResult(error: BudgieError): CallToolResult {
-  const { changedExecutablePaths: paths, code, egress, message, missed, sessionId } = error;
+  const { changedExecutablePaths: paths, changedPaths, code, egress, message, missed, sessionId } = error;
   const refused = toRefusedText(egress);
   const policy = refused === "" ? "" : ` Its network policy refused: ${refused}.`;
   const changes =
@@ -58,6 +58,7 @@ function toErrorResult(error: BudgieError): CallToolResult {
       ...(egress === undefined ? {} : { egress: toNamedEgress(egress) }),
       ...(paths.length === 0 ? {} : { changedExecutablePaths: paths }),
       ...(missed.length === 0 ? {} : { missed }),
+      ...(changedPaths === undefined ? {} : { changedPaths }),
       ...(sessionId === undefined ? {} : { sessionId }),
     },
   };
