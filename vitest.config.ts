@@ -13,6 +13,9 @@ const shared = {
   ssr: { resolve: { conditions, externalConditions: conditions } },
 };
 
+const alone = "packages/*/test/**/*.alone.docker.test.ts";
+const patience = { testTimeout: 120_000, hookTimeout: 180_000 };
+
 export default defineConfig({
   // Outside the checkout, so that an ordinary user can run the tests of a checkout that is not theirs.
   cacheDir: join(tmpdir(), `budgie-vitest-${process.getuid?.() ?? 0}`),
@@ -34,8 +37,20 @@ export default defineConfig({
           name: "docker",
           globalSetup,
           include: ["packages/*/test/**/*.docker.test.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
+          exclude: [alone, "**/node_modules/**"],
+          ...patience,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          // What collects the garbage of the whole engine, after all that makes some.
+          name: "docker-alone",
+          globalSetup,
+          include: [alone],
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+          ...patience,
         },
       },
     ],

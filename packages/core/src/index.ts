@@ -15,14 +15,17 @@ export {
   type EgressReport,
 } from "./egress.ts";
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
-export { toReasonToKeep } from "./gc-verdict.ts";
+export { toReasonToKeep, type GcSubject } from "./gc-verdict.ts";
 export { toGuardedPaths } from "./guarded-paths.ts";
 export { HEALTH_RUNS, toHealthReport, type HealthReport } from "./health-report.ts";
 export { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { toAgentProjections, toSharedProjections } from "./kiro/kiro-projections.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";
-export { createOwner, type Owner, type OwnerRecord } from "./owner.ts";
+export { createOwner, type Owner, type OwnerOptions, type RecordPlace } from "./owner.ts";
+export { toOwnProcess } from "./owner-process.ts";
+export { parseOwnerRecord, type OwnerProcess, type OwnerRecord } from "./owner-record.ts";
+export type { OwnerState } from "./owner-state.ts";
 export { createMemoryRunLog } from "./memory-run-log.ts";
 export { createOutputFiles, type OutputFiles } from "./output-files.ts";
 export type { PromptFiles } from "./prompt-templates.ts";
@@ -45,6 +48,7 @@ export type {
   Runner,
   RunnerSession,
   SessionRecord,
+  SessionUse,
   StartOptions,
   StopReason,
 } from "./runner.ts";

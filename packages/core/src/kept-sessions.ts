@@ -26,7 +26,7 @@ export async function takeOver(
   if (keepMs === undefined) throw sessionNotFound(id);
   if (found.isolation !== isolation) throw otherIsolation(found);
   if (Date.now() - usedMs > keepMs) throw expired(found, keepMs);
-  switch (await owner.stateOf(found.owner)) {
+  switch (await owner.stateOf(found.owner, "state-directory")) {
     case "own":
       // A first attempt became its owner, and could not open its home.
       return;

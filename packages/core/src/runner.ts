@@ -1,5 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { EgressPolicy, EgressReport } from "./egress.ts";
+import type { OwnerRecord } from "./owner-record.ts";
+import type { OwnerState } from "./owner-state.ts";
 import type { SessionId } from "./session-id.ts";
 import type { GuardedPath } from "./workspace-rules.ts";
 
@@ -145,8 +147,7 @@ export type SessionRecord = {
   readonly created: Date;
   /** What holds the session's state: a volume's name or a folder's path */
   readonly home: string;
-  /** `own`: this process; `live`: another that lives; `dead`: nobody any more; `foreign`: another machine, which cannot be asked */
-  readonly owner: "own" | "live" | "dead" | "foreign";
+  readonly owner: OwnerState;
 };
 
 export type GcPolicy = {
@@ -154,6 +155,17 @@ export type GcPolicy = {
   readonly olderThanMs: number;
   /** Report what would be removed, and remove nothing */
   readonly dryRun: boolean;
+  /** Whether the things of owners that cannot be asked go whatever their age; default false, after 24 h */
+  readonly force?: boolean | undefined;
+  /** Tells who has a session now that outlives its owners; its labels say only who made it. What it throws ends the collection */
+  readonly sessions?: ((id: SessionId) => Promise<SessionUse | undefined>) | undefined;
+};
+
+/** Who has a session now, and when its last turn ended. */
+export type SessionUse = {
+  readonly owner: OwnerRecord;
+  /** Since the epoch */
+  readonly usedMs: number;
 };
 
 export type GcReport = {

@@ -1,4 +1,4 @@
-import type { OwnerRecord } from "./owner.ts";
+import type { OwnerRecord } from "./owner-record.ts";
 import type { Isolation } from "./runner.ts";
 import type { SessionId } from "./session-id.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { toReasonToKeep } from "@budgie/core";
+import { toReasonToKeep, type GcPolicy } from "@budgie/core";
 
 const HOUR_MS = 3_600_000;
+const SWEEP: GcPolicy = { olderThanMs: 0, dryRun: false };
 
 describe("toReasonToKeep", () => {
   it.each([
@@ -10,14 +11,63 @@ describe("toReasonToKeep", () => {
     ["foreign", 2, /cannot be asked/],
     ["dead", 0, /younger/],
   ] as const)("keeps what is %s, %s hours old", (owner, hours, why) => {
-    expect(toReasonToKeep(owner, hoursAgo(hours), { olderThanMs: HOUR_MS, dryRun: false })).toMatch(why);
+    expect(toReasonToKeep({ owner, usedMs: hoursAgo(hours) }, { ...SWEEP, olderThanMs: HOUR_MS })).toMatch(why);
   });
 
   it("lets go what is dead and old enough", () => {
-    expect(toReasonToKeep("dead", hoursAgo(2), { olderThanMs: HOUR_MS, dryRun: false })).toBeUndefined();
+    const subject = { owner: "dead", usedMs: hoursAgo(2) } as const;
+
+    expect(toReasonToKeep(subject, { ...SWEEP, olderThanMs: HOUR_MS })).toBeUndefined();
+  });
+
+  it.each([
+    ["own", 1000],
+    ["live", 1000],
+  ] as const)("never lets go what is %s, by age or by force", (owner, hours) => {
+    expect(toReasonToKeep({ owner, usedMs: hoursAgo(hours) }, { ...SWEEP, force: true })).toEqual(expect.any(String));
+  });
+
+  it.each([
+    [23.9, SWEEP, false],
+    [24.1, SWEEP, true],
+    [24.1, { ...SWEEP, olderThanMs: 48 * HOUR_MS }, false],
+    [0, { ...SWEEP, force: true }, true],
+  ])("lets go of an owner out of sight, %s hours old, with %j: %s", (hours, policy, goes) => {
+    const why = toReasonToKeep({ owner: "foreign", usedMs: hoursAgo(hours) }, policy);
+
+    expect(why === undefined).toBe(goes);
+  });
+
+  it("keeps what is of an owner out of sight who runs a turn, whatever its age and by force too", () => {
+    const subject = { owner: "foreign", usedMs: hoursAgo(1000), hasLease: true } as const;
+
+    expect(toReasonToKeep(subject, { ...SWEEP, force: true })).toMatch(/runs a turn/);
+  });
+
+  it("does not believe that the lease of a dead owner is one", () => {
+    expect(toReasonToKeep({ owner: "dead", usedMs: hoursAgo(0), hasLease: true }, SWEEP)).toBeUndefined();
+  });
+
+  it.each([
+    ["dead", 47, false],
+    ["dead", 49, true],
+    ["foreign", 47, false],
+    ["foreign", 49, true],
+  ] as const)(
+    "keeps a session of one who is %s for as long as it said, %s hours after its last use: %s",
+    (owner, hours, goes) => {
+      const why = toReasonToKeep({ owner, usedMs: hoursAgo(hours), keepMs: 48 * HOUR_MS }, SWEEP);
+
+      expect(why === undefined).toBe(goes);
+    },
+  );
+
+  it("takes a date to come for now", () => {
+    expect(toReasonToKeep({ owner: "dead", usedMs: hoursAgo(-5) }, SWEEP)).toBeUndefined();
+    expect(toReasonToKeep({ owner: "foreign", usedMs: hoursAgo(-5) }, SWEEP)).toMatch(/cannot be asked/);
   });
 });
 
-function hoursAgo(hours: number): Date {
-  return new Date(Date.now() - hours * HOUR_MS);
+function hoursAgo(hours: number): number {
+  return Date.now() - hours * HOUR_MS;
 }

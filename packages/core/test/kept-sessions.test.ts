@@ -209,6 +209,7 @@ function createFakeOwner(state: State): Keeping["owner"] {
     record: makeRecord("mine"),
     hold: async () => undefined,
     stateOf: async ({ instance }) => (instance === "mine" ? "own" : state),
+    listHolders: () => [],
     clear: async () => undefined,
     release: async () => undefined,
   };

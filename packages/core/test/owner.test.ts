@@ -1,16 +1,26 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createOwner, type Owner, type OwnerRecord } from "@budgie/core";
-import { compileCore } from "./helpers/compile-core.ts";
+import { createOwner, toOwnProcess, type Owner, type OwnerOptions, type OwnerProcess } from "@budgie/core";
 import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
 
 describe("createOwner", () => {
   it("clears the lock of a dead owner, and no other file that a record names", async () => {
     const stateDir = createTemporaryFolder();
-    const owner = createOwner({ stateDir });
+    const owner = createOwner({ stateDir, process: ENDED });
     const [stale, planted] = [join(stateDir, "owners", "stale"), join(stateDir, "owners", "planted")];
     const outside = join(stateDir, "outside");
     for (const path of [stale, outside]) {
@@ -42,9 +52,9 @@ describe("createOwner", () => {
     expect(await owner.stateOf(owner.record)).toBe("own");
   });
 
-  it("is seen as live while it holds, and as dead before and after", async () => {
+  it("is seen as live while it holds, and once its process is gone too as dead before and after", async () => {
     const stateDir = createTemporaryFolder();
-    const owner = createOwnerFor(stateDir);
+    const owner = createOwnerFor(stateDir, { process: ENDED });
     const other = createOwner({ stateDir });
 
     expect(await other.stateOf(owner.record)).toBe("dead");
@@ -52,7 +62,44 @@ describe("createOwner", () => {
     expect(await other.stateOf(owner.record)).toBe("live");
     await owner.release();
     expect(await other.stateOf(owner.record)).toBe("dead");
-    expect(existsSync(owner.record.lock)).toBe(false);
+    expect(readdirSync(join(stateDir, "owners"))).toEqual([]);
+  });
+
+  it("names its process, for good", () => {
+    const { process: found } = createOwner({ stateDir: "/state" }).record;
+
+    expect(found?.pid).toBe(process.pid);
+    expect(found).toEqual(createOwner({ stateDir: "/state" }).record.process);
+    expect(`pid:[${found?.pidNamespace}]`).toBe(readlinkSync("/proc/self/ns/pid"));
+    expect(found?.boot).toMatch(/^[0-9a-f-]{36}$/);
+    expect(Number(found?.started)).toBeGreaterThan(0);
+  });
+
+  it("lists who holds, for which sessions, and nobody who released or was cleared", async () => {
+    const stateDir = createTemporaryFolder();
+    const [one, other, dead] = [
+      createOwnerFor(stateDir),
+      createOwnerFor(stateDir, { isolation: "container" }),
+      createOwnerFor(stateDir, { isolation: "none", process: ENDED }),
+    ];
+    await one.hold();
+    await other.hold();
+    await dead.hold();
+    const written = readFileSync(`${dead.record.lock}.json`);
+    await dead.release();
+    writeFileSync(`${dead.record.lock}.json`, written);
+    writeFileSync(join(stateDir, "owners", "nonsense.json"), "{");
+    writeFileSync(join(stateDir, "owners", "copied.json"), written);
+    const watcher = createOwner({ stateDir });
+
+    expect(watcher.listHolders("none")).toHaveLength(2);
+    expect(watcher.listHolders("none")).toEqual(expect.arrayContaining([one.record, dead.record]));
+    expect(watcher.listHolders("container")).toHaveLength(2);
+    expect(watcher.listHolders("container")).toEqual(expect.arrayContaining([one.record, other.record]));
+    await Promise.all([one, dead].map(({ record }) => watcher.clear(record)));
+    expect(watcher.listHolders("none")).toEqual([one.record]);
+    await one.release();
+    expect(watcher.listHolders("none")).toEqual([]);
   });
 
   it("holds once, however often it is asked to", async () => {
@@ -94,15 +141,37 @@ describe("createOwner", () => {
     expect(await owner.stateOf(elsewhere)).toBe("foreign");
   });
 
-  it("takes only a refusal or a missing file for death, and any other trouble for life", async () => {
+  it("believes in the life of an owner whose lock it can reach, whatever the record says of machine and process", async () => {
+    const stateDir = createTemporaryFolder();
+    const { record } = await held(createOwnerFor(stateDir));
+    const watcher = createOwner({ stateDir });
+
+    expect(await watcher.stateOf({ ...record, host: "0123456789abcdef" })).toBe("live");
+    expect(await watcher.stateOf({ ...record, process: ENDED })).toBe("live");
+  });
+
+  it("takes only a refusal or a missing file for death of one who named no process, and any other trouble for life", async () => {
     const folder = createTemporaryFolder();
     const owner = createOwner({ stateDir: folder });
     writeFileSync(join(folder, "file"), "");
-    const stateOf = (lock: string) => owner.stateOf({ ...owner.record, instance: "x", lock });
+    const { host } = owner.record;
+    const stateOf = (lock: string) => owner.stateOf({ host, instance: "x", lock });
 
     expect(await stateOf(join(folder, "missing"))).toBe("dead");
     expect(await stateOf(join(folder, "file"))).toBe("dead");
     expect(await stateOf(join(folder, "file", "below"))).toBe("live");
+  });
+
+  it("knows by the name that it had for budgies who named no process", async () => {
+    const stateDir = createTemporaryFolder();
+    const facts = [hostname(), read("/etc/machine-id"), readlinkSync("/proc/self/ns/pid")].join("\n");
+    const host = createHash("sha256").update(facts).digest("hex").slice(0, 16);
+    const { record } = await held(createOwnerFor(stateDir));
+    const stateOf = (lock: string) => createOwner({ stateDir }).stateOf({ instance: "x", host, lock });
+
+    expect(host).not.toBe(record.host);
+    expect(await stateOf(record.lock)).toBe("live");
+    expect(await stateOf(join(stateDir, "owners", "gone"))).toBe("dead");
   });
 
   it("refuses a state directory that is too long for a socket", async () => {
@@ -130,49 +199,25 @@ describe("createOwner", () => {
   });
 });
 
-describe("an owner in another process", () => {
-  it("is live while stopped, and dead once killed", async () => {
-    const stateDir = createTemporaryFolder();
-    const { child, record } = await startOwner(stateDir);
-    const watcher = createOwner({ stateDir });
+/** This process's number, when another process had it. */
+const ENDED: OwnerProcess | undefined = toProcess({ started: "0" });
 
-    expect(await watcher.stateOf(record)).toBe("live");
-    child.kill("SIGSTOP");
-    expect(await watcher.stateOf(record)).toBe("live");
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    expect(await watcher.stateOf(record)).toBe("dead");
-    expect(existsSync(record.lock)).toBe(true);
-  });
+function toProcess(changes: Partial<OwnerProcess>): OwnerProcess | undefined {
+  const own = toOwnProcess();
+  return own === undefined ? undefined : { ...own, ...changes };
+}
 
-  it("is not kept alive by its lock", async () => {
-    const { child } = await startOwner(createTemporaryFolder(), { thenEnd: true });
+function read(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8").trim() : "";
+}
 
-    expect(child.exitCode ?? (await once(child, "exit"))[0]).toBe(0);
-  });
-});
-
-function createOwnerFor(stateDir: string): Owner {
-  const owner = createOwner({ stateDir });
+function createOwnerFor(stateDir: string, options: Partial<OwnerOptions> = {}): Owner {
+  const owner = createOwner({ stateDir, ...options });
   onTestFinished(() => owner.release());
   return owner;
 }
 
-async function startOwner(
-  stateDir: string,
-  { thenEnd = false } = {},
-): Promise<{ child: ChildProcess; record: OwnerRecord }> {
-  const program = `
-    import { createOwner } from ${JSON.stringify(join(compileCore(), "owner.js"))};
-    const owner = createOwner({ stateDir: ${JSON.stringify(stateDir)} });
-    await owner.hold();
-    process.stdout.write(JSON.stringify(owner.record) + "\\n");
-    ${thenEnd ? "" : "setInterval(() => {}, 1000);"}
-  `;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  return { child, record: JSON.parse(line.toString()) as OwnerRecord };
+async function held(owner: Owner): Promise<Owner> {
+  await owner.hold();
+  return owner;
 }

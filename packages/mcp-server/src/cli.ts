@@ -7,7 +7,7 @@ import { runDoctor } from "./doctor-command.ts";
 import { addEgress } from "./egress-commands.ts";
 import { explainEgress } from "./egress-explain.ts";
 import { suggestEgress } from "./egress-suggest.ts";
-import { runGc } from "./gc-command.ts";
+import { runGc, type GcOptions } from "./gc-command.ts";
 import { toDoubleDashed } from "./go-flags.ts";
 import type { Host } from "./host.ts";
 import { printTools } from "./list-tools.ts";
@@ -26,6 +26,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   stateDir: "<dir>",
   sessionTtl: "<duration>",
   toolPrefix: "<text>",
+  sweepEvery: "<duration>",
   agentTimeout: "<duration>",
   model: "<name>",
   env: "<variable>",
@@ -110,16 +111,19 @@ async function serveOrPrint(config: Config, host: Host): Promise<number> {
   return serve(config, host);
 }
 
-type GcArguments = { readonly dryRun?: boolean; readonly json?: boolean; readonly olderThan: string };
+type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json">> & Pick<GcOptions, "olderThan">;
 
-function addGc(program: Command, run: (options: Required<GcArguments>) => Promise<void>): void {
+function addGc(program: Command, run: (options: GcOptions) => Promise<void>): void {
   program
     .command("gc-volumes")
     .description("remove the containers, volumes and folders that budgies which are gone left behind")
     .option("--dry-run", "say what would be removed, and remove nothing")
+    .option("--force", "also what is of another machine, or of a budgie in a container, and not yet 24h old")
     .option("--older-than <duration>", "keep what is younger than this", "0")
     .option("--json", "print JSON")
-    .action(({ dryRun = false, json = false, olderThan }: GcArguments) => run({ dryRun, json, olderThan }));
+    .action(({ dryRun = false, force = false, json = false, olderThan }: GcArguments) =>
+      run({ dryRun, force, json, olderThan }),
+    );
 }
 
 type BuildArguments = { readonly tag: string; readonly buildArg?: readonly string[]; readonly context?: string };

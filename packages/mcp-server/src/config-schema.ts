@@ -59,6 +59,10 @@ export const configSchema = z.strictObject({
   keepSessions: flag.default(false).describe("keep sessions on exit, for the next budgie to go on with by their ids"),
   sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
   toolPrefix: prefix.describe("what the tools' names begin with"),
+  sweepEvery: z
+    .string()
+    .default("10m")
+    .describe("how often to remove what killed budgies left, from the first call on; 0 for never"),
   agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
   retry: z
     .enum(RETRY_MODES, '"safe", "always" or "never"')

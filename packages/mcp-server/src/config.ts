@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { z } from "zod";
-import { BudgieError, parseTimeout, type TurnLimitWishes, type TurnRateLimits } from "@budgie/core";
+import { BudgieError, parseDuration, parseTimeout, type TurnLimitWishes, type TurnRateLimits } from "@budgie/core";
 import { loadConfigFile } from "./config-file.ts";
 import { configSchema } from "./config-schema.ts";
 import { toEgressCeiling } from "./egress-ceiling.ts";
@@ -22,6 +22,7 @@ export type Config = Omit<
   | "maxTurnsPerMinute"
   | "model"
   | "sessionTtl"
+  | "sweepEvery"
   | "workspace"
   | FilledIn
 > &
@@ -32,6 +33,8 @@ export type Config = Omit<
     readonly maxTurnsPerMinute: TurnRateLimits;
     readonly sessionTtlMs: number;
     readonly turnLimits: TurnLimitWishes;
+    /** 0 for never */
+    readonly sweepEveryMs: number;
     /** `undefined` leaves the choice to Kiro */
     readonly model: string | undefined;
   };
@@ -44,7 +47,7 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throw toConfigError(parsed.error, values);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
-  const { model: modelName, sessionTtl, ...options } = rest;
+  const { model: modelName, sessionTtl, sweepEvery, ...options } = rest;
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
@@ -63,13 +66,14 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
     stateDir: toAbsolutePath(options.stateDir ?? toStateDir(host), host),
     maxTurnsPerMinute: toTurnRateLimits(options.maxTurnsPerMinute),
     sessionTtlMs: parseTimeout(sessionTtl, toFlag("sessionTtl")),
+    sweepEveryMs: parseDuration(sweepEvery, toFlag("sweepEvery")),
     model: modelName === "auto" ? undefined : modelName,
   };
 }
 
 /** What the configuration file says, under what the options say. */
 function loadAccess(
-  options: Omit<z.infer<typeof configSchema>, "model" | "sessionTtl">,
+  options: Omit<z.infer<typeof configSchema>, "model" | "sessionTtl" | "sweepEvery">,
   host: Host,
 ): Pick<Config, "allowRoot" | "config" | "policies" | "turnLimits"> {
   const file = options.config === undefined ? undefined : toAbsolutePath(options.config, host);

@@ -7,30 +7,37 @@ import {
   type GcReport,
   type Owner,
 } from "@budgie/core";
+import { createSessionRegister } from "@budgie/store";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 
 export type GcOptions = {
   readonly dryRun: boolean;
+  /** Also what is of another machine, or of a budgie in a container, and not yet 24 h old */
+  readonly force: boolean;
   /** A duration */
   readonly olderThan: string;
   readonly json: boolean;
 };
 
-/** `budgie gc-volumes`: removes what dead owners left, on the engine and in local folders; 1 if something would not go. */
+/** `budgie gc-volumes`: removes what dead owners left, and old things of owners out of sight, on the engine and in local folders; 1 if something would not go. */
 export async function runGc(config: Config, options: GcOptions, host: Host): Promise<number> {
-  const policy = { dryRun: options.dryRun, olderThanMs: parseDuration(options.olderThan, "--older-than") };
-  const owner = createOwner({ stateDir: config.stateDir });
+  const { dryRun, force } = options;
+  const { stateDir } = config;
+  const olderThanMs = parseDuration(options.olderThan, "--older-than");
+  const register = createSessionRegister({ stateDir, report: host.report });
+  const policy: GcPolicy = { dryRun, force, olderThanMs, sessions: (id) => register.find(id) };
+  const owner = createOwner({ stateDir });
   const reports = [
     await collectContainers(config, { owner, policy }, host),
     await collectFolders(config, { owner, policy }, host),
   ];
+  register.close();
   const report = {
     removed: reports.flatMap(({ removed }) => removed),
     kept: reports.flatMap(({ kept }) => kept),
     failed: reports.flatMap(({ failed }) => failed),
   };
-  const { dryRun } = options;
   host.stdout.write(options.json ? `${JSON.stringify({ dryRun, ...report })}\n` : toText(report, dryRun));
   return report.failed.length === 0 ? 0 : 1;
 }

@@ -14,6 +14,7 @@ import {
   type Hygiene,
   type KiroOptions,
   type Runner,
+  type SessionBook,
   type TurnRateLimits,
 } from "@budgie/core";
 import { createRunLog, createSessionRegister } from "@budgie/store";
@@ -27,13 +28,15 @@ import { createToolbox } from "./mcp/toolbox.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 import type { Policies } from "./policies.ts";
 import { createShutdown } from "./shutdown.ts";
+import { sweepGarbage } from "./sweep-garbage.ts";
+import { createSweeper } from "./sweeper.ts";
 import { loadVersion } from "./version.ts";
 import { toWorkspaceRules } from "./workspace-rules.ts";
 
 /** Serves the agents over stdio until the client goes away or a signal comes; only a failing start lets it return. */
 export async function serve(config: Config, host: Host): Promise<never> {
   const shutdown = createShutdown(host);
-  const owner = createOwner({ stateDir: config.stateDir });
+  const owner = createOwner({ stateDir: config.stateDir, isolation: config.sandbox ? "container" : "none" });
   // First of all, and at once: without the sandbox that was asked for nothing is served.
   const runner = await createRunner(config, host, owner);
   const { agents, tools } = loadTools(config, host);
@@ -59,11 +62,17 @@ export async function serve(config: Config, host: Host): Promise<never> {
     runLog,
     sessions,
   });
+  const sweeper = createSweeper({
+    sweeps: [() => expireSessions(sessions, config), () => sweepGarbage(runner, register)],
+    report: host.report,
+    intervalMs: config.sweepEveryMs,
+  });
   const health = { agents: agents.map(({ name }) => name), isolation: runner.isolation };
   const toolbox = createToolbox({
     tools,
     runTurn,
     health: async () => toHealthReport(await runLog.recent({ limit: HEALTH_RUNS }), health),
+    onCall: sweeper.begin,
     report: config.verbose ? host.report : undefined,
   });
   const server = createStdioServer({
@@ -75,6 +84,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
   });
 
   shutdown.onBegin(async () => {
+    sweeper.stop();
     await Promise.allSettled([server.close(), runner.close()]);
     // A call that was just beginning may have opened its session in between.
     await runner.close();
@@ -92,6 +102,11 @@ export async function serve(config: Config, host: Host): Promise<never> {
 
 const TOO_DEEP =
   "An agent started this budgie, and --max-depth of the outermost allows no more agents below: it refuses every call.";
+
+async function expireSessions(sessions: SessionBook, { sessionTtlMs }: Config): Promise<readonly string[]> {
+  await sessions.expireIdle(sessionTtlMs);
+  return [];
+}
 
 function introduce({ isolation, notices }: Runner, toolCount: number, { report }: Host): void {
   const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";

@@ -55,7 +55,8 @@ function createWatchedToolbox({ host }: BudgieUser, protocol: Protocol) {
     workspaceRules: { allowedRoots: [], guarded: [] },
   });
   const tools = toTools(agents, { toolPrefix: "", markUntrusted: false });
-  return { runLog, toolbox: createToolbox({ tools, runTurn, health: neverAsked, report: undefined }) };
+  const options = { tools, runTurn, health: neverAsked, onCall: () => undefined, report: undefined };
+  return { runLog, toolbox: createToolbox(options) };
 }
 
 const runOnce: Protocol = async ({ directory, session }) => {

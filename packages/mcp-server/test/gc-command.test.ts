@@ -8,9 +8,10 @@ const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
 /** A budgie that is killed outright in the middle of a turn. */
 async function abandon(user: BudgieUser): Promise<{ readonly agent: number; readonly folder: string }> {
+  const before = user.kiroCalls().length;
   const budgie = await user.start();
   budgie.ask("code-reviewer", { prompt: "[[sleep 60000]]" }).catch(() => undefined);
-  const { cwd, pid } = await waitFor(() => user.kiroCalls().at(-1));
+  const { cwd, pid } = await waitFor(() => user.kiroCalls()[before]);
   budgie.child.kill("SIGKILL");
   await once(budgie.child, "exit");
   return { agent: pid, folder: cwd };
@@ -25,10 +26,13 @@ async function startSession(user: BudgieUser): Promise<{ readonly budgie: Budgie
 describe("budgie gc-volumes", () => {
   it("removes what a killed budgie left, and nothing of one that lives", async () => {
     await using user = await createBudgieUser();
-    const dead = await abandon(user);
     const live = await startSession(user);
+    // Or it would collect the garbage itself.
+    live.budgie.child.kill("SIGSTOP");
+    const dead = await abandon(user);
 
     const { exitCode, stderr, stdout } = await user.run(["gc-volumes"], NO_ENGINE);
+    live.budgie.child.kill("SIGCONT");
 
     expect(exitCode).toBe(0);
     expect(stdout).toBe(

@@ -57,11 +57,14 @@ describe("budgie --sandbox ends", () => {
     const dead = await user.start({ sandbox });
     dead.ask("code-reviewer", { prompt: AT_WORK }).catch(() => undefined);
     await waitFor(() => existsSync(join(user.workspace, "at-work")));
+    // Or it would collect the garbage itself.
+    live.child.kill("SIGSTOP");
     dead.child.kill("SIGKILL");
     await dead.ended;
     const allTraces = await listKept(user);
 
     const { exitCode, stdout } = await user.run(["gc-volumes"], toEngineVariables());
+    live.child.kill("SIGCONT");
 
     const left = await listKept(user);
     expect(exitCode).toBe(0);

@@ -1,4 +1,4 @@
-import type { OwnerRecord, SessionId } from "@budgie/core";
+import type { OwnerProcess, OwnerRecord, SessionId } from "@budgie/core";
 
 /** What a labelled thing is for: a turn's container, the session's holder, its home, its login, or the egress proxy of all sessions. */
 export type Role = "turn" | "holder" | "home" | "auth" | "proxy";
@@ -9,6 +9,8 @@ export type LabelFacts = {
   readonly session: string;
   readonly role: string;
   readonly created: Date;
+  /** How long its session is kept when its owner is gone; 0 if not at all */
+  readonly keepMs: number;
 };
 
 /** The filter that finds everything budgie made on an engine. */
@@ -22,9 +24,19 @@ export function toLabels(owner: OwnerRecord, session: SessionId | "", role: Role
     "dev.budgie.instance": owner.instance,
     "dev.budgie.host": owner.host,
     "dev.budgie.lock": owner.lock,
+    ...(owner.process === undefined ? {} : toProcessLabels(owner.process)),
     "dev.budgie.session": session,
     "dev.budgie.role": role,
     "dev.budgie.created": new Date().toISOString(),
+  };
+}
+
+function toProcessLabels({ boot, pid, pidNamespace, started }: OwnerProcess): Record<string, string> {
+  return {
+    "dev.budgie.pid-namespace": pidNamespace,
+    "dev.budgie.pid": String(pid),
+    "dev.budgie.started": started,
+    "dev.budgie.boot": boot,
   };
 }
 
@@ -33,9 +45,19 @@ export function parseLabels(labels: Readonly<Record<string, string>> | undefined
   const label = (name: string): string => labels?.[`dev.budgie.${name}`] ?? "";
   const created = new Date(label("created"));
   return {
-    owner: { instance: label("instance"), host: label("host"), lock: label("lock") },
+    owner: { instance: label("instance"), host: label("host"), lock: label("lock"), ...parseProcess(label) },
     session: label("session"),
     role: label("role"),
     created: Number.isNaN(created.getTime()) ? new Date(0) : created,
+    keepMs: Number(/^\d{1,15}$/.exec(label("keep-ms"))?.[0] ?? 0),
   };
+}
+
+/** A process that is half named is none: then its owner's lock decides, as it does for the budgies that named none. */
+function parseProcess(label: (name: string) => string): Pick<OwnerRecord, "process"> {
+  const [pidNamespace, started, boot] = [label("pid-namespace"), label("started"), label("boot")];
+  const pid = Number(/^\d{1,10}$/.exec(label("pid"))?.[0] ?? 0);
+  return pidNamespace === "" || started === "" || boot === "" || pid === 0
+    ? {}
+    : { process: { pidNamespace, pid, started, boot } };
 }

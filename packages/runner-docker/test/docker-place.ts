@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import { createOwner, type Command, type Exit, type Owner, type Runner, type RunnerSession } from "@budgie/core";
 import { createDockerRunner, type DockerRunnerOptions } from "@budgie/runner-docker";
+import { toEndedProcess } from "@budgie/testkit";
 import { connectEngine } from "../src/engine.ts";
 
 /** The image that the tests run in: a minimal Debian that knows nothing of budgie. */
@@ -37,7 +38,7 @@ export function createDockerPlace(): DockerPlace {
     stateDir,
     workspace,
     async createRunner(options = {}) {
-      const owner = createOwner({ stateDir });
+      const owner = createOwner({ stateDir, process: toEndedProcess() });
       const runner = await createDockerRunner({
         image: BASE_IMAGE,
         owner,

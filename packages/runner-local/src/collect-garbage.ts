@@ -1,4 +1,4 @@
-import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type Owner } from "@budgie/core";
+import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type GcSubject, type Owner } from "@budgie/core";
 import { endSessionProcesses } from "./end-session-processes.ts";
 import { removeTree } from "./remove-tree.ts";
 import type { LedgerEntry, SessionLedger } from "./session-ledger.ts";
@@ -22,7 +22,7 @@ export async function collectGarbage(place: Place, policy: GcPolicy): Promise<Gc
 
 async function collectEntry(entry: LedgerEntry, { ledger, owner }: Place, policy: GcPolicy): Promise<Outcome> {
   const item = { kind: "folder", name: entry.home, session: entry.id } as const;
-  const why = toReasonToKeep(await owner.stateOf(entry.owner), entry.created, policy);
+  const why = toReasonToKeep(await toSubject(entry, owner, policy), policy);
   if (why !== undefined) return { ...item, fate: "kept", why };
   if (policy.dryRun) return { ...item, fate: "removed", why: "" };
   try {
@@ -35,15 +35,27 @@ async function collectEntry(entry: LedgerEntry, { ledger, owner }: Place, policy
   }
 }
 
+async function toSubject(entry: LedgerEntry, owner: Owner, { sessions }: GcPolicy): Promise<GcSubject> {
+  const use = entry.keepMs === undefined ? undefined : await sessions?.(entry.id);
+  const made = await owner.stateOf(entry.owner, "state-directory");
+  const has = use === undefined ? made : await owner.stateOf(use.owner, "state-directory");
+  return {
+    owner: made === "own" || made === "live" ? made : has,
+    usedMs: Math.max(use?.usedMs ?? 0, entry.created.getTime()),
+    keepMs: entry.keepMs,
+  };
+}
+
 function pick(outcomes: readonly Outcome[], wanted: keyof GcReport): GcReport["kept"] {
   return outcomes.flatMap(({ fate, ...item }) => (fate === wanted ? [item] : []));
 }
 
-/** Removes the locks of dead owners who have nothing left. */
+/** Removes the locks of dead owners who have nothing left, or never had. */
 async function removeLocks(before: readonly LedgerEntry[], { ledger, owner }: Place): Promise<void> {
   const { entries: left } = await ledger.list();
   const inUse = new Set(left.map((entry) => entry.owner.lock));
-  const candidates = new Map(before.map((entry) => [entry.owner.lock, entry.owner]));
+  const holders = [...before.map((entry) => entry.owner), ...owner.listHolders("none")];
+  const candidates = new Map(holders.map((record) => [record.lock, record]));
   for (const [lock, record] of candidates) {
     if (!inUse.has(lock)) await owner.clear(record);
   }

@@ -92,7 +92,9 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     async listSessions() {
       const { entries } = await ledger.list();
       const records = entries.map(async ({ id, home, created, owner: record }): Promise<readonly SessionRecord[]> => {
-        return (await isThere(home)) ? [{ id, home, created, owner: await owner.stateOf(record) }] : [];
+        return (await isThere(home))
+          ? [{ id, home, created, owner: await owner.stateOf(record, "state-directory") }]
+          : [];
       });
       return (await Promise.all(records)).flat();
     },

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, isAbsolute, join, normalize } from "node:path";
-import { isSessionId, type OwnerRecord, type SessionId } from "@budgie/core";
+import { isSessionId, parseOwnerRecord, type OwnerRecord, type SessionId } from "@budgie/core";
 
 /** Who owns which session's home; kept outside the homes, so that an agent's own files say nothing about ownership. */
 export type SessionLedger = {
@@ -79,11 +79,12 @@ async function readEntry(path: string, id: string): Promise<LedgerEntry | string
 }
 
 function toEntry(id: string, data: unknown): LedgerEntry | string {
-  const { home, owner, created, keepMs } = toFields(data, ["home", "owner", "created", "keepMs"]);
+  const { home, owner: record, created, keepMs } = toFields(data, ["home", "owner", "created", "keepMs"]);
+  const owner = parseOwnerRecord(record);
   const date = new Date(typeof created === "string" ? created : Number.NaN);
   if (!isSessionId(id)) return "the ledger entry is not named after a session";
   if (!isHomeOf(id, home)) return "the recorded home is not a folder named after the session";
-  if (!isOwnerRecord(owner)) return "no owner is recorded";
+  if (owner === undefined) return "no owner is recorded";
   if (Number.isNaN(date.getTime())) return "no date is recorded";
   return { id, home, owner, created: date, keepMs: typeof keepMs === "number" ? keepMs : undefined };
 }
@@ -91,10 +92,6 @@ function toEntry(id: string, data: unknown): LedgerEntry | string {
 /** The home is going to be removed with all in it: nothing but a folder named after the session will do. */
 function isHomeOf(id: SessionId, home: unknown): home is string {
   return typeof home === "string" && isAbsolute(home) && normalize(home) === home && basename(home) === id;
-}
-
-function isOwnerRecord(data: unknown): data is OwnerRecord {
-  return Object.values(toFields(data, ["instance", "host", "lock"])).every((value) => typeof value === "string");
 }
 
 function toFields<Name extends string>(data: unknown, names: readonly Name[]): Record<Name, unknown> {

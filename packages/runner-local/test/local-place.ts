@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createOwner, createSessionId, type Exit, type Owner, type Runner, type SessionId } from "@budgie/core";
 import { createLocalRunner, type LocalRunnerOptions } from "@budgie/runner-local";
+import { toEndedProcess } from "@budgie/testkit";
 import { removeTree } from "../src/remove-tree.ts";
 
 /** Linux has one, macOS has not. */
@@ -38,7 +39,7 @@ export function createLocalPlace(): LocalPlace {
     stateDir,
     workspace,
     createRunner(env = [], options = {}) {
-      const owner = createOwner({ stateDir });
+      const owner = createOwner({ stateDir, process: toEndedProcess() });
       const runner = createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: process.env, env, ...options });
       created.push({ runner, owner });
       return { runner, owner };

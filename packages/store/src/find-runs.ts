@@ -25,7 +25,7 @@ export async function toRuns(rows: readonly Row[], owner: Owner): Promise<readon
 type State = Awaited<ReturnType<Owner["stateOf"]>>;
 
 function ask(owner: Owner, record: string): Promise<State> {
-  return owner.stateOf(JSON.parse(record) as OwnerRecord);
+  return owner.stateOf(JSON.parse(record) as OwnerRecord, "state-directory");
 }
 
 // One that cannot be asked is judged by age, as its containers are.

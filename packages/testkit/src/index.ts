@@ -7,4 +7,5 @@ export { createFakeLlm, type FakeLlm } from "./fake-llm/fake-llm.ts";
 export { createFakeRunner, type FakeEnd, type FakeProgram, type FakeRun, type FakeRunner } from "./fake-runner.ts";
 export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home.ts";
 export { serveOnLoopback, type LoopbackServer } from "./serve-on-loopback.ts";
+export { toEndedProcess } from "./to-ended-process.ts";
 export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";

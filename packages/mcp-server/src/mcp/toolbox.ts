@@ -22,12 +22,14 @@ export type ToolboxOptions = {
   readonly tools: readonly Tool[];
   readonly runTurn: RunTurn;
   readonly health: () => Promise<HealthReport>;
+  /** Comes before each call */
+  readonly onCall: () => void;
   /** Told about each turn */
   readonly report: ((line: string) => void) | undefined;
 };
 
 /** Creates the toolbox of a running server. */
-export function createToolbox({ health, report, runTurn, tools }: ToolboxOptions): Toolbox {
+export function createToolbox({ health, onCall, report, runTurn, tools }: ToolboxOptions): Toolbox {
   const byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
 
   async function callAgent({ name: agent }: Agent, input: unknown, hooks: TurnHooks): Promise<CallToolResult> {
@@ -44,6 +46,7 @@ export function createToolbox({ health, report, runTurn, tools }: ToolboxOptions
     call(name, input, hooks) {
       const tool = byName.get(name);
       if (tool === undefined) return undefined;
+      onCall();
       if (tool.agent === undefined) return orErrorResult(callHealth(input));
       report?.(`${tool.agent.name}: called`);
       const began = performance.now();

@@ -45,6 +45,9 @@ type StartOptions = {
   readonly sandbox?: boolean;
 };
 
+// Tests use one engine at the same time, and some leave garbage there for the code that they test.
+const NO_SWEEP: Variables = { BUDGIE_SWEEP_EVERY: "0" };
+
 /** A Debian with the stand-in for kiro-cli. */
 export const TEST_IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:latest";
 
@@ -86,7 +89,7 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
     kiroCalls: () => (existsSync(kiroLog) ? parseLines<KiroCall>(readFileSync(kiroLog, "utf8")) : []),
     async start({ args = [], env = {}, sandbox = false } = {}) {
       const child = sandbox
-        ? launch(["--sandbox", "--sandbox-image", TEST_IMAGE, ...args], { ...toEngineVariables(), ...env })
+        ? launch(["--sandbox", "--sandbox-image", TEST_IMAGE, ...args], { ...toEngineVariables(), ...NO_SWEEP, ...env })
         : launch(["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG", ...args], env);
       const budgie = await connect(child, workspace);
       started.push(budgie);

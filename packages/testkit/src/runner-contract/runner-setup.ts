@@ -20,7 +20,7 @@ export type RunnerUnderTest = AsyncDisposable & {
   readonly runner: Runner;
   /** A host directory below which the contract makes workspaces; the agents' user can write there */
   readonly workspaceRoot: string;
-  /** Ends the owner as a crash would: its lock is free, its sessions stay */
+  /** Ends the owner as a crash would: its lock is free and its process is not there, its sessions stay */
   die(): Promise<void>;
 };
 
