@@ -36,7 +36,7 @@ export async function createDockerSession(
   const door = await told(context.doors.reserve());
   const holder = await told(openHome(context, { session: id, volumes, door }));
   const egress = createSessionEgress({ holder, place: door, live: context.live });
-  const archive = createHomeArchive(holder.container, context.user);
+  const archive = createHomeArchive(holder, context.user);
   const { credentials, kiroDataDir, scratchDir } = context;
   // No agent has been in a new home.
   let visited = origin === "kept";

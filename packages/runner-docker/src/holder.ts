@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type Docker from "dockerode";
 import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
@@ -10,6 +11,7 @@ import { toLabels } from "./labels.ts";
 import { toHolderMounts, type SessionVolumes } from "./mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createNamed } from "./create-named.ts";
+import { removeContainer } from "./turn-process.ts";
 
 /** A session's holder: its volumes are read and written through it, and its network is what turns join. */
 export type Holder = {
@@ -23,6 +25,8 @@ export type Holder = {
   /** Ends what runs in it, and keeps it. */
   stop(): Promise<void>;
   isRunning(): Promise<boolean>;
+  /** Lends a copy of it that never runs: an engine lets nothing into a container while it starts. */
+  lend(use: (copy: Docker.Container) => Promise<void>): Promise<void>;
 };
 
 export type HolderParts = {
@@ -53,6 +57,15 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
     await container.start(withLimit());
   }
 
+  async function lend(use: (copy: Docker.Container) => Promise<void>): Promise<void> {
+    const copy = await makeHolder(context, `${name}-copy-${randomUUID().slice(0, 8)}`, parts);
+    try {
+      await use(copy);
+    } finally {
+      await removeContainer(copy);
+    }
+  }
+
   await inTurn(() => makeHolder(context, name, parts));
   return {
     container,
@@ -61,6 +74,7 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
     start: () => inTurn(start),
     stop: () => inTurn(() => killHolder(container)),
     isRunning: async () => (await inTurn(() => stateOf(container))) === "running",
+    lend,
   };
 }
 
@@ -88,7 +102,7 @@ async function makeHolder(
   { engine, owner, user }: SandboxContext,
   name: string,
   { door, session, volumes }: HolderParts,
-): Promise<void> {
+): Promise<Docker.Container> {
   const body = toHolderContainer({
     imageId: await ensureHolderImage(engine),
     user,
@@ -96,7 +110,7 @@ async function makeHolder(
     socketPath: door.socketPath,
     labels: toLabels(owner.record, session, "holder"),
   });
-  await createNamed(engine, name, body);
+  return createNamed(engine, name, body);
 }
 
 /** Without the holder the volumes may be gone too, and an engine makes new ones without a word. */

@@ -7,6 +7,7 @@ import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
 import { statusOf } from "./docker-errors.ts";
 import { enterContainer } from "./enter-container.ts";
+import type { Holder } from "./holder.ts";
 import { foldersOf, hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-facts.ts";
 import { readStart } from "./read-start.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
@@ -36,20 +37,25 @@ export type HomeArchive = {
   write(files: readonly ArchiveFile[]): Promise<void>;
 };
 
+type ArchiveHolder = Pick<Holder, "container" | "lend">;
+
 // The agent's own, and where its programs expect to find folders.
 const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);
 
 /** Opens the volumes of a holder. The user is who the files belong to. */
-export function createHomeArchive(holder: Docker.Container, user: SandboxUser): HomeArchive {
+export function createHomeArchive({ container: holder, lend }: ArchiveHolder, user: SandboxUser): HomeArchive {
   // What is unpacked at the root would meet the holder's read-only one, and on Podman go behind the volumes.
   const roots = ["/home/", `${SANDBOX.auth}/`];
-  const put = async (folders: readonly string[], files: readonly ArchiveFile[]): Promise<void> => {
-    for (const path of roots) {
-      const below = { path, folders: folders.filter((folder) => folder.startsWith(path)), user };
+  const put = async (into: Docker.Container, files: readonly ArchiveFile[]): Promise<void> => {
+    const puts = roots.map(async (path) => {
+      const below = { path, folders: FOLDERS.filter((folder) => folder.startsWith(path)), user };
       const content = files.filter((file) => file.path.startsWith(path));
-      if (below.folders.length + content.length === 0) continue;
-      await holder.putArchive(toArchive(content, below), { path, ...withLimit() });
-    }
+      if (below.folders.length + content.length === 0) return;
+      await into.putArchive(toArchive(content, below), { path, ...withLimit() });
+    });
+    // None goes on behind the back of who hears that one has failed.
+    const failed = (await Promise.allSettled(puts)).find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   };
   return {
     readFile: (name, maxBytes) => readFile(holder, posix.join(SANDBOX.home, name), maxBytes),
@@ -67,7 +73,7 @@ export function createHomeArchive(holder: Docker.Container, user: SandboxUser): 
         }),
       );
     },
-    create: (files) => put(FOLDERS, files),
+    create: (files) => lend((copy) => put(copy, files)),
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
       const folders = new Set(inHome.flatMap(foldersInHome));
@@ -77,7 +83,7 @@ export function createHomeArchive(holder: Docker.Container, user: SandboxUser): 
     },
     async write(files) {
       await refuseLinks(holder, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]));
-      await put(FOLDERS, files);
+      await put(holder, files);
     },
   };
 }

@@ -3,7 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
-import { createOwner, type Command, type Exit, type Owner, type Runner, type RunnerSession } from "@budgie/core";
+import {
+  createOwner,
+  type Command,
+  type Exit,
+  type Owner,
+  type Runner,
+  type RunnerSession,
+  type StartOptions,
+} from "@budgie/core";
 import { createDockerRunner, type DockerRunnerOptions } from "@budgie/runner-docker";
 import { toEndedProcess } from "@budgie/testkit";
 import { connectEngine } from "../src/engine.ts";
@@ -69,11 +77,7 @@ export function run(session: RunnerSession, directory: string, script: string): 
 }
 
 /** Runs a command in a session to its end. */
-export async function runCommand(
-  session: RunnerSession,
-  command: Command,
-  options: { readonly directory: string; readonly input?: string },
-): Promise<Ran> {
+export async function runCommand(session: RunnerSession, command: Command, options: StartOptions): Promise<Ran> {
   const child = await session.start(command, { input: "", ...options });
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
   return { stdout, stderr, exit };
