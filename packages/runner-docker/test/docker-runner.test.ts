@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createOwner } from "@budgie/core";
+import { createOwner, type Runner } from "@budgie/core";
 import { createDockerRunner } from "../src/docker-runner.ts";
 import { createFakeEngine } from "./fake-engine.ts";
 
@@ -13,7 +13,7 @@ let stateDir: string;
 beforeEach(() => void (stateDir = mkdtempSync(join(tmpdir(), "budgie-state-"))));
 afterEach(() => rmSync(stateDir, { recursive: true }));
 
-async function noticesOn(info: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+async function runnerOn(info: Readonly<Record<string, unknown>>): Promise<Runner> {
   await using fake = await createFakeEngine({
     "GET /version": { ApiVersion: "1.41" },
     "GET /info": info,
@@ -21,9 +21,20 @@ async function noticesOn(info: Readonly<Record<string, unknown>>): Promise<reado
   });
   const owner = createOwner({ stateDir });
   const places = { stateDir, kiroDataDir: stateDir, home: stateDir };
-  const runner = await createDockerRunner({ image: "there", owner, ...places, hostEnv: fake.hostEnv });
-  return runner.notices;
+  return await createDockerRunner({ image: "there", owner, ...places, hostEnv: fake.hostEnv });
 }
+
+async function noticesOn(info: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+  return (await runnerOn(info)).notices;
+}
+
+describe("the capacity of a runner", () => {
+  it("is that of the engine's machine", async () => {
+    const { capacity } = await runnerOn({ ...LIMITS, NCPU: 12, MemTotal: 2 ** 35, SecurityOptions: SECCOMP });
+
+    expect(capacity).toEqual({ cpus: 12, memoryBytes: 2 ** 35 });
+  });
+});
 
 describe("the notices of a runner", () => {
   it("say which walls the engine does not hold up", async () => {

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createSessionId } from "@budgie/core";
@@ -10,6 +11,15 @@ describe("createLocalRunner", () => {
     await using place = createLocalPlace();
 
     expect(place.createRunner().runner).toMatchObject({ isolation: "none", notices: [] });
+  });
+
+  it("has the processors of this machine, and no more memory than there is", async () => {
+    await using place = createLocalPlace();
+    const { capacity } = place.createRunner().runner;
+
+    expect(capacity.cpus).toBe(availableParallelism());
+    expect(capacity.memoryBytes).toBeGreaterThan(0);
+    expect(capacity.memoryBytes).toBeLessThanOrEqual(totalmem());
   });
 
   it("writes nothing before the first session", async () => {
