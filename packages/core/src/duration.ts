@@ -1,10 +1,10 @@
 import { BudgieError, type ErrorCode } from "./errors.ts";
 
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-const WHOLE = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ms|s|m|h))+$/;
-const PART = /([\d.]+)(ms|s|m|h)/g;
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const WHOLE = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ms|s|m|h|d))+$/;
+const PART = /([\d.]+)(ms|s|m|h|d)/g;
 
-/** Parses a Go duration such as `10m`, `1h30m` or `1.5s` to milliseconds, or throws an error with this code naming `option`. */
+/** Parses a Go duration such as `10m`, `1h30m` or `1.5s`, or one with days such as `7d`, to milliseconds, or throws an error with this code naming `option`. */
 export function parseDuration(text: string, option: string, code: ErrorCode = "CONFIG_INVALID"): number {
   if (!WHOLE.test(text)) {
     if (text === "0") return 0;

@@ -22,6 +22,13 @@ export function createMemoryRunLog(): RunLog {
     }
   }
 
+  function mark(ids: readonly string[], delivered: boolean): void {
+    for (const id of ids) {
+      const found = kept.get(id);
+      if (found !== undefined) kept.set(id, { ...found, run: { ...found.run, delivered } });
+    }
+  }
+
   return {
     async begin(run) {
       kept.set(run.id, { run: toRunning(run), answer: undefined });
@@ -31,16 +38,12 @@ export function createMemoryRunLog(): RunLog {
       kept.set(run.id, { run: toFinished(run), answer: run.answer });
       drop();
     },
-    async delivered(ids) {
-      for (const id of ids) {
-        const run = kept.get(id)?.run;
-        if (run !== undefined) kept.set(id, { run: { ...run, delivered: true }, answer: undefined });
-      }
-    },
+    delivered: async (ids) => mark(ids, true),
+    dropped: async (ids) => mark(ids, false),
     async missed({ agent, sessionId }) {
       const found = [...kept.values()].flatMap(({ answer, run }) => {
         const isOfSession = run.agent === agent && run.sessionId === sessionId;
-        if (!isOfSession || answer === undefined || run.endedMs === undefined) return [];
+        if (!isOfSession || run.delivered || answer === undefined || run.endedMs === undefined) return [];
         return [{ id: run.id, endedMs: run.endedMs, answer }];
       });
       return toMissedAnswers(found);

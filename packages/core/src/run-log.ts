@@ -71,6 +71,8 @@ export type RunLog = {
   readonly finish: (run: FinishedRun) => Promise<void>;
   /** Notes that a client has these turns' answers. */
   readonly delivered: (ids: readonly string[]) => Promise<void>;
+  /** Notes that a client threw them away: it had given up on them when they came. */
+  readonly dropped: (ids: readonly string[]) => Promise<void>;
   /** The answers of a session that no client is known to have, the oldest first, and no more than fit into one message */
   readonly missed: (session: {
     readonly agent: string;

@@ -14,6 +14,8 @@ describe("parseDuration", () => {
     ["10m0s", 600_000],
     ["0s", 0],
     ["0", 0],
+    ["7d", 604_800_000],
+    ["1d12h", 129_600_000],
   ])("reads the Go duration %s", (text, ms) => {
     expect(parseDuration(text, "--agent-timeout")).toBe(ms);
   });
@@ -28,7 +30,7 @@ describe("parseDuration", () => {
     "-10m",
     "+10m",
     "10M",
-    "1d",
+    "1w",
     "10min",
     "1h-30m",
     "1..5s",

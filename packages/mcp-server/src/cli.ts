@@ -10,8 +10,12 @@ import { suggestEgress } from "./egress-suggest.ts";
 import { runGc, type GcOptions } from "./gc-command.ts";
 import { toDoubleDashed } from "./go-flags.ts";
 import type { Host } from "./host.ts";
+import { listRuns } from "./list-runs.ts";
 import { printTools } from "./list-tools.ts";
+import { removeRuns } from "./remove-runs.ts";
+import { addRuns } from "./runs-commands.ts";
 import { serve } from "./serve.ts";
+import { showRun } from "./show-run.ts";
 import { loadVersion } from "./version.ts";
 
 // What takes a value, and how the help text calls it; the other options are switches.
@@ -44,6 +48,8 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   maxAnswerBytes: "<number>",
   retry: "<when>",
   maxTurnsPerMinute: "<limit>",
+  keepRuns: "<duration>",
+  maxRunsBytes: "<number>",
   maxDepth: "<number>",
   maxConcurrent: "<number>",
   maxQueued: "<number>",
@@ -76,6 +82,11 @@ function createProgram(host: Host, finish: Finish): Command {
 
   const config = (): Config => parseConfig(toValues(program, host.env), host);
   addGc(program, (options) => runGc(config(), options, host).then(finish));
+  addRuns(program, {
+    list: (options) => listRuns(config(), options, host).then(finish),
+    show: (id, options) => showRun(config(), { id, ...options }, host).then(finish),
+    remove: (ids, options) => removeRuns(config(), { ids, ...options }, host).then(finish),
+  });
   addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
   // About sandboxes, whether one was asked for or not.
   const sandboxed = (): Config => parseConfig({ ...toValues(program, host.env), sandbox: true }, host);

@@ -139,6 +139,16 @@ export const configSchema = z.strictObject({
   maxQueued: count
     .optional()
     .describe(`how many turns wait besides; ${DEFAULT_MAX_QUEUED} by default, 0 refuses those that would have to`),
+  keepAnswers: flag
+    .default(true)
+    .describe("keep answers in the run log, for whoever missed one; --no-keep-answers keeps none"),
+  keepRuns: z
+    .string()
+    .default("30d")
+    .describe("how long the run log keeps a turn and its answer, such as 12h or 30d; 0 for no limit"),
+  maxRunsBytes: limit
+    .default(256 * 1024 ** 2)
+    .describe("how large the run log gets before the oldest answers go; 268435456 by default, 0 for no limit"),
   markUntrusted: flag
     .default(true)
     .describe("say in the tools' descriptions that answers are untrusted; --no-mark-untrusted does not"),

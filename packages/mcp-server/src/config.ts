@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { z } from "zod";
 import { BudgieError, parseDuration, parseTimeout, type TurnLimitWishes, type TurnRateLimits } from "@budgie/core";
+import type { Retention } from "@budgie/store";
 import { loadConfigFile } from "./config-file.ts";
 import { configSchema } from "./config-schema.ts";
 import { toEgressCeiling } from "./egress-ceiling.ts";
@@ -17,8 +18,10 @@ export type Config = Omit<
   | "allowPreset"
   | "allowRoot"
   | "egress"
+  | "keepRuns"
   | "maxConcurrent"
   | "maxQueued"
+  | "maxRunsBytes"
   | "maxTurnsPerMinute"
   | "model"
   | "sessionTtl"
@@ -31,6 +34,7 @@ export type Config = Omit<
     readonly allowRoot: readonly string[];
     readonly policies: Policies;
     readonly maxTurnsPerMinute: TurnRateLimits;
+    readonly retention: Retention;
     readonly sessionTtlMs: number;
     readonly turnLimits: TurnLimitWishes;
     /** 0 for never */
@@ -47,7 +51,7 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throw toConfigError(parsed.error, values);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
-  const { model: modelName, sessionTtl, sweepEvery, ...options } = rest;
+  const { keepRuns, maxRunsBytes, model: modelName, sessionTtl, sweepEvery, ...options } = rest;
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
@@ -65,6 +69,10 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
     kiroDataDir: toAbsolutePath(options.kiroDataDir ?? toKiroDataDir(host), host),
     stateDir: toAbsolutePath(options.stateDir ?? toStateDir(host), host),
     maxTurnsPerMinute: toTurnRateLimits(options.maxTurnsPerMinute),
+    retention: {
+      maxAgeMs: parseDuration(keepRuns, toFlag("keepRuns")) || undefined,
+      maxBytes: maxRunsBytes || undefined,
+    },
     sessionTtlMs: parseTimeout(sessionTtl, toFlag("sessionTtl")),
     sweepEveryMs: parseDuration(sweepEvery, toFlag("sweepEvery")),
     model: modelName === "auto" ? undefined : modelName,
@@ -73,7 +81,7 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
 
 /** What the configuration file says, under what the options say. */
 function loadAccess(
-  options: Omit<z.infer<typeof configSchema>, "model" | "sessionTtl" | "sweepEvery">,
+  options: Omit<z.infer<typeof configSchema>, "keepRuns" | "maxRunsBytes" | "model" | "sessionTtl" | "sweepEvery">,
   host: Host,
 ): Pick<Config, "allowRoot" | "config" | "policies" | "turnLimits"> {
   const file = options.config === undefined ? undefined : toAbsolutePath(options.config, host);

@@ -1,8 +1,9 @@
-import { BudgieError, createOwner, findEntry, type AllowedHost, type Run } from "@budgie/core";
-import { createRunArchive } from "@budgie/store";
+import { findEntry, type AllowedHost, type Run } from "@budgie/core";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { toNeeds, type Need, type Needs } from "./egress-needs.ts";
+import { parseLast } from "./parse-last.ts";
+import { withRunArchive } from "./with-run-archive.ts";
 
 export type SuggestOptions = {
   /** With a sandbox, whatever was asked for */
@@ -27,18 +28,9 @@ export async function suggestEgress(options: SuggestOptions, { stdout }: Host): 
   return 0;
 }
 
-async function loadRuns({ agent, config, last }: SuggestOptions): Promise<readonly Run[]> {
-  const limit = /^\d{1,6}$/.test(last) ? Number(last) : 0;
-  if (limit === 0) {
-    throw new BudgieError("CONFIG_INVALID", `Expected --last to be a number of turns, such as 20, got "${last}".`);
-  }
-  const { stateDir } = config;
-  const archive = createRunArchive({ stateDir, owner: createOwner({ stateDir }) });
-  try {
-    return await archive.recent({ limit, agent });
-  } finally {
-    archive.close();
-  }
+function loadRuns({ agent, config, last }: SuggestOptions): Promise<readonly Run[]> {
+  const limit = parseLast(last);
+  return withRunArchive(config, (archive) => archive.recent({ limit, agent }));
 }
 
 type Marked = Need & {

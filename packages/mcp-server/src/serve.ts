@@ -41,11 +41,12 @@ export async function serve(config: Config, host: Host): Promise<never> {
   const runner = await createRunner(config, host, owner);
   const { agents, tools } = loadTools(config, host);
 
-  const register = createSessionRegister({ stateDir: config.stateDir, report: host.report });
+  const { keepAnswers, retention, stateDir } = config;
+  const register = createSessionRegister({ stateDir, report: host.report });
   if (config.keepSessions) await register.check();
   const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
   const sessions = createSessionBook(runner, { register, owner, keepMs });
-  const runLog = createRunLog({ stateDir: config.stateDir, owner, report: host.report });
+  const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const depth = findDepth(host.env, config.maxDepth);
   const runTurn = createRunTurn({
     agents,
@@ -79,7 +80,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     version: loadVersion(),
     toolbox,
     host,
-    onDelivered: (runs) => void runLog.delivered(runs),
+    onDelivery: (runs, fate) => void runLog[fate](runs),
     onClientGone: shutdown.begin,
   });
 

@@ -26,6 +26,7 @@ describe("parseConfig", () => {
       promptsDir: "/home/me/.kiro/sub-agents/prompts",
       systemPrompt: "/home/me/.kiro/sub-agents/prompts/_system.md",
       contextSummaryPrompt: "/home/me/.kiro/sub-agents/prompts/_context-summary.md",
+      keepAnswers: true,
       kiroBinary: "kiro-cli",
       kiroDataDir: "/home/me/.local/share/kiro-cli",
       stateDir: "/home/me/.local/state/budgie",
@@ -41,6 +42,7 @@ describe("parseConfig", () => {
       sandboxImage: "budgie-sandbox:latest",
       credentials: "full",
       protectExecutablePaths: false,
+      retention: { maxAgeMs: 30 * 86_400_000, maxBytes: 268_435_456 },
       sanitize: true,
       maxPromptBytes: 400_000,
       maxAnswerBytes: 100_000,
@@ -88,6 +90,11 @@ describe("parseConfig", () => {
       { sanitize: "0", maxPromptBytes: "0", maxAnswerBytes: 5 },
       { sanitize: false, maxPromptBytes: 0, maxAnswerBytes: 5 },
     ],
+    [
+      { keepAnswers: "no", keepRuns: "12h", maxRunsBytes: "1000000" },
+      { keepAnswers: false, retention: { maxAgeMs: 43_200_000, maxBytes: 1_000_000 } },
+    ],
+    [{ keepRuns: "0", maxRunsBytes: 0 }, { retention: { maxAgeMs: undefined, maxBytes: undefined } }],
     [{ maxTurnsPerMinute: ["30"] }, { maxTurnsPerMinute: { all: 30, agents: new Map() } }],
     [
       { maxTurnsPerMinute: ["a=5", "b=c=1", "9"] },

@@ -1,5 +1,6 @@
 // The public surface of @budgie/store: every export is named here, and becomes API.
 export { createRunArchive, type RunArchive, type RunChoice, type RunRecord } from "./run-archive.ts";
 export { createRunLog, type RunLogFile, type RunLogOptions } from "./run-log.ts";
+export type { Retention } from "./prune-runs.ts";
 export { createSessionRegister, type SessionRegisterFile } from "./session-register.ts";
 export { loadSqlite, type Database, type Row, type Sqlite } from "./sqlite.ts";

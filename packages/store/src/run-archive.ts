@@ -71,9 +71,8 @@ const MOST_NAMED = 5;
 function findRow(database: Database, id: string): Row {
   // By its characters: they may be any, and some would mean more.
   const rows = database.all("SELECT * FROM runs WHERE substr(id, 1, ?) = ? LIMIT ?", id.length, id, MOST_NAMED + 1);
-  const [row = refuse(id), ...others] = rows;
-  if (id === "") refuse(id);
-  if (others.length === 0 || row["id"] === id) return row;
+  const [row = refuse(id), ...others] = id === "" ? [] : rows;
+  if (others.length === 0) return row;
   const named = rows.slice(0, MOST_NAMED).map((candidate) => `"${String(candidate["id"])}"`);
   throw new BudgieError(
     "INPUT_INVALID",

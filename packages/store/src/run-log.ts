@@ -13,7 +13,7 @@ import { DEFAULT_RETENTION, type Retention } from "./prune-runs.ts";
 import { createPruning } from "./pruning.ts";
 import type { Database } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
-import { writeBegun, writeDelivered, writeFinished } from "./write-run.ts";
+import { writeBegun, writeDelivery, writeFinished } from "./write-run.ts";
 
 /** A run log in a file that several processes write and read. */
 export type RunLogFile = RunLog & { readonly close: () => void };
@@ -67,7 +67,11 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
     },
     async delivered(ids) {
       await spare.delivered(ids);
-      if (ids.length > 0) await attempt((database) => writeDelivered(database, ids));
+      await attempt((database) => writeDelivery(database, ids, "delivered"));
+    },
+    async dropped(ids) {
+      await spare.dropped(ids);
+      await attempt((database) => writeDelivery(database, ids, "dropped"));
     },
     async missed(session) {
       const kept = state.exists() ? await attempt((database) => findMissed(database, session)) : [];

@@ -31,10 +31,11 @@ export function writeFinished(database: Database, run: FinishedRun, { keepAnswer
   });
 }
 
-/** Writes that these turns' answers have arrived. */
-export function writeDelivered(database: Database, ids: readonly string[]): void {
+/** Writes whether a client has these turns' answers. */
+export function writeDelivery(database: Database, ids: readonly string[], state: "delivered" | "dropped"): void {
   database.exec("PRAGMA synchronous = NORMAL");
-  database.run(`UPDATE runs SET delivered = 1 WHERE id IN (${ids.map(() => "?").join(", ")})`, ...ids);
+  const marks = ids.map(() => "?").join(", ");
+  database.run(`UPDATE runs SET delivered = ? WHERE id IN (${marks})`, state === "delivered" ? 1 : 0, ...ids);
 }
 
 function insertOnce(database: Database, row: Row): void {

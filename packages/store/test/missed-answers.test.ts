@@ -22,6 +22,17 @@ describe.each([
     expect(await log.recent({ limit: 1 })).toMatchObject([{ delivered: true, answerBytes: 7 }]);
   });
 
+  it("is missed again by a client that had no use for it when it came", async () => {
+    const log = create(createFolder());
+    const run = makeRun();
+    await log.finish(run);
+    await log.delivered([run.id]);
+
+    await log.dropped([run.id]);
+
+    expect(await log.missed(toCaller(run))).toMatchObject([{ runId: run.id }]);
+  });
+
   it("is missed by its own session with its own agent, the oldest first", async () => {
     const log = create(createFolder());
     const first = makeRun();

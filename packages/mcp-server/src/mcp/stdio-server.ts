@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Host } from "../host.ts";
 import { createProgress } from "./progress.ts";
-import { createTellingTransport } from "./telling-transport.ts";
+import { createTellingTransport, type Fate } from "./telling-transport.ts";
 import { toRunIds } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
 
@@ -22,8 +22,8 @@ export type StdioServerOptions = {
   readonly version: string;
   readonly toolbox: Toolbox;
   readonly host: Pick<Host, "report" | "stdin" | "stdout">;
-  /** Told which runs have their answers in the hands of the client */
-  readonly onDelivered: (runIds: readonly string[]) => void;
+  /** Told of runs whose answers the client has, or had no use for any more */
+  readonly onDelivery: (runIds: readonly string[], fate: Fate) => void;
   readonly onClientGone: () => void;
 };
 
@@ -33,7 +33,7 @@ const INSTRUCTIONS =
 
 /** Creates the server; nothing is read before it is started. */
 export function createStdioServer(options: StdioServerOptions): StdioServer {
-  const { host, onClientGone, onDelivered, toolbox, version } = options;
+  const { host, onClientGone, onDelivery, toolbox, version } = options;
   // The high-level server answers an unknown tool as if it had failed, and empties schemas that it does not understand.
   const server = new Server({ name: "budgie", version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   const calls = new Set<Promise<CallToolResult>>();
@@ -49,8 +49,9 @@ export function createStdioServer(options: StdioServerOptions): StdioServer {
     calls.add(call);
     try {
       const result = await call;
+      const runIds = toRunIds(result);
       // What is cancelled by now is not sent.
-      if (!signal.aborted) transport.onceSent(requestId, () => onDelivered(toRunIds(result)));
+      if (runIds.length > 0 && !signal.aborted) transport.follow(requestId, (fate) => onDelivery(runIds, fate));
       return result;
     } catch (error) {
       // A bug of ours: the client gets its message, and this is the only place with its stack.

@@ -1,38 +1,52 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
+import { CancelledNotificationSchema, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { Host } from "../host.ts";
 
-/** A transport over stdin and stdout that tells when the answer to a request has left. */
+/** What became of a response: written, all of it, or cancelled by a client that had not seen it yet. */
+export type Fate = "delivered" | "dropped";
+
+/** A transport over stdin and stdout that tells what becomes of responses. */
 export type TellingTransport = Transport & {
-  /** Calls this when the response to that request was written, all of it; never if it was not */
-  readonly onceSent: (request: RequestId, call: () => void) => void;
+  /** Follows the response to a request that is about to be sent; nothing is told of one that could not be written. */
+  readonly follow: (request: RequestId, tell: (fate: Fate) => void) => void;
 };
+
+type Followed = { readonly tell: (fate: Fate) => void; isDropped: boolean };
+
+// A cancellation that crosses with its response comes soon after.
+const MOST_FOLLOWED = 100;
 
 /** Creates the transport; nothing is read before it is started. */
 export function createTellingTransport({ stdin, stdout }: Pick<Host, "stdin" | "stdout">): TellingTransport {
-  const waiting = new Map<RequestId, () => void>();
+  const followed = new Map<RequestId, Followed>();
   const transport = new StdioServerTransport(stdin, stdout);
+
+  // The protocol calls this first, and then its own.
+  transport.onmessage = (message) => {
+    const { data } = CancelledNotificationSchema.safeParse(message);
+    const response = data?.params.requestId === undefined ? undefined : followed.get(data.params.requestId);
+    if (response === undefined || response.isDropped) return;
+    response.isDropped = true;
+    response.tell("dropped");
+  };
   // The transport's own resolves as soon as the message waits in memory.
   transport.send = (message) =>
     new Promise((resolve) => {
-      const tell = take(message);
+      const response = "result" in message ? followed.get(message.id) : undefined;
       stdout.write(serializeMessage(message), (error) => {
         // Who listens to stdout hears of a client that is gone.
-        if (!error) tell?.();
+        if (!error && response?.isDropped === false) response.tell("delivered");
         resolve();
       });
     });
 
-  function take(message: JSONRPCMessage): (() => void) | undefined {
-    if ("method" in message || message.id === undefined) return undefined;
-    const tell = waiting.get(message.id);
-    waiting.delete(message.id);
-    return tell;
-  }
-
   return Object.assign(transport, {
-    onceSent: (request: RequestId, call: () => void) => void waiting.set(request, call),
+    follow(request: RequestId, tell: Followed["tell"]) {
+      followed.set(request, { tell, isDropped: false });
+      const [oldest] = followed.keys();
+      if (followed.size > MOST_FOLLOWED && oldest !== undefined) followed.delete(oldest);
+    },
   });
 }
