@@ -70,27 +70,26 @@ describe("budgie runs ls", () => {
 
   it("lists no more than were asked for, of one agent or one session", async () => {
     await using user = await createBudgieUser();
-    const runs = [makeRun(), makeRun({ agent: "shell-worker" }), makeRun()];
-    const [first, second, third] = runs;
-    await remember(user, runs);
+    const [first, second, third] = [makeRun(), makeRun({ agent: "shell-worker" }), makeRun()];
+    await remember(user, [first, second, third]);
 
-    expect(await json(user, "ls", "--last", "1")).toMatchObject([{ id: third?.id }]);
-    expect(await json(user, "ls", "--agent", "reader")).toMatchObject([{ id: third?.id }, { id: first?.id }]);
-    expect(await json(user, "ls", "--session", second?.sessionId ?? "")).toEqual([
+    expect(await json(user, "ls", "--last", "1")).toMatchObject([{ id: third.id }]);
+    expect(await json(user, "ls", "--agent", "reader")).toMatchObject([{ id: third.id }, { id: first.id }]);
+    expect(await json(user, "ls", "--session", String(second.sessionId))).toMatchObject([{ id: second.id }]);
+  });
+
+  it("gives programs all but the answer", async () => {
+    await using user = await createBudgieUser();
+    const { answer: _, endedMs, startedMs, ...run } = makeRun();
+    await remember(user, [{ ...run, answer: "All is well.", endedMs, startedMs }]);
+
+    expect(await json(user, "ls")).toEqual([
       {
-        id: second?.id,
-        agent: "shell-worker",
-        sessionId: second?.sessionId,
-        isolation: "none",
-        outcome: "answered",
-        exit: { exitCode: 0 },
-        promptBytes: 5,
+        ...JSON.parse(JSON.stringify(run)),
         answerBytes: 12,
-        retried: false,
-        usage: { credits: 0.07 },
         delivered: false,
-        started: new Date(second?.startedMs ?? 0).toISOString(),
-        ended: new Date(second?.endedMs ?? 0).toISOString(),
+        started: new Date(startedMs).toISOString(),
+        ended: new Date(endedMs).toISOString(),
         durationMs: 15_300,
       },
     ]);
