@@ -22,6 +22,7 @@ function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
     promptBytes: 5,
     answer: "All is well.",
     retried: false,
+    timedOut: false,
     error: undefined,
     egress: undefined,
     usage: { credits: 0.07 },
