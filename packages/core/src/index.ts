@@ -63,6 +63,7 @@ export {
 export type { GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
 export type { Keeping } from "./kept-sessions.ts";
 export { createSessionBook, type SessionBook } from "./session-book.ts";
+export type { SessionHomes } from "./session-homes.ts";
 export type { RegisteredSession, SessionRegister } from "./session-register.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
 export { sanitizeText } from "./sanitize-text.ts";

@@ -7,14 +7,18 @@ import { runDoctor } from "./doctor-command.ts";
 import { addEgress } from "./egress-commands.ts";
 import { explainEgress } from "./egress-explain.ts";
 import { suggestEgress } from "./egress-suggest.ts";
+import { exportSession } from "./export-session.ts";
 import { runGc, type GcOptions } from "./gc-command.ts";
 import { toDoubleDashed } from "./go-flags.ts";
 import type { Host } from "./host.ts";
 import { listRuns } from "./list-runs.ts";
+import { listSessions } from "./list-sessions.ts";
 import { printTools } from "./list-tools.ts";
 import { removeRuns } from "./remove-runs.ts";
+import { removeSessions } from "./remove-sessions.ts";
 import { addRuns } from "./runs-commands.ts";
 import { serve } from "./serve.ts";
+import { addSessions } from "./sessions-commands.ts";
 import { showRun } from "./show-run.ts";
 import { loadVersion } from "./version.ts";
 
@@ -86,6 +90,11 @@ function createProgram(host: Host, finish: Finish): Command {
     list: (options) => listRuns(config(), options, host).then(finish),
     show: (id, options) => showRun(config(), { id, ...options }, host).then(finish),
     remove: (ids, options) => removeRuns(config(), { ids, ...options }, host).then(finish),
+  });
+  addSessions(program, {
+    list: (options) => listSessions(config(), options, host).then(finish),
+    remove: (options) => removeSessions(config(), options, host).then(finish),
+    export: (options) => exportSession(config(), options, host).then(finish),
   });
   addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
   // About sandboxes, whether one was asked for or not.

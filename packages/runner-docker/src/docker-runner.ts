@@ -1,17 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pLimit from "p-limit";
-import {
-  DEFAULT_LIMITS,
-  isSessionId,
-  type GuardedPath,
-  type Limits,
-  type Owner,
-  type Runner,
-  type SessionId,
-  type SessionRecord,
-} from "@budgie/core";
-import { withLimit } from "./api-limit.ts";
+import { DEFAULT_LIMITS, type GuardedPath, type Limits, type Owner, type Runner, type SessionId } from "@budgie/core";
 import { checkRuntime } from "./check-runtime.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 import type { Credentials } from "./credentials.ts";
@@ -23,7 +13,7 @@ import { toWallNotices } from "./engine-walls.ts";
 import { usualSockets, type HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
 import type { StartProxy } from "./host-doors.ts";
-import { OURS, parseLabels } from "./labels.ts";
+import { listSessions } from "./list-sessions.ts";
 import { createLiveHolders } from "./live-holders.ts";
 import { ensureMountedFiles } from "./mounted-files.ts";
 import type { ProxyPlacement } from "./proxy-placement.ts";
@@ -115,7 +105,7 @@ export async function createDockerRunner(
     capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
     openSession: (id) => remember(id, "new"),
     resumeSession: (id) => remember(id, "kept"),
-    listSessions: () => translated(listSessions(engine, options.owner), image.name),
+    listSessions: () => translated(listSessions(engine.docker, options.owner), image.name),
     collectGarbage(policy) {
       const garbage = collectGarbage(engine.docker, options.owner, { ...policy, stateDir: options.stateDir });
       return translated(garbage, image.name);
@@ -187,16 +177,4 @@ function toContext({ engine, image, options, scratchDir, startProxy, user }: Con
     // Past twice the cores, more starts at once only make each of them slower.
     starting: pLimit(Math.max(2, 2 * engine.cpus)),
   };
-}
-
-async function listSessions({ docker }: Engine, owner: Owner): Promise<readonly SessionRecord[]> {
-  const { Volumes } = await docker.listVolumes({ filters: OURS, ...withLimit() });
-  const homes = Volumes.map((volume) => ({ name: volume.Name, facts: parseLabels(volume.Labels) })).filter(
-    ({ facts }) => facts.role === "home",
-  );
-  const records = homes.map(async ({ facts, name }): Promise<SessionRecord | undefined> => {
-    if (!isSessionId(facts.session)) return undefined;
-    return { id: facts.session, created: facts.created, home: name, owner: await owner.stateOf(facts.owner) };
-  });
-  return (await Promise.all(records)).filter((record) => record !== undefined);
 }

@@ -3,7 +3,6 @@ import { SANDBOX } from "./container-options.ts";
 import { translated } from "./docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./home-archive.ts";
 import { createLoginSync, type LoginNeed } from "./login-sync.ts";
-import type { SessionVolume } from "./mounts.ts";
 import { readHomeFile } from "./read-home-file.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createSessionEgress, type TurnNetwork } from "./session-egress.ts";
@@ -87,7 +86,7 @@ export async function createDockerSession(
     await Promise.all(leaving);
   }
 
-  async function leave(lost: readonly SessionVolume[]): Promise<void> {
+  async function leave(lost: readonly string[]): Promise<void> {
     await egress.close();
     await removeContainers(docker, id);
     await removeVolumes(docker, lost);
@@ -95,14 +94,14 @@ export async function createDockerSession(
 
   async function remove(): Promise<void> {
     await stop();
-    await leave([volumes.home, volumes.auth]);
+    await leave([volumes.home.name, volumes.auth.name]);
   }
 
   async function rest(signal: AbortSignal): Promise<void> {
     await stop();
     // What cannot be taken out must not keep the rest from going.
     await login.clear(signal).catch(() => undefined);
-    await leave([volumes.auth]);
+    await leave([volumes.auth.name]);
   }
 
   return {

@@ -8,5 +8,6 @@ export { prove, type ClaimResult, type ProveOptions } from "./claims/prove.ts";
 export { tryEgress, type EgressAnswer, type EgressTrial } from "./claims/try-egress.ts";
 export { collectDockerGarbage, type CollectOptions } from "./collect-docker-garbage.ts";
 export type { Credentials } from "./credentials.ts";
+export { openDockerHomes, type DockerHomesOptions } from "./docker-homes.ts";
 export { createDockerRunner, type DockerRunnerOptions } from "./docker-runner.ts";
 export { inspectSandbox, type InspectOptions, type SandboxFacts } from "./inspect-sandbox.ts";

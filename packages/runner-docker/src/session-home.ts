@@ -3,7 +3,7 @@ import { BudgieError, type SessionId } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { ignoreMissing } from "./docker-errors.ts";
 import { createHolder, type Holder, type HolderParts } from "./holder.ts";
-import { parseLabels, toLabels } from "./labels.ts";
+import { parseLabels, toLabels, type LabelFacts } from "./labels.ts";
 import type { SessionVolume, SessionVolumes } from "./mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { removeContainer } from "./turn-process.ts";
@@ -12,8 +12,8 @@ import { removeContainer } from "./turn-process.ts";
 export function toVolumes({ keepSessionsMs, owner }: SandboxContext, id: SessionId): SessionVolumes {
   const keep = keepSessionsMs === undefined ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
   return {
-    home: { name: toHomeName(id), labels: { ...toLabels(owner.record, id, "home"), ...keep } },
-    auth: { name: `${toHomeName(id)}-auth`, labels: toLabels(owner.record, id, "auth") },
+    home: { name: toVolumeNames(id).home, labels: { ...toLabels(owner.record, id, "home"), ...keep } },
+    auth: { name: toVolumeNames(id).auth, labels: toLabels(owner.record, id, "auth") },
   };
 }
 
@@ -22,12 +22,12 @@ export async function createHome(context: SandboxContext, parts: HolderParts): P
   const { docker } = context.engine;
   const { door, session, volumes } = parts;
   try {
-    if ((await findVolume(docker, volumes.home)) !== undefined) throw notOurs(session);
+    if ((await findVolume(docker, volumes.home.name)) !== undefined) throw notOurs(session);
     try {
       await Promise.all([createVolume(docker, volumes.home), createVolume(docker, volumes.auth)]);
       return await createHolder(context, parts);
     } catch (error) {
-      await removeVolumes(docker, [volumes.home, volumes.auth]).catch(() => undefined);
+      await removeVolumes(docker, [volumes.home.name, volumes.auth.name]).catch(() => undefined);
       throw error;
     }
   } catch (error) {
@@ -41,10 +41,10 @@ export async function resumeHome(context: SandboxContext, parts: HolderParts): P
   const { docker } = context.engine;
   const { door, session, volumes } = parts;
   try {
-    await checkKeptHome(context, volumes.home, session);
+    await refuseOwned(context, session);
     // A budgie that was killed left its holder, and perhaps a turn.
     await removeContainers(docker, session);
-    await removeVolumes(docker, [volumes.auth]);
+    await removeVolumes(docker, [volumes.auth.name]);
     await createVolume(docker, volumes.auth);
     return await createHolder(context, parts);
   } catch (error) {
@@ -64,32 +64,23 @@ export async function removeContainers(docker: Docker, id: SessionId): Promise<v
 }
 
 /** Removes volumes that no container uses; those that are gone already are fine. */
-export async function removeVolumes(docker: Docker, volumes: readonly Pick<SessionVolume, "name">[]): Promise<void> {
-  await Promise.all(volumes.map(({ name }) => docker.getVolume(name).remove(withLimit()).catch(ignoreMissing)));
+export async function removeVolumes(docker: Docker, names: readonly string[]): Promise<void> {
+  await Promise.all(names.map((name) => docker.getVolume(name).remove(withLimit()).catch(ignoreMissing)));
 }
 
-/** The name of the volume that holds a session's home. */
-function toHomeName(id: SessionId): string {
-  return `budgie-session-${id}`;
+/** The names of a session's volumes. */
+export function toVolumeNames(id: SessionId): { readonly home: string; readonly auth: string } {
+  const home = `budgie-session-${id}`;
+  return { home, auth: `${home}-auth` };
 }
 
-function listContainers(docker: Docker, id: SessionId): Promise<Docker.ContainerInfo[]> {
-  return docker.listContainers({ all: true, filters: { label: [`dev.budgie.session=${id}`] }, ...withLimit() });
-}
-
-type VolumeFacts = Docker.VolumeInspectInfo | undefined;
-
-async function findVolume(docker: Docker, { name }: Pick<SessionVolume, "name">): Promise<VolumeFacts> {
-  return (await docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)) ?? undefined;
-}
-
-async function createVolume(docker: Docker, { labels, name }: SessionVolume): Promise<void> {
-  await docker.createVolume({ Name: name, Labels: { ...labels }, ...withLimit() });
-}
-
-/** Whoever made a volume of that name could have put it anywhere. */
-async function checkKeptHome({ engine, owner }: SandboxContext, home: SessionVolume, id: SessionId): Promise<void> {
-  const found = await findVolume(engine.docker, home);
+/**
+ * The labels of the volume that holds a session's home, or `SESSION_NOT_FOUND`: whoever made a volume of that name could have
+ * put it anywhere.
+ */
+export async function findHome(docker: Docker, id: SessionId): Promise<LabelFacts> {
+  const { home } = toVolumeNames(id);
+  const found = await findVolume(docker, home);
   if (found === undefined) {
     throw new BudgieError(
       "SESSION_NOT_FOUND",
@@ -98,15 +89,32 @@ async function checkKeptHome({ engine, owner }: SandboxContext, home: SessionVol
   }
   const facts = parseLabels(found.Labels);
   const isPlain = found.Driver === "local" && Object.keys(found.Options ?? {}).length === 0;
-  if (facts.role !== "home" || facts.session !== id || !isPlain) {
-    throw new BudgieError(
-      "SESSION_NOT_FOUND",
-      `The volume "${home.name}" is not one that budgie made for the session "${id}". Leave its id out to begin a new one.`,
-    );
-  }
+  if (facts.role === "home" && facts.session === id && isPlain) return facts;
+  throw new BudgieError(
+    "SESSION_NOT_FOUND",
+    `The volume "${home}" is not one that budgie made for the session "${id}". Leave its id out to begin a new one.`,
+  );
+}
+
+function listContainers(docker: Docker, id: SessionId): Promise<Docker.ContainerInfo[]> {
+  return docker.listContainers({ all: true, filters: { label: [`dev.budgie.session=${id}`] }, ...withLimit() });
+}
+
+type VolumeFacts = Docker.VolumeInspectInfo | undefined;
+
+async function findVolume(docker: Docker, name: string): Promise<VolumeFacts> {
+  return (await docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)) ?? undefined;
+}
+
+async function createVolume(docker: Docker, { labels, name }: SessionVolume): Promise<void> {
+  await docker.createVolume({ Name: name, Labels: { ...labels }, ...withLimit() });
+}
+
+async function refuseOwned({ engine, owner }: SandboxContext, id: SessionId): Promise<void> {
+  const made = await findHome(engine.docker, id);
   // The home says who made it, and its holder who has it now.
   const containers = await listContainers(engine.docker, id);
-  const owners = [facts, ...containers.map(({ Labels }) => parseLabels(Labels))].map((thing) => thing.owner);
+  const owners = [made, ...containers.map(({ Labels }) => parseLabels(Labels))].map((thing) => thing.owner);
   const states = await Promise.all(owners.map((record) => owner.stateOf(record)));
   if (states.some((state) => state === "live" || state === "foreign")) throw notOurs(id);
 }

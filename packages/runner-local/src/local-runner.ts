@@ -1,10 +1,11 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
-import { BudgieError, type Capacity, type Owner, type Runner, type SessionId, type SessionRecord } from "@budgie/core";
+import { BudgieError, type Capacity, type Owner, type Runner, type SessionId } from "@budgie/core";
 import { collectGarbage } from "./collect-garbage.ts";
 import { endSessionProcesses } from "./end-session-processes.ts";
 import { toHostEnvironment } from "./host-environment.ts";
+import { isThere, listSessions } from "./list-sessions.ts";
 import { createLocalSession, type LocalSession } from "./local-session.ts";
 import { removeTree } from "./remove-tree.ts";
 import { createSessionLedger } from "./session-ledger.ts";
@@ -89,15 +90,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     capacity: toCapacity(),
     openSession: async (id) => remember(id, open),
     resumeSession: async (id) => remember(id, resume),
-    async listSessions() {
-      const { entries } = await ledger.list();
-      const records = entries.map(async ({ id, home, created, owner: record }): Promise<readonly SessionRecord[]> => {
-        return (await isThere(home))
-          ? [{ id, home, created, owner: await owner.stateOf(record, "state-directory") }]
-          : [];
-      });
-      return (await Promise.all(records)).flat();
-    },
+    listSessions: () => listSessions(ledger, owner),
     collectGarbage: (policy) => collectGarbage({ ledger, owner }, policy),
     close: () => (closing ??= close()),
   };
@@ -108,10 +101,6 @@ function toCapacity(): Capacity {
   // 0 or more than there is: not limited.
   const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   return { cpus: availableParallelism(), memoryBytes: Math.min(totalmem(), constrained) };
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
 async function isFolder(path: string): Promise<boolean> {

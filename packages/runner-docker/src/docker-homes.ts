@@ -1,0 +1,73 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import type Docker from "dockerode";
+import type { Owner, SessionHomes, SessionId } from "@budgie/core";
+import { toHolderContainer } from "./container-options.ts";
+import { createNamed } from "./create-named.ts";
+import { translated } from "./docker-errors.ts";
+import { connectEngine, type Engine } from "./engine.ts";
+import type { HostEnvironment } from "./find-engine.ts";
+import { ensureHolderImage } from "./holder-image.ts";
+import { toLabels } from "./labels.ts";
+import { listSessions } from "./list-sessions.ts";
+import { volumeMount } from "./mounts.ts";
+import { packHome } from "./pack-home.ts";
+import { findHome, removeContainers, removeVolumes, toVolumeNames } from "./session-home.ts";
+import { removeContainer } from "./turn-process.ts";
+
+export type DockerHomesOptions = {
+  /** Who the containers belong to that a home is read through; the caller releases it */
+  readonly owner: Owner;
+  readonly stateDir: string;
+  readonly home: string;
+  readonly hostEnv: HostEnvironment;
+};
+
+/** Opens the homes on the user's engine; needs no image. Throws `RUNNER_UNAVAILABLE` without an engine. */
+export async function openDockerHomes(options: DockerHomesOptions): Promise<SessionHomes> {
+  const engine = await connectEngine(options.hostEnv, options.home);
+  const { docker } = engine;
+  const { owner, stateDir } = options;
+  const scratchDir = join(stateDir, "scratch", owner.record.instance);
+
+  async function remove(id: SessionId): Promise<void> {
+    await removeContainers(docker, id);
+    await removeVolumes(docker, Object.values(toVolumeNames(id)));
+  }
+
+  return {
+    list: () => told(listSessions(docker, owner)),
+    remove: (id) => told(remove(id)),
+    async pack(id, to, signal) {
+      await owner.hold();
+      const container = await told(createReader(engine, owner, id));
+      try {
+        const archive = (await told(container.getArchive({ path: "/home", abortSignal: signal }))) as Readable;
+        return await packHome({ archive, to, scratchDir, signal });
+      } finally {
+        await told(removeContainer(container));
+        await rm(scratchDir, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** No image of the user's has a part in it. */
+function told<T>(call: Promise<T>): Promise<T> {
+  return translated(call, "budgie-holder");
+}
+
+/** A container that never runs, and has nothing but the home, read-only. */
+async function createReader(engine: Engine, owner: Owner, id: SessionId): Promise<Docker.Container> {
+  await findHome(engine.docker, id);
+  const body = toHolderContainer({
+    imageId: await ensureHolderImage(engine),
+    user: { uid: 65_534, gid: 65_534 },
+    mounts: [{ ...volumeMount({ name: toVolumeNames(id).home, labels: {} }, "/home"), ReadOnly: true }],
+    socketPath: "/nowhere",
+    labels: toLabels(owner.record, id, "reader"),
+  });
+  return createNamed(engine, `budgie-reader-${id}-${randomBytes(4).toString("hex")}`, body);
+}
