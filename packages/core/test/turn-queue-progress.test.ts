@@ -55,6 +55,23 @@ describe("what a turn queue tells of", () => {
     expect(second?.told.map(toPlace)).toEqual([2, 3]);
   });
 
+  it("is not said again where the place stayed, nor more than twice a second", async () => {
+    const { call, byName, tell } = createQueuePlace({ concurrent: 1 });
+    call("running");
+    call("next");
+    const last = call("last");
+    tell();
+    byName("running")?.end();
+    await settle();
+    vi.advanceTimersByTime(400);
+    const early = last.told.map(toPlace);
+    tell();
+    call("later");
+    tell();
+
+    expect([early, last.told.map(toPlace)]).toEqual([[2], [2, 1]]);
+  });
+
   it("is said once for many changes that follow each other quickly", async () => {
     const { call, tell } = createQueuePlace({ concurrent: 1 });
     const signals = Array.from({ length: 50 }, () => new AbortController());
