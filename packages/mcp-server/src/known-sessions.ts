@@ -75,7 +75,7 @@ async function listIn({ homes, isolation }: Place, entries: Entries, owner: Owne
   return Promise.all(
     records.map(async (record) => {
       const entry = entries.get(record.id);
-      const state = entry === undefined ? record.owner : await owner.stateOf(entry.owner);
+      const state = entry === undefined ? record.owner : await owner.stateOf(entry.owner, "state-directory");
       return { record, entry, isolation, homes, state };
     }),
   );

@@ -115,7 +115,8 @@ async function refuseOwned({ engine, owner }: SandboxContext, id: SessionId): Pr
   // The home says who made it, and its holder who has it now.
   const containers = await listContainers(engine.docker, id);
   const owners = [made, ...containers.map(({ Labels }) => parseLabels(Labels))].map((thing) => thing.owner);
-  const states = await Promise.all(owners.map((record) => owner.stateOf(record)));
+  // Who goes on with a session found it in the state directory.
+  const states = await Promise.all(owners.map((record) => owner.stateOf(record, "state-directory")));
   if (states.some((state) => state === "live" || state === "foreign")) throw notOurs(id);
 }
 

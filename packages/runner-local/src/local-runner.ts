@@ -53,7 +53,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     await owner.hold();
     const entry = await ledger.find(id);
     if (entry === undefined || !(await isFolder(entry.home))) throw gone(id);
-    if (!["dead", "own"].includes(await owner.stateOf(entry.owner))) throw notOurs(id);
+    if (!["dead", "own"].includes(await owner.stateOf(entry.owner, "state-directory"))) throw notOurs(id);
     await endSessionProcesses(id);
     await ledger.write({ ...entry, owner: owner.record, keepMs });
     return enter(id, entry.home);

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createSessionId } from "@budgie/core";
 import { describe, expect, it } from "vitest";
-import { createLocalPlace } from "./local-place.ts";
+import { createLocalPlace, hasProcessTable } from "./local-place.ts";
 
 describe("createLocalRunner", () => {
   it("says that it isolates nothing", async () => {
@@ -34,6 +34,23 @@ describe("createLocalRunner", () => {
     });
     await runner.close();
     expect(readdirSync(place.root)).toEqual(["workspace"]);
+  });
+
+  it.runIf(hasProcessTable)("goes on with a session that was kept over a reboot", async () => {
+    await using place = createLocalPlace();
+    const before = place.createRunner([], { keepSessionsMs: 3_600_000 });
+    const { id } = await before.runner.openSession(createSessionId());
+    await before.runner.close();
+    await before.owner.release();
+    const path = join(place.stateDir, "local-sessions", `${id}.json`);
+    const record = readFileSync(path, "utf8");
+    const { boot = "" } = before.owner.record.process ?? {};
+    writeFileSync(path, record.replace(boot, "00000000-0000-4000-8000-000000000000"));
+
+    const session = await place.createRunner().runner.resumeSession(id);
+
+    expect(record).toContain(boot);
+    expect(session.id).toBe(id);
   });
 
   it("closes its folders and records to other users", async () => {
