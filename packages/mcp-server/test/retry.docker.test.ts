@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import type { Readable } from "node:stream";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openEngine } from "./helpers/engine.ts";
 import { createBudgieUser, toText, type BudgieUser } from "./helpers/start-budgie.ts";
 
@@ -13,19 +14,14 @@ describe("a sandboxed turn whose first try fails", () => {
     const { structuredContent } = await ask("code-reviewer", { prompt: "Remember token-fig." });
     const { sessionId } = structuredContent ?? {};
     fillWorkspace(user);
-    const sinceS = Date.now() / 1000;
+    const listEvents = await watchTurns(sessionId);
 
     const answer = await ask("code-reviewer", { prompt: "[[fault-once crash]][[recall]]", sessionId });
 
     expect(answer.structuredContent).toMatchObject({ response: "token-fig", retried: true });
-    expect(await listTurnEvents(sessionId, sinceS)).toEqual([
-      "create 1",
-      "start 1",
-      "destroy 1",
-      "create 2",
-      "start 2",
-      "destroy 2",
-    ]);
+    await expect
+      .poll(listEvents, { timeout: 10_000 })
+      .toEqual(["create 1", "start 1", "destroy 1", "create 2", "start 2", "destroy 2"]);
   });
 
   it("after a timeout is tried again only when the agent changed nothing", async () => {
@@ -62,20 +58,24 @@ function fillWorkspace({ workspace }: BudgieUser): void {
   writeFileSync(join(workspace, "src/a.ts"), "new");
 }
 
-/** What the engine did with the containers of a session's turns, in its order; these are numbered. */
-async function listTurnEvents(sessionId: unknown, sinceS: number): Promise<readonly string[]> {
+/** What the engine does from now on with the containers of a session's turns, in its order; these are numbered. */
+async function watchTurns(sessionId: unknown): Promise<() => readonly string[]> {
   const docker = await openEngine();
   const filters = { event: ["create", "start", "destroy"], label: [`dev.budgie.session=${String(sessionId)}`] };
-  const stream = await docker.getEvents({ since: sinceS, until: Date.now() / 1000 + 1, filters });
+  // Not afterwards: the engine remembers only the last 256 events of all that it runs.
+  const stream = (await docker.getEvents({ filters })) as Readable;
+  onTestFinished(() => void stream.destroy());
   let text = "";
-  for await (const piece of stream) text += String(piece);
-  const events = text
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as EngineEvent);
-  const turns = events.filter(({ Actor }) => Actor.Attributes["name"]?.startsWith("budgie-turn-"));
-  const ids = [...new Set(turns.map(({ Actor }) => Actor.ID))];
-  return turns.map(({ Action, Actor }) => `${Action} ${ids.indexOf(Actor.ID) + 1}`);
+  stream.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+  return () => {
+    const events = text
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as EngineEvent);
+    const turns = events.filter(({ Actor }) => Actor.Attributes["name"]?.startsWith("budgie-turn-"));
+    const ids = [...new Set(turns.map(({ Actor }) => Actor.ID))];
+    return turns.map(({ Action, Actor }) => `${Action} ${ids.indexOf(Actor.ID) + 1}`);
+  };
 }
 
 type EngineEvent = {
