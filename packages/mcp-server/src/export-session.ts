@@ -6,6 +6,7 @@ import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { interruptible } from "./interruptible.ts";
 import { withSessions } from "./known-sessions.ts";
+import { toSafeJson } from "./to-safe-json.ts";
 
 export type ExportOptions = {
   readonly id: string;
@@ -26,7 +27,7 @@ export async function exportSession(config: Config, options: ExportOptions, host
       ? pack({ config, session, host, signal }, host.stdout)
       : packIntoFile({ config, session, host, signal }, file),
   );
-  if (json) host.stdout.write(`${JSON.stringify({ session, file, leftOut })}\n`);
+  if (json) host.stdout.write(toSafeJson({ session, file, leftOut }));
   else for (const what of leftOut) host.report(`Left out: ${what}`);
   return 0;
 }

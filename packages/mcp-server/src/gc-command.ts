@@ -9,6 +9,7 @@ import {
 } from "@budgie/core";
 import { createSessionRegister } from "@budgie/store";
 import type { Config } from "./config.ts";
+import { forgetRemoved } from "./forget-removed.ts";
 import type { Host } from "./host.ts";
 
 export type GcOptions = {
@@ -32,12 +33,13 @@ export async function runGc(config: Config, options: GcOptions, host: Host): Pro
     await collectContainers(config, { owner, policy }, host),
     await collectFolders(config, { owner, policy }, host),
   ];
-  register.close();
   const report = {
     removed: reports.flatMap(({ removed }) => removed),
     kept: reports.flatMap(({ kept }) => kept),
     failed: reports.flatMap(({ failed }) => failed),
   };
+  if (!dryRun) await forgetRemoved(report, register);
+  register.close();
   host.stdout.write(options.json ? `${JSON.stringify({ dryRun, ...report })}\n` : toText(report, dryRun));
   return report.failed.length === 0 ? 0 : 1;
 }

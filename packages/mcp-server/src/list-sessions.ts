@@ -2,13 +2,14 @@ import { toDurationText } from "@budgie/core";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { withSessions, type KnownSession } from "./known-sessions.ts";
+import { toSafeJson } from "./to-safe-json.ts";
 import { toTable } from "./to-table.ts";
 
 /** `budgie sessions ls`: lists the sessions whose homes exist, the last used first. */
 export async function listSessions(config: Config, { json }: { readonly json: boolean }, host: Host): Promise<number> {
   const known = await withSessions(config, host, ({ list }) => list());
   const facts = known.map(toFacts).toSorted((a, b) => toUsed(b).localeCompare(toUsed(a)));
-  host.stdout.write(json ? `${JSON.stringify(facts)}\n` : toText(facts));
+  host.stdout.write(json ? toSafeJson(facts) : toText(facts));
   return 0;
 }
 

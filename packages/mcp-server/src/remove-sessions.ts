@@ -2,6 +2,7 @@ import { BudgieError, parseSessionId, type SessionId } from "@budgie/core";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { withSessions, type KnownSession, type Sessions } from "./known-sessions.ts";
+import { toSafeJson } from "./to-safe-json.ts";
 
 export type RemoveSessionsOptions = { readonly ids: readonly string[]; readonly json: boolean };
 
@@ -16,7 +17,7 @@ export async function removeSessions(config: Config, options: RemoveSessionsOpti
   });
   const removed = outcomes.filter(({ why }) => why === undefined).map(({ id }) => id);
   const failed = outcomes.filter(({ why }) => why !== undefined);
-  host.stdout.write(options.json ? `${JSON.stringify({ removed, failed })}\n` : toText(outcomes));
+  host.stdout.write(options.json ? toSafeJson({ removed, failed }) : toText(outcomes));
   return failed.length === 0 ? 0 : 1;
 }
 

@@ -35,8 +35,10 @@ export async function packHome({ archive, scratchDir, signal, to }: HomePacking)
 async function copy(archive: Readable, packed: Pack, scratchDir: string): Promise<readonly string[]> {
   const entries = archive.pipe(extract());
   archive.once("error", (error) => entries.destroy(error));
+  let isWhole = false;
+  archive.once("end", () => (isWhole = true));
   archive.once("close", () => {
-    if (!archive.readableEnded) entries.destroy(new Error("The engine's archive ended early."));
+    if (!isWhole) entries.destroy(new Error("The engine's archive ended early."));
   });
   const database = new Map<string, Buffer>();
   const leftOut: string[] = [];

@@ -135,6 +135,21 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
     });
   });
 
+  it("a session that nobody uses goes while its budgie runs, and one with a turn in it stays", async () => {
+    await using user = await createUser();
+    const budgie = await user.start({ sandbox, args: ["--session-ttl", "2s", "--sweep-every", "1s"] });
+    const sessionId = await begin(budgie);
+    const working = await budgie.ask("code-reviewer", { prompt: "[[sleep 6000]] Done." });
+    const left = await leftovers(user);
+
+    const gone = await budgie.ask("code-reviewer", { prompt: "[[recall]]", sessionId });
+
+    expect(toText(gone)).toMatch(/^SESSION_NOT_FOUND: /);
+    expect(working.isError).not.toBe(true);
+    expect(left.filter((name) => name.includes(sessionId))).toEqual([]);
+    expect(left.join()).toContain(String(working.structuredContent?.["sessionId"]));
+  });
+
   it("a session that is not kept ends with its budgie, which leaves nothing", async () => {
     await using user = await createUser();
     const [plain, keeping] = [await user.start({ sandbox }), await user.start({ sandbox, args: KEEP })];

@@ -1,0 +1,165 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, type Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import Database from "better-sqlite3";
+import { extract, pack, type Header } from "tar-stream";
+import { expect, it, onTestFinished } from "vitest";
+import { packHome } from "../src/pack-home.ts";
+
+const FOLDER = "home/agent/.local/share/kiro-cli";
+const FILE = `${FOLDER}/data.sqlite3`;
+const SECRET = "canary-secret-of-a-login";
+
+const SCHEMA = `
+  CREATE TABLE auth_kv (key TEXT PRIMARY KEY, value TEXT);
+  CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT);
+  INSERT INTO auth_kv VALUES ('a:token', 'old ${SECRET}');
+  INSERT INTO conversations VALUES ('/workspace', 'token-finch')`;
+
+type File = Partial<Header> & { readonly name: string; readonly content?: Buffer | string };
+
+it("writes files, links and devices on as they are, of any size", async () => {
+  const large = Buffer.alloc(3_000_000, "large ");
+  const files: readonly File[] = [
+    { name: "home/agent", type: "directory", mode: 0o700 },
+    { name: "home/agent/note", content: "noted", mode: 0o640, uid: 1234, gid: 4321 },
+    { name: "home/agent/large", content: large },
+    { name: "home/agent/link", type: "symlink", linkname: "/etc/passwd" },
+    { name: "home/agent/hard", type: "link", linkname: "home/agent/note" },
+    { name: "home/agent/pipe", type: "fifo" },
+    { name: "home/agent/null", type: "character-device", devmajor: 1, devminor: 3 },
+  ];
+
+  const { entries, leftOut } = await exported(files);
+
+  const facts = entries.map(({ header: { linkname, name, type } }) => ({ name, type, linkname }));
+  expect(facts).toEqual(
+    files.map(({ linkname = null, name, type = "file" }) => ({ name, type, linkname: linkname ?? null })),
+  );
+  expect(entries[1]).toMatchObject({ header: { mode: 0o640, uid: 1234, gid: 4321 }, content: Buffer.from("noted") });
+  expect(entries[2]?.content.equals(large)).toBe(true);
+  expect(leftOut).toEqual([]);
+});
+
+it("takes the login out of Kiro's database, and out of what SQLite no longer uses of it, and keeps the conversation", async () => {
+  const content = makeDatabase(`
+    INSERT INTO auth_kv VALUES ('earlier', '${SECRET}' || hex(zeroblob(9000)));
+    DELETE FROM auth_kv WHERE key = 'earlier'`);
+
+  const { bytes, entries, leftOut } = await exported([{ name: FILE, content, mode: 0o600 }]);
+
+  const database = open(entries[0]?.content ?? Buffer.alloc(0));
+  expect(content.toString("latin1").split(SECRET)).toHaveLength(3);
+  expect(open(content).prepare("SELECT count(*) FROM auth_kv").pluck().get()).toBe(1);
+  expect(bytes.toString("latin1")).not.toContain(SECRET);
+  expect(database.prepare("SELECT value FROM conversations").pluck().all()).toEqual(["token-finch"]);
+  expect(leftOut).toEqual([expect.stringContaining("The login")]);
+});
+
+it("plays a log back before that, and leaves it out", async () => {
+  const [main, wal] = makeLoggedDatabase();
+
+  const { bytes, entries } = await exported([
+    { name: FILE, content: main },
+    { name: `${FILE}-wal`, content: wal },
+    { name: `${FILE}-shm`, content: "index" },
+  ]);
+
+  expect(entries.map(({ header }) => header.name)).toEqual([FILE]);
+  expect(bytes.toString("latin1")).not.toContain(SECRET);
+  expect(
+    open(entries[0]?.content ?? Buffer.alloc(0))
+      .prepare("SELECT value FROM conversations")
+      .pluck()
+      .all(),
+  ).toEqual(["token-wren"]);
+});
+
+it.each<readonly [string, readonly File[]]>([
+  ["that is damaged", [{ name: FILE, content: `SQLite format 3\0${SECRET}` }]],
+  [
+    "with a trigger in it",
+    [{ name: FILE, content: makeDatabase("CREATE TRIGGER t AFTER DELETE ON auth_kv BEGIN SELECT 1; END") }],
+  ],
+  ["that was moved", [{ name: "home/agent/elsewhere/data.sqlite3", content: makeDatabase() }]],
+  ["that has another name too", [{ name: "home/agent/other", type: "link", linkname: FILE }]],
+])("leaves a database out %s, and says so", async (_what, files) => {
+  const { bytes, entries, leftOut } = await exported([...files, { name: "home/agent/note", content: "noted" }]);
+
+  expect(entries.map(({ header }) => header.name)).toEqual(["home/agent/note"]);
+  expect(bytes.toString("latin1")).not.toContain(SECRET);
+  expect(leftOut).toEqual([expect.stringContaining(files[0]?.name ?? "?")]);
+});
+
+it("fails, and does not hang, when the archive or its reader ends early", async () => {
+  const whole = await buffer(toArchive([{ name: "home/agent/large", content: Buffer.alloc(1_000_000) }]));
+  const cut = new PassThrough();
+  cut.write(whole.subarray(0, 500_000));
+  setTimeout(() => cut.destroy(new Error("engine lost")), 50);
+  const gone = new PassThrough();
+  setTimeout(() => gone.destroy(new Error("no room")), 50);
+
+  await expect(packed(cut, new PassThrough().resume())).rejects.toThrow();
+  await expect(
+    packed(toArchive([{ name: "home/agent/large", content: Buffer.alloc(9_000_000) }]), gone),
+  ).rejects.toThrow();
+});
+
+async function exported(files: readonly File[]) {
+  const to = new PassThrough();
+  const [leftOut, bytes] = await Promise.all([packed(toArchive(files), to), buffer(to)]);
+  const entries: { readonly header: Header; readonly content: Buffer }[] = [];
+  const reader = extract();
+  reader.end(bytes);
+  for await (const entry of reader)
+    entries.push({ header: entry.header, content: await buffer(entry as unknown as Readable) });
+  return { entries, bytes, leftOut };
+}
+
+async function packed(archive: Readable, to: PassThrough): Promise<readonly string[]> {
+  const scratchDir = makeFolder();
+  const leftOut = await packHome({ archive, to, scratchDir, signal: new AbortController().signal });
+  expect(readdirSync(scratchDir)).toEqual([]);
+  return leftOut;
+}
+
+function toArchive(files: readonly File[]): Readable {
+  const archive = pack();
+  for (const { content, ...header } of files) archive.entry(header, content ?? "");
+  archive.finalize();
+  return archive as unknown as Readable;
+}
+
+function makeDatabase(change = ""): Buffer {
+  const database = new Database(":memory:");
+  database.exec(`${SCHEMA}; ${change}`);
+  const content = database.serialize();
+  database.close();
+  return content;
+}
+
+/** One whose last change is only in its log. */
+function makeLoggedDatabase(): readonly [Buffer, Buffer] {
+  const path = join(makeFolder(), "data.sqlite3");
+  const database = new Database(path);
+  database.exec(`PRAGMA journal_mode = WAL; ${SCHEMA}; UPDATE conversations SET value = 'token-wren'`);
+  const files = [readFileSync(path), readFileSync(`${path}-wal`)] as const;
+  database.close();
+  return files;
+}
+
+function open(content: Buffer): Database.Database {
+  const path = join(makeFolder(), "exported.sqlite3");
+  writeFileSync(path, content);
+  const database = new Database(path);
+  onTestFinished(() => void database.close());
+  return database;
+}
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "budgie-pack-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,71 @@
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createSessionId, type Runner, type SessionId } from "@budgie/core";
+import { afterAll, describe, expect, it } from "vitest";
+import { createDockerPlace, run, runCommand, testEngine } from "./docker-place.ts";
+
+const place = createDockerPlace();
+afterAll(() => place[Symbol.asyncDispose]());
+
+describe("a volume that has the name of a kept home", () => {
+  const ours = { "dev.budgie": "1", "dev.budgie.role": "home" };
+  it.each([
+    ["no labels", {}, {}],
+    ["another role", { "dev.budgie.role": "auth" }, {}],
+    ["another session", { "dev.budgie.session": createSessionId() }, {}],
+    ["a place on the host", {}, { type: "none", o: "bind", device: "/etc" }],
+  ])("is not opened with %s, and stays", async (what, labels, DriverOpts) => {
+    const docker = await testEngine();
+    const id = createSessionId();
+    const Name = `budgie-session-${id}`;
+    const all = what === "no labels" ? {} : { ...ours, "dev.budgie.session": id, ...labels };
+    await docker.createVolume({ Name, Labels: all, Driver: "local", DriverOpts });
+    const { runner } = await place.createRunner();
+    try {
+      await expect(runner.resumeSession(id)).rejects.toMatchObject({
+        code: "SESSION_NOT_FOUND",
+        message: expect.stringContaining(`The volume "${Name}" is not one that budgie made`),
+      });
+
+      expect((await docker.getVolume(Name).inspect()).Name).toBe(Name);
+      expect(await docker.listContainers({ all: true, filters: { label: [`dev.budgie.session=${id}`] } })).toEqual([]);
+    } finally {
+      await docker.getVolume(Name).remove();
+    }
+  });
+});
+
+describe("a kept home", () => {
+  it.each([
+    ["with a link where something is mounted", 'ln -s /workspace/leak "$HOME/.kiro/steering"', "SESSION_UNUSABLE"],
+    ["with a folder there", 'mkdir "$HOME/.kiro/steering"', undefined],
+  ])("counts as one that an agent has been in: %s", async (_what, plant, code) => {
+    const steering = join(place.root, "steering");
+    const directory = join(place.root, `workspace-${code}`);
+    for (const folder of [steering, directory, join(directory, "leak")]) mkdirSync(folder, { recursive: true });
+    const id = await leave(directory, `mkdir -p "$HOME/.kiro"; ${plant}`);
+    const session = await (await place.createRunner()).runner.resumeSession(id);
+    const command = { argv: ["true"], env: {}, projections: [{ source: steering, home: ".kiro/steering" }] } as const;
+
+    const outcome = await runCommand(session, command, { directory }).then(
+      ({ exit }) => exit.exitCode,
+      (error) => error.code,
+    );
+
+    expect(outcome).toBe(code ?? 0);
+    expect(readdirSync(join(directory, "leak"))).toEqual([]);
+  });
+});
+
+/** A session whose owner is gone. */
+async function leave(directory: string, script: string): Promise<SessionId> {
+  const { owner, runner }: { owner: { release(): Promise<void> }; runner: Runner } = await place.createRunner({
+    keepSessionsMs: 3_600_000,
+  });
+  const session = await runner.openSession(createSessionId());
+  const { exit, stderr } = await run(session, directory, script);
+  expect({ exitCode: exit.exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  await runner.close();
+  await owner.release();
+  return session.id;
+}
