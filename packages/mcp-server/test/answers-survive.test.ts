@@ -84,6 +84,25 @@ describe("an answer", () => {
     expect(await show(user, run?.id ?? "")).toMatchObject({ delivered: true });
   });
 
+  it("whose client is gone comes with the next one of its session, where sessions are kept", async () => {
+    await using user = await createBudgieUser();
+    const keeping = { args: ["--keep-sessions"] };
+    const budgie = await user.start(keeping);
+
+    send(budgie, toCall(user, 7, { prompt: "[[sleep 2000]][[say: All is well.]]" }));
+    await waitFor(() => user.kiroCalls()[0]);
+    budgie.child.stdout?.destroy();
+    await budgie.ended;
+    const [run] = await list(user);
+    const { ask } = await user.start(keeping);
+    const next = await ask("code-reviewer", { prompt: "[[say: And on.]]", sessionId: run?.sessionId });
+
+    expect(next).toMatchObject({
+      content: [{ text: expect.stringContaining("All is well.") }, { text: "And on." }],
+      structuredContent: { response: "And on.", missed: [{ runId: run?.id, response: "All is well." }] },
+    });
+  });
+
   it("whose client gave up on it when it came is before the session's next one, once", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.start();
