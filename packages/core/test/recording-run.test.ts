@@ -65,6 +65,7 @@ describe("a turn's place in the run log", () => {
     };
     const begin: RunLog["begin"] = async (run) => {
       await running;
+      await sleep(50);
       order.push("begun");
       begun.push(run);
     };

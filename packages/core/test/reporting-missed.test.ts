@@ -54,17 +54,19 @@ describe("an answer that a session's last caller did not get", () => {
     expect(errors).toMatchObject(Array(2).fill({ code: "INPUT_INVALID", missed: [] }));
   });
 
-  it("is not looked for before the turn is over: one that it waited for is still on its way", async () => {
+  it("is one that was on its way while the turn waited for it, if it did not arrive", async () => {
     const { runLog, runTurn } = create();
     const { sessionId, runId } = await runTurn(TURN);
     await runLog.delivered([runId]);
     const turn = { ...TURN, sessionId };
 
-    const before = runTurn(turn).then((reply) => runLog.delivered([reply.runId]));
+    const arriving = runTurn(turn).then((reply) => runLog.delivered([reply.runId]));
     const after = runTurn(turn);
-    await before;
+    const last = runTurn(turn);
+    await arriving;
 
     expect((await after).missed).toEqual([]);
+    expect((await last).missed).toMatchObject([{ runId: (await after).runId }]);
   });
 });
 
