@@ -1,3 +1,5 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, toText, type Budgie, type BudgieUser } from "./start-budgie.ts";
 
@@ -93,11 +95,9 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
       const second = await user.start({ sandbox, args: KEEP });
 
       const otherAgent = await second.ask("reader", { prompt: "[[recall]]", sessionId });
-      const otherPlace = await second.ask("code-reviewer", {
-        prompt: "[[recall]]",
-        sessionId,
-        directory: user.host.home,
-      });
+      const directory = join(user.host.home, "other");
+      mkdirSync(directory);
+      const otherPlace = await second.ask("code-reviewer", { prompt: "[[recall]]", sessionId, directory });
       const right = await second.ask("code-reviewer", { prompt: "[[recall]]", sessionId });
 
       expect(toText(otherAgent)).toMatch(/^INPUT_INVALID: .*is one with the agent "code-reviewer"/);
