@@ -33,7 +33,8 @@ export async function handleConnect(
 
 type Tunnel = { readonly client: Socket; readonly target: Target; readonly route: Route };
 
-async function openTunnel({ limits, log }: Doorway, { client, route, target }: Tunnel): Promise<void> {
+async function openTunnel(doorway: Doorway, { client, route, target }: Tunnel): Promise<void> {
+  const { limits, log } = doorway;
   log.allow(target.host, target.port);
   const server = await dialHost(route, limits.dialMs).catch((error: Error) => toUnreachable(target, error));
   if ("why" in server) return hangUp(client, server);
@@ -42,7 +43,7 @@ async function openTunnel({ limits, log }: Doorway, { client, route, target }: T
     return;
   }
   client.write(ESTABLISHED);
-  splice(client, server, limits);
+  splice(client, server, doorway);
 }
 
 async function checkTunnel(doorway: Doorway, tunnel: Tunnel, serveHttp: (target: Target) => void): Promise<void> {
@@ -76,7 +77,7 @@ async function passTls(doorway: Doorway, tunnel: Tunnel, hello: Buffer): Promise
   server.write(hello);
   const retry = await checkHelloRetry({ client, server, host: target.host }, { timeoutMs: limits.idleMs });
   if (client.destroyed) return;
-  if (retry === "passed") return splice(client, server, limits);
+  if (retry === "passed") return splice(client, server, doorway);
   server.destroy();
   if (retry === "unanswered") return alert(client, INTERNAL_ERROR);
   refuseTls(doorway, tunnel, "TLS names another server midway (SNI)");

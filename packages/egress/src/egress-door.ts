@@ -7,6 +7,7 @@ import { handleConnect } from "./connect-request.ts";
 import type { EgressLimits } from "./egress-limits.ts";
 import { createEgressLog } from "./egress-log.ts";
 import type { EgressDoor } from "./egress-proxy.ts";
+import { createHandOver } from "./hand-over.ts";
 import { isStillAllowed, type Doorway } from "./passage.ts";
 import { handlePlain } from "./plain-request.ts";
 import { hangUp, sendRefusal, type Refusal } from "./refusal.ts";
@@ -19,10 +20,17 @@ const CLOSED: EgressPolicy = { mode: "none", hosts: [] };
 /** Opens a door: an HTTP proxy on a unix socket, closed to everything until it gets a policy. */
 export async function createEgressDoor(
   socketPath: string,
-  { findRoute, limits }: { readonly limits: EgressLimits; readonly findRoute: RouteFinder },
+  { findRoute, forwarder, limits }: DoorOptions,
 ): Promise<EgressDoor> {
   let policy = CLOSED;
-  const doorway: Doorway = { policy: () => policy, log: createEgressLog(), limits, findRoute, passages: new Set() };
+  const doorway: Doorway = {
+    policy: () => policy,
+    log: createEgressLog(),
+    limits,
+    findRoute,
+    handOver: createHandOver(forwarder),
+    passages: new Set(),
+  };
   const { close, listen } = createDoorServer(doorway);
   await listen(socketPath);
   return {
@@ -34,6 +42,12 @@ export async function createEgressDoor(
     close,
   };
 }
+
+type DoorOptions = {
+  readonly limits: EgressLimits;
+  readonly findRoute: RouteFinder;
+  readonly forwarder: string | undefined;
+};
 
 type DoorServer = { readonly listen: (socketPath: string) => Promise<void>; readonly close: () => Promise<void> };
 

@@ -25,6 +25,8 @@ export type EgressProxyOptions = {
   readonly lookup?: Lookup;
   readonly upstream?: UpstreamOptions;
   readonly limits?: Partial<EgressLimits>;
+  /** The program that much is handed over to; without it, all goes through this process */
+  readonly forwarder?: string;
 };
 
 /** The proxy in this process. */
@@ -38,7 +40,7 @@ export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy
       // One at a time: names that never answer must not keep other doors from theirs.
       const own = createResolver(lookup, { most: 1, waitMs: limits.dialMs });
       const findRoute = createRouteFinder(own, upstream, limits);
-      const door = await createEgressDoor(socketPath, { limits, findRoute });
+      const door = await createEgressDoor(socketPath, { limits, findRoute, forwarder: options.forwarder });
       doors.add(door);
       return {
         ...door,

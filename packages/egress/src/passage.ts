@@ -1,6 +1,7 @@
 import type { EgressPolicy } from "@budgie/core/egress";
 import type { EgressLimits } from "./egress-limits.ts";
 import type { EgressLog } from "./egress-log.ts";
+import type { HandOver } from "./hand-over.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Route, RouteFinder } from "./route.ts";
 import type { Target } from "./target.ts";
@@ -12,6 +13,7 @@ export type Doorway = {
   readonly log: EgressLog;
   readonly limits: EgressLimits;
   readonly findRoute: RouteFinder;
+  readonly handOver: HandOver;
   readonly passages: Set<Passage>;
 };
 

@@ -1,12 +1,18 @@
 /*
  * forwarder SOCKET [PORT]: carries every connection to 127.0.0.1:PORT (3128) to the unix socket SOCKET, until SIGTERM.
+ * forwarder --tunnel BYTES IDLE_MS REST REST: carries one, between the sockets that it is given as files 3 and 4, until it is
+ * over, has carried more than BYTES, or is idle for too long; or until its standard input ends, which begins with what was
+ * read of each socket before.
  *
  * It is all that the holder's image has inside, so it needs nothing but the kernel: no libc, no file, no second process.
  * The headers are read for their numbers and layouts only. One thread waits in ppoll for what can go on; nothing else
  * blocks. scripts/build-forwarder makes the binaries that are committed beside this file, with Debian bookworm's gcc 12.2
  * and binutils 2.40, and a test makes them again and compares the bytes.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -20,13 +26,17 @@
 #include <time.h>
 
 enum { PORT = 3128, CONNECTIONS = 256, BUFFER = 64 * 1024, BACKLOG = 1024, PAUSE_MS = 10 };
+/* A pipe takes pages over instead of copying bytes: worth it for much, and a user may not have many that are large. */
+enum { PIPES = 8, PIPE = 1024 * 1024, MUCH = 256 * 1024 };
+/* The files of a given tunnel: its end, its sockets. */
+enum { LEASE = 0, GIVEN = 3, REST = 128 * 1024 };
 
 #if defined(__x86_64__)
 __asm__(".global _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin\n");
 
-static long kernel(long call, long a, long b, long c, long d, long e) {
+static long kernel(long call, long a, long b, long c, long d, long e, long f) {
   long result;
-  register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = 0;
+  register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
   __asm__ volatile("syscall"
                    : "=a"(result)
                    : "a"(call), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
@@ -36,23 +46,34 @@ static long kernel(long call, long a, long b, long c, long d, long e) {
 #elif defined(__aarch64__)
 __asm__(".global _start\n_start: mov x0, sp\n b begin\n");
 
-static long kernel(long call, long a, long b, long c, long d, long e) {
+static long kernel(long call, long a, long b, long c, long d, long e, long f) {
   register long x8 __asm__("x8") = call, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c,
-                x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = 0;
+                x3 __asm__("x3") = d, x4 __asm__("x4") = e, x5 __asm__("x5") = f;
   __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
   return x0;
 }
 #endif
 
-#define CALL5(name, a, b, c, d, e) kernel(SYS_##name, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))
+#define CALL6(name, a, b, c, d, e, f) \
+  kernel(SYS_##name, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define CALL5(name, a, b, c, d, e) CALL6(name, a, b, c, d, e, 0)
 #define CALL4(name, a, b, c, d) CALL5(name, a, b, c, d, 0)
 #define CALL3(name, a, b, c) CALL5(name, a, b, c, 0, 0)
 
+/* Of a few, each with whoever has something in it. */
+struct pipe {
+  int open, taken;
+  int end[2]; /* to read from, to write to */
+};
+
 /* One direction of a connection: from side[i] to side[1 - i]. It is read only when all before has been written. */
 struct way {
-  unsigned begin, end; /* what of its buffer is still to be written */
-  int ended;           /* nothing more will come */
-  int over;            /* and the other side was told, or does not listen any more */
+  unsigned char *buffer;
+  struct pipe *pipe;   /* in place of the buffer */
+  unsigned begin, end; /* what of it is still to be written */
+  long moved;
+  int ended; /* nothing more will come */
+  int over;  /* and the other side was told, or does not listen any more */
 };
 
 struct connection {
@@ -63,7 +84,12 @@ struct connection {
 
 static struct connection connections[CONNECTIONS];
 static unsigned char buffers[CONNECTIONS][2][BUFFER] __attribute__((aligned(BUFFER)));
+static unsigned char rests[2][REST];
+static struct pipe pipes[PIPES];
 static struct pollfd waits[2 + 2 * CONNECTIONS];
+/* How many there may be, and how much they may read. */
+static int capacity = CONNECTIONS;
+static long allowance = LONG_MAX;
 static struct sockaddr_un proxy = {.sun_family = AF_UNIX};
 
 static void die(const char *message) {
@@ -82,19 +108,60 @@ __attribute__((used)) void *memset(void *start, int byte, size_t length) {
 
 static void close_file(int file) { CALL3(close, file, 0, 0); }
 
+static struct pipe *take_pipe(void) {
+  for (int index = 0; index < PIPES; index++) {
+    struct pipe *it = &pipes[index];
+    if (it->taken) continue;
+    if (!it->open && CALL3(pipe2, it->end, O_NONBLOCK | O_CLOEXEC, 0) < 0) return 0;
+    /* A smaller one will do where a user may not have more of that size. */
+    if (!it->open) CALL3(fcntl, it->end[0], F_SETPIPE_SZ, PIPE);
+    it->open = it->taken = 1;
+    return it;
+  }
+  return 0;
+}
+
+/* Nothing of what is still in it may get to whoever has it next. */
+static void leave_pipe(struct way *way) {
+  struct pipe *it = way->pipe;
+  if (!it) return;
+  if (way->begin < way->end) {
+    close_file(it->end[0]);
+    close_file(it->end[1]);
+    it->open = 0;
+  }
+  it->taken = 0;
+  way->pipe = 0;
+}
+
 /* A busy connection's memory is given back with it. */
 static void end_connection(int index) {
   struct connection *it = &connections[index];
-  close_file(it->side[0]);
-  close_file(it->side[1]);
+  for (int from = 0; from < 2; from++) {
+    close_file(it->side[from]);
+    leave_pipe(&it->way[from]);
+  }
   it->used = 0;
   CALL3(madvise, buffers[index], sizeof buffers[index], MADV_DONTNEED);
 }
 
 static int free_connection(void) {
-  for (int index = 0; index < CONNECTIONS; index++)
+  for (int index = 0; index < capacity; index++)
     if (!connections[index].used) return index;
   return -1;
+}
+
+/* All that are used are below it. */
+static int end_of_connections(void) {
+  int end = capacity;
+  while (end > 0 && !connections[end - 1].used) end--;
+  return end;
+}
+
+static void open_connection(int index, int client, int there) {
+  struct connection *it = &connections[index];
+  *it = (struct connection){.used = 1, .side = {client, there}};
+  for (int from = 0; from < 2; from++) it->way[from].buffer = buffers[index][from];
 }
 
 static long dial_proxy(void) {
@@ -112,7 +179,6 @@ static long dial_proxy(void) {
  */
 static int accept_client(int listener, int index) {
   static const int on = 1;
-  struct connection *it = &connections[index];
   long there = dial_proxy();
   if (there == -EAGAIN) return 1;
   long client = CALL4(accept4, listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -122,28 +188,51 @@ static int accept_client(int listener, int index) {
     return client < 0;
   }
   CALL5(setsockopt, client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  *it = (struct connection){.used = 1, .side = {client, there}};
+  open_connection(index, client, there);
   return 0;
 }
 
-/* Moves what can be moved one way. Returns false when the connection is lost. */
-static int move(int index, int from, int readable) {
-  struct connection *it = &connections[index];
+static long take(int file, struct way *way) {
+  if (way->moved >= MUCH) way->pipe = take_pipe();
+  /* One more than is allowed tells that there is more. */
+  long room = way->pipe ? PIPE : BUFFER, most = allowance < room ? allowance + 1 : room;
+  if (way->pipe) return CALL6(splice, file, 0, way->pipe->end[1], 0, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+  return CALL5(recvfrom, file, way->buffer, most, 0, 0);
+}
+
+static long give(int file, const struct way *way) {
+  unsigned length = way->end - way->begin;
+  if (way->pipe) return CALL6(splice, way->pipe->end[0], 0, file, 0, length, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+  return CALL5(sendto, file, way->buffer + way->begin, length, MSG_NOSIGNAL, 0);
+}
+
+/* Moves what can be moved one way. Returns false when the connection is lost, or must be. */
+static int move(struct connection *it, int from, int readable) {
   struct way *way = &it->way[from];
-  unsigned char *buffer = buffers[index][from];
   if (readable && !way->ended && way->begin == way->end) {
-    long got = CALL5(recvfrom, it->side[from], buffer, BUFFER, 0, 0);
-    if (got < 0) return got == -EAGAIN || got == -EINTR;
+    long got = take(it->side[from], way);
+    if (got < 0) {
+      leave_pipe(way);
+      return got == -EAGAIN || got == -EINTR;
+    }
     way->begin = 0;
     way->end = got;
     way->ended = got == 0;
+    way->moved += got;
+    allowance -= got;
+    if (allowance < 0) return 0;
   }
   if (way->begin < way->end) {
-    long put = CALL5(sendto, it->side[1 - from], buffer + way->begin, way->end - way->begin, MSG_NOSIGNAL, 0);
+    long put = give(it->side[1 - from], way);
     if (put > 0) way->begin += put;
     /* Who does not listen may still have something to say: a refusal, for one. */
-    if (put < 0 && put != -EAGAIN && put != -EINTR) *way = (struct way){.ended = 1, .over = 1};
+    if (put < 0 && put != -EAGAIN && put != -EINTR) {
+      leave_pipe(way);
+      way->ended = way->over = 1;
+      way->begin = way->end;
+    }
   }
+  if (way->begin == way->end) leave_pipe(way);
   if (way->ended && !way->over && way->begin == way->end) {
     CALL3(shutdown, it->side[1 - from], SHUT_WR, 0);
     way->over = 1;
@@ -162,7 +251,7 @@ static void serve(int index, const struct pollfd *told) {
   struct connection *it = &connections[index];
   for (int from = 0; from < 2; from++) {
     int readable = told[from].revents & ~POLLOUT, writable = told[1 - from].revents & ~POLLIN;
-    if ((readable || writable) && !move(index, from, readable)) return end_connection(index);
+    if ((readable || writable) && !move(it, from, readable)) return end_connection(index);
   }
   if (it->way[0].over && it->way[1].over) end_connection(index);
 }
@@ -186,6 +275,12 @@ static int await_signals(void) {
   return CALL4(signalfd4, -1, &ends, sizeof ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* A splice to whoever does not listen would end it. */
+static void block_sigpipe(void) {
+  static const unsigned long pipe = 1UL << (SIGPIPE - 1);
+  CALL4(rt_sigprocmask, SIG_BLOCK, &pipe, 0, sizeof pipe);
+}
+
 static void read_socket(const char *path) {
   size_t length = 0;
   for (; path[length] != 0; length++) {
@@ -194,34 +289,70 @@ static void read_socket(const char *path) {
   }
 }
 
-static unsigned to_port(const char *digits) {
-  unsigned port = 0;
-  for (; *digits >= '0' && *digits <= '9' && port < 65536; digits++) port = port * 10 + (*digits - '0');
-  if (*digits != 0 || port == 0 || port > 65535) die("forwarder: not a port\n");
-  return port;
+static long to_number(const char *digits, long most, const char *problem) {
+  long number = 0;
+  for (; *digits >= '0' && *digits <= '9' && number <= most; digits++) number = number * 10 + (*digits - '0');
+  if (*digits != 0 || number > most) die(problem);
+  return number;
+}
+
+/* Until a signal, or whatever else can be read from `ending`. */
+__attribute__((noreturn)) static void carry(int ending, int listener, long idle_ms) {
+  int pause = 0;
+  for (;;) {
+    int room = free_connection(), end = end_of_connections();
+    waits[0] = (struct pollfd){.fd = ending, .events = POLLIN};
+    waits[1] = (struct pollfd){.fd = room < 0 || pause ? -1 : listener, .events = POLLIN};
+    for (int i = 0; i < 2 * end; i++)
+      waits[2 + i] = connections[i / 2].used ? wait_for(&connections[i / 2], i % 2) : (struct pollfd){.fd = -1};
+
+    long limit_ms = pause ? PAUSE_MS : idle_ms;
+    struct timespec limit = {.tv_sec = limit_ms / 1000, .tv_nsec = limit_ms % 1000 * 1000000L};
+    long told = CALL5(ppoll, waits, 2 + 2 * end, limit_ms ? &limit : 0, 0, 0);
+    if (waits[0].revents || (told == 0 && !pause)) CALL3(exit_group, 0, 0, 0);
+    for (int index = 0; index < end; index++)
+      if (connections[index].used) serve(index, &waits[2 + 2 * index]);
+    if (listener < 0 && !connections[0].used) CALL3(exit_group, 0, 0, 0);
+    pause = waits[1].revents ? accept_client(listener, room) : 0;
+  }
+}
+
+static void read_rest(struct way *way, unsigned char *rest, const char *digits) {
+  long length = to_number(digits, REST, "forwarder: not a rest\n");
+  way->buffer = rest;
+  while (way->end < length) {
+    long got = CALL3(read, LEASE, rest + way->end, length - way->end);
+    if (got <= 0) CALL3(exit_group, 0, 0, 0);
+    way->end += got;
+  }
+  allowance -= length;
+}
+
+__attribute__((noreturn)) static void carry_given(const char *const *arguments) {
+  capacity = 1;
+  allowance = to_number(arguments[0], LONG_MAX / 16, "forwarder: not a number of bytes\n");
+  long idle_ms = to_number(arguments[1], INT_MAX, "forwarder: not a number of milliseconds\n");
+  open_connection(0, GIVEN, GIVEN + 1);
+  for (int from = 0; from < 2; from++) read_rest(&connections[0].way[from], rests[from], arguments[2 + from]);
+  if (allowance < 0) CALL3(exit_group, 0, 0, 0);
+  carry(LEASE, -1, idle_ms);
+}
+
+static int is(const char *text, const char *other) {
+  for (; *text == *other; text++, other++)
+    if (*text == 0) return 1;
+  return 0;
 }
 
 /* Called by _start with the stack as the kernel made it: the number of arguments, then these. */
 __attribute__((noreturn, used)) void begin(long *stack) {
   const char *const *arguments = (const char *const *)(stack + 1);
-  if (stack[0] < 2) die("usage: forwarder SOCKET [PORT]\n");
+  block_sigpipe();
+  if (stack[0] == 6 && is(arguments[1], "--tunnel")) carry_given(arguments + 2);
+  if (stack[0] < 2 || stack[0] > 3) die("usage: forwarder SOCKET [PORT]\n       forwarder --tunnel BYTES IDLE_MS REST REST\n");
   read_socket(arguments[1]);
-  int listener = listen_on(stack[0] > 2 ? to_port(arguments[2]) : PORT);
-  int signals = await_signals();
-  int pause = 0;
-
-  for (;;) {
-    int room = free_connection();
-    waits[0] = (struct pollfd){.fd = signals, .events = POLLIN};
-    waits[1] = (struct pollfd){.fd = room < 0 || pause ? -1 : listener, .events = POLLIN};
-    for (int i = 0; i < 2 * CONNECTIONS; i++)
-      waits[2 + i] = connections[i / 2].used ? wait_for(&connections[i / 2], i % 2) : (struct pollfd){.fd = -1};
-
-    struct timespec limit = {.tv_nsec = PAUSE_MS * 1000000L};
-    CALL5(ppoll, waits, 2 + 2 * CONNECTIONS, pause ? &limit : 0, 0, 0);
-    if (waits[0].revents) CALL3(exit_group, 0, 0, 0);
-    for (int index = 0; index < CONNECTIONS; index++)
-      if (connections[index].used) serve(index, &waits[2 + 2 * index]);
-    pause = waits[1].revents ? accept_client(listener, room) : 0;
-  }
+  long port = stack[0] > 2 ? to_number(arguments[2], 65535, "forwarder: not a port\n") : PORT;
+  if (port == 0) die("forwarder: not a port\n");
+  int listener = listen_on(port);
+  carry(await_signals(), listener, 0);
 }

@@ -3,6 +3,7 @@ import { createContainerDoors } from "./container-doors.ts";
 import type { DockerRunnerOptions } from "./docker-runner.ts";
 import type { Doors } from "./doors.ts";
 import type { Engine } from "./engine.ts";
+import { findForwarder } from "./find-forwarder.ts";
 import type { SandboxImage } from "./find-image.ts";
 import { createHostDoors, type StartProxy } from "./host-doors.ts";
 import { toProxyPlacement } from "./proxy-placement.ts";
@@ -22,7 +23,14 @@ export function createDoors(parts: DoorsParts): Doors {
   const upstream = url === undefined ? undefined : { url, noProxy };
   switch (proxyPlacement ?? toProxyPlacement(engine, { platform: platform(), kernel: release() })) {
     case "host":
-      return createHostDoors({ stateDir, instance: owner.record.instance, users: engine.users, upstream, startProxy });
+      return createHostDoors({
+        stateDir,
+        instance: owner.record.instance,
+        users: engine.users,
+        upstream,
+        forwarder: findForwarder(engine.platform)?.file,
+        startProxy,
+      });
     case "container":
       return createContainerDoors({ engine, image, user, owner: owner.record, upstream });
   }

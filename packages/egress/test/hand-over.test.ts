@@ -1,0 +1,116 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import type { EgressProxyOptions } from "../src/egress-proxy.ts";
+import { createOrigin, createProxyPlace, openTunnel, toPolicy } from "./helpers/proxy-place.ts";
+import {
+  closed,
+  CONTENT,
+  createTunnelPlace,
+  echo,
+  findHandedOver,
+  MB,
+  OWN_FORWARDER,
+  PART,
+  receive,
+  receiveSome,
+  send,
+  sha256,
+  type TunnelPlace,
+} from "./helpers/tunnel-place.ts";
+
+const HANDED: EgressProxyOptions = OWN_FORWARDER === undefined ? {} : { forwarder: OWN_FORWARDER };
+
+const endings: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const end of endings.splice(0)) await end();
+  await expect.poll(() => findHandedOver()).toEqual([]);
+});
+
+async function createPlace(serve: (socket: Socket) => void, options: EgressProxyOptions): Promise<TunnelPlace> {
+  const place = await createTunnelPlace(serve, options);
+  endings.push(place.close);
+  return place;
+}
+
+describe.skipIf(OWN_FORWARDER === undefined)("tunnels that are handed over", () => {
+  it("stay as they are while they are small", async () => {
+    const { open } = await createPlace(echo, HANDED);
+    const client = await open();
+    client.write(CONTENT.subarray(0, MB));
+    await receiveSome(client, MB);
+
+    expect(findHandedOver()).toEqual([]);
+  });
+
+  it("end with their process, and no other does", async () => {
+    const { open } = await createPlace(echo, HANDED);
+    const sockets = [await open(), await open()] as const;
+    const pids: number[] = [];
+    for (const socket of sockets) {
+      socket.write(PART);
+      await receiveSome(socket, PART.length);
+      pids.push(...findHandedOver().filter((pid) => !pids.includes(pid)));
+    }
+    expect(pids).toHaveLength(2);
+
+    process.kill(pids[0] as number, "SIGKILL");
+    await closed(sockets[0]);
+    sockets[1].write(PART);
+    await receiveSome(sockets[1], PART.length);
+    expect(findHandedOver()).toEqual([pids[1]]);
+  });
+
+  it("are four at once, and others get through all the same", async () => {
+    const { open } = await createPlace(echo, HANDED);
+    const sockets = await Promise.all(Array.from({ length: 6 }, () => open()));
+    await Promise.all(
+      sockets.map(async (socket) => {
+        socket.write(PART);
+        await receiveSome(socket, PART.length);
+      }),
+    );
+
+    expect(findHandedOver()).toHaveLength(4);
+  });
+
+  it.each([
+    ["is not there", "/nonexistent/forwarder"],
+    ["cannot be run", import.meta.filename],
+  ])("stay as they are where the program %s", async (_what, forwarder) => {
+    const { open } = await createPlace(echo, { forwarder });
+    const client = await open();
+    client.end(CONTENT);
+
+    expect(sha256(await receive(client))).toBe(sha256(CONTENT));
+  });
+
+  it("may lead through another proxy", async () => {
+    const relay = createServer((client) => {
+      client
+        .on("error", () => {})
+        .once("data", (request: Buffer) => {
+          const server = connect(Number(/^CONNECT .*:(\d+) /.exec(String(request))?.[1]), "127.0.0.1");
+          client.write("HTTP/1.1 200 OK\r\n\r\n");
+          client.pipe(server.on("error", () => {})).pipe(client);
+        });
+    }).listen(0, "127.0.0.1");
+    await once(relay, "listening");
+    endings.push(async () => relay.close());
+    const { port } = relay.address() as { port: number };
+    const origin = await createOrigin(send);
+    const place = await createProxyPlace(toPolicy("open"), {
+      ...HANDED,
+      upstream: { url: `http://127.0.0.1:${port}` },
+    });
+    endings.push(place.close, origin.close);
+    const { socket } = await openTunnel(place.socketPath, `far.test:${origin.port}`);
+    socket.write("?");
+    const received = receive(socket);
+    await receiveSome(socket, 8 * MB);
+
+    expect(findHandedOver()).toHaveLength(1);
+    expect(sha256(await received)).toBe(sha256(CONTENT));
+  });
+});
