@@ -18,8 +18,7 @@ const TURN_LIMIT = 0.55;
 const REQUESTS = 20;
 const REQUEST = { bytes: 200 };
 const DOWNLOAD = { bytes: 200e6 };
-// What is judged. A server without a bound takes all of a core, as do its client, forwarder and proxy: where there are fewer
-// than four, that measures how cores are shared.
+// Bounded by the line, and bounded by the processors alone.
 const LINE = { ...DOWNLOAD, bytesPerS: 125e6 };
 
 const HOST = "bench.test";
@@ -93,12 +92,19 @@ function report({ downloads, engine, requests, rounds, turns, unbound }) {
   console.log(toRequestTable({ requests, downloads, unbound }));
   console.log(`\n${toTable(turns, "x docker run", () => BASE)}`);
   const addedMs = median(requests.get(PROXIED)) - median(requests.get(DIRECT));
-  const throughput = median(downloads.get(DIRECT)) / median(downloads.get(PROXIED));
+  const [throughput, unboundThroughput] = [downloads, unbound].map(
+    (times) => median(times.get(DIRECT)) / median(times.get(PROXIED)),
+  );
   const turn = median(turns.get(FOLLOW_UP)) / median(turns.get(BASE));
-  console.log(`\nAdded to a request: ${addedMs.toFixed(2)} ms. Throughput: ${toPercent(throughput)} of direct.`);
+  console.log(
+    `\nAdded to a request: ${addedMs.toFixed(2)} ms. Throughput of direct: ${toPercent(throughput)} at 1 Gbit/s, ` +
+      `${toPercent(unboundThroughput)} unbound.`,
+  );
   const over = [
     ...(addedMs < ADDED_MS_LIMIT ? [] : [`${ADDED_MS_LIMIT} ms added to a request`]),
-    ...(throughput >= THROUGHPUT_LIMIT ? [] : [`${toPercent(THROUGHPUT_LIMIT)} of direct throughput`]),
+    ...(Math.min(throughput, unboundThroughput) >= THROUGHPUT_LIMIT
+      ? []
+      : [`${toPercent(THROUGHPUT_LIMIT)} of direct throughput`]),
     ...(turn <= TURN_LIMIT ? [] : [`${TURN_LIMIT} x docker run for a follow-up turn`]),
   ];
   console.log(over.length === 0 ? "Within the limits." : `Over a limit: ${over.join(", ")}.`);

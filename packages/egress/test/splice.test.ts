@@ -70,6 +70,19 @@ describe.skipIf(OWN_FORWARDER === undefined).each(ways)("a large tunnel %s", (_w
     expect(sha256(received)).toBe(sha256(CONTENT));
   });
 
+  it("answers each of many questions", async () => {
+    const { open } = await createPlace(echo, options);
+    const client = await open();
+    for (let at = 0; at < 10 * MB; at += MB / 32) {
+      const question = CONTENT.subarray(at, at + MB / 32);
+      client.write(question);
+      const answer = await receiveSome(client, question.length);
+      expect(answer.equals(question)).toBe(true);
+    }
+
+    expect(findHandedOver()).toHaveLength(processes);
+  });
+
   it("hears the client out after the server's end", async () => {
     let heard: Promise<Buffer> = Promise.resolve(CONTENT);
     const { open } = await createPlace((socket) => {
@@ -120,10 +133,11 @@ describe.skipIf(OWN_FORWARDER === undefined).each(ways)("a large tunnel %s", (_w
     ["the policy no longer allows it", ({ door }: ProxyPlace) => door.setPolicy(toPolicy("none"))],
     ["the proxy is closed", ({ proxy }: ProxyPlace) => proxy.close()],
   ])("is cut when %s", async (_what, shut) => {
-    let serverClosed: Promise<void> = Promise.resolve();
+    let serverEnded: Promise<unknown> = Promise.resolve();
     const { open, place } = await createPlace((socket) => {
-      serverClosed = closed(socket);
-      echo(socket);
+      serverEnded = receive(socket);
+      // It does not end by itself.
+      socket.on("data", (chunk: Buffer) => socket.write(chunk));
     }, options);
     const client = await open();
     client.write(PART);
@@ -131,7 +145,7 @@ describe.skipIf(OWN_FORWARDER === undefined).each(ways)("a large tunnel %s", (_w
     expect(findHandedOver()).toHaveLength(processes);
 
     await shut(place);
-    await Promise.all([closed(client), serverClosed]);
+    await Promise.all([closed(client), serverEnded]);
     await expect.poll(() => findHandedOver()).toEqual([]);
   });
 

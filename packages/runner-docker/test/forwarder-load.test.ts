@@ -1,6 +1,9 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
-import { text } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createForwarderPlace, type ForwarderPlace } from "./forwarder-place.ts";
 
@@ -8,6 +11,7 @@ const MB = 1_000_000;
 const CHUNK = Buffer.alloc(MB);
 // Of its source.
 const CONNECTIONS = 256;
+const PIPES = 8;
 
 describe.skipIf(process.platform !== "linux")("the forwarder under load", () => {
   it("is no bottleneck", async () => {
@@ -48,6 +52,29 @@ describe.skipIf(process.platform !== "linux")("the forwarder under load", () => 
 
     expect(place.memory("VmHWM") - before).toBeGreaterThan(2000);
     expect(place.memory("VmRSS") - before).toBeLessThan(500);
+  });
+
+  it("brings nothing of one connection to the next, however that one ended", async () => {
+    await using place = await createForwarderPlace();
+    const first = await place.serve((peer) => void peer.end(Buffer.alloc(20 * MB)));
+    const files = place.openFiles();
+    for (let round = 0; round < 3; round++) {
+      const clients = Array.from({ length: 20 }, () => place.connect().resume());
+      await Promise.all(clients.map((client) => until(() => client.bytesRead > MB)));
+      clients.forEach((client) => client.pause());
+      await sleep(200);
+      expect(place.openFiles()).toBeLessThanOrEqual(files + 2 * clients.length + 2 * PIPES);
+      clients.forEach((client) => client.resetAndDestroy());
+      await until(() => place.openFiles() <= files + 2 * PIPES);
+    }
+    first.close();
+    rmSync(place.socket, { force: true });
+    await place.serve((peer) => void peer.pipe(peer));
+
+    const sent = Array.from({ length: 2 * PIPES }, () => randomBytes(3 * MB));
+    const received = sent.map((content) => buffer(place.connect().end(content)));
+
+    expect((await Promise.all(received)).every((content, at) => sent[at]?.equals(content))).toBe(true);
   });
 
   it("lets those wait that are too many, and serves them when others end", async () => {

@@ -148,7 +148,11 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
   });
 
   it.each([
-    [[], /^usage: forwarder SOCKET \[PORT\]\n$/],
+    [[], /^usage: forwarder SOCKET \[PORT\]\n/],
+    [["--tunnel", "1", "1", "0"], /^usage: /],
+    [["--tunnel", "x", "1", "0", "0"], /not a number of bytes/],
+    [["--tunnel", "1", "99999999999", "0", "0"], /not a number of milliseconds/],
+    [["--tunnel", "1", "1", "0", "131073"], /not a rest/],
     [["/tmp/".padEnd(108, "x")], /too long/],
     [["/tmp/x", "0"], /not a port/],
     [["/tmp/x", "65536"], /not a port/],

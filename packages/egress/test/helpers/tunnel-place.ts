@@ -61,13 +61,18 @@ export async function receive(socket: Socket): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Waits until so much has arrived. */
-export async function receiveSome(socket: Socket, bytes: number): Promise<void> {
+/** The next so many bytes, or some more. */
+export async function receiveSome(socket: Socket, bytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
   let received = 0;
-  const count = (chunk: Buffer): void => void (received += chunk.length);
-  socket.on("data", count).resume();
+  const keep = (chunk: Buffer): void => {
+    chunks.push(chunk);
+    received += chunk.length;
+  };
+  socket.on("data", keep).resume();
   while (received < bytes) await once(socket, "data");
-  socket.off("data", count);
+  socket.off("data", keep);
+  return Buffer.concat(chunks);
 }
 
 /** Unlike `once`, it takes an error for no failure. */
