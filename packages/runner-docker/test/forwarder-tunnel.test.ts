@@ -64,10 +64,10 @@ describe.skipIf(process.platform !== "linux")("a forwarder of one tunnel", () =>
   });
 
   it.each([
-    ["of what was read before", "3", "abcd", ""],
-    ["of what comes", "4", "ab", "cde"],
-  ])("carries no more bytes than it may %s", async (_what, bytes, before, then) => {
-    const { child, client, exit, server } = await giveTunnel(bytes, "60000", `${before.length}`, "0");
+    ["of what was read before", "abcde", ""],
+    ["of what comes", "ab", "cde"],
+  ])("carries no more bytes than it may %s", async (_what, before, then) => {
+    const { child, client, exit, server } = await giveTunnel("4", "60000", `${before.length}`, "0");
     child.stdin?.write(before);
     client.write(then);
 
