@@ -65,6 +65,7 @@ export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand)
   }
 
   const family = createProcessFamily({ mark, leader: child.pid });
+  const unwatch = family.watch();
   const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
   let stopped: { readonly reason: StopReason; readonly end: Promise<void> } | undefined;
   let hasExited = false;
@@ -80,7 +81,11 @@ export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand)
     return { exitCode: exitCode ?? undefined, signal: signal ?? undefined, reason, oomKilled: false };
   }
 
-  const exit = toExit();
+  // What cannot be killed never exits either.
+  let giveUp: (error: unknown) => void = () => undefined;
+  const givenUp = new Promise<never>((_resolve, reject) => void (giveUp = reject));
+  const exit = Promise.race([toExit(), givenUp]).finally(unwatch);
+  exit.catch(() => [child.stdout, child.stderr].forEach((stream) => stream.destroy()));
   return {
     stdin: child.stdin,
     stdout,
@@ -88,9 +93,12 @@ export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand)
     exit,
     started: Promise.resolve(),
     async stop(reason) {
-      if (!hasExited && stopped === undefined) stopped = { reason, end: family.end(GRACE_MS[reason]) };
+      if (!hasExited && stopped === undefined) {
+        stopped = { reason, end: family.end(GRACE_MS[reason]) };
+        stopped.end.catch(giveUp);
+      }
       // One that was being cancelled has less time from here on.
-      else if (!hasExited && reason === "shutdown") await family.end(GRACE_MS.shutdown);
+      else if (!hasExited && reason === "shutdown") await family.end(GRACE_MS.shutdown).catch(giveUp);
       await exit;
     },
   };

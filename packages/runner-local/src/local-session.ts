@@ -48,7 +48,8 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     // The marks come last: an agent's processes are found by them.
     const env = { ...hostEnv, ...command.env, BUDGIE_SESSION: id, BUDGIE_TURN: turn };
     const process = startLocalProcess({ argv: command.argv, env, cwd: home, mark: `BUDGIE_TURN=${turn}`, input });
-    const cancel = () => void process.stop("cancelled");
+    // `exit` tells how it went.
+    const cancel = () => void process.stop("cancelled").catch(() => undefined);
     const forget = () => {
       running.delete(process);
       signal?.removeEventListener("abort", cancel);

@@ -1,12 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasMark, listProcesses, mapProcesses, type ProcessEntry, readProcess } from "./process-table.ts";
+import { BudgieError } from "@budgie/core";
+import {
+  hasMark,
+  listChildren,
+  listProcesses,
+  listStreams,
+  mapProcesses,
+  type ProcessEntry,
+  readProcess,
+  readStreams,
+} from "./process-table.ts";
 
 /** All processes that came of one start, or of one session. */
 export type ProcessFamily = {
   /** Waits until none lives, or the time is over; true when none lives */
   waitUntilGone(timeoutMs: number): Promise<boolean>;
-  /** Asks them to end, waits, kills what is left, and resolves when none lives. */
+  /** Asks them to end, waits, kills what is left, and resolves when none lives; `RUNNER_UNAVAILABLE` if the kernel keeps one. */
   end(graceMs: number): Promise<void>;
+  /** Takes down now and then who belongs to it, as long as that can be seen; ends with the function that it gives back. */
+  watch(): () => void;
 };
 
 type FamilyOptions = {
@@ -16,17 +28,26 @@ type FamilyOptions = {
   readonly leader?: number;
 };
 
+// Whoever lives longer than this before it hides its origin is known. Each look costs a millisecond or a few.
+const WATCH_MS = 250;
+
 const POLL_MS = 25;
 // A process in uninterruptible sleep dies when its system call returns, which nobody can hasten.
 const KILL_TIMEOUT_MS = 5_000;
 
 /**
- * Finds a family by its group, by descent, and by the mark, which a daemon that left both still carries. What escapes is
- * a process that left its group, cleared its environment and lost its parents; and where there is no `/proc`, all that left the group.
+ * Finds a family by its group, by descent, by the mark, which a daemon that left both still carries, by the streams that its
+ * leader was given, and by having been seen. What escapes is a process that did away with all of these between two looks; and
+ * where there is no `/proc`, all that left the group.
  */
 export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFamily {
   const since = leader === undefined ? 0 : (readProcess(leader)?.started ?? 0);
   const known = new Set<string>();
+  // At once, before it can give them up.
+  const streams = leader === undefined ? new Set<string>() : readStreams(leader);
+  const strangers = new Set<string>();
+  // With when they started: those that live and that were seen to be of the family.
+  const seen = new Map<number, number>(leader === undefined ? [] : [[leader, since]]);
   // The kernel may give the number of an empty group to a stranger, so an empty group is never signalled again.
   let group = leader;
 
@@ -39,7 +60,10 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
     const marked = await mapProcesses(
       candidates,
       async (entry) =>
-        known.has(toKey(entry)) || isInGroup(entry) || (await hasMark(entry.pid, mark).catch(() => false)),
+        isInGroup(entry) ||
+        isKnown(entry) ||
+        (await hasMark(entry.pid, mark).catch(() => false)) ||
+        (await holds(entry)),
     );
     const members = withDescendants(
       candidates.filter((_, index) => marked[index]),
@@ -47,6 +71,27 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
     );
     for (const member of members) known.add(toKey(member));
     return members;
+  }
+
+  function isKnown(entry: ProcessEntry): boolean {
+    return known.has(toKey(entry)) || seen.get(entry.pid) === entry.started;
+  }
+
+  /** Whether it holds one of the leader's streams. Who was started without does not get them later. */
+  async function holds(entry: ProcessEntry): Promise<boolean> {
+    if (streams.size === 0 || strangers.has(toKey(entry))) return false;
+    const held = await listStreams(entry.pid);
+    if (held.some((stream) => streams.has(stream))) return true;
+    strangers.add(toKey(entry));
+    return false;
+  }
+
+  function look(): void {
+    for (const [pid, started] of seen) {
+      if (readProcess(pid)?.started !== started) seen.delete(pid);
+      // What is added here is looked at in its turn.
+      else for (const child of listChildren(pid)) seen.set(child.pid, child.started);
+    }
   }
 
   async function waitUntilGone(timeoutMs: number): Promise<boolean> {
@@ -70,6 +115,10 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
 
   return {
     waitUntilGone,
+    watch() {
+      const looking = setInterval(look, WATCH_MS).unref();
+      return () => clearInterval(looking);
+    },
     async end(graceMs) {
       if (await waitUntilGone(0)) return;
       await signalAll("SIGTERM");
@@ -77,8 +126,19 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
       const deadline = performance.now() + KILL_TIMEOUT_MS;
       do await signalAll("SIGKILL");
       while (!(await waitUntilGone(POLL_MS)) && performance.now() < deadline);
+      const left = await findMembers();
+      if (left.length > 0) throw undying(left);
     },
   };
+}
+
+function undying(left: readonly ProcessEntry[]): BudgieError {
+  const pids = left.map(({ pid }) => pid).join(", ");
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `Processes of the agent were killed and still live (pid ${pids}): the system holds them, or they belong to another user. ` +
+      `Look at them with "ps"; "budgie gc-volumes" ends what is left of a session whose budgie has ended.`,
+  );
 }
 
 /** The only question that can be asked where no processes are listed. */

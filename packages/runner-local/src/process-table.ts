@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdir, readFile, readlink } from "node:fs/promises";
 
 /** One living process of this machine. */
 export type ProcessEntry = {
@@ -38,6 +38,38 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Lists the children that a process has now, without a look at all others; none where the kernel does not tell. */
+export function listChildren(pid: number): readonly ProcessEntry[] {
+  try {
+    const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ").filter(Boolean),
+    );
+    return children.map((child) => readProcess(Number(child))).filter((entry) => entry !== undefined);
+  } catch {
+    return [];
+  }
+}
+
+// Files have names that anybody may open.
+const NAMELESS = /^(pipe|socket):\[/;
+
+/** Reads which pipes and sockets a process has as its standard streams, now and without a pause. */
+export function readStreams(pid: number): ReadonlySet<string> {
+  try {
+    return new Set([0, 1, 2].map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)).filter((link) => NAMELESS.test(link)));
+  } catch {
+    return new Set();
+  }
+}
+
+/** Lists the pipes and sockets that a process has open; none where that is not shown. */
+export async function listStreams(pid: number): Promise<readonly string[]> {
+  const folder = `/proc/${pid}/fd`;
+  const names = await readdir(folder).catch(() => []);
+  const links = await mapProcesses(names, (name) => readlink(`${folder}/${name}`).catch(() => ""));
+  return links.filter((link) => NAMELESS.test(link));
 }
 
 /** Tells whether a process was started with the variable `mark` (`NAME=value`); false where that cannot be read. */

@@ -27,17 +27,13 @@ describe("a local process", () => {
     expect(stdout).toBe("early\ncleaned up\n");
   });
 
-  it.runIf(hasProcessTable)("is not held up by an escaped process that holds its streams open", async () => {
+  it.runIf(hasProcessTable)("ends a process that left it in every way but for its streams", async () => {
     await using place = createLocalPlace();
-    const started = performance.now();
 
     const { stdout, exit } = await runScript(place, "env -i setsid sh -c 'echo $$; exec sleep 300' & sleep 0.2");
 
-    expect(performance.now() - started).toBeLessThan(5_000);
     expect(exit.exitCode).toBe(0);
-    const escaped = Number(stdout);
-    expect(readProcess(escaped)).toBeDefined();
-    process.kill(escaped, "SIGKILL");
+    expect(readProcess(Number(stdout))).toBeUndefined();
   });
 
   it("has no reason when it ended by itself, also if it is stopped while its helpers still end", async () => {
