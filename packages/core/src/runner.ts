@@ -125,7 +125,10 @@ export interface AgentProcess {
   readonly exit: Promise<Exit>;
   /** What it reached and what it was refused, once it has ended; never rejects; left out where nobody watches */
   readonly egress?: Promise<EgressReport> | undefined;
-  /** Asks the process and all its descendants to end, kills them 5 s later, and resolves when they are gone. */
+  /**
+   * Asks the process and all its descendants to end, kills them 5 s later, and resolves when they are known to be gone. Where
+   * that cannot be known it rejects with `RUNNER_UNAVAILABLE`, and so does `exit`.
+   */
   stop(reason: StopReason): Promise<void>;
 }
 

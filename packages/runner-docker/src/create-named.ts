@@ -6,7 +6,7 @@ import { removeContainer } from "./turn-process.ts";
 
 /** Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. */
 export async function createNamed(
-  { docker, name: engine }: Pick<Engine, "docker" | "name">,
+  { docker, name: engine, removals }: Pick<Engine, "docker" | "name" | "removals">,
   name: string,
   asked: Docker.ContainerCreateOptions,
 ): Promise<Docker.Container> {
@@ -16,7 +16,8 @@ export async function createNamed(
     return await docker.createContainer(options);
   } catch (error) {
     // A call that was given up may still have made it.
-    void removeContainer(docker.getContainer(name)).catch(() => undefined);
+    removals.suspect(error);
+    removals.remove(() => removeContainer(docker.getContainer(name))).tried.catch(() => undefined);
     throw error;
   }
 }

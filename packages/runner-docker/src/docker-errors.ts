@@ -43,6 +43,13 @@ function fromRefusal(cause: EngineError, image: string): BudgieError {
 // Of the file system, and of SQLite in the login's copy.
 const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "SQLITE_FULL"]);
 const NO_ANSWER: ReadonlySet<string> = new Set(["TimeoutError", "AbortError"]);
+
+/** Whether an error is that of a call which the engine left unanswered, as it came or translated. */
+export function hasNoAnswer(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return NO_ANSWER.has(error.name) || hasNoAnswer(error.cause);
+}
+
 const LOST: ReadonlySet<string> = new Set(["ECONNREFUSED", "ECONNRESET", "ENOENT", "EPIPE", "EACCES", "ETIMEDOUT"]);
 
 function fromConnection(cause: EngineError): Error {

@@ -113,7 +113,7 @@ export async function createDockerRunner(
     async close() {
       const signal = AbortSignal.timeout(CLEARING_LIMIT_MS);
       const removals = [...sessions.values()].map((session) => session.then((opened) => leave(opened, signal)));
-      const results = await Promise.allSettled(removals);
+      const results = await Promise.allSettled([...removals, engine.removals.close()]);
       // Whatever becomes of the rest: a login may be in there.
       rmSync(scratchDir, { recursive: true, force: true });
       await context?.doors.close();

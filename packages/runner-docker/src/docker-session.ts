@@ -1,4 +1,5 @@
 import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
+import { API_LIMIT_MS, withinLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
 import { translated } from "./docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./home-archive.ts";
@@ -7,6 +8,7 @@ import { readHomeFile } from "./read-home-file.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createSessionEgress, type TurnNetwork } from "./session-egress.ts";
 import { createHome, removeContainers, removeVolumes, resumeHome, toVolumes } from "./session-home.ts";
+import { toUnverified } from "./removals.ts";
 import { EVERYTHING, startTurn } from "./start-turn.ts";
 import type { TurnProcess } from "./turn-process.ts";
 
@@ -28,7 +30,7 @@ export async function createDockerSession(
   id: SessionId,
   origin: HomeOrigin = "new",
 ): Promise<DockerSession> {
-  const { docker } = context.engine;
+  const { docker, removals } = context.engine;
   const volumes = toVolumes(context, id);
   const openHome = { new: createHome, kept: resumeHome }[origin];
   const told = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
@@ -53,7 +55,7 @@ export async function createDockerSession(
       await holderThere;
       if (running.size === 0) await login.prepare(toLoginNeed(command));
       // One turn's container is gone before the next one's agent begins, a retry's above all.
-      await Promise.all(leaving);
+      await lastTurnsGone();
     };
     const checkMountPoints = async (paths: readonly string[]): Promise<void> => {
       if (visited) await archive.checkMountPoints(paths);
@@ -62,6 +64,7 @@ export async function createDockerSession(
     const home = { holderThere, prepareHome, checkMountPoints };
     const turn = { context, session: id, volumes, command, options, network, ...home };
     const child = await startTurn(turn).catch(async (error: unknown) => {
+      removals.suspect(error);
       await network.leave();
       throw error;
     });
@@ -83,7 +86,12 @@ export async function createDockerSession(
     // What is just starting would hold the volumes, and be left alone with them.
     await Promise.allSettled(starting);
     await Promise.all([...running].map((child) => child.stop("shutdown")));
-    await Promise.all(leaving);
+  }
+
+  async function lastTurnsGone(): Promise<void> {
+    await withinLimit(Promise.all(leaving), API_LIMIT_MS).catch((cause: unknown) => {
+      throw toUnverified(cause);
+    });
   }
 
   async function leave(lost: readonly string[]): Promise<void> {
@@ -92,9 +100,13 @@ export async function createDockerSession(
     await removeVolumes(docker, lost);
   }
 
+  /** What was given up does not run here any more, so that a second try goes straight to the engine. */
   async function remove(): Promise<void> {
-    await stop();
-    await leave([volumes.home.name, volumes.auth.name]);
+    const attempt = async (): Promise<void> => {
+      await stop();
+      await leave([volumes.home.name, volumes.auth.name]);
+    };
+    await removals.remove(attempt).tried;
   }
 
   async function rest(signal: AbortSignal): Promise<void> {

@@ -3,11 +3,14 @@ import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
 import { getJson } from "./get-json.ts";
 import { toEngineWalls, toUsers, type EngineInfo, type EngineWall } from "./engine-walls.ts";
+import { createRemovals, type Removals } from "./removals.ts";
 import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
 
 /** A container engine that answered. */
 export type Engine = {
   readonly docker: Docker;
+  /** What is to go from it */
+  readonly removals: Removals;
   readonly endpoint: Endpoint;
   readonly name: "Docker" | "Podman";
   readonly version: string;
@@ -75,6 +78,7 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
   refuseOld(apiVersion, endpoint);
   return {
     docker,
+    removals: createRemovals(),
     endpoint,
     name: version.Components?.some(({ Name }) => Name?.startsWith("Podman") === true) === true ? "Podman" : "Docker",
     version: version.Version ?? "",

@@ -19,7 +19,7 @@ export function toVolumes({ keepSessionsMs, owner }: SandboxContext, id: Session
 
 /** Makes a session's volumes and its holder, or nothing. */
 export async function createHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
-  const { docker } = context.engine;
+  const { docker, removals } = context.engine;
   const { door, session, volumes } = parts;
   try {
     if ((await findVolume(docker, volumes.home.name)) !== undefined) throw notOurs(session);
@@ -27,7 +27,8 @@ export async function createHome(context: SandboxContext, parts: HolderParts): P
       await Promise.all([createVolume(docker, volumes.home), createVolume(docker, volumes.auth)]);
       return await createHolder(context, parts);
     } catch (error) {
-      await removeVolumes(docker, [volumes.home.name, volumes.auth.name]).catch(() => undefined);
+      removals.suspect(error);
+      await removals.remove(() => removeHome(docker, session, volumes)).tried.catch(() => undefined);
       throw error;
     }
   } catch (error) {
@@ -51,6 +52,11 @@ export async function resumeHome(context: SandboxContext, parts: HolderParts): P
     await door.remove();
     throw error;
   }
+}
+
+async function removeHome(docker: Docker, id: SessionId, { auth, home }: SessionVolumes): Promise<void> {
+  await removeContainers(docker, id);
+  await removeVolumes(docker, [home.name, auth.name]);
 }
 
 /** Removes all of a session's containers, by label: the holder, and what a call left that was given up before the engine answered. */

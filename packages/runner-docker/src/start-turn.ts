@@ -46,7 +46,11 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const [launched, prepared] = await Promise.allSettled([context.starting(() => launchIn(turn)), preparing]);
   if (launched.status === "rejected") throw toBudgieError(launched.reason, context.image.name);
   const token = randomUUID();
-  const child = toTurnProcess({ ...launched.value, token: options.input === undefined ? undefined : token });
+  const child = toTurnProcess({
+    ...launched.value,
+    removals: context.engine.removals,
+    token: options.input === undefined ? undefined : token,
+  });
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
     await child.stop("cancelled");
     refuseCancelled(options.signal);
@@ -56,7 +60,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   return stoppingOn(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
 }
 
-type Launched = Omit<StartedTurn, "token">;
+type Launched = Omit<StartedTurn, "removals" | "token">;
 
 /** The network may be lost at the last moment, when somebody removes the holder that it belongs to. */
 async function launchIn(turn: TurnStart): Promise<Launched> {
@@ -74,9 +78,10 @@ async function launch(turn: TurnStart): Promise<Launched> {
   const container = await createContainer(turn, pinned);
   try {
     refuseCancelled(turn.options.signal);
-    const address = turn.context.engine.endpoint.address;
-    const [socket] = await Promise.all([attach(address, container.id), turn.network.joinable]);
+    const socket = await attach(turn.context.engine.endpoint.address, container.id);
     try {
+      await turn.network.joinable;
+      refuseCancelled(turn.options.signal);
       await container.start(withLimit());
       return { container, socket, root: await enter(container, pinned) };
     } catch (error) {
@@ -84,7 +89,7 @@ async function launch(turn: TurnStart): Promise<Launched> {
       throw error;
     }
   } catch (error) {
-    await removeContainer(container);
+    await discard(turn, container, error);
     throw error;
   }
 }
@@ -136,8 +141,15 @@ async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promi
   ]);
   if (created.status === "rejected") throw created.reason;
   if (checked.status === "fulfilled") return created.value;
-  await removeContainer(created.value);
+  await discard(turn, created.value, checked.reason);
   throw checked.reason;
+}
+
+/** Removes a container that was not used, or says that it may be there still. */
+async function discard({ context }: TurnStart, container: Docker.Container, why: unknown): Promise<void> {
+  const { removals } = context.engine;
+  removals.suspect(why);
+  await removals.remove(() => removeContainer(container)).tried;
 }
 
 function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {

@@ -3,15 +3,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { BudgieError, type AgentProcess, type Exit, type StopReason } from "@budgie/core";
 import { demultiplex } from "./demultiplex.ts";
-import { ignoreMissing, statusOf, toBudgieError } from "./docker-errors.ts";
-import { API_LIMIT_MS, withLimit } from "./api-limit.ts";
+import { ignoreMissing, statusOf } from "./docker-errors.ts";
+import { API_LIMIT_MS, ENDING_LIMIT_MS, withinLimit, withLimit } from "./api-limit.ts";
 import type { ContainerRoot } from "./enter-container.ts";
 import { createOutput, hearLastWord, type Output } from "./last-word.ts";
+import { toUnverified, type Removals } from "./removals.ts";
 import { toExit } from "./to-exit.ts";
 
 /** A container that was started, seen as a process. */
 export type TurnProcess = AgentProcess & {
-  /** Resolves once the container is removed; never rejects */
+  /** Resolves once the container is known to be removed, however long its engine is away; never rejects */
   readonly gone: Promise<void>;
 };
 
@@ -23,6 +24,7 @@ const ENGINE_LOSS_MS = 60_000;
 /** A turn's container, which waits for its word to begin. */
 export type StartedTurn = {
   readonly container: Docker.Container;
+  readonly removals: Removals;
   /** What it is attached to */
   readonly socket: Duplex;
   /** `undefined` if it is not here to be looked at */
@@ -32,26 +34,54 @@ export type StartedTurn = {
 };
 
 /** Wraps a started container and its attach stream. When it has ended, the container is removed. */
-export function toTurnProcess({ container, root, socket, token }: StartedTurn): TurnProcess {
+export function toTurnProcess({ container, removals, root, socket, token }: StartedTurn): TurnProcess {
   const outputs = [createOutput(token), createOutput(token)] as const;
   const [{ stream: stdout }, { stream: stderr }] = outputs;
   let stopped: StopReason | undefined;
+  let stopping: Promise<void> | undefined;
+  let isOver = false;
   socket.on("error", () => undefined);
   const dropping = new AbortController();
   const closed = demultiplex(socket, { stdout, stderr, dropping: dropping.signal });
 
-  let giveUp: (error: unknown) => void = () => undefined;
-  const givenUp = new Promise<never>((_resolve, reject) => void (giveUp = reject));
-  const endedOnEngine = Promise.race([waitForEnd(container, closed), givenUp]);
+  const givingUp = new AbortController();
+  const endedOnEngine = waitForEnd(container, closed, givingUp.signal);
   const ended = Promise.race([hearEnd(outputs, root, endedOnEngine), endedOnEngine]);
-  const exit = ended.then((end): Exit => toExit({ ...end, stopped }));
-  // The engine would take a container that it believes to run for one that has to be killed.
-  const gone = endedOnEngine
-    .catch(() => undefined)
-    .then(() => removeContainer(container))
-    .catch(() => undefined);
+  const exit = ended.then(async (end): Promise<Exit> => {
+    // Whoever asked for the end of a turn is told of it when all of it has gone.
+    await stopping;
+    return toExit({ ...end, stopped });
+  });
   exit.catch(() => undefined);
+  // The engine would take a container that it believes to run for one that has to be killed.
+  const removal = settled(endedOnEngine).then(() => removals.remove(() => removeContainer(container)));
+  const removed = removal.then(({ tried }) => tried);
+  const gone = removal.then((begun) => begun.gone);
+  removed.catch(() => undefined);
+  const setOver = (): void => void (isOver = true);
+  ended.then(setOver, setOver);
   void gone.then(() => root?.[Symbol.asyncDispose]());
+
+  async function end(reason: StopReason): Promise<void> {
+    // What was given up must not be waited for again.
+    givingUp.signal.throwIfAborted();
+    if (!isOver) await endContainer(container, GRACE_S[reason]);
+    await withinLimit(removed, ENDING_LIMIT_MS);
+  }
+
+  async function endOrGiveUp(reason: StopReason): Promise<void> {
+    try {
+      await end(reason);
+    } catch (error) {
+      removals.suspect(error);
+      // An engine that does not answer must not hang the turn as well.
+      givingUp.abort(toUnverified(error));
+      throw givingUp.signal.reason;
+    } finally {
+      // An output that nobody reads would keep the connection for ever.
+      socket.destroy();
+    }
+  }
 
   return {
     stdin: socket,
@@ -62,15 +92,7 @@ export function toTurnProcess({ container, root, socket, token }: StartedTurn): 
     async stop(reason) {
       stopped ??= reason;
       dropping.abort();
-      try {
-        await endContainer(container, GRACE_S[reason]);
-      } catch (error) {
-        // An engine that does not answer must not hang the turn as well.
-        giveUp(toBudgieError(error, container.id));
-      }
-      await gone;
-      // An output that nobody reads would keep the connection for ever.
-      socket.destroy();
+      await (stopping = endOrGiveUp(reason));
     },
   };
 }
@@ -93,21 +115,23 @@ async function hearEnd(
  * Waits after the start, for "not running": waiting earlier can hang for ever. The wait itself never settles when the
  * engine dies, so the closed output is the second witness, and then the container is asked directly.
  */
-async function waitForEnd(container: Docker.Container, closed: Promise<void>): Promise<End> {
-  const giveUp = new AbortController();
-  const waited = container.wait({ abortSignal: giveUp.signal }).then(
+async function waitForEnd(container: Docker.Container, closed: Promise<void>, giveUp: AbortSignal): Promise<End> {
+  const over = new AbortController();
+  const waited = container.wait({ abortSignal: AbortSignal.any([over.signal, giveUp]) }).then(
     () => true,
     () => false,
   );
   await Promise.race([waited, closed.then(() => Promise.race([waited, sleep(2000)]))]);
-  giveUp.abort();
-  return inspectEnd(container);
+  over.abort();
+  return inspectEnd(container, giveUp);
 }
 
-async function inspectEnd(container: Docker.Container): Promise<End> {
+async function inspectEnd(container: Docker.Container, giveUp: AbortSignal): Promise<End> {
   const until = performance.now() + ENGINE_LOSS_MS;
   for (;;) {
-    const state = await container.inspect(withLimit()).then(
+    giveUp.throwIfAborted();
+    const abortSignal = AbortSignal.any([giveUp, AbortSignal.timeout(API_LIMIT_MS)]);
+    const state = await container.inspect({ abortSignal }).then(
       (facts) => facts.State,
       (error: unknown) => {
         if (statusOf(error) !== 404) return undefined;
@@ -126,24 +150,38 @@ async function inspectEnd(container: Docker.Container): Promise<End> {
 
 /** Asks a container to end, and kills it after the grace; one that has ended or is gone already is fine. */
 async function endContainer(container: Docker.Container, graceS: number): Promise<void> {
+  const limit = withLimit(graceS * 1000 + ENDING_LIMIT_MS);
   try {
-    await container.stop({ t: graceS, ...withLimit(graceS * 1000 + API_LIMIT_MS) });
+    await container.stop({ t: graceS, ...limit });
   } catch (error) {
-    if (statusOf(error) === 304 || statusOf(error) === 404) return;
-    await container.kill(withLimit()).catch((refusal: unknown) => {
+    const status = statusOf(error);
+    if (status === 304 || status === 404) return;
+    // An engine that left one call unanswered would leave the next.
+    if (status === undefined) throw error;
+    await container.kill(limit).catch((refusal: unknown) => {
       // 409: it is not running any more.
-      if (statusOf(refusal) !== 409 && statusOf(refusal) !== 404) throw refusal;
+      if (statusOf(refusal) !== 409) ignoreMissing(refusal);
     });
   }
 }
 
-/** Removes a container with the anonymous volumes that its image declared. */
+/** Removes a container with the anonymous volumes that its image declared, and sees that it is gone. */
 export async function removeContainer(container: Docker.Container): Promise<void> {
+  const limit = withLimit(ENDING_LIMIT_MS);
   try {
-    await container.remove({ force: true, v: true, ...withLimit() });
+    await container.remove({ force: true, v: true, ...limit });
   } catch (error) {
     if (statusOf(error) !== 409) return ignoreMissing(error);
     // Somebody else is just removing it, such as another budgie that collects garbage.
-    await container.wait({ condition: "removed", ...withLimit() }).catch(ignoreMissing);
+    await container.wait({ condition: "removed", ...limit }).catch(ignoreMissing);
   }
+  if ((await container.inspect(limit).catch(ignoreMissing)) === undefined) return;
+  throw new BudgieError("RUNNER_UNAVAILABLE", `The engine removed a container and still has it. Check the engine.`);
+}
+
+function settled(promise: Promise<unknown>): Promise<void> {
+  return promise.then(
+    () => undefined,
+    () => undefined,
+  );
 }

@@ -11,6 +11,10 @@ export type EngineProxy = AsyncDisposable & {
   readonly requestLines: () => readonly string[];
   /** Keeps back the answers to such requests until it is told to give them; what is attached to a container goes on */
   hush(requestLines?: RegExp): () => void;
+  /** Lets nothing through in either direction, as an engine that hangs, until it is told to */
+  freeze(): () => void;
+  /** What a client still waits for an answer to, or is attached to */
+  readonly pending: () => readonly string[];
   /** Breaks all connections there are, as the death of budgie would; new ones can be made */
   cut(): void;
 };
@@ -27,6 +31,8 @@ export async function createEngineProxy(): Promise<EngineProxy> {
   const asked = new Map<Socket, { readonly engine: Socket; readonly line: string }>();
   let hushed: RegExp | undefined;
   const kept = new Set<Socket>();
+  let isFrozen = false;
+  const answered = new Set<Socket>();
   const keepBack = (client: Socket, line: string): void => {
     if (hushed?.test(line) !== true) return;
     asked.get(client)?.engine.unpipe(client);
@@ -43,18 +49,25 @@ export async function createEngineProxy(): Promise<EngineProxy> {
       for (const [line] of said) {
         lines.push(line);
         asked.set(client, { engine, line });
+        answered.delete(client);
         keepBack(client, line);
       }
     });
     client.pipe(engine);
     engine.pipe(client);
-    client.on("close", () => asked.delete(client));
+    engine.on("data", () => void answered.add(client));
+    // Who has hung up waits for nothing more, whatever the engine still holds open.
+    if (isFrozen) for (const socket of [client, engine]) socket.pause();
+    for (const event of ["end", "close"]) client.on(event, () => asked.delete(client));
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
   const cut = (): void => open.forEach((socket) => socket.destroy());
   const hush = (requestLines = /^(?!POST \S+\/attach)/): (() => void) => {
     hushed = requestLines;
-    asked.forEach(({ line }, client) => keepBack(client, line));
+    asked.forEach(({ line }, client) => {
+      // The answer to a wait begins long before it ends.
+      if (!answered.has(client) || line.includes("/wait")) keepBack(client, line);
+    });
     return () => {
       hushed = undefined;
       kept.forEach((client) => asked.get(client)?.engine.pipe(client));
@@ -64,6 +77,18 @@ export async function createEngineProxy(): Promise<EngineProxy> {
   return {
     hostEnv: { DOCKER_HOST: `unix://${path}` },
     hush,
+    freeze() {
+      isFrozen = true;
+      open.forEach((socket) => socket.pause());
+      return () => {
+        isFrozen = false;
+        open.forEach((socket) => socket.resume());
+      };
+    },
+    pending: () =>
+      [...asked]
+        .filter(([client, { line }]) => !answered.has(client) || line.includes("/attach"))
+        .map(([, { line }]) => line),
     requestLines: () => lines,
     cut,
     async [Symbol.asyncDispose]() {
