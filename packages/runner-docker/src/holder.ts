@@ -37,7 +37,7 @@ export type HolderParts = {
 
 /** Creates a session's holder, which does not run yet. */
 export async function createHolder(context: SandboxContext, parts: HolderParts): Promise<Holder> {
-  const { docker } = context.engine;
+  const { docker, removals } = context.engine;
   const name = `budgie-holder-${parts.session}`;
   const container = docker.getContainer(name);
   // What stops an idle one must not meet what starts it for the next turn.
@@ -61,8 +61,11 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
     const copy = await makeHolder(context, `${name}-copy-${randomUUID().slice(0, 8)}`, parts);
     try {
       await use(copy);
+    } catch (error) {
+      removals.suspect(error);
+      throw error;
     } finally {
-      await removeContainer(copy);
+      await removals.remove(() => removeContainer(copy)).tried;
     }
   }
 
