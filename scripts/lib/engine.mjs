@@ -27,5 +27,6 @@ function toTrace(kind, name, labels) {
     labelled: labels?.["dev.budgie"] !== undefined,
     instance: labels?.["dev.budgie.instance"],
     session: labels?.["dev.budgie.session"],
+    lock: labels?.["dev.budgie.lock"],
   };
 }

@@ -1,0 +1,83 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { expect } from "vitest";
+import type { Fault } from "./fault.ts";
+
+/** What agents do to themselves and to the place that they work in. */
+export const AGENT_FAULTS: readonly Fault[] = [
+  {
+    name: "the agent crashes, and again",
+    on: "engine",
+    async strike({ call }) {
+      const { told } = call({ first: "[[fault segv]]" });
+      expect(await told).toMatchObject({ end: "refused", code: "AGENT_CRASHED" });
+    },
+  },
+  {
+    name: "the agent hangs and is deaf to SIGTERM",
+    on: "engine",
+    args: ["--retry", "never"],
+    async strike({ call }) {
+      const { told } = call({ first: "[[fault hang]]", input: { timeout: "2s" } });
+      expect(await told).toMatchObject({ end: "refused", code: "TIMED_OUT" });
+    },
+  },
+  {
+    name: "the agent uses up its memory",
+    on: "engine",
+    async strike({ call }) {
+      const { told } = call({ first: "[[fault oom 8192]]" });
+      expect(await told).toMatchObject({ end: "refused", code: "OUT_OF_MEMORY" });
+    },
+  },
+  {
+    name: "the agent starts processes until it may not",
+    on: "engine",
+    async strike({ call }) {
+      const { told } = call({ first: "[[run: for i in $(seq 3000); do sleep 60 & done; echo forked]]" });
+      expect((await told).end).not.toBe("cut off");
+    },
+  },
+  {
+    name: "the agent leaves a process that holds its output",
+    on: "engine",
+    async strike({ call }) {
+      const { told, word } = call({ first: "[[fault clinging-orphan]]" });
+      expect((await told).text).toContain(word);
+    },
+  },
+  {
+    name: "without a sandbox, the agent leaves a process in a session of its own",
+    on: "no sandbox",
+    async strike({ call }) {
+      const { told, word } = call({ first: "[[fault orphan]]" });
+      expect((await told).text).toContain(word);
+    },
+  },
+  {
+    name: "the agent prints 1 GB in a single line",
+    on: "engine",
+    async strike({ call }) {
+      const { told, word } = call({ first: "[[fault flood 1024]]" });
+      expect((await told).text).toContain(word);
+    },
+  },
+  {
+    name: "the agent prints what is no UTF-8 and ends in the middle of a line",
+    on: "engine",
+    async strike({ call }) {
+      const { told, word } = call({ first: "[[fault invalid-utf8]][[fault partial-line]]" });
+      expect((await told).text).toContain(word);
+    },
+  },
+  {
+    name: "the workspace is deleted while the agent works",
+    on: "engine",
+    async strike({ callAtWork, user }) {
+      const { told } = await callAtWork({ first: "[[sleep 1000]]" });
+      rmSync(user.workspace, { recursive: true });
+      const { end } = await told;
+      mkdirSync(user.workspace);
+      expect(end).not.toBe("cut off");
+    },
+  },
+];

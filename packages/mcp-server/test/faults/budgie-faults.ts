@@ -1,0 +1,157 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { Fault } from "./fault.ts";
+import { until } from "./fault-place.ts";
+import { onEngineEvent } from "./on-engine-event.ts";
+
+/** What happens to budgie, to its client and to what both keep on the machine. */
+export const BUDGIE_FAULTS: readonly Fault[] = [
+  {
+    name: "budgie is killed while the agent works",
+    on: "engine",
+    async strike({ callAtWork, kill }) {
+      const { told } = await callAtWork();
+      await kill();
+      expect((await told).end).toBe("cut off");
+    },
+  },
+  {
+    name: "budgie is killed while the turn's container is made",
+    on: "engine",
+    async strike({ call, docker, kill, user }) {
+      await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "turn" });
+      const { told } = call();
+      await created.seen;
+      await kill();
+      expect((await told).end).toBe("cut off");
+    },
+  },
+  {
+    name: "budgie is killed while a session's volumes are made",
+    on: "engine",
+    async strike({ call, docker, kill, user }) {
+      await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "holder" });
+      const { told } = call();
+      await created.seen;
+      await kill();
+      expect((await told).end).toBe("cut off");
+    },
+  },
+  {
+    name: "budgie is killed when the answer is on disk and nobody reads it",
+    on: "engine",
+    async strike(place) {
+      const { budgie, call, kill } = place;
+      const { told, word } = call();
+      budgie().child.stdout?.removeAllListeners("data").pause();
+      await until(async () => (await place.showAnswers()).includes(word));
+      await kill();
+      expect((await told).end).toBe("cut off");
+      expect(await place.showAnswers()).toContain(word);
+    },
+  },
+  {
+    name: "without a sandbox, budgie is killed while the agent works",
+    on: "no sandbox",
+    async strike({ callAtWork, kill }) {
+      const { told } = await callAtWork();
+      await kill();
+      expect((await told).end).toBe("cut off");
+    },
+  },
+  {
+    name: "budgie is asked to end (SIGTERM) while the agent works",
+    on: "engine",
+    async strike({ budgie, callAtWork }) {
+      const { told } = await callAtWork();
+      budgie().child.kill("SIGTERM");
+      expect(await budgie().ended).toMatchObject({ exitCode: 0 });
+      expect((await told).end).not.toBe("answered");
+    },
+  },
+  {
+    name: "the client goes away (end of stdin) while the agent works",
+    on: "engine",
+    async strike({ budgie, callAtWork }) {
+      const { told } = await callAtWork();
+      budgie().child.stdin?.end();
+      expect(await budgie().ended).toMatchObject({ exitCode: 0 });
+      expect((await told).end).not.toBe("answered");
+    },
+  },
+  {
+    name: "the client dies (both pipes break) while the agent works",
+    on: "engine",
+    async strike({ budgie, callAtWork }) {
+      await callAtWork();
+      budgie().child.stdout?.destroy();
+      budgie().child.stdin?.destroy();
+      expect(await budgie().ended).toMatchObject({ exitCode: 0 });
+    },
+  },
+  {
+    name: "the client cancels while the agent works",
+    on: "engine",
+    async strike({ callAtWork }) {
+      const cancelling = new AbortController();
+      const { told } = await callAtWork({ signal: cancelling.signal });
+      cancelling.abort();
+      expect((await told).end).toBe("cut off");
+    },
+  },
+  {
+    name: "the client cancels while the turn's container is made",
+    on: "engine",
+    async strike({ call, docker, user }) {
+      await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "turn" });
+      const cancelling = new AbortController();
+      const { told } = call({ signal: cancelling.signal });
+      await created.seen;
+      cancelling.abort();
+      expect((await told).end).toBe("cut off");
+    },
+  },
+  {
+    name: "the client cancels while the turn's container is removed",
+    on: "engine",
+    async strike({ call, docker, user }) {
+      await using died = await onEngineEvent(docker, { home: user.host.home, event: "die", role: "turn" });
+      const cancelling = new AbortController();
+      const { told } = call({ signal: cancelling.signal });
+      await died.seen;
+      cancelling.abort();
+      await told;
+    },
+  },
+  {
+    name: "another budgie of the same user is killed",
+    on: "engine",
+    async strike({ callAtWork, kill, startAnother }) {
+      const mine = await startAnother();
+      const { told } = await callAtWork();
+      await kill();
+      expect((await told).end).toBe("cut off");
+      const { structuredContent: facts } = await mine.ask("code-reviewer", { prompt: "[[say: mine]]" });
+      expect(facts).toMatchObject({ response: "mine" });
+    },
+  },
+  {
+    name: "forty calls come at once",
+    on: "engine",
+    args: ["--max-concurrent", "3"],
+    async strike({ call }) {
+      const calls = Array.from({ length: 40 }, () => call());
+      for (const { told, word } of calls) expect((await told).text).toContain(word);
+    },
+  },
+  {
+    name: "the state directory is deleted while the agent works",
+    on: "engine",
+    async strike({ callAtWork, user }) {
+      const { told, word } = await callAtWork({ first: "[[sleep 1000]]" });
+      rmSync(join(user.host.home, ".local", "state", "budgie"), { recursive: true });
+      expect((await told).text).toContain(word);
+    },
+  },
+];

@@ -1,0 +1,180 @@
+import { execFile } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "vitest";
+import { TEST_IMAGE } from "../helpers/start-budgie.ts";
+import type { Fault } from "./fault.ts";
+
+const run = promisify(execFile);
+
+/** What happens to the engine and to what is on it. */
+export const ENGINE_FAULTS: readonly Fault[] = [
+  {
+    name: "somebody removes the turn's container",
+    on: "engine",
+    args: ["--retry", "always"],
+    async strike({ callAtWork, findTurns }) {
+      const { told, word } = await callAtWork({ first: "[[sleep 2000]]" });
+      for (const turn of await findTurns()) await turn.remove({ force: true });
+      // It goes once, and the second try answers.
+      expect((await told).text).toContain(word);
+    },
+  },
+  {
+    name: "somebody pauses the turn's container",
+    on: "engine",
+    args: ["--retry", "never"],
+    async strike({ callAtWork, findTurns }) {
+      const { told } = await callAtWork({ input: { timeout: "4s" } });
+      for (const turn of await findTurns()) await turn.pause();
+      expect(await told).toMatchObject({ end: "refused", code: "TIMED_OUT" });
+    },
+  },
+  {
+    name: "somebody removes the session's holder while the agent works",
+    on: "engine",
+    async strike({ callAtWork, docker, user }) {
+      const { told, word } = await callAtWork({ first: "[[sleep 1500]]" });
+      const holders = await docker.listContainers({ all: true, filters: { label: ["dev.budgie.role=holder"] } });
+      for (const { Id, Labels } of holders) {
+        if (Labels["dev.budgie.lock"]?.startsWith(user.host.home))
+          await docker.getContainer(Id).remove({ force: true });
+      }
+      const { code, end, text } = await told;
+      expect(end === "answered" ? text.includes(word) : code).toBeTruthy();
+    },
+  },
+  {
+    name: "somebody removes the session's volumes between two turns",
+    on: "engine",
+    async strike({ call, docker, user }) {
+      const { facts } = await call().told;
+      const owned = (labels: Record<string, string>): boolean =>
+        labels["dev.budgie.lock"]?.startsWith(user.host.home) === true;
+      for (const { Id, Labels } of await docker.listContainers({ all: true })) {
+        // The turn's own is just going.
+        if (owned(Labels))
+          await docker
+            .getContainer(Id)
+            .remove({ force: true })
+            .catch(() => undefined);
+      }
+      const { Volumes } = await docker.listVolumes();
+      for (const { Labels, Name } of Volumes) if (owned(Labels ?? {})) await docker.getVolume(Name).remove();
+      const { told } = call({ input: { sessionId: facts["sessionId"] } });
+      expect(await told).toMatchObject({ end: "refused", code: "SESSION_UNUSABLE" });
+    },
+  },
+  {
+    name: "the engine is killed and started again while the agent works",
+    on: "own engine",
+    async strike({ callAtWork, engine }) {
+      const { told } = await callAtWork();
+      await engine().stop("SIGKILL");
+      await engine().start();
+      expect((await told).end).toBe("refused");
+    },
+  },
+  {
+    name: "the engine is restarted (SIGTERM) while the agent works",
+    on: "own engine",
+    async strike({ callAtWork, engine }) {
+      const { told } = await callAtWork();
+      await engine().stop("SIGTERM");
+      await engine().start();
+      expect((await told).end).toBe("refused");
+    },
+  },
+  {
+    name: "the engine is down when a call comes",
+    on: "own engine",
+    async strike({ call, engine }) {
+      await engine().stop("SIGTERM");
+      const { told } = call();
+      expect(await told).toMatchObject({ end: "refused", code: "RUNNER_UNAVAILABLE" });
+      await engine().start();
+    },
+  },
+  {
+    name: "the engine hangs when a call comes",
+    on: "own engine",
+    async strike({ call, engine }) {
+      engine().hang();
+      const { told } = call();
+      expect(await told).toMatchObject({ end: "refused", code: "RUNNER_UNAVAILABLE" });
+      engine().goOn();
+    },
+  },
+  {
+    name: "the engine hangs while the agent works, until after its time is over",
+    on: "own engine",
+    args: ["--retry", "never"],
+    async strike({ callAtWork, engine }) {
+      const { told } = await callAtWork({ input: { timeout: "3s" } });
+      engine().hang();
+      expect((await told).end).toBe("refused");
+      engine().goOn();
+    },
+  },
+  {
+    name: "the image is removed meanwhile",
+    on: "own engine",
+    async strike({ call, engine }) {
+      expect((await call().told).end).toBe("answered");
+      for (const image of await engine().docker.listImages()) {
+        if (image.RepoTags?.includes(TEST_IMAGE) === true)
+          await engine().docker.getImage(image.Id).remove({ force: true });
+      }
+      expect(await call().told).toMatchObject({ end: "refused", code: "IMAGE_NOT_FOUND" });
+      await engine().loadImage();
+    },
+  },
+  {
+    name: "the engine's disk is full",
+    on: "own engine",
+    async strike({ call, engine }) {
+      const filler = join(engine().dataRoot, "filler");
+      await run("sh", [
+        "-c",
+        'dd if=/dev/zero of="$1" bs=1M 2>/dev/null; dd if=/dev/zero of="$1.2" bs=1k 2>/dev/null; true',
+        "sh",
+        filler,
+      ]);
+      const { code, end } = await call().told;
+      await rm(filler);
+      await rm(`${filler}.2`);
+      expect(end).not.toBe("cut off");
+      if (end === "refused") expect(code).toBeDefined();
+    },
+  },
+  {
+    name: "a container of somebody else's uses the session's volume when budgie ends",
+    on: "own engine",
+    async strike({ budgie, call, docker, engine, user }) {
+      const { facts } = await call().told;
+      const volume = `budgie-session-${String(facts["sessionId"])}`;
+      const HostConfig = { Binds: [`${volume}:/x`], NetworkMode: "none" };
+      const holding = await docker.createContainer({ Image: TEST_IMAGE, Cmd: ["sleep", "300"], HostConfig });
+      await holding.start();
+      budgie().child.stdin?.end();
+      await budgie().ended;
+      await holding.remove({ force: true });
+      expect(budgie().stderr()).toContain("gc-volumes");
+      await user.run(["gc-volumes"], { DOCKER_HOST: engine().host });
+    },
+  },
+  {
+    name: "the process that holds the turn's container (its shim) is killed",
+    on: "own engine",
+    args: ["--retry", "always"],
+    async strike({ callAtWork, findTurns }) {
+      const { told } = await callAtWork({ first: "[[sleep 2000]]" });
+      for (const turn of await findTurns()) {
+        const { stdout } = await run("pgrep", ["-f", `containerd-shim.* -id ${turn.id}`]);
+        for (const pid of stdout.trim().split("\n")) process.kill(Number(pid), "SIGKILL");
+      }
+      expect((await told).end).not.toBe("cut off");
+    },
+  },
+];

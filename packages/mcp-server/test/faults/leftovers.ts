@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import type Docker from "dockerode";
+import type { BudgieUser } from "../helpers/start-budgie.ts";
+
+// What stays on purpose: the log, long outputs, and what sandboxes mount.
+const KEPT = /^(outputs\/[0-9a-f-]+\.txt|runs\.sqlite3(-wal|-shm)?|sandbox\/(passwd-\d+-\d+|no-servers\.json))$/;
+
+/** Names the containers, volumes, networks, files and processes that are left of a user's budgies. */
+export async function listLeftovers({ host, sessionsDir }: BudgieUser, docker?: Docker): Promise<readonly string[]> {
+  const stateDir = join(host.home, ".local", "state", "budgie");
+  const files = [
+    ...listFiles(stateDir).filter((file) => !KEPT.test(file)),
+    ...listFiles(sessionsDir),
+    ...listFiles(join(host.home, "tmp")),
+  ];
+  return [
+    ...(docker === undefined ? [] : await listOnEngine(docker, host.home)),
+    ...files,
+    ...listProcesses(host.home),
+  ];
+}
+
+/** What of the engine's belongs to budgies whose state is below a folder. */
+async function listOnEngine(docker: Docker, folder: string): Promise<readonly string[]> {
+  const ours = { filters: { label: ["dev.budgie"] } };
+  const [containers, { Volumes }, networks] = await Promise.all([
+    docker.listContainers({ all: true, ...ours }),
+    docker.listVolumes(ours),
+    docker.listNetworks(ours),
+  ]);
+  const all = [
+    ...containers.map(({ Labels, Names }) => ({ name: `container ${Names[0]}`, labels: Labels })),
+    ...Volumes.map(({ Labels, Name }) => ({ name: `volume ${Name}`, labels: Labels })),
+    ...networks.map(({ Labels = {}, Name }) => ({ name: `network ${Name}`, labels: Labels })),
+  ];
+  return all.filter(({ labels }) => labels["dev.budgie.lock"]?.startsWith(folder)).map(({ name }) => name);
+}
+
+function listFiles(folder: string): readonly string[] {
+  try {
+    const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+    return entries
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** By what they inherited of the user's environment. */
+function listProcesses(home: string): readonly string[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.filter((pid) => hasHome(pid, home)).map((pid) => `process ${pid}`);
+}
+
+function hasHome(pid: string, home: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`HOME=${home}`);
+  } catch {
+    return false;
+  }
+}

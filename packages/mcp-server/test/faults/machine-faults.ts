@@ -1,0 +1,74 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { Fault } from "./fault.ts";
+import type { FaultPlace } from "./fault-place.ts";
+
+/** What happens to the machine: its disk, its clock, and the files that budgie keeps on it. */
+export const MACHINE_FAULTS: readonly Fault[] = [
+  {
+    name: "the run log is broken while budgie runs",
+    on: "no sandbox",
+    async strike({ call, user }) {
+      expect((await call().told).end).toBe("answered");
+      for (const name of listLog(user)) writeFileSync(join(toStateDir(user), name), "broken");
+      const { told, word } = call();
+      expect((await told).text).toContain(word);
+      for (const name of listLog(user)) rmSync(join(toStateDir(user), name));
+    },
+  },
+  {
+    name: "the disk that the state directory is on is full",
+    on: "engine",
+    takes: "root",
+    async strike({ atEnd, budgie, call, user }) {
+      const folder = toStateDir(user);
+      mkdirSync(folder, { recursive: true });
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
+      atEnd(() => execFileSync("umount", ["-l", folder]));
+      const filler = join(folder, "filler");
+      execFileSync("sh", ["-c", 'dd if=/dev/zero of="$1" bs=1k 2>/dev/null || true', "sh", filler]);
+      const { code, end, text } = await call().told;
+      expect(end === "refused" ? code : `${end} ${text}`).toMatch(/^(answered|RUNNER_UNAVAILABLE|CONFIG_INVALID)$/);
+      expect(budgie().child.exitCode).toBeNull();
+      rmSync(filler);
+    },
+  },
+  {
+    name: "the clock jumps two days ahead while the agent works",
+    on: "engine",
+    takes: "faketime",
+    async strike({ call, callAtWork, setClock }) {
+      const { facts } = await call().told;
+      const { told, word } = await callAtWork({ first: "[[sleep 1500]]" });
+      setClock("+2d");
+      expect((await told).text).toContain(word);
+      const next = call({ input: { sessionId: facts["sessionId"] } });
+      expect((await next.told).text).toContain(next.word);
+    },
+  },
+  {
+    name: "the clock jumps two days back while the agent works",
+    on: "engine",
+    takes: "faketime",
+    async strike({ call, callAtWork, setClock }) {
+      const { facts } = await call().told;
+      const { told, word } = await callAtWork({ first: "[[sleep 1500]]" });
+      setClock("-2d");
+      expect((await told).text).toContain(word);
+      const next = call({ input: { sessionId: facts["sessionId"] } });
+      expect((await next.told).text).toContain(next.word);
+    },
+  },
+];
+
+type User = FaultPlace["user"];
+
+function toStateDir({ host }: User): string {
+  return join(host.home, ".local", "state", "budgie");
+}
+
+function listLog(user: User): readonly string[] {
+  return readdirSync(toStateDir(user)).filter((name) => name.startsWith("runs.sqlite3"));
+}
