@@ -13,7 +13,7 @@ import type { Fault } from "./fault.ts";
 import type { SecondEngine } from "./second-engine.ts";
 
 /** How a call ended: answered, refused with a code, or cut off together with budgie. */
-export type Told = {
+type Told = {
   readonly end: "answered" | "refused" | "cut off";
   readonly code: string | undefined;
   readonly text: string;
