@@ -122,9 +122,9 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     on: "own engine",
     async strike({ call, engine }) {
       expect((await call().told).end).toBe("answered");
-      for (const image of await engine().docker.listImages()) {
+      for (const image of await engine().docker().listImages()) {
         if (image.RepoTags?.includes(TEST_IMAGE) === true)
-          await engine().docker.getImage(image.Id).remove({ force: true });
+          await engine().docker().getImage(image.Id).remove({ force: true });
       }
       expect(await call().told).toMatchObject({ end: "refused", code: "IMAGE_NOT_FOUND" });
       await engine().loadImage();

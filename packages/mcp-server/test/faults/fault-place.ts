@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type Docker from "dockerode";
+import type { Engine } from "../../../runner-docker/src/engine.ts";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { createBudgieUser, toEngineVariables, toText, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
 import { openEngine } from "../helpers/engine.ts";
@@ -33,7 +33,7 @@ type Asking = {
 /** A user with a budgie that a fault strikes. */
 export type FaultPlace = AsyncDisposable & {
   readonly user: BudgieUser;
-  readonly docker: Docker;
+  readonly docker: Engine["docker"];
   /** The engine that may be broken */
   readonly engine: () => SecondEngine;
   readonly budgie: () => Budgie;
@@ -46,7 +46,7 @@ export type FaultPlace = AsyncDisposable & {
   /** The same, once the agent is at work; it works for a minute unless told otherwise */
   readonly callAtWork: (asking?: Asking) => Promise<Call>;
   /** The turn's containers that run now */
-  readonly findTurns: () => Promise<readonly Docker.Container[]>;
+  readonly findTurns: () => Promise<readonly ReturnType<Engine["docker"]["getContainer"]>[]>;
   /** Why a call is not answered now, or `undefined`; budgie is started again if it is gone */
   readonly trouble: () => Promise<string | undefined>;
   /** Ends budgie as its client does, and names what is left of it */
@@ -79,7 +79,7 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
     ...engineEnv,
     ...(takes === "faketime" ? toFaketimeVariables(clock) : {}),
   };
-  const docker = on === "own engine" && second !== undefined ? second.docker : await openEngine();
+  const docker = on === "own engine" && second !== undefined ? second.docker() : await openEngine();
   const start = (): Promise<Budgie> => user.start({ args, env, sandbox: on !== "no sandbox" });
   const own = on === "no sandbox" ? undefined : docker;
   let orphans: readonly string[] = [];

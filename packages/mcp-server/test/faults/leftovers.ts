@@ -1,13 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import type Docker from "dockerode";
+import type { Engine } from "../../../runner-docker/src/engine.ts";
 import type { BudgieUser } from "../helpers/start-budgie.ts";
 
 // What stays on purpose: the log, long outputs, and what sandboxes mount.
 const KEPT = /^(outputs\/[0-9a-f-]+\.txt|runs\.sqlite3(-wal|-shm)?|sandbox\/(passwd-\d+-\d+|no-servers\.json))$/;
 
 /** Names the containers, volumes, networks, files and processes that are left of a user's budgies. */
-export async function listLeftovers({ host, sessionsDir }: BudgieUser, docker?: Docker): Promise<readonly string[]> {
+export async function listLeftovers(
+  { host, sessionsDir }: BudgieUser,
+  docker?: Engine["docker"],
+): Promise<readonly string[]> {
   const stateDir = join(host.home, ".local", "state", "budgie");
   const files = [
     ...listFiles(stateDir).filter((file) => !KEPT.test(file)),
@@ -22,7 +25,7 @@ export async function listLeftovers({ host, sessionsDir }: BudgieUser, docker?: 
 }
 
 /** What of the engine's belongs to budgies whose state is below a folder. */
-async function listOnEngine(docker: Docker, folder: string): Promise<readonly string[]> {
+async function listOnEngine(docker: Engine["docker"], folder: string): Promise<readonly string[]> {
   const ours = { filters: { label: ["dev.budgie"] } };
   const [containers, { Volumes }, networks] = await Promise.all([
     docker.listContainers({ all: true, ...ours }),

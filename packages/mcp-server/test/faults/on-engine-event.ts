@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { createInterface } from "node:readline";
-import type Docker from "dockerode";
+import type { Engine } from "../../../runner-docker/src/engine.ts";
 
 type EventSought = {
   /** Of the user whose budgie makes it happen */
@@ -11,7 +11,7 @@ type EventSought = {
 
 /** Listens for the first such event of a container, from before this resolves on. */
 export async function onEngineEvent(
-  docker: Docker,
+  docker: Engine["docker"],
   { event, home, role }: EventSought,
 ): Promise<AsyncDisposable & { readonly seen: Promise<void> }> {
   const filters = JSON.stringify({ type: ["container"], event: [event], label: [`dev.budgie.role=${role}`] });

@@ -5,12 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import Docker from "dockerode";
+import { connectEngine, type Engine } from "../../../runner-docker/src/engine.ts";
 import { TEST_IMAGE } from "../helpers/start-budgie.ts";
 
 /** An engine of the tests' own, that may be stopped, killed, hung and filled up. */
 export type SecondEngine = AsyncDisposable & {
-  readonly docker: Docker;
+  /** Its client; another one after each start */
+  readonly docker: () => Engine["docker"];
   /** As `DOCKER_HOST` has it */
   readonly host: string;
   /** Where it keeps everything, on a file system of its own with a bound */
@@ -35,16 +36,18 @@ export async function startSecondEngine(): Promise<SecondEngine> {
   const socketPath = join(folder, "e.sock");
   mkdirSync(dataRoot);
   await run("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", dataRoot]);
-  const docker = new Docker({ socketPath });
+  const host = `unix://${socketPath}`;
+  let docker: Engine["docker"] | undefined;
   const log = openSync(join(folder, "log"), "a");
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
     const own = ["--data-root", dataRoot, "--exec-root", join(folder, "exec"), "--pidfile", join(folder, "pid")];
-    const args = ["-n", "dockerd", ...own, "-H", `unix://${socketPath}`, "--bridge", "none", "--iptables=false"];
+    const args = ["-n", "dockerd", ...own, "-H", host, "--bridge", "none", "--iptables=false"];
     child = spawn("unshare", args, { stdio: ["ignore", log, log] });
     const until = performance.now() + START_LIMIT_MS;
-    while (!(await docker.ping().then(Boolean, () => false))) {
+    const connect = () => connectEngine({ DOCKER_HOST: host }, folder).catch(() => undefined);
+    for (docker = undefined; docker === undefined; docker = (await connect())?.docker) {
       if (performance.now() > until || child.exitCode !== null) {
         throw new Error(
           `The second engine did not start: ${readFileSync(join(folder, "log"), "utf8")
@@ -67,15 +70,18 @@ export async function startSecondEngine(): Promise<SecondEngine> {
   }
 
   const engine: SecondEngine = {
-    docker,
-    host: `unix://${socketPath}`,
+    docker() {
+      if (docker === undefined) throw new Error("The second engine does not run.");
+      return docker;
+    },
+    host,
     dataRoot,
     start,
     stop,
     hang: () => void child?.kill("SIGSTOP"),
     goOn: () => void child?.kill("SIGCONT"),
     loadImage: async () => {
-      await run("sh", ["-c", 'docker save "$1" | docker -H "$2" load -q', "sh", TEST_IMAGE, `unix://${socketPath}`]);
+      await run("sh", ["-c", 'docker save "$1" | docker -H "$2" load -q', "sh", TEST_IMAGE, host]);
     },
     async [Symbol.asyncDispose]() {
       child?.kill("SIGCONT");
@@ -84,7 +90,12 @@ export async function startSecondEngine(): Promise<SecondEngine> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  await start();
-  await engine.loadImage();
-  return engine;
+  try {
+    await start();
+    await engine.loadImage();
+    return engine;
+  } catch (error) {
+    await engine[Symbol.asyncDispose]();
+    throw error;
+  }
 }
