@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSessionId } from "@budgie/core";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { readProcess } from "../src/process-table.ts";
 import { createLocalPlace, findProcesses, hasProcessTable } from "./local-place.ts";
 
@@ -69,6 +69,7 @@ describe.runIf(hasProcessTable)("a local turn that is cancelled", () => {
     const [said] = (await once(agent.stdout, "data")) as [Buffer];
     const pid = Number(said);
     const thaw = freeze(pid);
+    onTestFinished(thaw);
 
     const [stopped, exited] = await Promise.allSettled([agent.stop("cancelled"), agent.exit]);
     const survivor = readProcess(pid);
@@ -100,7 +101,11 @@ function freeze(pid: number): () => void {
   writeFileSync(`${folder}/cgroup.procs`, String(pid));
   writeFileSync(`${folder}/freezer.state`, "FROZEN");
   return () => {
+    if (!existsSync(folder)) return;
     writeFileSync(`${folder}/freezer.state`, "THAWED");
-    setTimeout(() => rmdirSync(folder), 500);
+    // Who was killed meanwhile is still in it for a moment.
+    for (let round = 0; readFileSync(`${folder}/cgroup.procs`, "utf8") !== "" && round < 1000; round++)
+      readProcess(pid);
+    rmdirSync(folder);
   };
 }
