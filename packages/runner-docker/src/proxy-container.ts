@@ -56,7 +56,7 @@ export async function startProxyContainer(options: ProxyContainerOptions): Promi
     `${PROGRAM}/${program.entry}`,
   ] as const;
   const body = toProxyContainer({ imageId: image.id, user, command, mounts: [mount], labels });
-  const container = await createNamed(engine, name, body);
+  const container = await createNamed(engine, { name, isReused: true }, body);
   try {
     await refuseWithoutNode(container, options);
     await container.putArchive(toArchive(program, user), { path: DOORS_TARGET, ...withLimit() });

@@ -8,6 +8,8 @@ export type Removals = {
   remove(attempt: Attempt): Removal;
   /** Notes a call's error: an engine that just left one unanswered is not waited for again by each removal. */
   suspect(error: unknown): void;
+  /** Notes that the engine answered: it is waited for again, and what is left is tried now. */
+  trust(): void;
   /** Tries what is left once more, and from then on nothing twice. Rejects if something stays. */
   close(): Promise<void>;
 };
@@ -20,7 +22,7 @@ type Removal = {
 };
 
 /** Removes something and sees that it has gone; can be called again, whatever became of it before. */
-type Attempt = () => Promise<void>;
+type Attempt = () => Promise<unknown>;
 
 export type RemovalTimes = {
   /** Before the second try; from then on it doubles */
@@ -38,16 +40,23 @@ const TIMES: RemovalTimes = { delayMs: 1000, longestDelayMs: 30_000, silenceMs: 
 export function createRemovals(times: RemovalTimes = TIMES): Removals {
   const left = new Set<Attempt>();
   const closing = new AbortController();
+  let waking = new AbortController();
   let silent: { readonly until: number; readonly cause: unknown } | undefined;
 
   function suspect(error: unknown): void {
     if (hasNoAnswer(error)) silent = { until: performance.now() + times.silenceMs, cause: error };
   }
 
+  function trust(): void {
+    silent = undefined;
+    waking.abort();
+    waking = new AbortController();
+  }
+
   async function attemptNow(attempt: Attempt): Promise<void> {
     try {
       await attempt();
-      silent = undefined;
+      trust();
     } catch (error) {
       suspect(error);
       throw toUnverified(error);
@@ -55,14 +64,16 @@ export function createRemovals(times: RemovalTimes = TIMES): Removals {
   }
 
   async function first(attempt: Attempt): Promise<void> {
-    if (silent !== undefined && performance.now() < silent.until) throw toUnverified(silent.cause);
+    const isSilent = silent !== undefined && performance.now() < silent.until;
+    // The last try of all is made whatever was before.
+    if (isSilent && !closing.signal.aborted) throw toUnverified(silent?.cause);
     await attemptNow(attempt);
   }
 
   async function again(attempt: Attempt): Promise<void> {
     left.add(attempt);
     for (let delayMs = times.delayMs; left.has(attempt); delayMs = Math.min(2 * delayMs, times.longestDelayMs)) {
-      await pause(delayMs, closing.signal);
+      await pause(delayMs, closing.signal, waking.signal);
       const isGone = await attemptNow(attempt).then(
         () => true,
         () => false,
@@ -80,6 +91,7 @@ export function createRemovals(times: RemovalTimes = TIMES): Removals {
       return { tried, gone: tried.catch(() => again(attempt)) };
     },
     suspect,
+    trust,
     async close() {
       closing.abort();
       const tries = Array.from(left, (attempt) => attemptNow(attempt).then(() => left.delete(attempt)));
@@ -89,9 +101,11 @@ export function createRemovals(times: RemovalTimes = TIMES): Removals {
   };
 }
 
-/** Waits, or for ever if nothing is to be tried any more; keeps no program alive. */
-async function pause(delayMs: number, closing: AbortSignal): Promise<void> {
-  await sleep(delayMs, undefined, { ref: false, signal: closing }).catch(() => new Promise(() => undefined));
+/** Waits until it is woken at the latest, or for ever if nothing is to be tried any more; keeps no program alive. */
+async function pause(delayMs: number, closing: AbortSignal, waking = closing): Promise<void> {
+  const signal = AbortSignal.any([closing, waking]);
+  await sleep(delayMs, undefined, { ref: false, signal }).catch(() => undefined);
+  if (closing.aborted) await new Promise(() => undefined);
 }
 
 const UNVERIFIED =

@@ -55,7 +55,13 @@ describe("an engine that hangs", () => {
     thaw();
 
     expect(told).toMatchObject({ code: "RUNNER_UNAVAILABLE" });
-    await expect.poll(() => place.traces(), { timeout: 60_000 }).toEqual([]);
+    const next = await place.runTurn({ agent: AGENT, prompt: "[[say: Back.]]", directory: place.workspace });
+    expect(next).toMatchObject({ response: "Back." });
+    const isOthers = (name: string): boolean => !name.includes(next.sessionId);
+    await expect
+      .poll(async () => (await place.traces()).filter(isOthers), { timeout: 60_000 })
+      .not.toContainEqual(expect.stringMatching(/^budgie-(session|holder)-/));
+    await expect.poll(async () => turnsIn(await place.traces()), { timeout: 20_000 }).toEqual([]);
   });
 });
 

@@ -51,6 +51,30 @@ describe("the list of what is to go", () => {
     expect(tries()).toBe(1);
   });
 
+  it("waits again for an engine that has answered since, and when it is closed", async () => {
+    const [trusting, closed] = [createRemovals(TIMES), createRemovals(TIMES)];
+    for (const removals of [trusting, closed]) removals.suspect(unanswered());
+    trusting.trust();
+    await closed.close();
+
+    for (const removals of [trusting, closed]) {
+      const { attempt, tries } = failing(0, refused());
+      await removals.remove(attempt).tried;
+      expect(tries()).toBe(1);
+    }
+  });
+
+  it("tries what is left as soon as the engine has answered something", async () => {
+    const removals = createRemovals({ ...TIMES, delayMs: 60_000 });
+    const { attempt } = failing(1, unanswered());
+    const { gone, tried } = removals.remove(attempt);
+    await expect(tried).rejects.toThrow();
+
+    removals.trust();
+
+    await gone;
+  });
+
   it("waits for an engine that refused something", async () => {
     const removals = createRemovals(TIMES);
     removals.suspect(refused());
