@@ -22,11 +22,10 @@ export function isTooDeep({ most, own }: Depth): boolean {
 /** Throws `TOO_DEEP` where no more agents may be started. */
 export function refuseTooDeep(depth: Depth): void {
   if (!isTooDeep(depth)) return;
-  const agents = depth.most === 1 ? "1 agent" : `${depth.most} agents`;
   throw new BudgieError(
     "TOO_DEEP",
-    `An agent started this budgie, and at most ${agents} may be above one another: no more are started from here. ` +
-      `Do the work without this tool. Who runs the outermost budgie can allow more with --max-depth.`,
+    `An agent started this budgie, and --max-depth of the outermost budgie, which is ${depth.most}, allows none below it: no ` +
+      `agent was started. Do the work without this tool. Who runs the outermost budgie can allow more.`,
   );
 }
 

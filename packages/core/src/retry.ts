@@ -44,7 +44,7 @@ async function refuseHarm(failure: BudgieError, { end, mode, signal, toChanges }
     () => false,
   );
   if (signal?.aborted === true) return;
-  if (!isGone) throw indeterminate(failure, "and whether the agent was ended for certain is unknown", []);
+  if (!isGone) throw indeterminate(failure, "and whether the agent was ended for certain is unknown");
   if (mode === "always") return;
   const { count, paths, unknown } = await toChanges();
   if (count === 0 && unknown === undefined) return;
@@ -52,7 +52,7 @@ async function refuseHarm(failure: BudgieError, { end, mode, signal, toChanges }
     count === 0
       ? `and whether the workspace changed during it cannot be told: ${unknown}`
       : `and the workspace changed during it: ${toList(paths, count)}`;
-  throw indeterminate(failure, what, paths);
+  throw indeterminate(failure, what, { paths, hint: "; --retry always tries again regardless" });
 }
 
 const MOST_NAMED = 10;
@@ -63,11 +63,15 @@ function toList(paths: readonly string[], count: number): string {
   return [...named, ...(rest === 0 ? [] : [`and ${rest} more`])].join(", ");
 }
 
-function indeterminate(failure: BudgieError, what: string, paths: readonly string[]): BudgieError {
+function indeterminate(
+  failure: BudgieError,
+  what: string,
+  { hint, paths }: { readonly paths: readonly string[]; readonly hint: string } = { paths: [], hint: "" },
+): BudgieError {
   const error = new BudgieError(
     "INDETERMINATE",
     `How far the agent came is indeterminate, so it was not tried again: its first try failed, ${what}. ${failure.message} ` +
-      `Look at what was done, and ask again in the same session to go on from there; --retry always tries again regardless.`,
+      `Look at what was done, and ask again in the same session to go on from there${hint}.`,
     { cause: failure },
   );
   error.changedPaths = paths;

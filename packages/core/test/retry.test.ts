@@ -149,6 +149,8 @@ describe("withRetry", () => {
       const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, mode, end });
 
       expect({ tries, code: error.code }).toEqual({ tries: 1, code: "INDETERMINATE" });
+      // Which would not help: no mode tries again then.
+      expect(error.message).toMatch(/ended for certain is unknown\. x (?!.*--retry)/);
     }
   });
 

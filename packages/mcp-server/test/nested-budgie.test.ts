@@ -63,7 +63,9 @@ describe("a budgie that an agent started", () => {
 
     const answer = await ask("shell-worker", { prompt: `[[run: ${CLEARED} ${toCall(user, deeper)}]]` });
 
-    expect(toText(answer)).toMatch(/answered: [^]*refused: TOO_DEEP: .* at most 2 agents may be above one another/);
+    expect(toText(answer)).toMatch(
+      /answered: [^]*refused: TOO_DEEP: .* --max-depth of the outermost budgie, which is 2, /,
+    );
     expect(user.kiroCalls()).toHaveLength(2);
   });
 
