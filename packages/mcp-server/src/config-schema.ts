@@ -12,34 +12,10 @@ const prefix = z
   .default("kiro-subagents.");
 const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
 
-const limit = z.union(
-  [
-    z.int().nonnegative(),
-    z
-      .string()
-      .regex(/^\d{1,15}$/)
-      .transform(Number),
-  ],
-  "a number of bytes, or 0 for no limit",
-);
-const depth = z.union(
-  [
-    z.int().min(1).max(99),
-    z
-      .string()
-      .regex(/^[1-9]\d?$/)
-      .transform(Number),
-  ],
-  "a number from 1 to 99",
-);
-const count = z
-  .string()
-  .regex(/^\d{1,9}$/, "a whole number")
-  .transform(Number);
-const positive = z
-  .string()
-  .regex(/^[1-9]\d{0,8}$/, "a whole number of at least 1")
-  .transform(Number);
+const limit = toNumber(/^\d{1,15}$/, "a number of bytes, or 0 for no limit");
+const depth = toNumber(/^[1-9]\d?$/, "a number from 1 to 99");
+const count = toNumber(/^\d{1,9}$/, "a whole number");
+const positive = toNumber(/^[1-9]\d{0,8}$/, "a whole number of at least 1");
 const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
 
 /** The options as they are given, by flag or variable; the descriptions are the help text. */
@@ -55,7 +31,9 @@ export const configSchema = z.strictObject({
     .describe("asks for a missing answer; <prompts-dir>/_context-summary.md by default"),
   kiroBinary: path.default("kiro-cli").describe("Kiro's program; with --sandbox, the one in the image"),
   kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
-  stateDir: path.optional().describe("where budgie records who owns what; ~/.local/state/budgie by default"),
+  stateDir: path
+    .optional()
+    .describe("where budgie keeps its run log, and who owns what; ~/.local/state/budgie by default"),
   keepSessions: flag.default(false).describe("keep sessions on exit, for the next budgie to go on with by their ids"),
   sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
   toolPrefix: prefix.describe("what the tools' names begin with"),
@@ -134,7 +112,7 @@ export const configSchema = z.strictObject({
     .describe("refuse more turns, of all agents (30) or of one (code-reviewer=5); repeatable, 0 for no limit"),
   maxDepth: depth
     .optional()
-    .describe("how many agents may be above one another, each started by a budgie of the one above; 1 by default"),
+    .describe("how many agents may run one in another, each started by a budgie of the one around it; 1 by default"),
   maxConcurrent: positive.optional().describe("how many turns run at once; as many as the machine bears by default"),
   maxQueued: count
     .optional()
@@ -159,3 +137,7 @@ export const configSchema = z.strictObject({
 
 /** The name of an option, as a key of {@link configSchema}. */
 export type ConfigKey = keyof typeof configSchema.shape;
+
+function toNumber(pattern: RegExp, expected: string) {
+  return z.string().regex(pattern, expected).transform(Number);
+}

@@ -87,14 +87,14 @@ describe("parseConfig", () => {
     [{ kiroBinary: "./kiro", sandbox: true }, { kiroBinary: "./kiro" }],
     [{ systemPrompt: here }, { systemPrompt: here }],
     [
-      { sanitize: "0", maxPromptBytes: "0", maxAnswerBytes: 5 },
+      { sanitize: "0", maxPromptBytes: "0", maxAnswerBytes: "5" },
       { sanitize: false, maxPromptBytes: 0, maxAnswerBytes: 5 },
     ],
     [
       { keepAnswers: "no", keepRuns: "12h", maxRunsBytes: "1000000" },
       { keepAnswers: false, retention: { maxAgeMs: 43_200_000, maxBytes: 1_000_000 } },
     ],
-    [{ keepRuns: "0", maxRunsBytes: 0 }, { retention: { maxAgeMs: undefined, maxBytes: undefined } }],
+    [{ keepRuns: "0", maxRunsBytes: "0" }, { retention: { maxAgeMs: undefined, maxBytes: undefined } }],
     [{ maxTurnsPerMinute: ["30"] }, { maxTurnsPerMinute: { all: 30, agents: new Map() } }],
     [
       { maxTurnsPerMinute: ["a=5", "b=c=1", "9"] },
