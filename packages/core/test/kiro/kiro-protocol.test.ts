@@ -80,7 +80,7 @@ describe("the Kiro protocol", () => {
       response: "Fine.",
       warnings: [
         "A process of the agent was killed for memory; the answer may be incomplete.",
-        "The agent printed more than budgie keeps; the end was dropped.",
+        "The agent printed 4,194,305 bytes; its middle was dropped.",
       ],
     });
   });
