@@ -7,7 +7,7 @@ import { keepingSession } from "./keeping-session.ts";
 import { createMemoryRunLog } from "./memory-run-log.ts";
 import { createOrderOfArrival } from "./order-of-arrival.ts";
 import type { Protocol } from "./protocol.ts";
-import { recordingRun, type RunNotes } from "./recording-run.ts";
+import { recordingRun } from "./recording-run.ts";
 import { reportingChanges } from "./reporting-changes.ts";
 import { reportingEgress } from "./reporting-egress.ts";
 import { reportingMissed } from "./reporting-missed.ts";
@@ -17,7 +17,7 @@ import type { Runner } from "./runner.ts";
 import type { Session } from "./session.ts";
 import { createSessionBook, type SessionBook } from "./session-book.ts";
 import type { Policy } from "./tighter-policy.ts";
-import type { Reply, RunTurn, TurnRequest } from "./turn.ts";
+import type { Reply, RunTurn, TurnHooks, TurnRequest } from "./turn.ts";
 import { toTurnLimits, type TurnLimits } from "./turn-limits.ts";
 import { createTurnQueue } from "./turn-queue.ts";
 import { createTurnRate, type TurnRateLimits } from "./turn-rate.ts";
@@ -51,7 +51,7 @@ export type TurnDependencies = {
   readonly runLog?: RunLog;
 };
 
-/** Puts a turn together: checks, the rate, the queue, the log, retry, hygiene, protocol, from the outside in. */
+/** Puts a turn together: checks, what was missed, the queue, the log, retry, hygiene, protocol, from the outside in. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const {
     depth = OUTERMOST,
@@ -73,54 +73,72 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   async function arrive(asked: TurnRequest): Promise<Arrival> {
     const request = await checkRequest(asked, { ...dependencies, hygiene });
     const { agent, directory, sessionId } = request;
-    if (sessionId === undefined) return { request, finding: undefined };
-    const finding = book.find(sessionId, { agent: agent.name, directory });
-    await Promise.allSettled([finding]);
-    return { request, finding };
+    if (sessionId === undefined) return { request, named: undefined };
+    const session = book.find(sessionId, { agent: agent.name, directory });
+    await Promise.allSettled([session]);
+    return { request, named: { sessionId, session } };
+  }
+
+  async function begin({ hooks, request }: Coming): Promise<Reply> {
+    const { directory } = request;
+    const agent = request.agent.name;
+    const open = (): Promise<Session> => book.open({ agent, directory });
+    const reply = await queue.run({ ...hooks, agent, session: undefined }, () => run({ hooks, request }, open));
+    return { ...reply, missed: [] };
+  }
+
+  function goOn({ hooks, request }: Coming, named: Named): Promise<Reply> {
+    const agent = request.agent.name;
+    return reportingMissed(runLog, { agent, sessionId: named.sessionId }, async () => {
+      const session = await named.session;
+      return session.expecting(() =>
+        queue.run({ ...hooks, agent, session: session.id }, async () => {
+          // A turn before this one may have ended it.
+          session.checkOpen();
+          return run({ hooks, request }, () => session);
+        }),
+      );
+    });
+  }
+
+  function run({ hooks, request }: Coming, open: () => Session | Promise<Session>): Promise<Omit<Reply, "missed">> {
+    const { directory, promptBytes, sessionId } = request;
+    const subject = { agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
+    // Around the session's opening: without an engine every turn fails there.
+    return recordingRun(runLog, subject, async (notes) => {
+      const session = await open();
+      notes.inSession(session.id);
+      return keepingSession(book, session, () =>
+        reportingChanges(directory, (ready) =>
+          reportingEgress((tally) => answerTurn({ ...parts, request, hooks, session, notes, tally, ready })),
+        ),
+      );
+    });
   }
 
   return async (asked, hooks = {}) => {
     refuseTooDeep(depth);
     // A session's turns come to its queue as they were called, however long each of them took to get there.
-    const { finding, request } = await inOrder(asked.sessionId, arrive(asked));
-    const { directory, promptBytes, sessionId } = request;
-    const agent = request.agent.name;
-
-    const hold = (session: Session, notes: RunNotes): Promise<Omit<Reply, "missed" | "runId">> =>
-      keepingSession(book, session, () =>
-        reportingChanges(directory, (ready) =>
-          reportingEgress((tally) => answerTurn({ ...parts, request, hooks, session, notes, tally, ready })),
-        ),
-      );
-    const run = (open: () => Session | Promise<Session>): Promise<Omit<Reply, "missed">> =>
-      // Around the session's opening: without an engine every turn fails there.
-      recordingRun(runLog, { agent, sessionId, isolation: runner.isolation, promptBytes }, async (notes) => {
-        const session = await open();
-        notes.inSession(session.id);
-        return hold(session, notes);
-      });
-
-    if (sessionId === undefined || finding === undefined) {
-      const place = { ...hooks, agent, session: undefined };
-      return { ...(await queue.run(place, () => run(() => book.open({ agent, directory })))), missed: [] };
-    }
-    return reportingMissed(runLog, { agent, sessionId }, async () => {
-      const session = await finding;
-      return session.expecting(() =>
-        queue.run({ ...hooks, agent, session: session.id }, async () => {
-          // A turn before this one may have ended it.
-          session.checkOpen();
-          return run(() => session);
-        }),
-      );
-    });
+    const { named, request } = await inOrder(asked.sessionId, arrive(asked));
+    return named === undefined ? begin({ hooks, request }) : goOn({ hooks, request }, named);
   };
 }
 
+type Coming = {
+  readonly request: CheckedRequest;
+  readonly hooks: TurnHooks;
+};
+
 type Arrival = {
   readonly request: CheckedRequest;
-  /** The session that it names, or why there is none */
-  readonly finding: Promise<Session> | undefined;
+  /** `undefined` for a turn that begins a session */
+  readonly named: Named | undefined;
+};
+
+type Named = {
+  readonly sessionId: string;
+  /** Or why there is none */
+  readonly session: Promise<Session>;
 };
 
 const NO_LIMITS: TurnRateLimits = { all: undefined, agents: new Map() };
