@@ -88,11 +88,13 @@ describe("createShutdown", () => {
 describe("a bug in budgie", () => {
   it("ends it in order with exit code 70, and its stack on stderr", async () => {
     await using user = await createBudgieUser();
-    const bug = "setTimeout(() => { throw new Error('a bug') }, 1000)";
-    const { ask, ended, stderr } = await user.start({
+    const bug = "process.on('SIGUSR2', () => { throw new Error('a bug') })";
+    const { ask, child, ended, stderr } = await user.start({
       env: { NODE_OPTIONS: `--import "data:text/javascript,${bug}"` },
     });
     await ask("code-reviewer", { prompt: "Hello" });
+
+    child.kill("SIGUSR2");
 
     expect(await ended).toEqual({ exitCode: 70, signal: null });
     expect(stderr()).toMatch(/budgie: Error: a bug\n {4}at /);

@@ -73,7 +73,7 @@ describe("the Kiro protocol", () => {
     expect(runs[0]?.options.input).toMatch(/^In directory \/, ab\n/);
   });
 
-  it("warns of a killed tool, and of output that was cut", async () => {
+  it("warns of a killed tool, and of output that was too long to be held", async () => {
     const big = "x".repeat(4 * 1024 * 1024 + 1);
 
     expect(await ask(answering("Fine.", { stdout: big, exit: { oomKilled: true } }))).toMatchObject({
