@@ -142,7 +142,7 @@ describe("tools/list", () => {
             "type": "string",
           },
           "sessionId": {
-            "description": "Pass it to go on with this conversation; it lasts as long as this server",
+            "description": "Pass it to go on with this conversation, which ends when nobody uses it for long, and usually with this server",
             "type": "string",
           },
           "usage": {

@@ -8,7 +8,11 @@ const target = { host: z.string(), port: z.number(), count: z.number() };
 export const replyOutput = z.looseObject({
   response: z.string().describe("What the agent answered"),
   runId: z.string().describe('What budgie\'s run log calls this answer: "budgie runs show" prints it again'),
-  sessionId: z.string().describe("Pass it to go on with this conversation; it lasts as long as this server"),
+  sessionId: z
+    .string()
+    .describe(
+      "Pass it to go on with this conversation, which ends when nobody uses it for long, and usually with this server",
+    ),
   agent: z.string(),
   isolation: z.string().describe('"container", or "none" if the agent ran unprotected'),
   durationMs: z.number(),
