@@ -20,15 +20,16 @@ export function findDepth(env: NodeJS.ProcessEnv, wanted: number | undefined, pr
 
 type Environment = readonly string[];
 
-// More than any tree that somebody meant
+// More than anybody meant: behind so many somebody hides a mark, and counts as too deep.
 const MOST_RELATIVES = 1000;
+const HIDDEN: Environment = [`${DEPTH_VARIABLES.own}=`];
 
 /** Those that are gone, or another user's, have nothing to say. */
 function readRelatives(proc: string): readonly Environment[] {
   const found = new Set(toLeaders(proc, "self"));
   // A set goes on with what is added to it meanwhile.
   for (const pid of found) {
-    if (found.size > MOST_RELATIVES) break;
+    if (found.size > MOST_RELATIVES) return [HIDDEN];
     for (const leader of toLeaders(proc, pid)) found.add(leader);
   }
   return [...found].map((pid) => read(join(proc, pid, "environ")).split("\0"));

@@ -43,6 +43,16 @@ describe("findDepth", () => {
     expect(findDepth({ BUDGIE_DEPTH: "0", BUDGIE_MAX_DEPTH: "99" }, 99, proc)).toEqual({ own: 2, most: 2 });
   });
 
+  it("takes more ancestors than anybody meant for too deep, since a mark may hide behind them", () => {
+    const chain = Array.from({ length: 1200 }, (_, index): [number, Process] => [
+      1200 - index,
+      [1199 - index, 1200 - index, 1200 - index],
+    ]);
+    const proc = createProc({ self: [1200, 1200, 1200], ...Object.fromEntries(chain), 1: [0, 1, 1, "BUDGIE_DEPTH=1"] });
+
+    expect(findDepth({}, 99, proc).own).toBe(Infinity);
+  });
+
   it.each(["", "-1", "0x1", "1e9", "99999", "one", " 1"])("takes the malformed depth %j for too deep", (depth) => {
     expect(findDepth({ BUDGIE_DEPTH: depth }, 99, "/none").own).toBe(Infinity);
   });
