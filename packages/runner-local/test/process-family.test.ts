@@ -132,9 +132,15 @@ async function startFamily(script: string): Promise<{
 }> {
   const turn = randomUUID();
   const env = { PATH: process.env["PATH"], BUDGIE_TURN: turn };
-  const leader = spawn("sh", ["-c", script], { detached: true, env, stdio: ["ignore", "pipe", "inherit"] });
+  // Some are over in a millisecond, and no agent ends before its family is looked at.
+  const leader = spawn("sh", ["-c", `read -r word; ${script}`], {
+    detached: true,
+    env,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const mark = `BUDGIE_TURN=${turn}`;
   const family = createProcessFamily({ mark, leader: leader.pid ?? 0 });
+  leader.stdin.end("go\n");
   const [said] = (await once(leader.stdout, "data")) as [Buffer];
   return { leader, family, said: said.toString().trim(), mark };
 }
