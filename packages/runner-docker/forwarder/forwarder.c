@@ -192,12 +192,18 @@ static int accept_client(int listener, int index) {
   return 0;
 }
 
+/* One more than is allowed tells that there is more. */
+static long most_of(long room) { return allowance < room ? allowance + 1 : room; }
+
 static long take(int file, struct way *way) {
   if (way->moved >= MUCH) way->pipe = take_pipe();
-  /* One more than is allowed tells that there is more. */
-  long room = way->pipe ? PIPE : BUFFER, most = allowance < room ? allowance + 1 : room;
-  if (way->pipe) return CALL6(splice, file, 0, way->pipe->end[1], 0, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-  return CALL5(recvfrom, file, way->buffer, most, 0, 0);
+  if (way->pipe) {
+    long got = CALL6(splice, file, 0, way->pipe->end[1], 0, most_of(PIPE), SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    if (got != 0 && got != -EAGAIN) return got;
+    /* It stops for ever before urgent data, which only recv gets past. */
+    leave_pipe(way);
+  }
+  return CALL5(recvfrom, file, way->buffer, most_of(BUFFER), 0, 0);
 }
 
 static long give(int file, const struct way *way) {

@@ -15,13 +15,17 @@ afterEach(() => {
 async function giveTunnel(...args: readonly string[]) {
   const [client, givenClient] = await createPair();
   const [server, givenServer] = await createPair();
+  return { client, server, ...giveSockets([givenClient, givenServer], ...args) };
+}
+
+function giveSockets([givenClient, givenServer]: readonly [Socket, Socket], ...args: readonly string[]) {
   const [command = ""] = OWN_FORWARDER;
   const stdio = ["pipe", "ignore", "inherit", givenClient, givenServer] as const;
   const child: ChildProcess = spawn(command, ["--tunnel", ...args], { stdio: [...stdio] });
   endings.push(() => child.kill("SIGKILL"));
   // What is left of them is the forwarder's alone.
   for (const given of [givenClient, givenServer]) given.destroy();
-  return { client, server, child, exit: once(child, "exit") };
+  return { child, exit: once(child, "exit") };
 }
 
 async function createPair(): Promise<readonly [Socket, Socket]> {
@@ -34,6 +38,23 @@ async function createPair(): Promise<readonly [Socket, Socket]> {
   for (const socket of [near, far]) socket.on("error", () => undefined);
   endings.push(() => near.destroy());
   return [near, far];
+}
+
+// More than the forwarder reads before it splices.
+const SENDS_URGENT_DATA = `
+  socket(my $peer, PF_INET, SOCK_STREAM, 0) || die;
+  connect($peer, pack_sockaddr_in($ARGV[0], INADDR_LOOPBACK)) || die;
+  my $content = "a" x 1000000;
+  while (length $content) { substr($content, 0, send($peer, $content, 0)) = "" }
+  send($peer, "!", MSG_OOB);
+  send($peer, "b" x 1000, 0);
+  shutdown($peer, 1);
+  sleep 60;
+`;
+
+function sizesOf(said: string): { readonly before: number; readonly after: number } {
+  const [before = "", after = ""] = /^(a*)(b*)$/.exec(said)?.slice(1) ?? [];
+  return { before: before.length, after: after.length };
 }
 
 describe.skipIf(process.platform !== "linux")("a forwarder of one tunnel", () => {
@@ -73,6 +94,23 @@ describe.skipIf(process.platform !== "linux")("a forwarder of one tunnel", () =>
 
     expect(await exit).toEqual([0, null]);
     expect("abcd").toContain(await text(server));
+  });
+
+  it("passes urgent data, as whoever reads a socket does, and does not wait for it on the processor", async () => {
+    const [client, givenClient] = await createPair();
+    const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true }).listen(0, "127.0.0.1");
+    await once(listener, "listening");
+    const { port } = listener.address() as { port: number };
+    // Node cannot send any.
+    const urgent = spawn("perl", ["-MSocket", "-e", SENDS_URGENT_DATA, `${port}`], { stdio: "inherit" });
+    endings.push(() => urgent.kill("SIGKILL"));
+    const [givenServer] = (await once(listener, "connection")) as [Socket];
+    listener.close();
+    const { exit } = giveSockets([givenClient, givenServer], "10000000", "2000", "0", "0");
+    client.end();
+
+    expect(sizesOf(await text(client))).toEqual({ before: 1_000_000, after: 1000 });
+    expect(await exit).toEqual([0, null]);
   });
 
   it("ends when it is idle", async () => {
