@@ -30,7 +30,11 @@ export function createHandOver(program: string | undefined): HandOver {
     }
     atOnce += 1;
     const end = (): void => void child.kill("SIGKILL");
-    for (const socket of tunnel) socket.setTimeout(0).once("close", end);
+    for (const socket of tunnel) {
+      // Else Node would close one whose end it has just read, with all that is still to be carried.
+      socket.allowHalfOpen = true;
+      socket.setTimeout(0).once("close", end);
+    }
     child.once("exit", () => {
       atOnce -= 1;
       for (const socket of tunnel) socket.destroy();

@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { EgressProxyOptions } from "../src/egress-proxy.ts";
+import { createHandOver } from "../src/hand-over.ts";
 import { createOrigin, createProxyPlace, openTunnel, toPolicy } from "./helpers/proxy-place.ts";
 import {
   closed,
@@ -86,6 +88,24 @@ describe.skipIf(OWN_FORWARDER === undefined)("tunnels that are handed over", () 
     expect(sha256(await receive(client))).toBe(sha256(CONTENT));
   });
 
+  it("keep what came last before the server's end, of sockets that Node would not leave half open", async () => {
+    const [client, givenClient] = await createPair();
+    const [server, givenServer] = await createPair();
+    server.end(CONTENT.subarray(0, 10_000));
+    await expect.poll(() => givenServer.readableLength).toBe(10_000);
+    // So that it has heard of the end, too.
+    await sleep(50);
+
+    const handOver = createHandOver(OWN_FORWARDER);
+    expect(handOver([givenClient, givenServer], { bytes: MB, idleMs: 5_000 })).toBe(true);
+    await sleep(50);
+    client.end("and what the client says after it");
+
+    const [received, heard] = await Promise.all([receive(client), receive(server)]);
+    expect(received.length).toBe(10_000);
+    expect(String(heard)).toBe("and what the client says after it");
+  });
+
   it("may lead through another proxy", async () => {
     const relay = createServer((client) => {
       client
@@ -114,3 +134,15 @@ describe.skipIf(OWN_FORWARDER === undefined)("tunnels that are handed over", () 
     expect(sha256(await received)).toBe(sha256(CONTENT));
   });
 });
+
+/** Both ends of a connection; the second is one that Node ends when it has read the end of the first. */
+async function createPair(): Promise<readonly [Socket, Socket]> {
+  const listener = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const near = connect({ port: (listener.address() as { port: number }).port, host: "127.0.0.1" });
+  const [far] = (await once(listener, "connection")) as [Socket];
+  listener.close();
+  for (const socket of [near, far]) socket.on("error", () => {});
+  endings.push(async () => far.destroy());
+  return [far, near];
+}
