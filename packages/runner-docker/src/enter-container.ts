@@ -22,9 +22,11 @@ export async function enterContainer(container: Docker.Container): Promise<Conta
   const process = await open(`/proc/${State.Pid}`, O_RDONLY | O_DIRECTORY).catch(() => undefined);
   if (process === undefined) return undefined;
   const path = toOpened(process);
-  const mounts = await readFile(`${path}/mountinfo`, "utf8").catch(() => "");
-  // On another kernel the number may be anybody's here; a container's own mounts name it.
-  if (mounts.includes(Id)) {
+  const read = (name: string): Promise<string> => readFile(`${path}/${name}`, "utf8").catch(() => "");
+  const [mounts, status] = await Promise.all([read("mountinfo"), read("status")]);
+  // On another kernel the number may be anybody's here. A container's own mounts name it, and so do those of whoever sees
+  // the host's; but of these none is the first process of another pid namespace.
+  if (mounts.includes(Id) && /^NSpid:\t\d+\t(?:\d+\t)*1$/m.test(status)) {
     return {
       path: `${path}/root`,
       hasEnded: () => isGone(`${path}/stat`),
