@@ -5,7 +5,7 @@ import type Docker from "dockerode";
 import { afterAll, describe, expect, it } from "vitest";
 import { createSessionId, type RunnerSession, type SessionId } from "@budgie/core";
 import { createEngineProxy } from "./engine-proxy.ts";
-import { createDockerPlace, run, testEngine } from "./docker-place.ts";
+import { createDockerPlace, run, runCommand, testEngine } from "./docker-place.ts";
 
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());
@@ -71,10 +71,26 @@ describe("the end of a turn", () => {
     const session = await runner.openSession(createSessionId());
     const word = String.raw`printf '\000%s 0 0\n'`;
 
-    const { exit, stdout } = await run(session, place.workspace, `${word} "$token"; ${word} x; exit 3`);
+    const { exit, stdout } = await run(session, place.workspace, `${word} "$budgie_token"; ${word} x; exit 3`);
 
     expect(stdout).toBe("\0 0 0\n\0x 0 0\n");
     expect(exit.exitCode).toBe(3);
+  });
+
+  it("is told behind a token that gets into no variable of the agent, and out of none", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    const env = { token: "own", lines: "7", code: "seven", budgie_token: "other", budgie_lines: "9" };
+
+    const { stdout } = await runCommand(
+      session,
+      { argv: ["env"], env, projections: [] },
+      { directory: place.workspace, input: "one\ntwo" },
+    );
+
+    expect(stdout).toContain("token=own\n");
+    expect(stdout).toContain("lines=7\n");
+    expect(stdout).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   });
 
   it("lets the next turn's container start, and its agent begin only when the last one's is gone", async () => {
