@@ -46,7 +46,9 @@ const LINES: readonly string[] = [
   '  while read -r name count; do [ "$name" != oom_kill ] || kills=$count; done <"$file"',
   "done",
   'last_word() { printf \'\\000%s %s %s\\n\' "$budgie_token" "$code" "$kills"; }',
-  "last_word; last_word >&2",
+  // An agent may leave its pipes full and set not to block: then the shell's own complaint would be one byte too many.
+  "exec 4>&2 2>/dev/null",
+  "last_word; last_word >&4",
   'exit "$code"',
 ];
 

@@ -93,6 +93,29 @@ describe("the end of a turn", () => {
     expect(stdout).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   });
 
+  it("adds nothing to what was said, also where its own word finds no room", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    // As a Node program leaves it when it is killed: whoever else writes there has to take a no.
+    const script = `
+      fcntl(STDOUT, F_SETFL, O_NONBLOCK | O_WRONLY);
+      my ($said, $until) = (0, time + 3);
+      while (time < $until) { my $more = syswrite(STDOUT, "x" x 4096); $more ? ($said += $more) : select(undef, undef, undef, 0.05) }
+      syswrite(STDERR, $said);
+      exit 3;
+    `;
+    const child = await session.start(
+      { argv: ["perl", "-MFcntl", "-e", script], env: {}, projections: [] },
+      { directory: place.workspace, input: "" },
+    );
+    await sleep(4000);
+
+    const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
+    expect(stderr).toBe(`${stdout.length}`);
+    expect(stdout).toMatch(/^x+$/);
+    expect(exit.exitCode).toBe(3);
+  });
+
   it("lets the next turn's container start, and its agent begin only when the last one's is gone", async () => {
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
