@@ -155,14 +155,15 @@ it.each([
   await using user = await createKiroUser();
   const before = performance.now();
 
-  // A length of its own finds the process again.
-  const child = user.start(["chat", "--no-interactive", `[[fault ${fault} 2.${process.pid}]]`]);
+  // A length of its own finds the process again; it is a number, which would lose a zero at its end.
+  const seconds = `2.${process.pid}1`;
+  const child = user.start(["chat", "--no-interactive", `[[fault ${fault} ${seconds}]]`]);
   child.stdout?.resume();
   let closed = false;
   child.once("close", () => (closed = true));
   await once(child, "exit");
   await sleep(100);
-  const left = findProcess("sleep", `2.${process.pid}`);
+  const left = findProcess("sleep", seconds);
 
   expect(performance.now() - before).toBeLessThan(2000);
   expect({ ownGroup: left?.group === left?.pid, holdsStdout: !closed }).toEqual(expected);
