@@ -8,6 +8,8 @@ import type { Host } from "./host.ts";
 globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr });
 // A reader of the log that went away is no reason to stop.
 process.stderr.on("error", () => undefined);
+// And one of the output has seen enough; a server's is its client, for which it looks out itself.
+process.stdout.on("error", () => undefined);
 
 const host: Host = {
   env: process.env,
@@ -21,8 +23,15 @@ const host: Host = {
   exit: (code) => process.exit(code),
 };
 
-runCli(process.argv.slice(2), host).then(host.exit, (error: unknown) => {
+void runCli(process.argv.slice(2), host).catch(toFailed).then(exitOnceRead);
+
+function toFailed(error: unknown): number {
   const isExpected = error instanceof BudgieError;
   host.report(isExpected ? error.message : String(error instanceof Error ? error.stack : error));
-  host.exit(isExpected ? 1 : 70);
-});
+  return isExpected ? 1 : 70;
+}
+
+/** What a slow reader has not taken yet would go with the process. */
+function exitOnceRead(exitCode: number): void {
+  process.stdout.write("", () => host.exit(exitCode));
+}

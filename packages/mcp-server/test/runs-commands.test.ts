@@ -197,7 +197,12 @@ describe("budgie runs rm", () => {
     await remember(user, [run]);
     const argvs = [["rm"], ["rm", run.id, "--all"], ["rm", "--all", "--older-than", "1s"], ["rm", "--older-than", "x"]];
 
-    for (const argv of [...argvs, ["rm", run.id, "unknown"], ["ls", "--last", "0"], [], ["list"]]) {
+    const surplus = [
+      ["ls", "reader"],
+      ["show", run.id, "another"],
+    ];
+
+    for (const argv of [...argvs, ...surplus, ["rm", run.id, "unknown"], ["ls", "--last", "0"], [], ["list"]]) {
       expect(await user.run(["runs", ...argv])).toMatchObject({ exitCode: 1, stdout: "" });
     }
     expect(await json(user, "ls")).toMatchObject([{ id: run.id }]);

@@ -32,6 +32,8 @@ export type BudgieUser = AsyncDisposable & {
   readonly sessionsDir: string;
   readonly kiroCalls: () => readonly KiroCall[];
   readonly start: (options?: StartOptions) => Promise<Budgie>;
+  /** Starts budgie, whatever it is to do */
+  readonly launch: (argv: readonly string[], env?: Variables) => Budgie["child"];
   /** Runs budgie to its end, with nothing on stdin */
   readonly run: (argv: readonly string[], env?: Variables) => Promise<Finished>;
 };
@@ -76,7 +78,7 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
   mkdirSync(workspace);
   const started: Budgie[] = [];
 
-  function launch(argv: readonly string[], env: Variables): Budgie["child"] {
+  function launch(argv: readonly string[], env: Variables = {}): Budgie["child"] {
     const all = { PATH: process.env["PATH"] ?? "", HOME: host.home, FAKE_KIRO_LOG: kiroLog, ...env };
     const child = spawn(process.execPath, [budgiePath, ...argv], { env: all, stdio: "pipe" });
     return child as Budgie["child"];
@@ -95,6 +97,7 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
       started.push(budgie);
       return budgie;
     },
+    launch,
     async run(argv, env = {}) {
       const child = launch(argv, env);
       child.stdin?.end();
