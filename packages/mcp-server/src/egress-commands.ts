@@ -14,11 +14,7 @@ type EgressActions = {
 export function addEgress(program: Command, { explain, suggest }: EgressActions): void {
   const egress = program
     .command("egress")
-    .description("what sandboxes may reach of the network, and what they asked for")
-    .allowExcessArguments()
-    .action(() => {
-      throw new BudgieError("CONFIG_INVALID", 'Expected "budgie egress explain AGENT" or "budgie egress suggest".');
-    });
+    .description("what sandboxes may reach of the network, and what they asked for");
   egress
     .command("explain")
     .argument("<agent>")
@@ -34,4 +30,8 @@ export function addEgress(program: Command, { explain, suggest }: EgressActions)
     .action(({ json = false, ...options }: { last: string; agent?: string; json?: boolean }) =>
       suggest({ ...options, json }),
     );
+  // After its commands, which would take it over: an operand here is a command that does not exist.
+  egress.allowExcessArguments().action(() => {
+    throw new BudgieError("CONFIG_INVALID", 'Expected "budgie egress explain AGENT" or "budgie egress suggest".');
+  });
 }

@@ -11,16 +11,7 @@ type RunsActions = {
 
 /** Adds `budgie runs ls`, `budgie runs show` and `budgie runs rm`. */
 export function addRuns(program: Command, { list, remove, show }: RunsActions): void {
-  const runs = program
-    .command("runs")
-    .description("the turns in the run log, and their answers")
-    .allowExcessArguments()
-    .action(() => {
-      throw new BudgieError(
-        "CONFIG_INVALID",
-        'Expected "budgie runs ls", "budgie runs show ID" or "budgie runs rm ID...".',
-      );
-    });
+  const runs = program.command("runs").description("the turns in the run log, and their answers");
   runs
     .command("ls")
     .description("list the last turns, the newest first")
@@ -47,4 +38,11 @@ export function addRuns(program: Command, { list, remove, show }: RunsActions): 
     .action((ids: string[], { all = false, json = false, ...options }: Partial<RemoveRunsOptions>) =>
       remove(ids, { ...options, all, json }),
     );
+  // After its commands, which would take it over: an operand here is a command that does not exist.
+  runs.allowExcessArguments().action(() => {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      'Expected "budgie runs ls", "budgie runs show ID" or "budgie runs rm ID...".',
+    );
+  });
 }

@@ -13,14 +13,7 @@ type SessionsActions = {
 export function addSessions(program: Command, actions: SessionsActions): void {
   const sessions = program
     .command("sessions")
-    .description("the sessions that there are, on the engine and in local folders")
-    .allowExcessArguments()
-    .action(() => {
-      throw new BudgieError(
-        "CONFIG_INVALID",
-        'Expected "budgie sessions ls", "budgie sessions rm ID..." or "budgie sessions export ID FILE".',
-      );
-    });
+    .description("the sessions that there are, on the engine and in local folders");
   sessions
     .command("ls")
     .description("list them, the last used first, and who has them")
@@ -39,4 +32,11 @@ export function addSessions(program: Command, actions: SessionsActions): void {
     .description("write a session's home as a tar, without the login in it")
     .option("--json", "print JSON")
     .action((id: string, file: string, { json = false }: Partial<WithJson>) => actions.export({ id, file, json }));
+  // After its commands, which would take it over: an operand here is a command that does not exist.
+  sessions.allowExcessArguments().action(() => {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      'Expected "budgie sessions ls", "budgie sessions rm ID..." or "budgie sessions export ID FILE".',
+    );
+  });
 }

@@ -83,6 +83,8 @@ describe("budgie egress explain", () => {
     [["egress", "explain"], "missing required argument 'agent'."],
     [["egress"], 'Expected "budgie egress explain AGENT" or "budgie egress suggest".'],
     [["egress", "expalin"], 'Expected "budgie egress explain AGENT" or "budgie egress suggest".'],
+    [["egress", "suggest", "reader"], "too many arguments for 'suggest'."],
+    [["sessions", "ls", "reader"], "too many arguments for 'ls'."],
     [["egress", "suggest", "--last", "0"], 'Expected --last to be a number of turns, such as 20, got "0".'],
     [["egress", "suggest", "--last", "few"], 'Expected --last to be a number of turns, such as 20, got "few".'],
   ])("and its like refuse %j in one line", async (argv, message) => {
