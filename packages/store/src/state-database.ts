@@ -23,12 +23,22 @@ const FILE = "runs.sqlite3";
 export function createStateDatabase(stateDir: string): StateDatabase {
   const path = join(stateDir, FILE);
   let opening: Promise<Database> | undefined;
-  let open: Database | undefined;
+  let open: { readonly database: Database; readonly file: string | undefined } | undefined;
+
+  function close(): void {
+    open?.database.close();
+    open = undefined;
+    opening = undefined;
+  }
+
   async function connect(): Promise<Database> {
+    // What is written to one that was removed, or moved away as a broken one is to be, nobody would find.
+    if (open !== undefined && open.file !== toFileId(path)) close();
     opening ??= openDatabase(stateDir, path);
     try {
-      open = await opening;
-      return open;
+      const database = await opening;
+      open ??= { database, file: toFileId(path) };
+      return database;
     } catch (error) {
       // A full disk may have room again by the next turn.
       opening = undefined;
@@ -42,7 +52,7 @@ export function createStateDatabase(stateDir: string): StateDatabase {
       if (existsSync(path)) await connect();
       else checkPlace(stateDir);
     },
-    exists: () => open !== undefined || existsSync(path),
+    exists: () => existsSync(path),
     connect,
     toProblem(error) {
       if (error instanceof BudgieError) return error;
@@ -53,12 +63,14 @@ export function createStateDatabase(stateDir: string): StateDatabase {
         { cause: error },
       );
     },
-    close() {
-      open?.close();
-      open = undefined;
-      opening = undefined;
-    },
+    close,
   };
+}
+
+/** The file that a path leads to, whatever else comes to have that name. */
+function toFileId(path: string): string | undefined {
+  const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return facts === undefined ? undefined : `${facts.dev}:${facts.ino}`;
 }
 
 /** Whether there is a folder, or one can be made. */

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
@@ -58,6 +58,24 @@ describe("a run log that cannot be used", () => {
 
     expect(await fresh.recent(ALL)).toHaveLength(1);
     fresh.close();
+  });
+
+  it.each([
+    ["moved away", (stateDir: string) => renameSync(join(stateDir, "runs.sqlite3"), join(stateDir, "broken"))],
+    ["removed with its folder", (stateDir: string) => rmSync(stateDir, { recursive: true })],
+  ])("may be %s while it is in use, and is made anew", async (_what, take) => {
+    const stateDir = createFolder();
+    const log = open(stateDir);
+    await log.finish(makeRun({ agent: "before" }));
+
+    take(stateDir);
+    const unseen = await log.recent(ALL);
+    await log.finish(makeRun({ agent: "after" }));
+
+    expect(unseen).toEqual([]);
+    expect((await openArchive(stateDir).recent(ALL)).map(({ agent }) => agent)).toEqual(["after"]);
+    expect(log.reports).toEqual([]);
+    log.close();
   });
 
   it("may be in a place where nothing can be made, for root too", async () => {
