@@ -140,6 +140,24 @@ describe("an answer that was removed", () => {
     expect(contains(stateDir, secret)).toBe(false);
     log.close();
   });
+
+  it("leaves no copy behind where the database made room for others", async () => {
+    const stateDir = createFolder();
+    const log = open(stateDir);
+    const toSecret = (number: number): string => `secret ${number}.`;
+    const runs = Array.from({ length: 60 }, (_, number) =>
+      makeRun({ answer: toSecret(number) + "x".repeat(300 + number * 17) }),
+    );
+    for (const run of runs) await log.begin(run);
+    // Pages are parted where what ends late has begun early.
+    for (const index of runs.keys()) await log.finish(runs[(index * 7) % runs.length] ?? makeRun());
+
+    await openArchive(stateDir).remove({ ids: runs.slice(1).map(({ id }) => id) });
+
+    const numbers = [...runs.keys()];
+    expect(numbers.filter((number) => contains(stateDir, toSecret(number)))).toEqual([0]);
+    log.close();
+  });
 });
 
 function contains(stateDir: string, text: string): boolean {
