@@ -31,5 +31,5 @@ function toChoice(ids: readonly string[], { all, olderThan }: RemoveRunsOptions)
     throw new BudgieError("CONFIG_INVALID", "Expected ids of runs, or --all, or --older-than, and one of them alone.");
   }
   if (olderThan !== undefined) return { olderThanMs: parseDuration(olderThan, "--older-than") };
-  return all ? { olderThanMs: 0 } : { ids };
+  return all ? "all" : { ids };
 }

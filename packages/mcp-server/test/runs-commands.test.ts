@@ -177,10 +177,12 @@ describe("budgie runs rm", () => {
   it("removes what is named, by age, or all, with the answers", async () => {
     await using user = await createBudgieUser();
     const old = makeRun({ startedMs: Date.now() - 8 * 86_400_000 });
-    const runs = [old, makeRun(), makeRun(), makeRun()];
+    // Its clock was set back since.
+    const ahead = makeRun({ startedMs: Date.now() + 2 * 86_400_000 });
+    const runs = [old, makeRun(), makeRun(), ahead];
     await remember(user, runs);
 
-    const named = await json(user, "rm", runs[1]?.id.slice(0, 12) ?? "");
+    const named = await json(user, "rm", runs[1]?.id.slice(0, 12) ?? "", runs[1]?.id ?? "");
     const aged = await json(user, "rm", "--older-than", "7d");
     const all = await user.run(["runs", "rm", "--all"]);
 

@@ -1,6 +1,7 @@
 import { BudgieError, type Owner, type Run, type RunQuery } from "@budgie/core";
 
 import { findRuns, toRuns } from "./find-runs.ts";
+import { inTransaction } from "./in-transaction.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
 
@@ -21,8 +22,8 @@ export type RunRecord = Run & {
   readonly answer: string | undefined;
 };
 
-/** Some runs: by their ids or what these begin with, or by their age, which is 0 for all. */
-export type RunChoice = { readonly ids: readonly string[] } | { readonly olderThanMs: number };
+/** Some runs: by their ids or what these begin with, or by their age; or all, whenever a clock says that they began. */
+export type RunChoice = { readonly ids: readonly string[] } | { readonly olderThanMs: number } | "all";
 
 type ArchiveOptions = { readonly stateDir: string; readonly owner: Owner };
 
@@ -53,7 +54,7 @@ export function createRunArchive({ owner, stateDir }: ArchiveOptions): RunArchiv
     remove: (choice) =>
       read(
         async (database) => removeRuns(database, await choose(database, owner, choice)),
-        () => ("ids" in choice ? choice.ids.map(refuse) : []),
+        () => (choice !== "all" && "ids" in choice ? choice.ids.map(refuse) : []),
       ),
     close: state.close,
   };
@@ -88,20 +89,27 @@ function refuse(id: string): never {
 }
 
 async function choose(database: Database, owner: Owner, choice: RunChoice): Promise<readonly string[]> {
-  if ("ids" in choice) {
-    const rows = choice.ids.map((id) => findRow(database, id));
-    const running = (await toRuns(rows, owner)).find(({ outcome }) => outcome === "running");
-    if (running === undefined) return rows.map(({ id }) => String(id));
-    throw new BudgieError("INPUT_INVALID", `The run "${running.id}" is not over yet. Remove it when it is.`);
-  }
-  const rows = database.all("SELECT * FROM runs WHERE started <= ?", Date.now() - choice.olderThanMs);
+  if (choice !== "all" && "ids" in choice) return chooseNamed(database, owner, choice.ids);
+  const rows =
+    choice === "all"
+      ? database.all("SELECT * FROM runs")
+      : database.all("SELECT * FROM runs WHERE started <= ?", Date.now() - choice.olderThanMs);
   return (await toRuns(rows, owner)).filter(({ outcome }) => outcome !== "running").map(({ id }) => id);
+}
+
+async function chooseNamed(database: Database, owner: Owner, named: readonly string[]): Promise<readonly string[]> {
+  const rows = named.map((id) => findRow(database, id));
+  const running = (await toRuns(rows, owner)).find(({ outcome }) => outcome === "running");
+  if (running === undefined) return [...new Set(rows.map(({ id }) => String(id)))];
+  throw new BudgieError("INPUT_INVALID", `The run "${running.id}" is not over yet. Remove it when it is.`);
 }
 
 /** What they said is overwritten, in the log beside the file, too. */
 function removeRuns(database: Database, ids: readonly string[]): readonly string[] {
-  database.exec("PRAGMA secure_delete = ON; BEGIN IMMEDIATE");
-  for (const id of ids) database.run("DELETE FROM runs WHERE id = ?", id);
-  database.exec("COMMIT; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
+  database.exec("PRAGMA secure_delete = ON");
+  inTransaction(database, () => {
+    for (const id of ids) database.run("DELETE FROM runs WHERE id = ?", id);
+  });
+  database.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
   return ids;
 }
