@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { addPiece } from "./add-piece.ts";
 import type { OutputFile, OutputFiles } from "./output-files.ts";
 
 /** What a stream said, as far as it was kept. */
@@ -42,7 +43,7 @@ export async function readBounded(stream: Readable, options: BoundedOptions): Pr
     }
     await file?.write(chunk);
     const early = chunk.subarray(0, Math.max(0, heldBytes - headBytes));
-    if (early.length > 0) head.push(early);
+    if (early.length > 0) addPiece(head, early);
     headBytes += early.length;
     tail.add(chunk.subarray(early.length));
     bytes += chunk.length;
@@ -64,7 +65,7 @@ function createTail(maxBytes: number): Tail {
   return {
     add(chunk) {
       if (chunk.length === 0) return;
-      chunks.push(chunk);
+      addPiece(chunks, chunk);
       total += chunk.length;
       // Now and then, so that many small pieces cost no more than a few large ones.
       if (total <= 2 * maxBytes) return;
