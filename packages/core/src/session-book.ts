@@ -109,7 +109,7 @@ export function createSessionBook(runner: Runner, keeping?: Keeping): SessionBoo
     },
     discard,
     async expireIdle(ttlMs) {
-      const idle = [...sessions.values()].filter(({ isIdle, usedMs }) => isIdle() && Date.now() - usedMs > ttlMs);
+      const idle = [...sessions.values()].filter(({ idleMs }) => (idleMs() ?? ttlMs) > ttlMs);
       // The runner still owns what could not be removed, and tries again when it closes.
       await Promise.allSettled(idle.map(discard));
     },

@@ -18,8 +18,8 @@ export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory
   readonly checkOpen: () => void;
   /** Runs a turn, and notes that the session was in use until its end. */
   readonly using: <T>(turn: () => Promise<T>) => Promise<T>;
-  /** Whether no turn runs in it, or waits for it */
-  readonly isIdle: () => boolean;
+  /** For how long no turn has run in it, or waited for it, whatever became of the clock; `undefined` while one does */
+  readonly idleMs: () => number | undefined;
 };
 
 /** What is known of a session before it is opened. */
@@ -35,9 +35,13 @@ type Place = {
 export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen, note }: Place): Session {
   const { id } = home;
   let turns = 0;
+  let idleSince = performance.now();
   const counted = <T>(task: () => Promise<T>): Promise<T> => {
     turns++;
-    return task().finally(() => turns--);
+    return task().finally(() => {
+      turns--;
+      idleSince = performance.now();
+    });
   };
   const noted = async <T>(turn: () => Promise<T>): Promise<T> => {
     try {
@@ -62,7 +66,7 @@ export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen
       if (!isOpen(id)) throw sessionNotFound(id);
     },
     using: <T>(turn: () => Promise<T>) => counted(() => noted(turn)),
-    isIdle: () => turns === 0,
+    idleMs: () => (turns === 0 ? performance.now() - idleSince : undefined),
   };
   return session;
 }
