@@ -18,6 +18,8 @@ export type Sweeper = {
 
 // The first call starts its container meanwhile.
 const FIRST_DELAY_MS = 1_000;
+// A timer that is set for longer goes off at once.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 // Budgies that one client starts together do not go on together.
 const JITTER = 0.2;
 
@@ -30,7 +32,7 @@ export function createSweeper({ intervalMs, report, sweeps }: SweeperOptions): S
   function plan(delayMs: number): void {
     if (isStopped) return;
     const jittered = delayMs * (1 + JITTER * (2 * Math.random() - 1));
-    timer = setTimeout(() => void sweep(), jittered).unref();
+    timer = setTimeout(() => void sweep(), Math.min(jittered, LONGEST_TIMER_MS)).unref();
   }
 
   async function sweep(): Promise<void> {

@@ -13,6 +13,16 @@ describe("createSweeper", () => {
     return { lines, sweeper: createSweeper({ sweeps, report, intervalMs: INTERVAL_MS }) };
   }
 
+  it("sweeps seldom when it is to, also where no timer goes that far", async () => {
+    let times = 0;
+    const sweeps = [async () => (times++, [])];
+    createSweeper({ sweeps, report: () => undefined, intervalMs: 60 * 86_400_000 }).begin();
+
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect(times).toBe(1);
+  });
+
   it("sweeps a moment after it began, and then every ten minutes or so", async () => {
     let times = 0;
     const { sweeper } = start(async () => (times++, []));
