@@ -169,6 +169,8 @@ export type SessionUse = {
   readonly owner: OwnerRecord;
   /** Since the epoch */
   readonly usedMs: number;
+  /** How long it is kept after that; `undefined` if that is not known */
+  readonly keepMs?: number | undefined;
 };
 
 export type GcReport = {

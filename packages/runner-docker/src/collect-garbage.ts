@@ -54,19 +54,25 @@ async function clearOwners(
 ): Promise<void> {
   const labelled = things.map(({ facts }) => ({ record: facts.owner, place: "labels" as const }));
   const holders = owner.listHolders("container").map((record) => ({ record, place: "state-directory" as const }));
-  const all = new Map([...labelled, ...holders].map((one) => [one.record.instance, one]));
-  for (const { place, record } of all.values()) {
+  const all = new Map([...labelled, ...holders].map((one) => [JSON.stringify(one.record), one]));
+  const states = [...all.values()].map(async ({ place, record }) => ({
+    record,
     // While anything is left its lock is, which after a boot is the proof that it is dead.
-    if (left.has(record.instance) || (await owner.stateOf(record, place)) !== "dead") continue;
-    removeFolders(stateDir, record);
+    isDead: !left.has(record.instance) && (await owner.stateOf(record, place)) === "dead",
+  }));
+  const owners = await Promise.all(states);
+  const inUse = new Set(owners.flatMap(({ isDead, record }) => (isDead ? [] : toFolders(stateDir, record))));
+  for (const { isDead, record } of owners) {
+    if (!isDead) continue;
+    // Labels can be written by anyone who reaches the engine, also with a name that a living owner has.
+    const folders = toFolders(stateDir, record).filter((folder) => !inUse.has(folder));
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
     await owner.clear(record);
   }
 }
 
-/** Copies of the login that a killed budgie was just handing over, and its doors. Labels can be written by anyone who reaches the engine. */
-function removeFolders(stateDir: string, { instance }: OwnerRecord): void {
-  if (!/^[0-9a-f-]{36}$/.test(instance)) return;
-  for (const folder of [join(stateDir, "scratch", instance), toDoorsFolder(stateDir, instance)]) {
-    rmSync(folder, { recursive: true, force: true });
-  }
+/** Copies of the login that a killed budgie was just handing over, and its doors. */
+function toFolders(stateDir: string, { instance }: OwnerRecord): readonly string[] {
+  if (!/^[0-9a-f-]{36}$/.test(instance)) return [];
+  return [join(stateDir, "scratch", instance), toDoorsFolder(stateDir, instance)];
 }

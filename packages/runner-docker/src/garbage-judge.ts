@@ -17,7 +17,7 @@ export type GarbageJudge = (facts: LabelFacts) => Promise<string | undefined>;
 
 type Place = { readonly owner: Owner; readonly policy: GcPolicy };
 
-/** Creates the judge of what was found on an engine; each owner is asked once. */
+/** Creates the judge of what was found on an engine; each owner is asked once, and one that only has its name apart from it. */
 export function createGarbageJudge(things: readonly LabelledThing[], { owner, policy }: Place): GarbageJudge {
   const leases = new Set(things.filter(isLease).map(({ facts }) => facts.owner.instance));
   const kept = new Set(things.filter(({ facts }) => facts.keepMs > 0).map(({ facts }) => facts.session));
@@ -25,7 +25,8 @@ export function createGarbageJudge(things: readonly LabelledThing[], { owner, po
   const asked = new Map<string, Promise<OwnerState>>();
 
   function stateOf(record: OwnerRecord, place: RecordPlace): Promise<OwnerState> {
-    const key = `${place} ${record.instance}`;
+    // Whoever reaches the engine can write another's name beside a lock that nobody holds.
+    const key = JSON.stringify([place, record]);
     const state = asked.get(key) ?? owner.stateOf(record, place);
     asked.set(key, state);
     return state;
@@ -39,7 +40,8 @@ export function createGarbageJudge(things: readonly LabelledThing[], { owner, po
       // Who made a thing of a session that another has by now may still be needed.
       owner: made === "own" || made === "live" ? made : has,
       usedMs: Math.max(use?.usedMs ?? 0, youngest.get(toGroup(facts)) ?? 0),
-      keepMs: facts.keepMs,
+      // The labels are those of who made it, and stay as they are when another goes on with it for longer.
+      keepMs: facts.keepMs === 0 ? 0 : (use?.keepMs ?? facts.keepMs),
       hasLease: leases.has((use?.owner ?? facts.owner).instance),
     };
   }

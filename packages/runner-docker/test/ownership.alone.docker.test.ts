@@ -33,6 +33,47 @@ describe("collecting garbage of an engine", () => {
     expect(await isThere(left)).toBe(stays);
   });
 
+  it("goes by what is written down of a kept session, where another went on with it for longer or shorter", async () => {
+    const dead = makeOwner({}, { started: "1" });
+    const [longer, shorter] = [
+      await leaveHome(dead, { hours: 2, keepMs: HOUR_MS }),
+      await leaveHome(dead, { hours: 2, keepMs: 9 * HOUR_MS }),
+    ];
+    const keepMs = { [longer.session]: 9 * HOUR_MS, [shorter.session]: HOUR_MS };
+    const sessions = async (id: SessionId) => ({
+      owner: makeOwner({}, { started: "2" }),
+      usedMs: Date.now() - 2 * HOUR_MS,
+      keepMs: keepMs[id],
+    });
+
+    const report = await collect({ ...SWEEP, sessions });
+
+    expect([longer, shorter].map((left) => fatesOf(left, report))).toEqual([["kept volume"], ["removed volume"]]);
+  });
+
+  it("keeps what is an owner's that lives, also when something else has its name and another lock", async () => {
+    const { owner, runner } = await place.createRunner();
+    await owner.hold();
+    const live = await leaveHome(owner.record);
+    const { instance } = owner.record;
+    const doors = join(place.stateDir, "doors", instance.slice(24));
+    const scratch = join(place.stateDir, "scratch", instance);
+    for (const folder of [doors, scratch]) mkdirSync(folder, { recursive: true });
+    const forged = { ...makeOwner({}, { started: "1" }), instance };
+    const likeIt = { ...forged, instance: `${randomUUID().slice(0, 24)}${instance.slice(24)}` };
+    const named = await leaveHome(forged);
+    await leaveContainer(forged, "holder", named);
+    const alike = await leaveHome(likeIt);
+
+    const report = await collect();
+
+    expect(fatesOf(live, report)).toEqual(["kept volume"]);
+    expect(fatesOf(alike, report)).toEqual(["removed volume"]);
+    expect([doors, scratch].map((folder) => existsSync(folder))).toEqual([true, true]);
+    await runner.close();
+    await owner.release();
+  });
+
   it("removes what is from before the boot, when its lock was left there", async () => {
     const { instance, lock, ...facts } = makeOwner({}, { boot: "earlier" });
     const before = { ...facts, instance, lock: `${lock.slice(0, -36)}${instance.slice(0, 8)}${instance.slice(24)}` };
