@@ -11,6 +11,8 @@ import { createSessionRegister } from "@budgie/store";
 import type { Config } from "./config.ts";
 import { forgetRemoved } from "./forget-removed.ts";
 import type { Host } from "./host.ts";
+import { toSafeJson } from "./to-safe-json.ts";
+import { toShown } from "./to-shown.ts";
 
 export type GcOptions = {
   readonly dryRun: boolean;
@@ -38,9 +40,9 @@ export async function runGc(config: Config, options: GcOptions, host: Host): Pro
     kept: reports.flatMap(({ kept }) => kept),
     failed: reports.flatMap(({ failed }) => failed),
   };
-  if (!dryRun) await forgetRemoved(report, register);
+  if (!dryRun) await forgetRemoved(report, register, owner);
   register.close();
-  host.stdout.write(options.json ? `${JSON.stringify({ dryRun, ...report })}\n` : toText(report, dryRun));
+  host.stdout.write(options.json ? toSafeJson({ dryRun, ...report }) : toText(report, dryRun));
   return report.failed.length === 0 ? 0 : 1;
 }
 
@@ -77,7 +79,7 @@ function toText({ failed, kept, removed }: GcReport, dryRun: boolean): string {
     ...(kept.length === 0 ? [] : [`kept ${kept.length}`]),
     ...(failed.length === 0 ? [] : [`failed to remove ${failed.length}`]),
   ];
-  return `${[...lines, `${summary.join("; ")}.`].join("\n")}\n`;
+  return `${[...lines.map(toShown), `${summary.join("; ")}.`].join("\n")}\n`;
 }
 
 function toName({ kind, name, session }: GcItem): string {

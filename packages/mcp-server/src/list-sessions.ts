@@ -3,6 +3,7 @@ import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { withSessions, type KnownSession } from "./known-sessions.ts";
 import { toSafeJson } from "./to-safe-json.ts";
+import { toShown } from "./to-shown.ts";
 import { toTable } from "./to-table.ts";
 
 /** `budgie sessions ls`: lists the sessions whose homes exist, the last used first. */
@@ -61,9 +62,4 @@ function toRow({ agent = "-", created, directory = "-", id, isolation, keptUntil
     time === undefined ? "-" : `${toDurationText(Math.max(0, Date.now() - Date.parse(time)))} ago`;
   const shown = keptUntil === undefined ? state : `kept until ${keptUntil.replace(/\.\d+Z$/, "Z")}`;
   return [id, toShown(agent), isolation, ago(created).replace(" ago", ""), ago(used), shown, toShown(directory)];
-}
-
-/** A terminal obeys what a name may hold. */
-function toShown(text: string): string {
-  return text.replace(/\p{C}/gu, "?");
 }

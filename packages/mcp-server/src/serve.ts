@@ -64,7 +64,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     sessions,
   });
   const sweeper = createSweeper({
-    sweeps: [() => expireSessions(sessions, config), () => sweepGarbage(runner, register)],
+    sweeps: [() => expireSessions(sessions, config), () => sweepGarbage(runner, register, owner)],
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -55,6 +55,26 @@ describe("budgie gc-volumes", () => {
     expect(stdout).toBe(`would remove folder ${folder}\nWould remove 1 folder.\n`);
     expect(readdirSync(user.sessionsDir)).toHaveLength(1);
     await user.run(["gc-volumes"], NO_ENGINE);
+  });
+
+  it("prints nothing that a terminal would obey", async () => {
+    await using user = await createBudgieUser();
+    const { folder } = await abandon(user);
+    const ledger = join(user.host.home, ".local/state/budgie/local-sessions");
+    const [name = ""] = readdirSync(ledger);
+    const record = readFileSync(join(ledger, name), "utf8");
+    writeFileSync(join(ledger, name), record.replace(user.sessionsDir, "/tmp/\\u001b[2J\\u009b31m"));
+
+    const [plain, json] = [
+      await user.run(["gc-volumes", "--dry-run"], NO_ENGINE),
+      await user.run(["gc-volumes", "--dry-run", "--json"], NO_ENGINE),
+    ];
+    writeFileSync(join(ledger, name), record);
+    await user.run(["gc-volumes"], NO_ENGINE);
+
+    expect(plain.stdout).toMatch(/^would remove folder \/tmp\/\?\[2J\?31m\//);
+    expect(json.stdout).not.toMatch(/\u001b|\u009b/);
+    expect(existsSync(folder)).toBe(false);
   });
 
   it("keeps what is younger than asked for", async () => {

@@ -29,6 +29,7 @@ const SUFFIX = ".json";
 export function createSessionLedger(stateDir: string): SessionLedger {
   const folder = join(stateDir, "local-sessions");
   const toPath = (id: string) => join(folder, `${id}${SUFFIX}`);
+  const toDraft = (id: string) => join(folder, `${id}.draft`);
 
   return {
     async find(id) {
@@ -48,11 +49,13 @@ export function createSessionLedger(stateDir: string): SessionLedger {
     async write({ id, home, owner, created, keepMs }) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       // Whole or not at all: another budgie may read the ledger at any time.
-      const draft = join(folder, `${id}.draft`);
+      const draft = toDraft(id);
       await writeFile(draft, JSON.stringify({ home, owner, created: created.toISOString(), keepMs }), { mode: 0o600 });
       await rename(draft, toPath(id));
     },
     async remove(id) {
+      // Of a write that a kill ended.
+      await rm(toDraft(id), { force: true });
       await rm(toPath(id), { force: true });
     },
   };

@@ -45,6 +45,16 @@ describe("collectGarbage", () => {
     expect(existsSync(place.workspace)).toBe(true);
   });
 
+  it("leaves nothing of a session's record, not even of a write that a kill ended", async () => {
+    await using place = createLocalPlace();
+    const { path } = await leaveDeadSession(place);
+    writeFileSync(path.replace(/json$/, "draft"), "{");
+
+    await place.createRunner().runner.collectGarbage(EVERYTHING);
+
+    expect(readdirSync(join(place.stateDir, "local-sessions"))).toEqual([]);
+  });
+
   it("reports records that are no JSON, or not named after a session, and collects the others", async () => {
     await using place = createLocalPlace();
     const broken = await leaveDeadSession(place);

@@ -1,5 +1,6 @@
 import {
   BudgieError,
+  parseOwnerRecord,
   type Isolation,
   type OwnerRecord,
   type RegisteredSession,
@@ -54,9 +55,9 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
     },
     async find(id) {
       const [row] = await read("SELECT * FROM sessions WHERE id = ?", id);
-      return row === undefined ? undefined : toSession(row);
+      return toSessions(row === undefined ? [] : [row])[0];
     },
-    list: async () => (await read("SELECT * FROM sessions ORDER BY used DESC, id")).map(toSession),
+    list: async () => toSessions(await read("SELECT * FROM sessions ORDER BY used DESC, id")),
     async pass(id, fromInstance, to) {
       const passed = await read(PASS, to.instance, JSON.stringify(to), id, fromInstance);
       return passed.length > 0;
@@ -83,7 +84,23 @@ const SAVE = `
 
 const PASS = "UPDATE sessions SET instance = ?, owner = ? WHERE id = ? AND instance = ? RETURNING id";
 
-function toSession(row: Row): RegisteredSession {
+/** One that cannot be read is none; what is on the engine or in folders says then whose it is. */
+function toSessions(rows: readonly Row[]): readonly RegisteredSession[] {
+  return rows.flatMap((row) => {
+    const owner = parseOwnerRecord(parseJson(String(row["owner"])));
+    return owner === undefined ? [] : [toSession(row, owner)];
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function toSession(row: Row, owner: OwnerRecord): RegisteredSession {
   return {
     id: String(row["id"]) as SessionId,
     agent: String(row["agent"]),
@@ -93,6 +110,6 @@ function toSession(row: Row): RegisteredSession {
     createdMs: Number(row["created"]),
     usedMs: Number(row["used"]),
     keepMs: row["keep_ms"] === null ? undefined : Number(row["keep_ms"]),
-    owner: JSON.parse(String(row["owner"])) as OwnerRecord,
+    owner,
   };
 }

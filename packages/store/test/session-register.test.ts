@@ -89,6 +89,22 @@ describe("the register of sessions", () => {
     log.close();
   });
 
+  it.each(["{", '"nobody"', "{}"])(
+    "has no session whose owner is written down as %s, and all others",
+    async (owner) => {
+      const stateDir = createFolder();
+      const register = open(stateDir);
+      const [damaged, whole] = [makeSession(), makeSession()];
+      await register.save(damaged);
+      await register.save(whole);
+      edit(stateDir, `UPDATE sessions SET owner = '${owner}' WHERE id = '${damaged.id}'`);
+
+      expect(await register.list()).toEqual([whole]);
+      expect(await register.find(damaged.id)).toBeUndefined();
+      register.close();
+    },
+  );
+
   it("is added to the file of a budgie that did not know it yet", async () => {
     const stateDir = createFolder();
     edit(stateDir, VERSION_1);
