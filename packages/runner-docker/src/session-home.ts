@@ -39,19 +39,37 @@ export async function createHome(context: SandboxContext, parts: HolderParts): P
 
 /** Opens the home that a dead owner kept. All else of the session is made anew, and nothing of the home is lost if that fails. */
 export async function resumeHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
-  const { docker } = context.engine;
-  const { door, session, volumes } = parts;
   try {
-    await refuseOwned(context, session);
-    // A budgie that was killed left its holder, and perhaps a turn.
-    await removeContainers(docker, session);
+    await refuseOwned(context, parts.session);
+    return await reopenHome(context, parts);
+  } catch (error) {
+    await parts.door.remove();
+    throw error;
+  }
+}
+
+async function reopenHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
+  const { docker, removals } = context.engine;
+  const { session, volumes } = parts;
+  const removeAllButHome = async (): Promise<void> => {
+    await removeEach((await listContainers(docker, session)).filter(isOfSession), docker);
     await removeVolumes(docker, [volumes.auth.name]);
+  };
+  // A budgie that was killed left its holder, and perhaps a turn.
+  await removeAllButHome();
+  try {
     await createVolume(docker, volumes.auth);
     return await createHolder(context, parts);
   } catch (error) {
-    await door.remove();
+    removals.suspect(error);
+    await removals.remove(removeAllButHome).tried.catch(() => undefined);
     throw error;
   }
+}
+
+/** What a home is exported through is the exporting program's. */
+function isOfSession({ Labels }: Docker.ContainerInfo): boolean {
+  return parseLabels(Labels).role !== "reader";
 }
 
 async function removeHome(docker: Docker, id: SessionId, { auth, home }: SessionVolumes): Promise<void> {
@@ -61,7 +79,10 @@ async function removeHome(docker: Docker, id: SessionId, { auth, home }: Session
 
 /** Removes all of a session's containers, by label: the holder, and what a call left that was given up before the engine answered. */
 export async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
-  const left = await listContainers(docker, id);
+  await removeEach(await listContainers(docker, id), docker);
+}
+
+async function removeEach(left: readonly Docker.ContainerInfo[], docker: Docker): Promise<void> {
   const isHolder = ({ Labels }: Docker.ContainerInfo): boolean => parseLabels(Labels).role === "holder";
   const remove = ({ Id }: Docker.ContainerInfo): Promise<void> => removeContainer(docker.getContainer(Id));
   // Podman does not remove a holder whose network a turn has joined.
@@ -119,7 +140,7 @@ async function createVolume(docker: Docker, { labels, name }: SessionVolume): Pr
 async function refuseOwned({ engine, owner }: SandboxContext, id: SessionId): Promise<void> {
   const made = await findHome(engine.docker, id);
   // The home says who made it, and its holder who has it now.
-  const containers = await listContainers(engine.docker, id);
+  const containers = (await listContainers(engine.docker, id)).filter(isOfSession);
   const owners = [made, ...containers.map(({ Labels }) => parseLabels(Labels))].map((thing) => thing.owner);
   // Who goes on with a session found it in the state directory.
   const states = await Promise.all(owners.map((record) => owner.stateOf(record, "state-directory")));

@@ -1,8 +1,10 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createSessionId, type Runner, type SessionId } from "@budgie/core";
-import { afterAll, describe, expect, it } from "vitest";
-import { createDockerPlace, run, runCommand, testEngine } from "./docker-place.ts";
+import type Docker from "dockerode";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { toLabels } from "../src/labels.ts";
+import { BASE_IMAGE, createDockerPlace, run, runCommand, testEngine } from "./docker-place.ts";
 
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());
@@ -56,6 +58,61 @@ describe("a kept home", () => {
     expect(readdirSync(join(directory, "leak"))).toEqual([]);
   });
 });
+
+describe("a session that is gone on with", () => {
+  it("leaves alone what its home is just exported through", async () => {
+    const id = await leave(makeWorkspace(), "true");
+    const reader = await createContainer(id, "reader");
+    const { runner } = await place.createRunner();
+
+    const session = await runner.resumeSession(id);
+    const there = (await reader.inspect()).Id;
+    await session.remove();
+
+    expect(there).toBe(reader.id);
+    await expect(reader.inspect()).rejects.toMatchObject({ statusCode: 404 });
+  });
+
+  it("leaves its home and nothing else on the engine where that fails", async () => {
+    const docker = await testEngine();
+    const id = await leave(makeWorkspace(), "true");
+    // A stranger's, of that name.
+    const Image = BASE_IMAGE;
+    const taken = await docker.createContainer({ name: `budgie-holder-${id}`, Image, Cmd: ["true"] });
+    const { runner } = await place.createRunner({ keepSessionsMs: 3_600_000 });
+    const failed = await runner.resumeSession(id).then(
+      () => undefined,
+      ({ code }: { code?: string }) => code,
+    );
+    const left = (await docker.listVolumes()).Volumes.map(({ Name }) => Name).filter((name) => name.includes(id));
+    await taken.remove().catch(() => undefined);
+
+    expect(failed).toBe("RUNNER_UNAVAILABLE");
+    expect(left).toEqual([`budgie-session-${id}`]);
+    await (await runner.resumeSession(id)).remove();
+  });
+});
+
+function makeWorkspace(): string {
+  const folder = join(place.root, `workspace-${createSessionId()}`);
+  mkdirSync(folder);
+  return folder;
+}
+
+/** A container that has a session's home, of somebody who lives. */
+async function createContainer(id: SessionId, role: "reader"): Promise<Docker.Container> {
+  const { owner } = await place.createRunner();
+  await owner.hold();
+  const docker = await testEngine();
+  const container = await docker.createContainer({
+    Image: BASE_IMAGE,
+    Cmd: ["true"],
+    Labels: toLabels(owner.record, id, role),
+    HostConfig: { Mounts: [{ Type: "volume", Source: `budgie-session-${id}`, Target: "/home", ReadOnly: true }] },
+  });
+  onTestFinished(() => container.remove({ force: true }).catch(() => undefined));
+  return container;
+}
 
 /** A session whose owner is gone. */
 async function leave(directory: string, script: string): Promise<SessionId> {
