@@ -4,11 +4,13 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type Docker from "dockerode";
 import type { Owner, SessionHomes, SessionId } from "@budgie/core";
+import { API_LIMIT_MS, withinLimit } from "./api-limit.ts";
 import { toHolderContainer } from "./container-options.ts";
 import { createNamed } from "./create-named.ts";
 import { translated } from "./docker-errors.ts";
 import { connectEngine, type Engine } from "./engine.ts";
 import type { HostEnvironment } from "./find-engine.ts";
+import { endingInSilence } from "./ending-in-silence.ts";
 import { ensureHolderImage } from "./holder-image.ts";
 import { toLabels } from "./labels.ts";
 import { listSessions } from "./list-sessions.ts";
@@ -44,14 +46,26 @@ export async function openDockerHomes(options: DockerHomesOptions): Promise<Sess
       await owner.hold();
       const container = await told(createReader(engine, owner, id));
       try {
-        const archive = (await told(container.getArchive({ path: "/home", abortSignal: signal }))) as Readable;
-        return await packHome({ archive, to, scratchDir, signal });
+        const archive = await told(fetchHome(container, signal));
+        return await told(packHome({ archive, to, scratchDir, signal }));
       } finally {
         await told(removeContainer(container));
         await rm(scratchDir, { recursive: true, force: true });
       }
     },
   };
+}
+
+/** An engine that hangs, before it answers or on the way, ends it; a reader who is slow does not. */
+async function fetchHome(container: Docker.Container, signal: AbortSignal): Promise<Readable> {
+  const over = new AbortController();
+  const abortSignal = AbortSignal.any([signal, over.signal]);
+  const answered = container.getArchive({ path: "/home", abortSignal }) as Promise<Readable>;
+  const archive = await withinLimit(answered, API_LIMIT_MS).catch((error: unknown) => {
+    over.abort();
+    throw error;
+  });
+  return endingInSilence(archive);
 }
 
 /** No image of the user's has a part in it. */

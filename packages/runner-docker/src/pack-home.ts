@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { extract, pack, type Header, type Pack } from "tar-stream";
+import { BudgieError } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
 import { DATABASE } from "./kiro-login.ts";
 import { clearSessionDatabase, COMPANIONS } from "./session-database.ts";
@@ -38,7 +39,7 @@ async function copy(archive: Readable, packed: Pack, scratchDir: string): Promis
   let isWhole = false;
   archive.once("end", () => (isWhole = true));
   archive.once("close", () => {
-    if (!isWhole) entries.destroy(new Error("The engine's archive ended early."));
+    if (!isWhole) entries.destroy(endedEarly());
   });
   const database = new Map<string, Buffer>();
   const leftOut: string[] = [];
@@ -57,6 +58,13 @@ async function copy(archive: Readable, packed: Pack, scratchDir: string): Promis
   if (header !== undefined) leftOut.push(...(await addDatabase(packed, { header, files: database, scratchDir })));
   packed.finalize();
   return leftOut;
+}
+
+function endedEarly(): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    "The engine's archive of the home ended early, as when the session is removed meanwhile. Try again.",
+  );
 }
 
 type Entry = { readonly header: Header };

@@ -47,10 +47,26 @@ export function createLocalHomes({ owner, stateDir }: LocalHomesOptions): Sessio
         // As in the archive of a sandbox's home.
         map: (header) => ({ ...header, name: posix.join("home/agent", header.name) }),
       });
-      await pipeline(archive, to, { signal });
+      let isReadable = true;
+      let isWritable = true;
+      archive.once("error", () => (isReadable = !isWritable));
+      to.once("error", () => (isWritable = !isReadable));
+      await pipeline(archive, to, { signal }).catch((error: unknown) => {
+        throw isReadable || signal.aborted ? error : toUnreadable(id, error);
+      });
       return leftOut;
     },
   };
+}
+
+function toUnreadable(id: SessionId, cause: unknown): BudgieError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `A file of the session "${id}" cannot be read as it is (${reason}): one that just changed, or that is closed to you. ` +
+      `Try again when no turn runs in it.`,
+    { cause },
+  );
 }
 
 /** What tar-fs leaves out without a word. */
