@@ -73,10 +73,19 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
       maxAgeMs: parseDuration(keepRuns, toFlag("keepRuns")) || undefined,
       maxBytes: maxRunsBytes || undefined,
     },
-    sessionTtlMs: parseTimeout(sessionTtl, toFlag("sessionTtl")),
+    sessionTtlMs: toSessionTtl(sessionTtl),
     sweepEveryMs: parseDuration(sweepEvery, toFlag("sweepEvery")),
     model: modelName === "auto" ? undefined : modelName,
   };
+}
+
+// Dates and labels hold no time that is much longer.
+const LONGEST_TTL_MS = 3650 * 86_400_000;
+
+function toSessionTtl(text: string): number {
+  const ttlMs = parseTimeout(text, toFlag("sessionTtl"));
+  if (ttlMs <= LONGEST_TTL_MS) return ttlMs;
+  throw new BudgieError("CONFIG_INVALID", `Expected ${toFlag("sessionTtl")} to be at most 3650d, got "${text}".`);
 }
 
 /** What the configuration file says, under what the options say. */

@@ -1,4 +1,4 @@
-import { BudgieError, parseSessionId, type SessionId } from "@budgie/core";
+import { parseSessionId, type SessionId } from "@budgie/core";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { withSessions, type KnownSession, type Sessions } from "./known-sessions.ts";
@@ -45,8 +45,8 @@ async function removeOne(
     await register.remove(record.id);
     return undefined;
   } catch (error) {
-    if (error instanceof BudgieError) return error.message;
-    throw error;
+    // A folder that the system does not let go; the others are tried all the same.
+    return error instanceof Error ? error.message : String(error);
   }
 }
 

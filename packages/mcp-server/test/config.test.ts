@@ -167,6 +167,7 @@ describe("parseConfig", () => {
       "Without --sandbox nothing can hold an agent to --allow-preset. Add --sandbox, or leave it out.",
     ],
     [{ caFile: "gone.pem" }, 'There is no file "/cwd/gone.pem" for --ca-file. Create it, or leave the option out.'],
+    [{ sessionTtl: "3651d" }, 'Expected --session-ttl to be at most 3650d, got "3651d".'],
     [{ sweepEvery: "often" }, 'Expected --sweep-every to be a duration such as "90s", "10m" or "1h30m", got "often".'],
     [{ agentTimeout: "15" }, 'Expected --agent-timeout to be a duration such as "90s", "10m" or "1h30m", got "15".'],
     [{ agentTimeout: "0s" }, 'Expected --agent-timeout to be longer than nothing, got "0s".'],
