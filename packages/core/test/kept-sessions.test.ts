@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   createSessionBook,
   createSessionId,
@@ -161,25 +161,6 @@ describe("sessions that nobody uses", () => {
 
     expect(await book.find(opened.id, ABOUT)).toBe(opened);
   });
-
-  it.each([1000, -1000])(
-    "stay when the clock jumps by %i days, and go when their time is over for all that",
-    async (days) => {
-      vi.useFakeTimers({ toFake: ["Date"] });
-      onTestFinished(() => void vi.useRealTimers());
-      const { book } = await createKept();
-      const opened = await book.open(ABOUT);
-      vi.setSystemTime(Date.now() + days * DAY_MS);
-
-      await book.expireIdle(DAY_MS);
-      const stayed = await book.find(opened.id, ABOUT);
-      await new Promise((wake) => setTimeout(wake, 5));
-      await book.expireIdle(1);
-
-      expect(stayed).toBe(opened);
-      await expect(book.find(opened.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
-    },
-  );
 });
 
 type KeptOptions = {

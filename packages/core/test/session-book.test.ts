@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createFakeRunner } from "@budgie/testkit";
 import { createSessionBook } from "../src/session-book.ts";
 
+const DAY_MS = 86_400_000;
 const NEW = { agent: "tester", directory: "/project" };
 
 describe("createSessionBook", () => {
@@ -77,6 +78,25 @@ describe("createSessionBook", () => {
     expect(runner.homes.size).toBe(0);
     await expect(book.find(session.id, NEW)).rejects.toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
   });
+
+  it.each([1000, -1000])(
+    "keeps idle sessions when the clock jumps by %i days, and lets them go when their time is over for all that",
+    async (days) => {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const { book } = create();
+      const opened = await book.open(NEW);
+      vi.setSystemTime(Date.now() + days * DAY_MS);
+
+      await book.expireIdle(DAY_MS);
+      const stayed = await book.find(opened.id, NEW);
+      await new Promise((wake) => setTimeout(wake, 5));
+      await book.expireIdle(1);
+
+      expect(stayed).toBe(opened);
+      await expect(book.find(opened.id, NEW)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    },
+  );
 });
 
 function create() {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createSessionId, type GcItem, type RegisteredSession, type SessionId } from "@budgie/core";
+import { createSessionId, type GcItem, type Owner, type RegisteredSession, type SessionId } from "@budgie/core";
 import { forgetRemoved } from "../src/forget-removed.ts";
 
 const EMPTY = {
@@ -8,7 +8,7 @@ const EMPTY = {
   list: async () => [],
   pass: async () => false,
 };
-const NOBODY = { stateOf: async () => "dead" } as const;
+const NOBODY: Pick<Owner, "stateOf"> = { stateOf: async () => "dead" };
 
 it("strikes off what nobody can go on with any more, as when another state directory's budgie removed it", async () => {
   const hourMs = 3_600_000;

@@ -40,8 +40,7 @@ export function createGarbageJudge(things: readonly LabelledThing[], { owner, po
       // Who made a thing of a session that another has by now may still be needed.
       owner: made === "own" || made === "live" ? made : has,
       usedMs: Math.max(use?.usedMs ?? 0, youngest.get(toGroup(facts)) ?? 0),
-      // The labels are those of who made it, and stay as they are when another goes on with it for longer.
-      keepMs: facts.keepMs === 0 ? 0 : (use?.keepMs ?? facts.keepMs),
+      keepMs: toKeepMs(facts, use),
       hasLease: leases.has((use?.owner ?? facts.owner).instance),
     };
   }
@@ -50,6 +49,11 @@ export function createGarbageJudge(things: readonly LabelledThing[], { owner, po
     if (facts.owner.instance === "" && policy.force !== true) return "its labels do not say whose it is";
     return toReasonToKeep(await toSubject(facts), policy);
   };
+}
+
+/** The labels are those of who made it, and stay as they are when another goes on with it for longer. */
+function toKeepMs({ keepMs }: LabelFacts, use: SessionUse | undefined): number {
+  return keepMs === 0 ? 0 : (use?.keepMs ?? keepMs);
 }
 
 /** What ends with its owner, since the owner holds its stdin. */
