@@ -65,8 +65,8 @@ export async function startSecondEngine(): Promise<SecondEngine> {
     const ended = once(child, "exit");
     child.kill(signal);
     await ended;
-    // It dies with the engine, and where nobody reaps it the next engine would take it for one that lives.
-    rmSync(join(folder, "exec", "containerd"), { recursive: true, force: true });
+    // containerd dies with the engine; where nobody reaps it, the next engine would take it for one that lives.
+    rmSync(join(folder, "exec", "containerd", "containerd.pid"), { force: true });
   }
 
   const engine: SecondEngine = {
