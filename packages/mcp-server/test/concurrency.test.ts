@@ -40,7 +40,9 @@ describe("200 calls at once", () => {
     );
 
     expect(told.every((messages) => messages.at(-1) === "shell-worker: running")).toBe(true);
-    expect(places.map(([first]) => first)).toEqual([...Array<undefined>(CAP), ...upTo(CALLS - CAP)]);
+    // Those that come at the same moment are checked side by side, and may overtake each other there.
+    const firsts = places.flatMap(([first]) => first ?? []);
+    expect(firsts.toSorted((a, b) => a - b)).toEqual(upTo(CALLS - CAP));
     expect(places).toEqual(places.map((each) => each.toSorted((a, b) => b - a)));
     expect(flood.told).toEqual(flood.told.map((each) => each.map((one, index) => ({ ...one, progress: index + 1 }))));
   });
