@@ -6,7 +6,8 @@ export function report({ ends, engine, kills, leftFiles, leftOnEngine, lives, ru
   const last = samples.filter(({ life }) => life === lives).map(({ residentMb }) => residentMb);
   const [early, late] = [last.slice(2, 6), last.slice(-4)].map(median);
   const running = runs.filter(({ outcome }) => outcome === "running").length;
-  const strange = [...ends].filter(([end]) => /^(?:answered with|refused)|BUG/.test(end));
+  const strange = [...ends.keys()].filter((end) => /^(?:answered with|refused)/.test(end));
+  const bugs = runs.filter(({ outcome }) => outcome === "BUG").map(({ error }) => `bug: ${error}`);
   const rows = [
     [
       "turns",
@@ -25,8 +26,9 @@ export function report({ ends, engine, kills, leftFiles, leftOnEngine, lives, ru
   ];
   console.log(["", "| | |", "|---|---|", ...rows.map((cells) => `| ${cells.join(" | ")} |`)].join("\n"));
   for (const left of [...leftOnEngine, ...leftFiles].slice(0, 20)) console.log(`left: ${left}`);
+  for (const what of [...bugs, ...strange]) console.log(what);
   const isFlat = late <= early * GROWTH_LIMIT;
-  const isGood = leftOnEngine.length + leftFiles.length + running + strange.length === 0 && isFlat;
+  const isGood = leftOnEngine.length + leftFiles.length + running + strange.length + bugs.length === 0 && isFlat;
   console.log(isGood ? "\nNothing left, nothing lost, memory flat." : "\nNOT as it should be.");
   return isGood;
 }
