@@ -108,6 +108,7 @@ describe("collecting", () => {
       "dev.budgie.session": id,
       "dev.budgie.role": "home",
       "dev.budgie.host": "elsewhere",
+      "dev.budgie.created": new Date().toISOString(),
     };
     await docker.createVolume({ Name: `budgie-session-${id}`, Labels: { ...labels, "dev.budgie.instance": "other" } });
     await docker.createVolume({ Name: `budgie-session-${id}-lookalike` });
