@@ -87,10 +87,14 @@ export async function createSoakPlace() {
         .remove({ force: true })
         .catch(() => undefined);
     },
-    /** Ends budgie as a client does, and tells what is left and what the log knows */
+    /** Ends budgie, has collected what is left of those that were killed, and tells what is left then and what the log knows */
     async end() {
-      const { client } = await alive();
-      await client.close();
+      const { client, transport } = await alive();
+      const closed = new Promise((resolve) => (client.onclose = resolve));
+      // The SDK's own way kills it after some seconds.
+      process.kill(transport.pid, "SIGTERM");
+      await closed;
+      await run(process.execPath, [MAIN, "gc-volumes"], { env });
       const { stdout } = await run(process.execPath, [MAIN, "runs", "ls", "--last", "100000", "--json"], {
         env,
         maxBuffer: 2 ** 30,
