@@ -15,6 +15,8 @@ export function attach(address: EngineAddress, containerId: string): Promise<Dup
     const request = open(address, `/containers/${containerId}/attach?stream=1&stdin=1&stdout=1&stderr=1`);
     request.once("upgrade", (_response, socket, head) => {
       if (head.length > 0) socket.unshift(head);
+      // A connection that breaks before anybody reads it must not end the program; that it is closed is seen.
+      socket.on("error", () => undefined);
       socket.setTimeout(0);
       resolve(socket);
     });

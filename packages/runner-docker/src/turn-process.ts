@@ -40,7 +40,6 @@ export function toTurnProcess({ container, removals, root, socket, token }: Star
   let stopped: StopReason | undefined;
   let stopping: Promise<void> | undefined;
   let isOver = false;
-  socket.on("error", () => undefined);
   const dropping = new AbortController();
   const closed = demultiplex(socket, { stdout, stderr, dropping: dropping.signal });
 
