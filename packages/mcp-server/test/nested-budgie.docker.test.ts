@@ -30,7 +30,9 @@ describe("a budgie in a sandbox", () => {
   it("answers where the outermost allows it, whatever it asks for itself", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox: true, args: ["--max-depth", "2"] });
-    const prompt = `[[run: echo '[[env]' >/tmp/prompt; sed -i 's/$/]/' /tmp/prompt; ${CLEARED} ${CALL} --max-depth 99]]`;
+    // The engine has made parts of the home to mount on, which are root's.
+    const call = `${CLEARED} ${CALL} --max-depth 99 --sessions-dir /tmp/sessions`;
+    const prompt = `[[run: echo '[[env]' >/tmp/prompt; sed -i 's/$/]/' /tmp/prompt; ${call}]]`;
 
     const answer = await ask("shell-worker", { directory, prompt });
 
