@@ -32,10 +32,19 @@ export function attach(address: EngineAddress, containerId: string): Promise<Dup
 }
 
 async function toRefusal(response: IncomingMessage): Promise<Error> {
-  const { message = "" } = JSON.parse((await text(response)) || "{}") as { readonly message?: string };
+  const message = toMessage(await text(response));
   return Object.assign(new Error(`it would not attach to a container: ${message}`), {
     statusCode: response.statusCode,
   });
+}
+
+/** Docker says in plain text here that there is no such container any more, and everything else as JSON. */
+function toMessage(said: string): string {
+  try {
+    return (JSON.parse(said) as { readonly message?: string }).message ?? said;
+  } catch {
+    return said.trim();
+  }
 }
 
 function open(address: EngineAddress, path: string) {

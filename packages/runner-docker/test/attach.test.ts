@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { attach } from "../src/attach.ts";
+import type { EngineAddress } from "../src/find-engine.ts";
 
 let server: Server | undefined;
 afterEach(() => server?.close());
@@ -14,14 +15,31 @@ describe("attach", () => {
       socket.write("HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n");
       upgraded.push(socket);
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
 
-    const socket = await attach({ protocol: "http", host: "127.0.0.1", port, tls: undefined }, "container");
+    const socket = await attach(await listen(server), "container");
     upgraded[0]?.resetAndDestroy();
     await new Promise((resolve) => socket.once("close", resolve).resume());
 
     expect(socket.destroyed).toBe(true);
   });
+
+  it.each([
+    ["plain text", "No such container: 8c1f\n"],
+    ["JSON", '{"message":"No such container: 8c1f"}'],
+  ])("tells why an engine refuses in %s", async (_how, body) => {
+    server = createServer((_request, response) => response.writeHead(404).end(body));
+
+    const refusal = attach(await listen(server), "container");
+
+    await expect(refusal).rejects.toMatchObject({
+      statusCode: 404,
+      message: expect.stringMatching(/: No such container: 8c1f$/),
+    });
+  });
 });
+
+async function listen(on: Server): Promise<EngineAddress> {
+  on.listen(0, "127.0.0.1");
+  await once(on, "listening");
+  return { protocol: "http", host: "127.0.0.1", port: (on.address() as AddressInfo).port, tls: undefined };
+}
