@@ -1,16 +1,16 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
-import type { EgressProxyOptions } from "../src/egress-proxy.ts";
+import { describe, expect, it } from "vitest";
 import { createHandOver } from "../src/hand-over.ts";
 import { createOrigin, createProxyPlace, openTunnel, toPolicy } from "./helpers/proxy-place.ts";
 import {
   closed,
   CONTENT,
-  createTunnelPlace,
+  createTunnelPlaces,
   echo,
   findHandedOver,
+  HANDED,
   MB,
   OWN_FORWARDER,
   PART,
@@ -18,23 +18,9 @@ import {
   receiveSome,
   send,
   sha256,
-  type TunnelPlace,
 } from "./helpers/tunnel-place.ts";
 
-const HANDED: EgressProxyOptions = OWN_FORWARDER === undefined ? {} : { forwarder: OWN_FORWARDER };
-
-const endings: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const end of endings.splice(0)) await end();
-  await expect.poll(() => findHandedOver()).toEqual([]);
-});
-
-async function createPlace(serve: (socket: Socket) => void, options: EgressProxyOptions): Promise<TunnelPlace> {
-  const place = await createTunnelPlace(serve, options);
-  endings.push(place.close);
-  return place;
-}
+const { atEnd, createPlace } = createTunnelPlaces();
 
 describe.skipIf(OWN_FORWARDER === undefined)("tunnels that are handed over", () => {
   it("stay as they are while they are small", async () => {
@@ -117,14 +103,14 @@ describe.skipIf(OWN_FORWARDER === undefined)("tunnels that are handed over", () 
         });
     }).listen(0, "127.0.0.1");
     await once(relay, "listening");
-    endings.push(async () => relay.close());
+    atEnd(async () => relay.close());
     const { port } = relay.address() as { port: number };
     const origin = await createOrigin(send);
     const place = await createProxyPlace(toPolicy("open"), {
       ...HANDED,
       upstream: { url: `http://127.0.0.1:${port}` },
     });
-    endings.push(place.close, origin.close);
+    atEnd(place.close, origin.close);
     const { socket } = await openTunnel(place.socketPath, `far.test:${origin.port}`);
     socket.write("?");
     const received = receive(socket);
@@ -143,6 +129,6 @@ async function createPair(): Promise<readonly [Socket, Socket]> {
   const [far] = (await once(listener, "connection")) as [Socket];
   listener.close();
   for (const socket of [near, far]) socket.on("error", () => {});
-  endings.push(async () => far.destroy());
+  atEnd(async () => far.destroy());
   return [far, near];
 }

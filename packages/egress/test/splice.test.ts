@@ -1,14 +1,15 @@
 import { readdirSync } from "node:fs";
 import type { Socket } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { EgressProxyOptions } from "../src/egress-proxy.ts";
 import { toPolicy, type ProxyPlace } from "./helpers/proxy-place.ts";
 import {
   closed,
   CONTENT,
-  createTunnelPlace,
+  createTunnelPlaces,
   echo,
   findHandedOver,
+  HANDED,
   MB,
   OWN_FORWARDER,
   PART,
@@ -16,23 +17,9 @@ import {
   receiveSome,
   send,
   sha256,
-  type TunnelPlace,
 } from "./helpers/tunnel-place.ts";
 
-const HANDED: EgressProxyOptions = OWN_FORWARDER === undefined ? {} : { forwarder: OWN_FORWARDER };
-
-const endings: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const end of endings.splice(0)) await end();
-  await expect.poll(() => findHandedOver()).toEqual([]);
-});
-
-async function createPlace(serve: (socket: Socket) => void, options: EgressProxyOptions): Promise<TunnelPlace> {
-  const place = await createTunnelPlace(serve, options);
-  endings.push(place.close);
-  return place;
-}
+const { createPlace } = createTunnelPlaces();
 
 const ways: readonly (readonly [string, EgressProxyOptions, number])[] = [
   ["handed over", HANDED, 1],

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
+import { afterEach, expect } from "vitest";
 import type { EgressProxyOptions } from "../../src/egress-proxy.ts";
 import { createOrigin, createProxyPlace, openTunnel, toPolicy, type ProxyPlace } from "./proxy-place.ts";
 
@@ -13,13 +14,16 @@ const architecture = process.platform === "linux" ? ARCHITECTURES[process.arch] 
 export const OWN_FORWARDER: string | undefined =
   architecture && fileURLToPath(new URL(`../../../runner-docker/forwarder/linux-${architecture}`, import.meta.url));
 
+/** What has a proxy hand large tunnels over. */
+export const HANDED: EgressProxyOptions = OWN_FORWARDER === undefined ? {} : { forwarder: OWN_FORWARDER };
+
 export const MB = 1024 ** 2;
 export const CONTENT: Buffer = randomBytes(64 * MB);
 /** Enough to be handed over */
 export const PART: Buffer = CONTENT.subarray(0, 10 * MB);
 
 /** A door to a server that does what a test says. */
-export type TunnelPlace = {
+type TunnelPlace = {
   readonly place: ProxyPlace;
   readonly open: () => Promise<Socket>;
   /** Opens a tunnel, and says something in it */
@@ -27,10 +31,27 @@ export type TunnelPlace = {
   readonly close: () => Promise<void>;
 };
 
-export async function createTunnelPlace(
-  serve: (socket: Socket) => void,
-  options: EgressProxyOptions = {},
-): Promise<TunnelPlace> {
+/** The places of a file's tests: each is closed after its test, which leaves no process that a tunnel was handed over to. */
+export function createTunnelPlaces(): {
+  readonly createPlace: typeof createTunnelPlace;
+  readonly atEnd: (...endings: readonly (() => Promise<unknown>)[]) => void;
+} {
+  const endings: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const end of endings.splice(0)) await end();
+    await expect.poll(() => findHandedOver()).toEqual([]);
+  });
+  return {
+    async createPlace(serve, options) {
+      const place = await createTunnelPlace(serve, options);
+      endings.push(place.close);
+      return place;
+    },
+    atEnd: (...more) => void endings.push(...more),
+  };
+}
+
+async function createTunnelPlace(serve: (socket: Socket) => void, options: EgressProxyOptions): Promise<TunnelPlace> {
   const origin = await createOrigin(serve);
   const host = `allowed.test:${origin.port}`;
   const place = await createProxyPlace(toPolicy("open", `${host}=127.0.0.1`), options);

@@ -1,8 +1,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { waitFor } from "../helpers/start-budgie.ts";
 import type { Fault } from "./fault.ts";
-import { until } from "./fault-place.ts";
+import { PATIENCE_MS } from "./fault-place.ts";
 import { onEngineEvent } from "./on-engine-event.ts";
 
 /** What happens to budgie, to its client and to what both keep on the machine. */
@@ -45,7 +46,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
       const { budgie, call, kill } = place;
       const { told, word } = call();
       budgie().child.stdout?.removeAllListeners("data").pause();
-      await until(async () => (await place.showAnswers()).includes(word));
+      await waitFor(async () => (await place.showAnswers()).includes(word), PATIENCE_MS);
       await kill();
       expect((await told).end).toBe("cut off");
       expect(await place.showAnswers()).toContain(word);

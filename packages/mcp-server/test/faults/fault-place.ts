@@ -1,10 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "../../../runner-docker/src/engine.ts";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { createBudgieUser, toEngineVariables, toText, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import {
+  createBudgieUser,
+  toEngineVariables,
+  toText,
+  waitFor,
+  type Budgie,
+  type BudgieUser,
+} from "../helpers/start-budgie.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { toFaketimeVariables } from "./faketime.ts";
 import { listLeftovers } from "./leftovers.ts";
@@ -62,6 +68,8 @@ export type FaultPlace = AsyncDisposable & {
 
 // Beyond the longest bound that budgie has for an engine that is gone.
 const CALL_LIMIT_MS = 150_000;
+/** How long what a fault needs, or leads to, may take */
+export const PATIENCE_MS = 60_000;
 
 export async function createFaultPlace(fault: Fault, second: SecondEngine | undefined): Promise<FaultPlace> {
   const { args = [], on, takes } = fault;
@@ -121,7 +129,7 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
     async callAtWork({ first = "[[sleep 60000]]", ...asking } = {}) {
       const marker = `at-work-${randomUUID().slice(0, 8)}`;
       const made = call({ first: `[[write ${marker}: yes]]${first}`, ...asking });
-      await until(() => existsSync(join(user.workspace, marker)));
+      await waitFor(() => existsSync(join(user.workspace, marker)), PATIENCE_MS);
       return made;
     },
     async findTurns() {
@@ -138,7 +146,7 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
     },
     async leftovers() {
       // What a killed budgie left goes with a sweep of the next one's, some time after its first call.
-      await until(async () => (await listLeftovers(user, own)).every((name) => !orphans.includes(name)));
+      await waitFor(async () => (await listLeftovers(user, own)).every((name) => !orphans.includes(name)), PATIENCE_MS);
       for (const { child, ended } of [...others, budgie]) {
         child.stdin?.end();
         await ended;
@@ -177,10 +185,4 @@ async function toTold(result: Promise<CallToolResult>): Promise<Told> {
   } catch (error) {
     return { end: "cut off", code: undefined, text: String(error), facts: {} };
   }
-}
-
-/** Waits until something is so, or fails after a minute. */
-export async function until(probe: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 60_000; performance.now() < end; await sleep(20)) if (await probe()) return;
-  throw new Error(`Waited in vain for ${probe.toString()}`);
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Engine } from "../../../runner-docker/src/engine.ts";
+import { listTracesBelow } from "../helpers/engine.ts";
 import type { BudgieUser } from "../helpers/start-budgie.ts";
 
 // What stays on purpose: the log, long outputs, and what sandboxes mount.
@@ -18,26 +19,10 @@ export async function listLeftovers(
     ...listFiles(join(host.home, "tmp")),
   ];
   return [
-    ...(docker === undefined ? [] : await listOnEngine(docker, host.home)),
+    ...(docker === undefined ? [] : await listTracesBelow(host.home, docker)),
     ...files,
     ...listProcesses(host.home),
   ];
-}
-
-/** What of the engine's belongs to budgies whose state is below a folder. */
-async function listOnEngine(docker: Engine["docker"], folder: string): Promise<readonly string[]> {
-  const ours = { filters: { label: ["dev.budgie"] } };
-  const [containers, { Volumes }, networks] = await Promise.all([
-    docker.listContainers({ all: true, ...ours }),
-    docker.listVolumes(ours),
-    docker.listNetworks(ours),
-  ]);
-  const all = [
-    ...containers.map(({ Labels, Names }) => ({ name: `container ${Names[0]}`, labels: Labels })),
-    ...Volumes.map(({ Labels, Name }) => ({ name: `volume ${Name}`, labels: Labels })),
-    ...networks.map(({ Labels = {}, Name }) => ({ name: `network ${Name}`, labels: Labels })),
-  ];
-  return all.filter(({ labels }) => labels["dev.budgie.lock"]?.startsWith(folder)).map(({ name }) => name);
 }
 
 function listFiles(folder: string): readonly string[] {

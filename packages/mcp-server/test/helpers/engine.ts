@@ -8,22 +8,24 @@ export async function openEngine(): Promise<Engine["docker"]> {
   return docker;
 }
 
-/** Names every container and volume on the engine that one of this user's budgies made. */
+/** Names every container, volume and network on the engine that one of this user's budgies made. */
 export function listTraces({ host }: BudgieUser): Promise<readonly string[]> {
   return listTracesBelow(host.home);
 }
 
-/** The same of budgies whose state is in a folder. */
-export async function listTracesBelow(folder: string): Promise<readonly string[]> {
-  const docker = await openEngine();
+/** The same of budgies whose state is in a folder, on the tests' engine or another. */
+export async function listTracesBelow(folder: string, engine?: Engine["docker"]): Promise<readonly string[]> {
+  const docker = engine ?? (await openEngine());
   const ours = { filters: { label: ["dev.budgie"] } };
-  const [containers, { Volumes }] = await Promise.all([
+  const [containers, { Volumes }, networks] = await Promise.all([
     docker.listContainers({ all: true, ...ours }),
     docker.listVolumes(ours),
+    docker.listNetworks(ours),
   ]);
   const all = [
     ...containers.map(({ Labels, Names }) => ({ name: Names[0] ?? "?", labels: Labels })),
     ...Volumes.map(({ Labels, Name }) => ({ name: Name, labels: Labels })),
+    ...networks.map(({ Labels = {}, Name }) => ({ name: Name, labels: Labels })),
   ];
   return all.filter(({ labels }) => labels["dev.budgie.lock"]?.startsWith(folder)).map(({ name }) => name);
 }

@@ -121,10 +121,13 @@ export function toEngineVariables(): Variables {
   return { DOCKER_CONFIG: join(homedir(), ".docker"), ...passed };
 }
 
-/** Waits until `probe` answers with something, or fails after 10 s. */
-export async function waitFor<T>(probe: () => T | undefined | false): Promise<T> {
-  for (const end = Date.now() + 10_000; Date.now() < end; await new Promise((wake) => setTimeout(wake, 20))) {
-    const found = probe();
+/** Waits until `probe` answers with something, or fails after 10 s unless told otherwise. */
+export async function waitFor<T>(
+  probe: () => T | undefined | false | Promise<T | undefined | false>,
+  limitMs = 10_000,
+): Promise<T> {
+  for (const end = Date.now() + limitMs; Date.now() < end; await new Promise((wake) => setTimeout(wake, 20))) {
+    const found = await probe();
     if (found !== undefined && found !== false) return found;
   }
   throw new Error(`Waited in vain for ${probe.toString()}`);
