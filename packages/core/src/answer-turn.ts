@@ -8,13 +8,14 @@ import type { RunNotes } from "./recording-run.ts";
 import { withRetry, type RetryMode } from "./retry.ts";
 import type { AgentProcess, Runner } from "./runner.ts";
 import type { Session } from "./session.ts";
-import type { Reply, TurnHooks } from "./turn.ts";
+import type { Reply, TurnPhase } from "./turn.ts";
 import { UNCHANGED, watchWorkspace, type WorkspaceWatch } from "./watch-workspace.ts";
 
 /** A turn in its session, with all that it is made of. */
 export type TurnInHand = {
   readonly request: CheckedRequest;
-  readonly hooks: TurnHooks;
+  readonly signal: AbortSignal | undefined;
+  readonly onPhase: (phase: TurnPhase) => void;
   readonly runner: Runner;
   readonly protocol: Protocol;
   readonly session: Session;
@@ -33,9 +34,8 @@ type BareReply = Omit<Reply, "changedExecutablePaths" | "egress" | "missed" | "r
 
 /** Has the agent answer, with a second try where that can help. */
 export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
-  const { notes, protocol, runner, session } = turn;
+  const { notes, protocol, runner, session, signal } = turn;
   const { agent, policy, prompt } = turn.request;
-  const { signal } = turn.hooks;
   const began = performance.now();
   const started: AgentProcess[] = [];
   const watch = toWatch(turn);
@@ -85,7 +85,7 @@ function toWatch({ request, retry, runner, session }: TurnInHand): WorkspaceWatc
 
 /** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
 function beginning(turn: TurnInHand, started: AgentProcess[]): Session["home"] {
-  const { depth, notes, protectExecutablePaths, ready, session, tally } = turn;
+  const { depth, notes, onPhase, protectExecutablePaths, ready, session, tally } = turn;
   const { egress, limits, workspace } = turn.request.policy;
   return {
     ...session.home,
@@ -99,6 +99,7 @@ function beginning(turn: TurnInHand, started: AgentProcess[]): Session["home"] {
       // Who runs the turn meets a rejection too.
       child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);
       session.begin();
+      onPhase({ phase: "running", tries: notes.tries });
       return child;
     },
   };

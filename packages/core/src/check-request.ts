@@ -22,7 +22,7 @@ export type CheckedRequest = {
 };
 
 export type RequestRules = {
-  readonly agents: readonly Agent[];
+  readonly agents: () => readonly Agent[];
   readonly hygiene: Hygiene;
   readonly policyOf: (agent: string) => Policy;
   readonly workspaceRules: WorkspaceRules;
@@ -30,7 +30,7 @@ export type RequestRules = {
 
 /** Checks what a caller asks for, or throws the `BudgieError` that says what is wrong with it. */
 export async function checkRequest(request: TurnRequest, rules: RequestRules): Promise<CheckedRequest> {
-  const agent = findAgent(rules.agents, request.agent);
+  const agent = findAgent(rules.agents(), request.agent);
   const prompt = parsePrompt(request.prompt, agent.name, rules.hygiene);
   const policy = toTighterPolicy(rules.policyOf(agent.name), request.tightening ?? {}, refuseLoosening);
   const directory = await checkWorkspace(request.directory, rules.workspaceRules);

@@ -68,7 +68,7 @@ export type { RegisteredSession, SessionRegister } from "./session-register.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
 export { sanitizeText } from "./sanitize-text.ts";
 export { toMissedAnswers } from "./to-missed-answers.ts";
-export type { Reply, RunTurn, TurnHooks, TurnProgress, TurnRequest } from "./turn.ts";
+export type { Reply, RunTurn, TurnHooks, TurnPhase, TurnProgress, TurnRequest } from "./turn.ts";
 export { DEFAULT_MAX_QUEUED, toTurnLimits, type TurnLimits, type TurnLimitWishes } from "./turn-limits.ts";
 export { RETRY_MODES, type RetryMode } from "./retry.ts";
 export type { TurnRateLimits } from "./turn-rate.ts";

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { cutText } from "./cut-text.ts";
 import { BudgieError } from "./errors.ts";
 import type { BegunRun, FinishedRun, RunLog } from "./run-log.ts";
@@ -13,7 +12,7 @@ export type RunNotes = {
 };
 
 /** What is known of a run before it begins. */
-export type RunSubject = Omit<BegunRun, "id" | "startedMs">;
+export type RunSubject = Omit<BegunRun, "startedMs">;
 
 // A message may quote what an agent said.
 const LONGEST_ERROR_BYTES = 4_000;
@@ -24,7 +23,7 @@ export async function recordingRun<Reply extends Answered>(
   subject: RunSubject,
   turn: (notes: RunNotes) => Promise<Reply>,
 ): Promise<Reply & { readonly runId: string }> {
-  let begun: BegunRun = { ...subject, id: randomUUID(), startedMs: Date.now() };
+  let begun: BegunRun = { ...subject, startedMs: Date.now() };
   // The turn does not wait for it.
   let beginning = log.begin(begun);
   const notes: RunNotes = {

@@ -2,6 +2,7 @@ import type { Agent } from "./agent.ts";
 import { answerTurn } from "./answer-turn.ts";
 import { checkRequest, type CheckedRequest } from "./check-request.ts";
 import { OUTERMOST, refuseTooDeep, type Depth } from "./depth.ts";
+import { followTurn, type Following } from "./follow-turn.ts";
 import { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 import { keepingSession } from "./keeping-session.ts";
 import { createMemoryRunLog } from "./memory-run-log.ts";
@@ -17,7 +18,7 @@ import type { Runner } from "./runner.ts";
 import type { Session } from "./session.ts";
 import { createSessionBook, type SessionBook } from "./session-book.ts";
 import type { Policy } from "./tighter-policy.ts";
-import type { Reply, RunTurn, TurnHooks, TurnRequest } from "./turn.ts";
+import type { Reply, RunTurn, TurnRequest } from "./turn.ts";
 import { toTurnLimits, type TurnLimits } from "./turn-limits.ts";
 import { createTurnQueue } from "./turn-queue.ts";
 import { createTurnRate, type TurnRateLimits } from "./turn-rate.ts";
@@ -25,7 +26,8 @@ import { withHygiene } from "./with-hygiene.ts";
 import type { WorkspaceRules } from "./workspace-rules.ts";
 
 export type TurnDependencies = {
-  readonly agents: readonly Agent[];
+  /** Those of the moment: what changes here holds from the next turn on */
+  readonly agents: () => readonly Agent[];
   readonly runner: Runner;
   readonly protocol: Protocol;
   /** What an agent may do */
@@ -79,38 +81,40 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     return { request, named: { sessionId, session } };
   }
 
-  async function begin({ hooks, request }: Coming): Promise<Reply> {
+  async function begin({ following, request }: Coming): Promise<Reply> {
     const { directory } = request;
     const agent = request.agent.name;
     const open = (): Promise<Session> => book.open({ agent, directory });
-    const reply = await queue.run({ ...hooks, agent, session: undefined }, () => run({ hooks, request }, open));
+    const reply = await queue.run({ ...following, agent, session: undefined }, () => run({ following, request }, open));
     return { ...reply, missed: [] };
   }
 
-  function goOn({ hooks, request }: Coming, named: Named): Promise<Reply> {
+  function goOn({ following, request }: Coming, named: Named): Promise<Reply> {
     const agent = request.agent.name;
     return reportingMissed(runLog, { agent, sessionId: named.sessionId }, async () => {
       const session = await named.session;
       return session.expecting(() =>
-        queue.run({ ...hooks, agent, session: session.id }, async () => {
+        queue.run({ ...following, agent, session: session.id }, async () => {
           // A turn before this one may have ended it.
           session.checkOpen();
-          return run({ hooks, request }, () => session);
+          return run({ following, request }, () => session);
         }),
       );
     });
   }
 
-  function run({ hooks, request }: Coming, open: () => Session | Promise<Session>): Promise<Omit<Reply, "missed">> {
+  function run({ following, request }: Coming, open: () => Session | Promise<Session>): Promise<Omit<Reply, "missed">> {
     const { directory, promptBytes, sessionId } = request;
-    const subject = { agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
+    const { onPhase, runId: id, signal } = following;
+    const subject = { id, agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
     // Around the session's opening: without an engine every turn fails there.
     return recordingRun(runLog, subject, async (notes) => {
       const session = await open();
       notes.inSession(session.id);
+      following.inSession(session.id);
       return keepingSession(book, session, () =>
         reportingChanges(directory, (ready) =>
-          reportingEgress((tally) => answerTurn({ ...parts, request, hooks, session, notes, tally, ready })),
+          reportingEgress((tally) => answerTurn({ ...parts, request, signal, onPhase, session, notes, tally, ready })),
         ),
       );
     });
@@ -120,13 +124,14 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     refuseTooDeep(depth);
     // A session's turns come to its queue as they were called, however long each of them took to get there.
     const { named, request } = await inOrder(asked.sessionId, arrive(asked));
-    return named === undefined ? begin({ hooks, request }) : goOn({ hooks, request }, named);
+    const following = followTurn(hooks, { agent: request.agent.name, sessionId: asked.sessionId });
+    return named === undefined ? begin({ following, request }) : goOn({ following, request }, named);
   };
 }
 
 type Coming = {
   readonly request: CheckedRequest;
-  readonly hooks: TurnHooks;
+  readonly following: Following;
 };
 
 type Arrival = {

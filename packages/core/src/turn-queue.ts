@@ -1,12 +1,13 @@
 import { BudgieError } from "./errors.ts";
 import { toCountText } from "./to-count-text.ts";
-import type { TurnHooks } from "./turn.ts";
+import type { TurnHooks, TurnPhase } from "./turn.ts";
 import type { TurnLimits } from "./turn-limits.ts";
 import type { TurnRate } from "./turn-rate.ts";
 
 /** Whose turn it is, and how its caller follows it. */
-type ComingTurn = TurnHooks & {
+type ComingTurn = Pick<TurnHooks, "signal"> & {
   readonly agent: string;
+  readonly onPhase?: (phase: TurnPhase) => void;
   /** `undefined` for one that begins a session: to the others it is one with a single turn */
   readonly session: string | undefined;
 };
@@ -84,7 +85,7 @@ export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
     async run(turn, task) {
       await enter(turn);
       try {
-        turn.onProgress?.({ agent: turn.agent, phase: "running" });
+        turn.onPhase?.({ phase: "starting" });
         return await task();
       } finally {
         running.splice(running.indexOf(turn), 1);
@@ -137,7 +138,7 @@ function toOrder(line: readonly Lane[]): readonly Waiting[] {
 function tellOne(waiting: Waiting, position: number): void {
   if (waiting.told === position) return;
   waiting.told = position;
-  waiting.turn.onProgress?.({ agent: waiting.turn.agent, phase: "waiting", position });
+  waiting.turn.onPhase?.({ phase: "waiting", position });
 }
 
 function toCancelled({ agent, session }: ComingTurn): BudgieError {

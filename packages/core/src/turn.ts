@@ -43,6 +43,8 @@ export type Reply = {
 
 /** How a caller follows a turn that runs. */
 export type TurnHooks = {
+  /** What to call the run: a UUID that no run has had; a new one by default */
+  readonly runId?: string | undefined;
   /** Cancels the turn, wherever it is */
   readonly signal?: AbortSignal | undefined;
   /** Told where the turn is, whenever that changes; what it does must be done at once, and it must not throw */
@@ -50,14 +52,26 @@ export type TurnHooks = {
 };
 
 /** Where a turn is. */
-export type TurnProgress = { readonly agent: string } & (
+export type TurnProgress = TurnPhase & {
+  readonly agent: string;
+  readonly runId: string;
+  /** `undefined` until the session is open */
+  readonly sessionId: string | undefined;
+};
+
+export type TurnPhase =
   | {
       readonly phase: "waiting";
       /** In the line of all that wait: 1 for the next */
       readonly position: number;
     }
-  | { readonly phase: "running" }
-);
+  /** It has its place, and its session is opened, and its process made */
+  | { readonly phase: "starting" }
+  | {
+      readonly phase: "running";
+      /** 2 when the first timed out or crashed */
+      readonly tries: number;
+    };
 
 /** Runs one turn, or throws a `BudgieError` that carries the session's id if the session can go on. */
 export type RunTurn = (request: TurnRequest, hooks?: TurnHooks) => Promise<Reply>;

@@ -146,7 +146,7 @@ function create(program: FakeProgram, onRecord = async (): Promise<void> => unde
     return { response: "done.", file: undefined, exit, denied: [], warnings: [] };
   };
   const runTurn = createRunTurn({
-    agents: [AGENT],
+    agents: () => [AGENT],
     runner,
     protocol,
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),

@@ -81,7 +81,7 @@ function create({ fails = () => false, runLog = createMemoryRunLog() }: Options 
     return { response: `Answer ${turns}.`, file: undefined, exit, denied: [], warnings: [] };
   };
   const runTurn = createRunTurn({
-    agents: [AGENT, { ...AGENT, name: "other" }],
+    agents: () => [AGENT, { ...AGENT, name: "other" }],
     runner: createFakeRunner(() => ({})),
     protocol,
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),

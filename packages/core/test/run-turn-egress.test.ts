@@ -72,7 +72,7 @@ function create({ failure, isolation = "container", mode = "allowlist", processe
   const runner = createFakeRunner(() => (report === undefined ? {} : { egress: report }));
   const policy = { workspace: "rw", egress: { mode, hosts: [] }, limits: {}, timeoutMs: 1000 } as const;
   const runTurn = createRunTurn({
-    agents: [AGENT],
+    agents: () => [AGENT],
     runner: { ...runner, isolation },
     protocol,
     policyOf: () => policy,

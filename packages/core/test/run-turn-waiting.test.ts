@@ -18,7 +18,7 @@ it("A session stays while a turn of it waits for others, however long nobody has
   const runner = createFakeRunner((run) => program(run));
   const sessions = createSessionBook(runner);
   const runTurn = createRunTurn({
-    agents: [AGENT],
+    agents: () => [AGENT],
     runner,
     sessions,
     protocol: runOnce,
@@ -37,6 +37,10 @@ it("A session stays while a turn of it waits for others, however long nobody has
   release();
   await other;
 
-  expect(told[0]).toEqual({ agent: "tester", phase: "waiting", position: 1 });
-  expect(await waiting).toMatchObject({ sessionId });
+  const { runId } = await waiting;
+  expect(told).toEqual([
+    { agent: "tester", runId, sessionId, phase: "waiting", position: 1 },
+    { agent: "tester", runId, sessionId, phase: "starting" },
+    { agent: "tester", runId, sessionId, phase: "running", tries: 1 },
+  ]);
 });

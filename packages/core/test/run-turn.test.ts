@@ -48,7 +48,7 @@ describe("a turn", () => {
     const runLog = createMemoryRunLog();
     const runner = { ...createFakeRunner(() => ({})), openSession };
     const runTurn = createRunTurn({
-      agents: [AGENT],
+      agents: () => [AGENT],
       runner,
       protocol: runOnce,
       runLog,
@@ -202,7 +202,7 @@ function create(program: FakeProgram, options: Oddities = {}) {
   const runner = createFakeRunner(program, notices);
   const openSession: typeof runner.openSession = async (id) => ({ ...(await runner.openSession(id)), ...oddities });
   const runTurn = createRunTurn({
-    agents: [AGENT],
+    agents: () => [AGENT],
     runner: { ...runner, openSession },
     protocol,
     policyOf: () => ({ ...POLICY, ...policy }),

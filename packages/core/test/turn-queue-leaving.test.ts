@@ -21,7 +21,7 @@ describe("a turn that is cancelled while it waits", () => {
     });
     tell();
     expect(waiting()).toEqual(["behind"]);
-    expect(behind.told.at(-1)).toEqual({ agent: "agent", phase: "waiting", position: 1 });
+    expect(behind.told.at(-1)).toEqual({ phase: "waiting", position: 1 });
     byName("running")?.end();
     await settle();
     expect(started).toEqual(["running", "behind"]);

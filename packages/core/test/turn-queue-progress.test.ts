@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { TurnProgress } from "@budgie/core";
+import type { TurnPhase } from "@budgie/core";
 import { createQueuePlace, settle } from "./helpers/queue-place.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
 describe("what a turn queue tells of", () => {
-  it("is that a turn runs, of one that need not wait", async () => {
+  it("is that a turn starts, of one that need not wait", async () => {
     const { call } = createQueuePlace({ concurrent: 1 });
     const { told } = call("a", { agent: "reviewer" });
     await settle();
 
-    expect(told).toEqual([{ agent: "reviewer", phase: "running" }]);
+    expect(told).toEqual([{ phase: "starting" }]);
   });
 
-  it("is the place in the line at once, and each that it comes to, and that the turn runs", async () => {
+  it("is the place in the line at once, and each that it comes to, and that the turn starts", async () => {
     const { call, byName, tell } = createQueuePlace({ concurrent: 1 });
     for (const name of ["a", "b", "c"]) call(name);
     const { told } = call("d");
@@ -26,8 +26,8 @@ describe("what a turn queue tells of", () => {
       tell();
     }
 
-    expect(atOnce).toEqual([{ agent: "agent", phase: "waiting", position: 3 }]);
-    expect(told.map(toPlace)).toEqual([3, 2, 1, "running"]);
+    expect(atOnce).toEqual([{ phase: "waiting", position: 3 }]);
+    expect(told.map(toPlace)).toEqual([3, 2, 1, "starting"]);
   });
 
   it("is the place among all sessions, which serve a turn each", async () => {
@@ -87,6 +87,6 @@ describe("what a turn queue tells of", () => {
   });
 });
 
-function toPlace(progress: TurnProgress): number | "running" {
-  return progress.phase === "waiting" ? progress.position : "running";
+function toPlace(progress: TurnPhase): number | "starting" {
+  return progress.phase === "waiting" ? progress.position : "starting";
 }

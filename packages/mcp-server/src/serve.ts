@@ -23,8 +23,9 @@ import { createRunner } from "./create-runner.ts";
 import { findDepth } from "./find-depth.ts";
 import type { Host } from "./host.ts";
 import { loadTools } from "./load-tools.ts";
+import { createConnection } from "./mcp/connection.ts";
 import { createStdioServer } from "./mcp/stdio-server.ts";
-import { createToolbox } from "./mcp/toolbox.ts";
+import { createToolbox, type Toolbox } from "./mcp/toolbox.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 import type { Policies } from "./policies.ts";
 import { createShutdown } from "./shutdown.ts";
@@ -49,7 +50,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const depth = findDepth(host.env, config.maxDepth);
   const runTurn = createRunTurn({
-    agents,
+    agents: () => agents,
     runner,
     depth,
     retry: config.retry,
@@ -69,18 +70,19 @@ export async function serve(config: Config, host: Host): Promise<never> {
     intervalMs: config.sweepEveryMs,
   });
   const health = { agents: agents.map(({ name }) => name), isolation: runner.isolation };
-  const toolbox = createToolbox({
-    tools,
-    runTurn,
-    health: async () => toHealthReport(await runLog.recent({ limit: HEALTH_RUNS }), health),
-    onCall: sweeper.begin,
-    report: config.verbose ? host.report : undefined,
-  });
+  const toToolbox = (): Toolbox =>
+    createToolbox({
+      tools: () => tools,
+      runTurn,
+      health: async () => toHealthReport(await runLog.recent({ limit: HEALTH_RUNS }), health),
+      onCall: sweeper.begin,
+      report: config.verbose ? host.report : undefined,
+    });
+  const shared = { toToolbox, version: loadVersion(), report: host.report };
   const server = createStdioServer({
-    version: loadVersion(),
-    toolbox,
     host,
-    onDelivery: (runs, fate) => void runLog[fate](runs),
+    connect: (transport, onClientGone) =>
+      createConnection({ ...shared, transport, onClientGone, onDelivery: (runs, fate) => void runLog[fate](runs) }),
     onClientGone: shutdown.begin,
   });
 

@@ -47,7 +47,7 @@ function createWatchedToolbox({ host }: BudgieUser, protocol: Protocol) {
   onTestFinished(() => owner.release());
   const runLog = createRunLog({ stateDir, owner, report: () => undefined });
   const runTurn = createRunTurn({
-    agents,
+    agents: () => agents,
     runner,
     protocol,
     runLog,
@@ -55,7 +55,7 @@ function createWatchedToolbox({ host }: BudgieUser, protocol: Protocol) {
     workspaceRules: { allowedRoots: [], guarded: [] },
   });
   const tools = toTools(agents, { toolPrefix: "", markUntrusted: false });
-  const options = { tools, runTurn, health: neverAsked, onCall: () => undefined, report: undefined };
+  const options = { tools: () => tools, runTurn, health: neverAsked, onCall: () => undefined, report: undefined };
   return { runLog, toolbox: createToolbox(options) };
 }
 

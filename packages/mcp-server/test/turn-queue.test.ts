@@ -26,6 +26,7 @@ describe("calls that wait", () => {
     expect(await Promise.all(slow.map(async ({ answer }) => toText(await answer)))).toEqual(["one", "two"]);
     expect(slow[1]?.told.map(({ message }) => message)).toEqual([
       "shell-worker: waiting, 1st in line",
+      "shell-worker: starting",
       "shell-worker: running",
     ]);
   });

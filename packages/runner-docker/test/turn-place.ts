@@ -39,7 +39,7 @@ export async function createTurnPlace(options: TurnPlaceOptions): Promise<TurnPl
     runner,
     workspace: place.workspace,
     runTurn: createRunTurn({
-      agents,
+      agents: () => agents,
       runner,
       protocol,
       policyOf: () => ({ workspace: "rw", egress: { mode: egress, hosts: [] }, limits: {}, timeoutMs }),

@@ -96,7 +96,7 @@ export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
 
   return {
     runTurn: createRunTurn({
-      agents,
+      agents: () => agents,
       runner,
       protocol,
       runLog,

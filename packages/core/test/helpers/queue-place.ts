@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import type { TurnLimits, TurnProgress } from "@budgie/core";
+import type { TurnLimits, TurnPhase } from "@budgie/core";
 import { createTurnQueue } from "../../src/turn-queue.ts";
 import { createTurnRate } from "../../src/turn-rate.ts";
 
@@ -8,7 +8,7 @@ export type PlacedCall = {
   readonly name: string;
   readonly result: Promise<string>;
   readonly end: () => void;
-  readonly told: readonly TurnProgress[];
+  readonly told: readonly TurnPhase[];
 };
 
 type CallOptions = { readonly agent?: string; readonly session?: string; readonly signal?: AbortSignal };
@@ -24,10 +24,10 @@ export function createQueuePlace(limits: Partial<TurnLimits>, turnsPerMinute?: n
   const ended = new Set<string>();
 
   function call(name: string, { agent = "agent", session, signal }: CallOptions = {}): PlacedCall {
-    const told: TurnProgress[] = [];
+    const told: TurnPhase[] = [];
     let end = (): void => {};
     const gate = new Promise<void>((resolve) => (end = resolve));
-    const turn = { agent, session, signal, onProgress: (progress: TurnProgress) => void told.push(progress) };
+    const turn = { agent, session, signal, onPhase: (phase: TurnPhase) => void told.push(phase) };
     const result = queue.run(turn, async () => {
       started.push(name);
       await gate;

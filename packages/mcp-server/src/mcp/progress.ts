@@ -1,4 +1,3 @@
-import type { Writable } from "node:stream";
 import type { ProgressToken, ServerNotification } from "@modelcontextprotocol/sdk/types.js";
 import type { TurnProgress } from "@budgie/core";
 
@@ -14,20 +13,24 @@ export type ProgressOptions = {
   /** What the client wants to be told by */
   readonly token: ProgressToken | undefined;
   readonly send: (notification: ServerNotification) => Promise<void>;
-  /** Where it goes */
-  readonly stdout: Pick<Writable, "writableNeedDrain">;
+  /** Whether more would only wait in memory */
+  readonly isFull: () => boolean;
 };
 
 /** Creates what tells a client of a call; it waits for nobody, and what does not fit into the pipe at once is left out. */
-export function createProgress({ send, stdout, token }: ProgressOptions): Progress {
+export function createProgress({ isFull, send, token }: ProgressOptions): Progress {
   let isOver = false;
   let progress = 0;
+  let told = "";
 
   function onProgress(turn: TurnProgress): void {
     // A client that does not read would have all of it kept for it.
-    if (isOver || token === undefined || stdout.writableNeedDrain) return;
+    if (isOver || token === undefined || isFull()) return;
+    const message = toProgressText(turn);
+    if (message === told) return;
+    told = message;
     progress++;
-    const params = { progressToken: token, progress, message: toProgressText(turn) };
+    const params = { progressToken: token, progress, message };
     // Who went away needs no progress, and is noticed elsewhere.
     send({ method: "notifications/progress", params }).catch(() => undefined);
   }
@@ -39,6 +42,6 @@ const ORDINAL = new Intl.PluralRules("en-US", { type: "ordinal" });
 const ENDINGS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: "st", two: "nd", few: "rd" };
 
 function toProgressText(turn: TurnProgress): string {
-  if (turn.phase === "running") return `${turn.agent}: running`;
+  if (turn.phase !== "waiting") return `${turn.agent}: ${turn.phase}`;
   return `${turn.agent}: waiting, ${turn.position}${ENDINGS[ORDINAL.select(turn.position)] ?? "th"} in line`;
 }

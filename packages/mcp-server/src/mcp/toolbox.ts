@@ -11,15 +11,18 @@ import { agentInput, healthInput, parseToolInput } from "./tool-input.ts";
 import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
 import type { Tool } from "./tools.ts";
 
-/** The tools, and what happens when one is called. */
+/** The tools of one client, and what happens when it calls one. */
 export type Toolbox = {
-  readonly definitions: readonly Tool["definition"][];
+  readonly definitions: () => readonly Tool["definition"][];
   /** `undefined` if there is no such tool */
   readonly call: (name: string, input: unknown, hooks: TurnHooks) => Promise<CallToolResult> | undefined;
+  /** Ends what the client owns, once its calls are over */
+  readonly close: () => Promise<void>;
 };
 
 export type ToolboxOptions = {
-  readonly tools: readonly Tool[];
+  /** Those of the moment */
+  readonly tools: () => readonly Tool[];
   readonly runTurn: RunTurn;
   readonly health: () => Promise<HealthReport>;
   /** Comes before each call */
@@ -28,10 +31,8 @@ export type ToolboxOptions = {
   readonly report: ((line: string) => void) | undefined;
 };
 
-/** Creates the toolbox of a running server. */
+/** Creates the toolbox of a client. */
 export function createToolbox({ health, onCall, report, runTurn, tools }: ToolboxOptions): Toolbox {
-  const byName = new Map(tools.map((tool) => [tool.definition.name, tool]));
-
   async function callAgent({ name: agent }: Agent, input: unknown, hooks: TurnHooks): Promise<CallToolResult> {
     return toReplyResult(await runTurn({ agent, ...parseAgentInput(input) }, hooks));
   }
@@ -42,19 +43,21 @@ export function createToolbox({ health, onCall, report, runTurn, tools }: Toolbo
   }
 
   return {
-    definitions: tools.map(({ definition }) => definition),
+    definitions: () => tools().map(({ definition }) => definition),
     call(name, input, hooks) {
-      const tool = byName.get(name);
+      const tool = tools().find(({ definition }) => definition.name === name);
       if (tool === undefined) return undefined;
       onCall();
-      if (tool.agent === undefined) return orErrorResult(callHealth(input));
-      report?.(`${tool.agent.name}: called`);
+      const { purpose } = tool;
+      if (purpose.kind === "health-check") return orErrorResult(callHealth(input));
+      report?.(`${purpose.agent.name}: called`);
       const began = performance.now();
-      return orErrorResult(callAgent(tool.agent, input, hooks)).then((result) => {
+      return orErrorResult(callAgent(purpose.agent, input, hooks)).then((result) => {
         report?.(`${name}: ${toOutcome(result)} after ${toDurationText(performance.now() - began)}`);
         return result;
       });
     },
+    close: async () => undefined,
   };
 }
 

@@ -6,11 +6,13 @@ import { agentInput, healthInput } from "./tool-input.ts";
 import { HEALTH_CHECK, toToolNames } from "./tool-name.ts";
 import { healthOutput, replyOutput } from "./tool-output.ts";
 
-/** A tool, and the agent it stands for; budgie's own stands for none. */
+/** A tool as a client gets it, and what it is for. */
 export type Tool = {
   readonly definition: Definition;
-  readonly agent: Agent | undefined;
+  readonly purpose: Purpose;
 };
+
+type Purpose = { readonly kind: "agent"; readonly agent: Agent } | { readonly kind: "health-check" };
 
 export type ToolOptions = {
   readonly toolPrefix: string;
@@ -40,7 +42,7 @@ function toAgentTool(agent: Agent, name: string, description: string): Tool {
     outputSchema: toSchema(replyOutput, "output"),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   };
-  return { definition, agent };
+  return { definition, purpose: { kind: "agent", agent } };
 }
 
 function toHealthTool(name: string): Tool {
@@ -54,7 +56,7 @@ function toHealthTool(name: string): Tool {
     outputSchema: toSchema(healthOutput, "output"),
     annotations: { readOnlyHint: true, openWorldHint: false },
   };
-  return { definition, agent: undefined };
+  return { definition, purpose: { kind: "health-check" } };
 }
 
 /** Without `$schema`: these are good in every draft, and some clients refuse those they do not know. */

@@ -3,7 +3,8 @@ import type { ServerNotification } from "@modelcontextprotocol/sdk/types.js";
 import type { TurnProgress } from "@budgie/core";
 import { createProgress } from "../../src/mcp/progress.ts";
 
-const RUNNING: TurnProgress = { agent: "code-reviewer", phase: "running" };
+const OF = { agent: "code-reviewer", runId: "r", sessionId: undefined };
+const RUNNING: TurnProgress = { ...OF, phase: "running", tries: 1 };
 
 describe("createProgress", () => {
   it("tells by the client's token where a turn is, in numbers that grow", () => {
@@ -39,10 +40,10 @@ describe("createProgress", () => {
   });
 
   it("leaves out what does not fit into the pipe at once", () => {
-    const { progress, sent, stdout } = create({ token: 1 });
-    stdout.writableNeedDrain = true;
+    const { pipe, progress, sent } = create({ token: 1 });
+    pipe.isFull = true;
     progress.onProgress?.(waiting(1));
-    stdout.writableNeedDrain = false;
+    pipe.isFull = false;
     progress.onProgress?.(RUNNING);
 
     expect(sent).toEqual([toNotification(1, 1, "code-reviewer: running")]);
@@ -52,11 +53,11 @@ describe("createProgress", () => {
     let tries = 0;
     const { onProgress } = createProgress({
       token: 1,
-      stdout: { writableNeedDrain: false },
+      isFull: () => false,
       send: () => (++tries === 1 ? Promise.reject(new Error("Not connected")) : new Promise(() => undefined)),
     });
-    onProgress?.(RUNNING);
-    onProgress?.(RUNNING);
+    onProgress?.(waiting(2));
+    onProgress?.(waiting(1));
     onProgress?.(RUNNING);
     await new Promise((resolve) => setImmediate(resolve));
 
@@ -84,13 +85,13 @@ describe("createProgress", () => {
 
 function create({ token }: { readonly token: string | number | undefined }) {
   const sent: ServerNotification[] = [];
-  const stdout = { writableNeedDrain: false };
+  const pipe = { isFull: false };
   const send = async (notification: ServerNotification): Promise<void> => void sent.push(notification);
-  return { sent, stdout, progress: createProgress({ token, stdout, send }) };
+  return { sent, pipe, progress: createProgress({ token, send, isFull: () => pipe.isFull }) };
 }
 
 function waiting(position: number): TurnProgress {
-  return { agent: "code-reviewer", phase: "waiting", position };
+  return { ...OF, phase: "waiting", position };
 }
 
 function toNotification(progressToken: string | number, progress: number, message: string): ServerNotification {

@@ -35,7 +35,7 @@ export const TIGHT: Policy = {
 export function createCaller({ allowedRoots = [], host, policy = TIGHT, rules, runner }: CallerOptions): RunTurn {
   const agents = ["reviewer", "writer"].map((name) => toAgent(name, host));
   return createRunTurn({
-    agents,
+    agents: () => agents,
     runner,
     protocol: runShell,
     policyOf: () => policy,

@@ -1,25 +1,16 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { CancelledNotificationSchema, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { Host } from "../host.ts";
-
-/** What became of a response: written, all of it, or cancelled by a client that had not seen it yet. */
-export type Fate = "delivered" | "dropped";
-
-/** A transport over stdin and stdout that tells what becomes of responses. */
-export type TellingTransport = Transport & {
-  /** Follows the response to a request that is about to be sent; nothing is told of one that could not be written. */
-  readonly follow: (request: RequestId, tell: (fate: Fate) => void) => void;
-};
+import type { ClientTransport, Fate } from "./client-transport.ts";
 
 type Followed = { readonly tell: (fate: Fate) => void; isDropped: boolean };
 
 // A cancellation that crosses with its response comes soon after.
 const MOST_FOLLOWED = 100;
 
-/** Creates the transport; nothing is read before it is started. */
-export function createTellingTransport({ stdin, stdout }: Pick<Host, "stdin" | "stdout">): TellingTransport {
+/** Creates the transport over stdin and stdout; nothing is read before it is started. */
+export function createStdioTransport({ stdin, stdout }: Pick<Host, "stdin" | "stdout">): ClientTransport {
   const followed = new Map<RequestId, Followed>();
   const transport = new StdioServerTransport(stdin, stdout);
 
@@ -43,6 +34,7 @@ export function createTellingTransport({ stdin, stdout }: Pick<Host, "stdin" | "
     });
 
   return Object.assign(transport, {
+    isFull: () => stdout.writableNeedDrain,
     follow(request: RequestId, tell: Followed["tell"]) {
       followed.set(request, { tell, isDropped: false });
       const [oldest] = followed.keys();

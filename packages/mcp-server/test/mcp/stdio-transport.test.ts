@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createTellingTransport } from "../../src/mcp/telling-transport.ts";
+import { createStdioTransport } from "../../src/mcp/stdio-transport.ts";
 
 type Wrote = (error?: Error) => void;
 
@@ -12,7 +12,7 @@ function create() {
   const stdout = new Writable({ write: (_chunk, _encoding, wrote: Wrote) => void writes.push(wrote) });
   stdout.on("error", () => undefined);
   const told: string[] = [];
-  const transport = createTellingTransport({ stdin, stdout });
+  const transport = createStdioTransport({ stdin, stdout });
   const answer = (id: number): Promise<void> => transport.send({ jsonrpc: "2.0", id, result: {} });
   const cancel = async (id: number): Promise<void> => {
     const params = { requestId: id, reason: "too slow" };

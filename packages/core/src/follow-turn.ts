@@ -1,0 +1,31 @@
+import { randomUUID } from "node:crypto";
+import type { TurnHooks, TurnPhase } from "./turn.ts";
+
+/** What a turn knows of the caller that follows it. */
+export type Following = {
+  readonly runId: string;
+  readonly signal: AbortSignal | undefined;
+  /** Says where the turn is. */
+  readonly onPhase: (phase: TurnPhase) => void;
+  /** Says which session it is one of, once that is open. */
+  readonly inSession: (sessionId: string) => void;
+};
+
+/** Names the run of a turn, and tells its caller of it. */
+export function followTurn(
+  { onProgress, runId = randomUUID(), signal }: TurnHooks,
+  { agent, sessionId }: { readonly agent: string; readonly sessionId: string | undefined },
+): Following {
+  let session = sessionId;
+  const onPhase = (phase: TurnPhase): void => onProgress?.({ agent, runId, sessionId: session, ...phase });
+  return {
+    runId,
+    signal,
+    onPhase,
+    inSession(opened) {
+      if (session === opened) return;
+      session = opened;
+      onPhase({ phase: "starting" });
+    },
+  };
+}
