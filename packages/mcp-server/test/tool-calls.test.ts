@@ -42,6 +42,22 @@ describe("tools/call", () => {
     });
   });
 
+  it.each([
+    ["code-reviewer", { prompt: "[[fault silent]]" }, "AGENT_FAILED"],
+    ["code-reviewer", { prompt: "Hello", typo: 1 }, "INPUT_INVALID"],
+    ["health-check", {}, "INPUT_INVALID"],
+  ])("hands an error of %s to a client that checks answers by the tools' schemas", async (agent, input, code) => {
+    await using user = await createBudgieUser();
+    const { ask, client } = await user.start();
+    // From here on the client has the schemas.
+    await client.listTools();
+
+    const { isError, structuredContent } = await ask(agent, input);
+
+    expect(isError).toBe(true);
+    expect(structuredContent).toMatchObject({ code });
+  });
+
   it("reports on the agents' health", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start();

@@ -22,6 +22,10 @@ describe("tools/list", () => {
             },
             "type": "array",
           },
+          "code": {
+            "description": "What kind of error it was, if it failed",
+            "type": "string",
+          },
           "denied": {
             "description": "Tools that the agent wanted and was not allowed; the work may be incomplete",
             "items": {
@@ -105,6 +109,10 @@ describe("tools/list", () => {
             "description": ""container", or "none" if the agent ran unprotected",
             "type": "string",
           },
+          "message": {
+            "description": "What went wrong, if it failed",
+            "type": "string",
+          },
           "missed": {
             "description": "Earlier answers of this session that may not have reached you, the oldest first",
             "items": {
@@ -166,20 +174,6 @@ describe("tools/list", () => {
             "type": "array",
           },
         },
-        "required": [
-          "response",
-          "runId",
-          "sessionId",
-          "agent",
-          "isolation",
-          "durationMs",
-          "exit",
-          "retried",
-          "denied",
-          "changedExecutablePaths",
-          "missed",
-          "warnings",
-        ],
         "type": "object",
       }
     `);

@@ -2,10 +2,16 @@ import { z } from "zod";
 
 // Loose throughout: a client refuses an answer with a key that its schema does not allow.
 
+const failure = {
+  code: z.string().describe("What kind of error it was, if it failed"),
+  message: z.string().describe("What went wrong, if it failed"),
+};
+
 const target = { host: z.string(), port: z.number(), count: z.number() };
 
 /** What an agent's tool answers. */
 export const replyOutput = z.looseObject({
+  ...failure,
   response: z.string().describe("What the agent answered"),
   runId: z.string().describe('What budgie\'s run log calls this answer: "budgie runs show" prints it again'),
   sessionId: z
@@ -46,6 +52,7 @@ const rates = {
 
 /** What the health check answers. */
 export const healthOutput = z.looseObject({
+  ...failure,
   isolation: z.string(),
   overall: z.looseObject(rates),
   agents: z.array(z.looseObject({ agent: z.string(), ...rates })),

@@ -39,7 +39,7 @@ function toAgentTool(agent: Agent, name: string, description: string): Tool {
     title: agent.name,
     description,
     inputSchema: toSchema(agentInput, "input"),
-    outputSchema: toSchema(replyOutput, "output"),
+    outputSchema: toOutputSchema(replyOutput),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   };
   return { definition, purpose: { kind: "agent", agent } };
@@ -53,10 +53,18 @@ function toHealthTool(name: string): Tool {
       "How the agents' turns have gone, restarts of budgie included: success rates, durations, timeouts and last " +
       "errors, overall and for each agent, and whether they run in a container.",
     inputSchema: toSchema(healthInput, "input"),
-    outputSchema: toSchema(healthOutput, "output"),
+    outputSchema: toOutputSchema(healthOutput),
     annotations: { readOnlyHint: true, openWorldHint: false },
   };
   return { definition, purpose: { kind: "health-check" } };
+}
+
+/**
+ * Nothing is required: the official SDK's client holds errors to the schema too, and gives the model its own complaint instead
+ * of what went wrong.
+ */
+function toOutputSchema(schema: z.ZodObject): Definition["inputSchema"] {
+  return toSchema(schema.partial(), "output");
 }
 
 /** Without `$schema`: these are good in every draft, and some clients refuse those they do not know. */
