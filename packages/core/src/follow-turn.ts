@@ -17,7 +17,13 @@ export function followTurn(
   { agent, sessionId }: { readonly agent: string; readonly sessionId: string | undefined },
 ): Following {
   let session = sessionId;
-  const onPhase = (phase: TurnPhase): void => onProgress?.({ agent, runId, sessionId: session, ...phase });
+  let last: TurnPhase["phase"] | undefined;
+  let sinceMs = 0;
+  const onPhase = (phase: TurnPhase): void => {
+    if (phase.phase !== last) sinceMs = performance.now();
+    last = phase.phase;
+    onProgress?.({ agent, runId, sessionId: session, sinceMs, ...phase });
+  };
   return {
     runId,
     signal,

@@ -57,6 +57,8 @@ export type TurnProgress = TurnPhase & {
   readonly runId: string;
   /** `undefined` until the session is open */
   readonly sessionId: string | undefined;
+  /** When the phase began, wherever in it the turn is now, by `performance.now()` */
+  readonly sinceMs: number;
 };
 
 export type TurnPhase =

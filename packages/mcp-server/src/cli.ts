@@ -36,6 +36,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   toolPrefix: "<text>",
   sweepEvery: "<duration>",
   agentTimeout: "<duration>",
+  heartbeat: "<duration>",
   model: "<name>",
   env: "<variable>",
   config: "<file>",

@@ -42,6 +42,7 @@ export const configSchema = z.strictObject({
     .default("10m")
     .describe("how often to remove what killed budgies left, from the first call on; 0 for never"),
   agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
+  heartbeat: z.string().default("10s").describe("how often a client that asked is told that its call goes on"),
   retry: z
     .enum(RETRY_MODES, '"safe", "always" or "never"')
     .default("safe")

@@ -18,6 +18,7 @@ export type Config = Omit<
   | "allowPreset"
   | "allowRoot"
   | "egress"
+  | "heartbeat"
   | "keepRuns"
   | "maxConcurrent"
   | "maxQueued"
@@ -36,6 +37,7 @@ export type Config = Omit<
     readonly maxTurnsPerMinute: TurnRateLimits;
     readonly retention: Retention;
     readonly sessionTtlMs: number;
+    readonly heartbeatMs: number;
     readonly turnLimits: TurnLimitWishes;
     /** 0 for never */
     readonly sweepEveryMs: number;
@@ -51,7 +53,7 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throw toConfigError(parsed.error, values);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
-  const { keepRuns, maxRunsBytes, model: modelName, sessionTtl, sweepEvery, ...options } = rest;
+  const { heartbeat, keepRuns, maxRunsBytes, model: modelName, sessionTtl, sweepEvery, ...options } = rest;
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
@@ -73,24 +75,26 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
       maxAgeMs: parseDuration(keepRuns, toFlag("keepRuns")) || undefined,
       maxBytes: maxRunsBytes || undefined,
     },
-    sessionTtlMs: toSessionTtl(sessionTtl),
+    sessionTtlMs: toTime(sessionTtl, { flag: toFlag("sessionTtl"), most: "3650d" }),
+    heartbeatMs: toTime(heartbeat, { flag: toFlag("heartbeat"), most: "1h" }),
     sweepEveryMs: parseDuration(sweepEvery, toFlag("sweepEvery")),
     model: modelName === "auto" ? undefined : modelName,
   };
 }
 
-// Dates and labels hold no time that is much longer.
-const LONGEST_TTL_MS = 3650 * 86_400_000;
-
-function toSessionTtl(text: string): number {
-  const ttlMs = parseTimeout(text, toFlag("sessionTtl"));
-  if (ttlMs <= LONGEST_TTL_MS) return ttlMs;
-  throw new BudgieError("CONFIG_INVALID", `Expected ${toFlag("sessionTtl")} to be at most 3650d, got "${text}".`);
+/** Dates, labels and timers each hold no time that is much longer than their most. */
+function toTime(text: string, { flag, most }: { readonly flag: string; readonly most: string }): number {
+  const timeMs = parseTimeout(text, flag);
+  if (timeMs <= parseDuration(most, flag)) return timeMs;
+  throw new BudgieError("CONFIG_INVALID", `Expected ${flag} to be at most ${most}, got "${text}".`);
 }
 
 /** What the configuration file says, under what the options say. */
 function loadAccess(
-  options: Omit<z.infer<typeof configSchema>, "keepRuns" | "maxRunsBytes" | "model" | "sessionTtl" | "sweepEvery">,
+  options: Omit<
+    z.infer<typeof configSchema>,
+    "heartbeat" | "keepRuns" | "maxRunsBytes" | "model" | "sessionTtl" | "sweepEvery"
+  >,
   host: Host,
 ): Pick<Config, "allowRoot" | "config" | "policies" | "turnLimits"> {
   const file = options.config === undefined ? undefined : toAbsolutePath(options.config, host);

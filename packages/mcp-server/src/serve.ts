@@ -78,7 +78,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
       onCall: sweeper.begin,
       report: config.verbose ? host.report : undefined,
     });
-  const shared = { toToolbox, version: loadVersion(), report: host.report };
+  const shared = { toToolbox, version: loadVersion(), heartbeatMs: config.heartbeatMs, report: host.report };
   const server = createStdioServer({
     host,
     connect: (transport, onClientGone) =>

@@ -39,7 +39,7 @@ describe("200 calls at once", () => {
       messages.flatMap((message) => /, (\d+)/.exec(message)?.[1] ?? []).map(Number),
     );
 
-    expect(told.every((messages) => messages.at(-1) === "shell-worker: running")).toBe(true);
+    expect(told.every((messages) => messages.at(-1)?.startsWith("shell-worker: running"))).toBe(true);
     // Those that come at the same moment are checked side by side, and may overtake each other there.
     const firsts = places.flatMap(([first]) => first ?? []);
     expect(firsts.toSorted((a, b) => a - b)).toEqual(upTo(CALLS - CAP));

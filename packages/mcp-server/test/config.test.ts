@@ -37,6 +37,7 @@ describe("parseConfig", () => {
       env: [],
       keepSessions: false,
       sessionTtlMs: 86_400_000,
+      heartbeatMs: 10_000,
       retry: "safe",
       sandbox: false,
       sandboxImage: "budgie-sandbox:latest",

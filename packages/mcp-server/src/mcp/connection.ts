@@ -32,6 +32,8 @@ export type ConnectionOptions = {
   readonly transport: ClientTransport;
   /** Makes the tools of this client, and what it alone may know of */
   readonly toToolbox: (client: Client) => Toolbox;
+  /** How often a client that asked is told that its call goes on */
+  readonly heartbeatMs: number;
   readonly report: (line: string) => void;
   /** Told of runs whose answers the client has, or had no use for any more */
   readonly onDelivery: (runIds: readonly string[], fate: Fate) => void;
@@ -44,7 +46,7 @@ const INSTRUCTIONS =
 
 /** Creates the connection to one client. */
 export function createConnection(options: ConnectionOptions): Connection {
-  const { onClientGone, onDelivery, report, toToolbox, transport, version } = options;
+  const { heartbeatMs, onClientGone, onDelivery, report, toToolbox, transport, version } = options;
   // The high-level server answers an unknown tool as if it had failed, and empties schemas that it does not understand.
   const server = new Server(
     { name: "budgie", version },
@@ -56,7 +58,8 @@ export function createConnection(options: ConnectionOptions): Connection {
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...toolbox.definitions()] }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { requestId, sendNotification, signal }) => {
     const token = params._meta?.progressToken;
-    const progress = createProgress({ token, send: sendNotification, isFull: () => transport.isFull(requestId) });
+    const isFull = (): boolean => transport.isFull(requestId);
+    const progress = createProgress({ token, send: sendNotification, isFull, heartbeatMs });
     const { onProgress } = progress;
     const call = toolbox.call(params.name, params.arguments, { signal, onProgress });
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);

@@ -1,5 +1,6 @@
 import type { ProgressToken, ServerNotification } from "@modelcontextprotocol/sdk/types.js";
 import type { TurnProgress } from "@budgie/core";
+import { toProgressText } from "./progress-text.ts";
 
 /** Passes on where a call's turn is. */
 export type Progress = {
@@ -15,33 +16,52 @@ export type ProgressOptions = {
   readonly send: (notification: ServerNotification) => Promise<void>;
   /** Whether more would only wait in memory */
   readonly isFull: () => boolean;
+  /** How often to tell of a call that only goes on */
+  readonly heartbeatMs: number;
 };
 
-/** Creates what tells a client of a call; it waits for nobody, and what does not fit into the pipe at once is left out. */
-export function createProgress({ isFull, send, token }: ProgressOptions): Progress {
+/**
+ * Creates what tells a client of a call, whenever something changes and again and again in between; it waits for nobody, and
+ * what does not fit into the pipe at once is left out.
+ */
+export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOptions): Progress {
+  if (token === undefined) return { onProgress: undefined, end: () => undefined };
+  const progressToken = token;
   let isOver = false;
   let progress = 0;
-  let told = "";
+  let latest: TurnProgress | undefined;
+  const beating = setInterval(tell, heartbeatMs).unref();
 
-  function onProgress(turn: TurnProgress): void {
+  function tell(): void {
     // A client that does not read would have all of it kept for it.
-    if (isOver || token === undefined || isFull()) return;
-    const message = toProgressText(turn);
-    if (message === told) return;
-    told = message;
+    if (isOver || isFull()) return;
     progress++;
-    const params = { progressToken: token, progress, message };
+    const message = latest === undefined ? {} : { message: toProgressText(latest) };
     // Who went away needs no progress, and is noticed elsewhere.
-    send({ method: "notifications/progress", params }).catch(() => undefined);
+    send({ method: "notifications/progress", params: { progressToken, progress, ...message } }).catch(() => undefined);
   }
 
-  return { onProgress: token === undefined ? undefined : onProgress, end: () => void (isOver = true) };
+  return {
+    onProgress(turn) {
+      const isNew = latest === undefined || toPlace(latest) !== toPlace(turn);
+      latest = turn;
+      if (isNew) tell();
+    },
+    end() {
+      isOver = true;
+      clearInterval(beating);
+    },
+  };
 }
 
-const ORDINAL = new Intl.PluralRules("en-US", { type: "ordinal" });
-const ENDINGS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: "st", two: "nd", few: "rd" };
-
-function toProgressText(turn: TurnProgress): string {
-  if (turn.phase !== "waiting") return `${turn.agent}: ${turn.phase}`;
-  return `${turn.agent}: waiting, ${turn.position}${ENDINGS[ORDINAL.select(turn.position)] ?? "th"} in line`;
+/** A turn also says that it starts when its session is open. */
+function toPlace(turn: TurnProgress): string {
+  switch (turn.phase) {
+    case "waiting":
+      return `waiting ${turn.position}`;
+    case "starting":
+      return "starting";
+    case "running":
+      return `running ${turn.tries}`;
+  }
 }
