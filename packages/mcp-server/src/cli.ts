@@ -7,8 +7,9 @@ import { runDoctor } from "./doctor-command.ts";
 import { addEgress } from "./egress-commands.ts";
 import { explainEgress } from "./egress-explain.ts";
 import { suggestEgress } from "./egress-suggest.ts";
+import { addDoctor, addGc } from "./engine-commands.ts";
 import { exportSession } from "./export-session.ts";
-import { runGc, type GcOptions } from "./gc-command.ts";
+import { runGc } from "./gc-command.ts";
 import { toDoubleDashed } from "./go-flags.ts";
 import type { Host } from "./host.ts";
 import { listRuns } from "./list-runs.ts";
@@ -104,17 +105,10 @@ function createProgram(host: Host, finish: Finish): Command {
     explain: (agent, options) => finish(explainEgress(agent, { ...options, config: sandboxed() }, host)),
     suggest: (options) => suggestEgress({ ...options, config: sandboxed() }, host).then(finish),
   });
-  program
-    .command("doctor")
-    .description(
-      "look at what sandboxed turns need of engine, image, login, network, agents and folders, and say what is missing",
-    )
-    .option("--prove", "attack a sandbox as an agent could, and print what held; takes a minute or two")
-    .option("--json", "print JSON")
-    .action(async ({ json = false, prove = false }: { json?: boolean; prove?: boolean }) => {
-      const { egress } = sandboxed().policies.ceiling;
-      finish(await runDoctor(config(), { json, prove, egress }, host));
-    });
+  addDoctor(program, (options) => {
+    const { egress } = sandboxed().policies.ceiling;
+    return runDoctor(config(), { ...options, egress }, host).then(finish);
+  });
   // After the commands, which would take it over: an operand here is a command that does not exist.
   return program.allowExcessArguments().action(async () => {
     refuseOperand(program.args[0]);
@@ -130,21 +124,6 @@ function refuseOperand(operand: string | undefined): void {
 async function serveOrPrint(config: Config, host: Host): Promise<number> {
   if (config.listTools || config.debug) return printTools(config, host);
   return serve(config, host);
-}
-
-type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json">> & Pick<GcOptions, "olderThan">;
-
-function addGc(program: Command, run: (options: GcOptions) => Promise<void>): void {
-  program
-    .command("gc-volumes")
-    .description("remove the containers, volumes and folders that budgies which are gone left behind")
-    .option("--dry-run", "say what would be removed, and remove nothing")
-    .option("--force", "also what is of another machine, or of a budgie in a container, and not yet 24h old")
-    .option("--older-than <duration>", "keep what is younger than this", "0")
-    .option("--json", "print JSON")
-    .action(({ dryRun = false, force = false, json = false, olderThan }: GcArguments) =>
-      run({ dryRun, force, json, olderThan }),
-    );
 }
 
 type BuildArguments = { readonly tag: string; readonly buildArg?: readonly string[]; readonly context?: string };
