@@ -59,8 +59,22 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   maxDepth: "<number>",
   maxConcurrent: "<number>",
   maxQueued: "<number>",
+  transport: "<how>",
+  host: "<address>",
+  port: "<number>",
+  httpTokenFile: "<file>",
+  httpAllowedHost: "<name>",
+  httpAllowedOrigin: "<origin>",
+  httpSessionTtl: "<duration>",
 };
-const REPEATABLE: ReadonlySet<ConfigKey> = new Set(["allowHost", "allowPreset", "env", "maxTurnsPerMinute"]);
+const REPEATABLE: ReadonlySet<ConfigKey> = new Set([
+  "allowHost",
+  "allowPreset",
+  "env",
+  "httpAllowedHost",
+  "httpAllowedOrigin",
+  "maxTurnsPerMinute",
+]);
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
 const SWITCHES = KEYS.filter((key) => VALUES[key] === undefined);
 

@@ -16,6 +16,18 @@ const limit = toNumber(/^\d{1,15}$/, "a number of bytes, or 0 for no limit");
 const depth = toNumber(/^[1-9]\d?$/, "a number from 1 to 99");
 const count = toNumber(/^\d{1,9}$/, "a whole number");
 const positive = toNumber(/^[1-9]\d{0,8}$/, "a whole number of at least 1");
+const tcpPort = toNumber(/^\d{1,5}$/, "a port from 0 to 65535").refine(
+  (port) => port <= 65_535,
+  "a port from 0 to 65535",
+);
+const address = z.string().regex(/^[\w.:-]+$/, "an address or name of this machine");
+const hostName = z.string().regex(/^(?:[\w.-]+|\[?[\da-fA-F:.]+\]?)$/, "a name or address, without a port");
+const origin = z
+  .string()
+  .regex(
+    /^https?:\/\/[\w.-]+(?::\d{1,5})?$|^https?:\/\/\[[\da-f:.]+\](?::\d{1,5})?$/,
+    "an origin, such as https://example.com",
+  );
 const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
 
 /** The options as they are given, by flag or variable; the descriptions are the help text. */
@@ -131,6 +143,32 @@ export const configSchema = z.strictObject({
   markUntrusted: flag
     .default(true)
     .describe("say in the tools' descriptions that answers are untrusted; --no-mark-untrusted does not"),
+  transport: z
+    .enum(["stdio", "http"], '"stdio" or "http"')
+    .default("stdio")
+    .describe("how clients come: stdio, or http for MCP's Streamable HTTP at /mcp"),
+  host: address.optional().describe("with --transport http: what to listen on; 127.0.0.1 by default"),
+  port: tcpPort.optional().describe("with --transport http: where; 3333 by default, 0 for one that is free"),
+  httpTokenFile: path
+    .optional()
+    .describe(
+      "the file with the bearer token that clients must have, if BUDGIE_HTTP_TOKEN has none; a new one by default",
+    ),
+  httpAllowedHost: z
+    .array(hostName)
+    .default([])
+    .describe("one more name by which clients may call this server, such as that of a proxy before it; repeatable"),
+  httpAllowedOrigin: z
+    .array(origin)
+    .default([])
+    .describe("an origin whose web pages may use this server; none by default; repeatable"),
+  httpAllowRemote: flag
+    .default(false)
+    .describe("let --host be an address that other machines reach; nothing is encrypted"),
+  httpSessionTtl: z
+    .string()
+    .optional()
+    .describe("how long a client may be away, with no call running, before its sessions end; 30m by default"),
   listTools: flag.default(false).describe("print the tools and what they do, and exit"),
   debug: flag.default(false).describe("print everything a client is told about the tools, and exit"),
   verbose: flag.default(false).describe("log every chat in its session's home, and every turn on stderr"),

@@ -20,11 +20,12 @@ import {
 import { createRunLog, createSessionRegister } from "@budgie/store";
 import type { Config } from "./config.ts";
 import { createRunner } from "./create-runner.ts";
+import { createToolServer } from "./create-tool-server.ts";
 import { findDepth } from "./find-depth.ts";
 import type { Host } from "./host.ts";
+import { loadHttpOptions } from "./http-options.ts";
 import { loadTools } from "./load-tools.ts";
 import { createConnection } from "./mcp/connection.ts";
-import { createStdioServer } from "./mcp/stdio-server.ts";
 import { createToolbox, type Toolbox } from "./mcp/toolbox.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 import type { Policies } from "./policies.ts";
@@ -34,8 +35,9 @@ import { createSweeper } from "./sweeper.ts";
 import { loadVersion } from "./version.ts";
 import { toWorkspaceRules } from "./workspace-rules.ts";
 
-/** Serves the agents over stdio until the client goes away or a signal comes; only a failing start lets it return. */
+/** Serves the agents until a signal comes, or over stdio the client goes away; only a failing start lets it return. */
 export async function serve(config: Config, host: Host): Promise<never> {
+  const http = loadHttpOptions(config, host);
   const shutdown = createShutdown(host);
   const owner = createOwner({ stateDir: config.stateDir, isolation: config.sandbox ? "container" : "none" });
   // First of all, and at once: without the sandbox that was asked for nothing is served.
@@ -78,9 +80,12 @@ export async function serve(config: Config, host: Host): Promise<never> {
       onCall: sweeper.begin,
       report: config.verbose ? host.report : undefined,
     });
-  const shared = { toToolbox, version: loadVersion(), heartbeatMs: config.heartbeatMs, report: host.report };
-  const server = createStdioServer({
+  const version = loadVersion();
+  const shared = { toToolbox, version, heartbeatMs: config.heartbeatMs, report: host.report };
+  const server = await createToolServer({
+    http,
     host,
+    version,
     connect: (transport, onClientGone) =>
       createConnection({ ...shared, transport, onClientGone, onDelivery: (runs, fate) => void runLog[fate](runs) }),
     onClientGone: shutdown.begin,

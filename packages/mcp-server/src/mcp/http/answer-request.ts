@@ -1,0 +1,129 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
+import type { HttpLimits } from "./http-limits.ts";
+import type { HttpSession, HttpSessions } from "./http-sessions.ts";
+import { readBody } from "./read-body.ts";
+import { refuse, sendJson, type Refusal } from "./refuse.ts";
+import type { RequestGuard } from "./request-guard.ts";
+
+export type AnswerOptions = {
+  readonly guard: RequestGuard;
+  /** Tells whether an Authorization header has the token */
+  readonly isAuthorized: (authorization: string | undefined) => boolean;
+  readonly sessions: HttpSessions;
+  readonly limits: HttpLimits;
+  readonly version: string;
+};
+
+export const MCP_PATH = "/mcp";
+
+/** Answers a request, whoever made it. */
+export async function answerRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: AnswerOptions,
+): Promise<void> {
+  const { guard } = options;
+  const refusal = guard.check(request);
+  if (refusal !== undefined) return refuse(response, refusal);
+  const cors = guard.toCorsHeaders(request);
+  for (const [name, value] of Object.entries(cors)) response.setHeader(name, value);
+  const [path] = (request.url ?? "").split("?", 1);
+  switch (path ?? "") {
+    case "/healthz":
+      return answerHealth(request, response, options);
+    case MCP_PATH:
+      // A browser asks without the token whether it may ask with it.
+      if (request.method === "OPTIONS" && cors["vary"] !== undefined) return allowPage(request, response);
+      return answerClient(request, response, options);
+    default:
+      return refuse(response, { status: 404, message: `There is nothing here. MCP is at ${MCP_PATH}.` });
+  }
+}
+
+function answerHealth({ method }: IncomingMessage, response: ServerResponse, { version }: AnswerOptions): void {
+  if (method !== "GET" && method !== "HEAD") return refuse(response, toWrongMethod("GET, HEAD"));
+  sendJson(response, { status: 200, body: { status: "ok", version } });
+}
+
+function allowPage({ headers }: IncomingMessage, response: ServerResponse): void {
+  const isPrivate = headers["access-control-request-private-network"] === "true";
+  response.writeHead(204, {
+    "access-control-allow-methods": MCP_METHODS,
+    "access-control-allow-headers":
+      "Authorization, Content-Type, Accept, Mcp-Session-Id, Mcp-Protocol-Version, Last-Event-ID",
+    "access-control-max-age": "600",
+    ...(isPrivate ? { "access-control-allow-private-network": "true" } : {}),
+  });
+  response.end();
+}
+
+const MCP_METHODS = "GET, POST, DELETE";
+
+async function answerClient(request: IncomingMessage, response: ServerResponse, options: AnswerOptions): Promise<void> {
+  const { isAuthorized, sessions } = options;
+  if (!isAuthorized(request.headers.authorization)) return refuse(response, UNAUTHORIZED);
+  if (!MCP_METHODS.split(", ").includes(request.method ?? "")) return refuse(response, toWrongMethod(MCP_METHODS));
+  const id = request.headers["mcp-session-id"];
+  const known = typeof id === "string" ? sessions.find(id) : undefined;
+  if (id !== undefined && known === undefined) return refuse(response, NO_SESSION);
+  if (request.method === "POST") return answerPost(request, response, { ...options, known });
+  return known === undefined ? refuse(response, NO_ID) : known.handle({ request, response });
+}
+
+async function answerPost(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { known, limits, sessions }: AnswerOptions & { readonly known: HttpSession | undefined },
+): Promise<void> {
+  const bytes = await readBody(request, limits.bodyBytes);
+  if (bytes === undefined) return refuse(response, toTooLarge(limits));
+  const body = parseJson(bytes);
+  if (body === undefined) return refuse(response, NO_JSON);
+  // Clients ask for this and that before they begin, and nothing of it makes a session.
+  if (known === undefined && !isInitializeRequest(body)) return refuse(response, NO_ID);
+  const session = known ?? (await sessions.begin());
+  return session === undefined ? refuse(response, toTooMany(limits)) : session.handle({ request, response, body });
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+const UNAUTHORIZED: Refusal = {
+  status: 401,
+  message:
+    "The bearer token is missing, or it is another. budgie has it from BUDGIE_HTTP_TOKEN or --http-token-file, or printed one at its start.",
+  headers: { "www-authenticate": "Bearer" },
+};
+const NO_SESSION: Refusal = {
+  status: 404,
+  code: -32_001,
+  message:
+    "There is no such session, or not any more: it was ended, or unused for too long. Begin a new one by initialize.",
+};
+const NO_ID: Refusal = {
+  status: 400,
+  message: "The header Mcp-Session-Id is missing, and this is not the initialize that begins a session.",
+};
+const NO_JSON: Refusal = { status: 400, code: -32_700, message: "Parse error: the request is no JSON." };
+
+function toWrongMethod(allowed: string): Refusal {
+  return { status: 405, message: `Only ${allowed} can be used here.`, headers: { allow: allowed } };
+}
+
+function toTooLarge({ bodyBytes }: HttpLimits): Refusal {
+  return { status: 413, message: `A request must not be larger than ${bodyBytes} bytes.` };
+}
+
+function toTooMany({ sessions }: HttpLimits): Refusal {
+  return {
+    status: 503,
+    message: `There are ${sessions} sessions, and no more may be. End one with DELETE, or wait until one that nobody uses goes.`,
+    headers: { "retry-after": "60" },
+  };
+}

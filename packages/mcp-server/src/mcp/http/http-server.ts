@@ -1,0 +1,77 @@
+import { createServer } from "node:http";
+import { isIPv6, type AddressInfo } from "node:net";
+import { BudgieError } from "@budgie/core";
+import type { ToolServer } from "../stdio-server.ts";
+import { answerRequest, MCP_PATH } from "./answer-request.ts";
+import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
+import { createHttpSessions, type HttpSessionsOptions } from "./http-sessions.ts";
+import { createRequestGuard, type RequestGuardOptions } from "./request-guard.ts";
+import { refuse } from "./refuse.ts";
+import { toTokenCheck } from "./token-check.ts";
+
+export type HttpServerOptions = RequestGuardOptions &
+  Pick<HttpSessionsOptions, "connect"> & {
+    /** 0 for one that is free */
+    readonly port: number;
+    readonly token: string;
+    readonly sessionTtlMs: number;
+    readonly version: string;
+    readonly report: (line: string) => void;
+    /** Default {@link HTTP_LIMITS} */
+    readonly limits?: HttpLimits;
+  };
+
+/** Creates the server for clients that come over HTTP; it listens once it is started. */
+export function createHttpServer(options: HttpServerOptions): ToolServer {
+  const { connect, host, limits = HTTP_LIMITS, port, report, sessionTtlMs: ttlMs, token, version } = options;
+  const sessions = createHttpSessions({ connect, limits, ttlMs });
+  const guard = createRequestGuard(options);
+  const parts = { guard, sessions, limits, version, isAuthorized: toTokenCheck(token) };
+  const server = createServer({
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(limits.headersMs, 5000),
+  });
+  server.maxConnections = limits.connections;
+  server.on("request", (request, response) => {
+    answerRequest(request, response, parts).catch((error: unknown) => {
+      // Who went away in the middle of a request needs no answer.
+      if (request.destroyed && !request.complete) return;
+      // A bug of ours: this is the only place with its stack.
+      report(String(error instanceof Error ? error.stack : error));
+      if (response.headersSent) response.destroy();
+      else refuse(response, { status: 500, code: -32_603, message: "budgie failed; its log says how." });
+    });
+  });
+
+  return {
+    async start() {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", (error) => reject(toListenError(error, { host, port })));
+        server.listen({ host, port }, resolve);
+      });
+      server.on("error", ({ message }) => report(`Trouble with HTTP: ${message}`));
+      const { port: realPort } = server.address() as AddressInfo;
+      report(`Listening on http://${isIPv6(host) ? `[${host}]` : host}:${realPort}${MCP_PATH}`);
+    },
+    tellOfTools: sessions.tellOfTools,
+    async close() {
+      server.close();
+      await sessions.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  EADDRINUSE: "something else listens there. Stop that, or choose another --port",
+  EACCES: "you may not. Choose a --port above 1023",
+  EADDRNOTAVAIL: "this machine does not have that address. Choose another --host",
+  ENOTFOUND: "no such name is known. Choose another --host",
+};
+
+function toListenError(cause: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): BudgieError {
+  const { code = "", message } = cause;
+  const why = WHY[code] ?? `${message}. Choose another --host or --port`;
+  return new BudgieError("CONFIG_INVALID", `Cannot listen on port ${port} of "${host}": ${why}.`, { cause });
+}

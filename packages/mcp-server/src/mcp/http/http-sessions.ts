@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import type { ClientTransport } from "../client-transport.ts";
+import type { Connection } from "../connection.ts";
+import type { HttpLimits } from "./http-limits.ts";
+import { createHttpTransport, type HttpRequest } from "./http-transport.ts";
+
+/** One client's session. */
+export type HttpSession = {
+  readonly id: string;
+  /** Resolves when the response is over. */
+  readonly handle: (asked: HttpRequest) => Promise<void>;
+};
+
+/** The sessions of a server; each has a client of its own. */
+export type HttpSessions = {
+  /** Begins a session with its first request; `undefined` if there are as many as there may be. */
+  readonly begin: () => Promise<HttpSession | undefined>;
+  readonly find: (id: string) => HttpSession | undefined;
+  readonly tellOfTools: () => void;
+  /** Ends all of them, and resolves when what they own is over too */
+  readonly close: () => Promise<void>;
+};
+
+export type HttpSessionsOptions = {
+  readonly limits: HttpLimits;
+  /** How long a session may be without a connection and without a call */
+  readonly ttlMs: number;
+  readonly connect: (transport: ClientTransport, onClientGone: () => void) => Connection;
+};
+
+type Live = HttpSession & { readonly tellOfTools: () => void; readonly end: () => void };
+
+/** Creates the table of sessions, which ends those that nobody uses. */
+export function createHttpSessions({ connect, limits, ttlMs }: HttpSessionsOptions): HttpSessions {
+  const live = new Map<string, Live>();
+  const ending = new Set<Promise<void>>();
+
+  function end(id: string, connection: Connection): void {
+    if (!live.delete(id)) return;
+    const ended = connection.close().finally(() => ending.delete(ended));
+    ending.add(ended);
+  }
+
+  async function begin(): Promise<HttpSession | undefined> {
+    if (live.size >= limits.sessions) return undefined;
+    const id = randomUUID();
+    let idle: NodeJS.Timeout | undefined;
+    const onActivity = (): void => {
+      clearTimeout(idle);
+      if (live.has(id) && !transport.isBusy()) idle = setTimeout(close, ttlMs).unref();
+    };
+    const transport = createHttpTransport({ sessionId: id, limits, onActivity });
+    const close = (): void => {
+      clearTimeout(idle);
+      end(id, connection);
+    };
+    const connection = connect(transport, close);
+    const session: Live = {
+      id,
+      async handle(asked) {
+        await transport.handle(asked);
+        // What was to begin it was refused.
+        if (!transport.isInitialized()) close();
+      },
+      tellOfTools: connection.tellOfTools,
+      end: close,
+    };
+    live.set(id, session);
+    await connection.start();
+    return session;
+  }
+
+  return {
+    begin,
+    find: (id) => live.get(id),
+    tellOfTools() {
+      for (const session of live.values()) session.tellOfTools();
+    },
+    async close() {
+      for (const session of live.values()) session.end();
+      await Promise.allSettled(ending);
+    },
+  };
+}

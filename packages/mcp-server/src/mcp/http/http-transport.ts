@@ -1,0 +1,195 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import type { TransportSendOptions } from "@modelcontextprotocol/sdk/shared/transport.js";
+import {
+  CancelledNotificationSchema,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type RequestId,
+} from "@modelcontextprotocol/sdk/types.js";
+import type { ClientTransport, Fate } from "../client-transport.ts";
+import { createEventStore, type StoredStream } from "./event-store.ts";
+import { createExchanges, type Exchange } from "./exchanges.ts";
+import type { HttpLimits } from "./http-limits.ts";
+import { refuse } from "./refuse.ts";
+import { writeEvents } from "./write-events.ts";
+
+/** One request of a session, with its body read. */
+export type HttpRequest = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Of a POST: what its JSON said */
+  readonly body?: unknown;
+};
+
+/** The way to the one client of a session, over many connections. */
+export type HttpTransport = ClientTransport & {
+  /** Whether the client has begun the session */
+  readonly isInitialized: () => boolean;
+  /** Resolves when the response is over. */
+  readonly handle: (asked: HttpRequest) => Promise<void>;
+  /** Whether a connection is open, or a request waits for its answer */
+  readonly isBusy: () => boolean;
+};
+
+export type HttpTransportOptions = {
+  readonly sessionId: string;
+  readonly limits: HttpLimits;
+  /** Told whenever `isBusy` may have changed */
+  readonly onActivity: () => void;
+};
+
+type Followed = { readonly tell: (fate: Fate) => void; isDropped: boolean };
+
+// A cancellation that crosses with its response comes soon after.
+const MOST_FOLLOWED = 100;
+
+/** Creates the transport of a session; the server on it must be connected before anything is handled. */
+export function createHttpTransport({ limits, onActivity, sessionId }: HttpTransportOptions): HttpTransport {
+  const store = createEventStore(limits);
+  const exchanges = createExchanges();
+  const exchangeOf = new WeakMap<StoredStream, Exchange>();
+  const followed = new Map<RequestId, Followed>();
+  const open = new Set<ServerResponse>();
+  // Whose stream is written to in this very moment: the SDK makes a stream's name, and tells it only here.
+  let current: Exchange | undefined;
+
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: () => sessionId,
+    eventStore: {
+      ...store,
+      storeEvent(streamId, message) {
+        const stored = store.storeEvent(streamId, message);
+        const stream = store.stream(streamId);
+        if (current !== undefined && stream !== undefined) {
+          current.stream = stream;
+          exchangeOf.set(stream, current);
+        }
+        return stored;
+      },
+    },
+  });
+  const sendNow = transport.send.bind(transport);
+
+  function during<T>(exchange: Exchange | undefined, task: () => T): T {
+    current = exchange;
+    try {
+      return task();
+    } finally {
+      current = undefined;
+    }
+  }
+
+  function settle(id: RequestId): Exchange | undefined {
+    const exchange = exchanges.settle(id);
+    if (exchange !== undefined) onActivity();
+    return exchange;
+  }
+
+  /** Notes where an exchange's answers go. */
+  function carry(exchange: Exchange, response: ServerResponse): void {
+    exchange.response = response;
+    response.once("finish", () => {
+      if (exchange.waiting.size === 0) for (const tell of exchange.onWritten.splice(0)) tell();
+    });
+  }
+
+  function cancel(id: RequestId): void {
+    const response = followed.get(id);
+    if (response?.isDropped === false) {
+      response.isDropped = true;
+      response.tell("dropped");
+    }
+    // Nobody will answer it, and so nobody else would end its stream.
+    if (settle(id)?.waiting.size === 0) transport.closeSSEStream(id);
+  }
+
+  // The protocol calls this first, and then its own.
+  transport.onmessage = (message) => {
+    if (isJSONRPCRequest(message)) {
+      const exchange = exchanges.find(message.id);
+      if (exchange !== undefined) exchange.isTaken = true;
+    }
+    const { data } = CancelledNotificationSchema.safeParse(message);
+    if (data?.params.requestId !== undefined) cancel(data.params.requestId);
+  };
+  transport.send = async (message: JSONRPCMessage, options?: TransportSendOptions) => {
+    const isAnswer = !("method" in message);
+    const id = isAnswer ? message.id : options?.relatedRequestId;
+    const exchange = id === undefined ? undefined : exchanges.find(id);
+    const related = options?.relatedRequestId;
+    const sent = during(exchange, () => sendNow(message, related === undefined ? {} : { relatedRequestId: related }));
+    if (isAnswer && id !== undefined) settle(id);
+    await sent;
+  };
+
+  async function post({ body, request, response }: HttpRequest): Promise<void> {
+    const ids = toMessages(body).flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
+    const exchange = exchanges.begin(ids, response);
+    if (exchange === undefined) {
+      return refuse(response, { status: 400, code: -32_600, message: "A request with this id waits for its answer." });
+    }
+    carry(exchange, response);
+    response.once("close", () => {
+      // Refused by the SDK, for its headers.
+      if (!exchange.isTaken) for (const id of ids) settle(id);
+    });
+    await during(exchange, () => transport.handleRequest(request, response, body));
+  }
+
+  async function get({ request, response }: HttpRequest): Promise<void> {
+    const lastEventId = request.headers["last-event-id"];
+    if (typeof lastEventId !== "string" || lastEventId === "") return transport.handleRequest(request, response);
+    const found = store.since(lastEventId);
+    if (found === undefined) {
+      return refuse(response, { status: 400, message: "There is no such event in this session, or not any more." });
+    }
+    const exchange = exchangeOf.get(found.stream);
+    if (exchange !== undefined && found.isWhole) carry(exchange, response);
+    if (!found.stream.isOver) return transport.handleRequest(request, response);
+    // The SDK would keep the connection open, on which nothing comes any more.
+    writeEvents(response, { sessionId, events: found.events });
+  }
+
+  return Object.assign(transport, {
+    isInitialized: () => transport.sessionId !== undefined,
+    isBusy: () => open.size > 0 || exchanges.count() > 0,
+    isFull(request: RequestId) {
+      const response = exchanges.find(request)?.response;
+      return response === undefined || !open.has(response) || response.writableNeedDrain;
+    },
+    follow(request: RequestId, tell: Followed["tell"]) {
+      const exchange = exchanges.find(request);
+      // Cancelled a moment ago: it will not be sent.
+      if (exchange === undefined) return tell("dropped");
+      const response = { tell, isDropped: false };
+      exchange.onWritten.push(() => {
+        if (!response.isDropped) tell("delivered");
+      });
+      followed.set(request, response);
+      const [oldest] = followed.keys();
+      if (followed.size > MOST_FOLLOWED && oldest !== undefined) followed.delete(oldest);
+    },
+    async handle(asked: HttpRequest) {
+      const { request, response } = asked;
+      open.add(response);
+      response.once("close", () => {
+        open.delete(response);
+        onActivity();
+      });
+      onActivity();
+      if (request.method === "GET") return get(asked);
+      if (request.method !== "POST") return transport.handleRequest(request, response);
+      if (exchanges.count() < limits.callsPerSession) return post(asked);
+      return refuse(response, { status: 429, message: tooManyCalls(limits) });
+    },
+  });
+}
+
+function toMessages(body: unknown): readonly unknown[] {
+  return Array.isArray(body) ? body : [body];
+}
+
+function tooManyCalls({ callsPerSession }: HttpLimits): string {
+  return `${callsPerSession} requests of this session wait for their answers already. Wait for one, or cancel it.`;
+}

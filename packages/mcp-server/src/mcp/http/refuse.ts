@@ -1,0 +1,33 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+
+/** Why a request gets no answer. */
+export type Refusal = {
+  readonly status: number;
+  readonly message: string;
+  readonly headers?: OutgoingHttpHeaders;
+  /** Of JSON-RPC; one that stands for nothing in particular by default */
+  readonly code?: number;
+};
+
+/** Answers a request with an error, in the form that an MCP client can read. */
+export function refuse(response: ServerResponse, { code = -32_000, headers = {}, message, status }: Refusal): void {
+  sendJson(response, { status, headers, body: { jsonrpc: "2.0", error: { code, message }, id: null } });
+}
+
+type JsonAnswer = {
+  readonly status: number;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body: unknown;
+};
+
+export function sendJson(response: ServerResponse, { body, headers = {}, status }: JsonAnswer): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    ...headers,
+  });
+  response.end(text);
+}
