@@ -27,7 +27,7 @@ export default defineConfig({
           name: "unit",
           globalSetup,
           include: ["packages/*/test/**/*.test.ts"],
-          exclude: ["**/*.docker.test.ts", "**/*.faults.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{docker,faults,interop}.test.ts", "**/node_modules/**"],
           testTimeout: 30_000,
         },
       },
@@ -50,6 +50,16 @@ export default defineConfig({
           include: [alone],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
+          ...patience,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          // Programs that scripts/interop-clients fetches.
+          name: "interop",
+          globalSetup: [globalSetup, "packages/mcp-server/test/interop/clients.ts"],
+          include: ["packages/*/test/**/*.interop.test.ts"],
           ...patience,
         },
       },

@@ -1,0 +1,77 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+
+/** The official clients: four of the first SDK, and the second in the two ways in which it talks to servers of the first. */
+export const CLIENTS = ["sdk-1.12", "sdk-1.20", "sdk-1.29", "sdk-1.32", "v2-legacy", "v2-auto"] as const;
+
+/** A budgie, as clients are told of one. */
+export type Address =
+  | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
+  | { readonly url: string; readonly token: string };
+
+export type Call = {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** In the session of the call before it */
+  readonly goesOn?: boolean;
+  readonly options?: { readonly timeout?: number; readonly resetTimeoutOnProgress?: boolean };
+};
+
+/** What a client says that it saw. */
+export type Seen = {
+  readonly server: { readonly name: string; readonly version: string };
+  readonly tools: readonly string[];
+  readonly outcomes: readonly Outcome[];
+};
+
+export type Outcome = {
+  readonly result?: CallToolResult;
+  readonly error?: { readonly code: number | string; readonly message: string };
+  readonly progress: readonly { readonly progress: number; readonly message?: string }[];
+};
+
+/** Has one of the official clients list a budgie's tools and call some, one after the other. */
+export async function runClient(client: string, server: Address, calls: readonly Call[]): Promise<Seen> {
+  const program = [toInteropPath("call-tools.mjs"), client];
+  const { exitCode, stderr, stdout } = await runProgram(program, { stdin: JSON.stringify({ server, calls }) });
+  if (exitCode !== 0) throw new Error(`${client} ended with ${exitCode}: ${stderr}`);
+  return JSON.parse(stdout) as Seen;
+}
+
+type ProgramOptions = { readonly stdin?: string; readonly env?: Readonly<Record<string, string>> };
+
+type Finished = { readonly exitCode: number | null; readonly stdout: string; readonly stderr: string };
+
+const LIMIT_MS = 150_000;
+
+/** Runs a program of Node's to its end. */
+export async function runProgram(argv: readonly string[], { env, stdin = "" }: ProgramOptions = {}): Promise<Finished> {
+  const child = spawn(process.execPath, argv, { env: { ...process.env, ...env }, stdio: "pipe", timeout: LIMIT_MS });
+  child.stdin.on("error", () => undefined).end(stdin);
+  const exitCode = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { exitCode: await exitCode, stdout, stderr };
+}
+
+/** Where something is of the folder that has the clients. */
+export function toInteropPath(path: string): string {
+  return fileURLToPath(new URL(`../../../../interop/${path}`, import.meta.url));
+}
+
+/** Before the tests: they fail at once where the clients are missing, or others than the lock file says. */
+export function setup(): void {
+  const [wanted, installed] = ["package-lock.json", "node_modules/.installed.json"].map(readOrNothing);
+  if (wanted === installed) return;
+  throw new Error('The clients that budgie is tested with are not installed. Run "scripts/interop-clients" first.');
+}
+
+function readOrNothing(path: string): string | undefined {
+  try {
+    return readFileSync(toInteropPath(path), "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createBudgieUser, toText, type BudgieUser } from "../helpers/start-budgie.ts";
+import { CLIENTS, runClient, type Address, type Call, type Outcome, type Seen } from "./clients.ts";
+
+// How long the clients wait, and what lasts longer.
+const PATIENCE_MS = 3000;
+const LONG_MS = 3 * PATIENCE_MS;
+
+/** How often budgies that are to be tested say that a call goes on. */
+export const HEARTBEAT = `${PATIENCE_MS / 12}ms`;
+
+const CALLS = ["answer", "memory", "failure", "stranger", "typo", "long", "tooLong"] as const;
+
+/** What every official client gets of a budgie, wherever it listens. */
+export function describeClients(where: string, serve: (user: BudgieUser) => Promise<Address>): void {
+  describe(`official clients ${where}`, () => {
+    let user: BudgieUser;
+    const seen = new Map<string, Seen>();
+
+    beforeAll(async () => {
+      user = await createBudgieUser();
+      const address = await serve(user);
+      const calls = Object.values(toCalls(user.workspace));
+      const runs = CLIENTS.map(async (client) => void seen.set(client, await runClient(client, address, calls)));
+      await Promise.all(runs);
+    });
+    afterAll(() => user[Symbol.asyncDispose]());
+
+    describe.each(CLIENTS)("%s", (client) => {
+      function outcomeOf(call: (typeof CALLS)[number]): Outcome {
+        return seen.get(client)?.outcomes[CALLS.indexOf(call)] ?? { progress: [] };
+      }
+
+      it("lists the tools, in their order", () => {
+        expect(seen.get(client)).toMatchObject({
+          server: { name: "budgie" },
+          tools: [
+            "kiro-subagents.code-reviewer",
+            "kiro-subagents.health-check",
+            "kiro-subagents.reader",
+            "kiro-subagents.shell-worker",
+          ],
+        });
+      });
+
+      it("gets an agent's answer, and goes on with its session", () => {
+        expect(textOf(outcomeOf("answer"))).toBe("You asked: Keep the word token-parakeet.");
+        expect(outcomeOf("answer").result?.structuredContent).toMatchObject({ agent: "code-reviewer" });
+        expect(textOf(outcomeOf("memory"))).toBe("token-parakeet");
+      });
+
+      it("gets to read what failed", () => {
+        expect(outcomeOf("failure").result).toMatchObject({
+          isError: true,
+          structuredContent: { code: "AGENT_FAILED" },
+        });
+        expect(textOf(outcomeOf("failure"))).toMatch(/^AGENT_FAILED: /);
+        expect(outcomeOf("typo").result).toMatchObject({ isError: true, structuredContent: { code: "INPUT_INVALID" } });
+        expect(textOf(outcomeOf("typo"))).toContain('no argument "session_id"');
+      });
+
+      it("is refused an unknown tool by the protocol", () => {
+        expect(outcomeOf("stranger").error).toMatchObject({
+          code: -32602,
+          message: expect.stringContaining('There is no tool "kiro-subagents.nobody".'),
+        });
+      });
+
+      it("waits three times as long as its patience lasts where progress renews that, and not where it does not", () => {
+        const { progress } = outcomeOf("long");
+
+        expect(textOf(outcomeOf("long"))).toBe("It took long.");
+        expect(progress.map((told) => told.progress)).toEqual(progress.map((_, index) => index + 1));
+        expect(outcomeOf("tooLong").error?.message).toContain("timed out");
+      });
+    });
+  });
+}
+
+function toCalls(directory: string): Readonly<Record<(typeof CALLS)[number], Call>> {
+  const name = "kiro-subagents.code-reviewer";
+  const long = { prompt: `[[sleep ${LONG_MS}]][[say: It took long.]]`, directory };
+  return {
+    answer: { name, arguments: { prompt: "Keep the word token-parakeet.", directory } },
+    memory: { name, arguments: { prompt: "[[recall]]", directory }, goesOn: true },
+    failure: { name, arguments: { prompt: "[[fault silent]]", directory } },
+    stranger: { name: "kiro-subagents.nobody", arguments: { prompt: "Hello", directory } },
+    typo: { name, arguments: { prompt: "Hello", directory, session_id: "1" } },
+    long: { name, arguments: long, options: { timeout: PATIENCE_MS, resetTimeoutOnProgress: true } },
+    tooLong: { name, arguments: long, options: { timeout: PATIENCE_MS } },
+  };
+}
+
+function textOf({ result }: Outcome): string | undefined {
+  return result && toText(result);
+}
