@@ -42,19 +42,23 @@ export function parseAgentProfile(text: string, path: string): AgentProfile | un
   throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is not valid: ${oneLine(parsed.error)}.`);
 }
 
-/** The tool description an orchestrator reads: what the agent is, what it can do, when to use it and when not. */
+/** What an orchestrator reads of an agent: what it is, and what it can do. */
 export function toEnhancedDescription(description: string, profile: AgentProfile | undefined): string {
-  if (profile === undefined) return description;
-  const sections = [
-    section("Capabilities", profile.capabilities),
-    section("Use when", profile.use_when),
-    section("Avoid when", profile.avoid_when),
-  ];
-  return [profile.description?.trim() || description, ...sections].filter((text) => text !== "").join("\n\n");
+  return toParagraphs([profile?.description?.trim() || description, section("Capabilities", profile?.capabilities)]);
 }
 
-function section(title: string, lines: readonly string[]): string {
-  return lines.length === 0 ? "" : [`${title}:`, ...lines.map((line) => `- ${line.trim()}`)].join("\n");
+/** What an orchestrator chooses by: when to use an agent and when not; empty if nothing is said. */
+export function toWhenToUse(profile: AgentProfile | undefined): string {
+  return toParagraphs([section("Use when", profile?.use_when), section("Avoid when", profile?.avoid_when)]);
+}
+
+function toParagraphs(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+function section(title: string, lines: readonly string[] = []): string {
+  const items = lines.map((line) => line.trim()).filter((line) => line !== "");
+  return items.length === 0 ? "" : [`${title}:`, ...items.map((item) => `- ${item}`)].join("\n");
 }
 
 function toValue(yaml: string, path: string): unknown {

@@ -4,8 +4,10 @@ import { z } from "zod";
 export type Agent = {
   /** What `kiro-cli --agent` is given */
   readonly name: string;
-  /** Without the `sub-agent:` prefix; enhanced by the agent's prompt file if it has one */
+  /** Without the `sub-agent:` prefix; enhanced by the agent's prompt file if it has one; never empty */
   readonly description: string;
+  /** When to use it and when not, from the prompt file; empty if nothing is said there */
+  readonly whenToUse: string;
   /** Absolute path of the agent's JSON file */
   readonly file: string;
   /** Absolute path of the file that its `prompt` names, if it names one */

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { agentFileSchema, allowsFileTools, toSubAgentDescription, type Agent, type AgentFile } from "./agent.ts";
-import { parseAgentProfile, toEnhancedDescription, type AgentProfile } from "./agent-profile.ts";
+import { parseAgentProfile, toEnhancedDescription, toWhenToUse, type AgentProfile } from "./agent-profile.ts";
 import { BudgieError } from "./errors.ts";
+import { sanitizeText } from "./sanitize-text.ts";
 
 /** What was found: the agents in the order of their file names, and what the user should be told about the rest. */
 export type LoadedAgents = {
@@ -60,9 +61,20 @@ function loadAgent(file: string, { promptsDir, report }: Reporting & { promptsDi
     );
   }
   const profile = loadProfile(join(promptsDir, `${content.name}.md`), report);
-  const description = toEnhancedDescription(ownDescription, profile) || `The agent ${content.name}.`;
+  const described = toEnhancedDescription(ownDescription, profile);
+  // Some clients leave out a tool that says nothing, and what nobody sees says nothing.
+  const description = sanitizeText(described).trim() === "" ? `The agent ${content.name}.` : described;
   const promptFile = toPromptFile(content, file);
-  return { name: content.name, description, file, promptFile, writesFiles, model: profile?.model ?? undefined };
+  const whenToUse = toWhenToUse(profile);
+  return {
+    name: content.name,
+    description,
+    whenToUse,
+    file,
+    promptFile,
+    writesFiles,
+    model: profile?.model ?? undefined,
+  };
 }
 
 /** Kiro resolves `file://` prompts against the agent file's own folder, and knows `~`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseAgentProfile, toEnhancedDescription } from "../src/agent-profile.ts";
+import { parseAgentProfile, toEnhancedDescription, toWhenToUse } from "../src/agent-profile.ts";
 
 const PATH = "/prompts/tester.md";
 
@@ -111,28 +111,41 @@ describe("parseAgentProfile", () => {
 });
 
 describe("toEnhancedDescription", () => {
-  it("is the description, then the three sections", () => {
+  it("is the description, then what the agent can do", () => {
     expect(toEnhancedDescription("From the agent file", parse(WHOLE))).toBe(`Validates things
 
 Capabilities:
 - Tool validation
-- Session testing
+- Session testing`);
+  });
 
-Use when:
+  it.each(["---\nuse_when: Always\n---\n", '---\ncapabilities: [" ", ""]\n---\n'])(
+    "leaves out a section without items: %j",
+    (text) => {
+      expect(toEnhancedDescription("Mine", parse(text))).toBe("Mine");
+    },
+  );
+
+  it("is the agent file's description when there is no frontmatter", () => {
+    expect(toEnhancedDescription("Mine", undefined)).toBe("Mine");
+  });
+});
+
+describe("toWhenToUse", () => {
+  it("says when to use an agent, then when not", () => {
+    expect(toWhenToUse(parse(WHOLE))).toBe(`Use when:
 - Need to validate tools
 
 Avoid when:
 - Writing production code`);
   });
 
-  it("leaves out sections without items", () => {
-    const profile = parse("---\nuse_when: Always\n---\n");
-
-    expect(toEnhancedDescription("Mine", profile)).toBe("Mine\n\nUse when:\n- Always");
+  it("leaves out a section without items", () => {
+    expect(toWhenToUse(parse("---\nuse_when: Always\n---\n"))).toBe("Use when:\n- Always");
   });
 
-  it("is the agent file's description when there is no frontmatter", () => {
-    expect(toEnhancedDescription("Mine", undefined)).toBe("Mine");
+  it.each([undefined, parse("---\ndescription: x\n---\n")])("is empty where nothing is said (case %#)", (profile) => {
+    expect(toWhenToUse(profile)).toBe("");
   });
 });
 

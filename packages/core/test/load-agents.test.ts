@@ -17,6 +17,7 @@ describe("loadAgents", () => {
       {
         name: "test-agent",
         description: "Tests things",
+        whenToUse: "",
         file: join(folder, "agents", "tester.json"),
         promptFile: undefined,
         writesFiles: true,
@@ -132,6 +133,12 @@ describe("loadAgents", () => {
 
   it("describes an agent that says nothing about itself", () => {
     const { agents } = load({ "a.json": { ...subAgent("a"), description: "sub-agent:" } });
+
+    expect(agents).toMatchObject([{ description: "The agent a." }]);
+  });
+
+  it("describes an agent of whose description nothing can be seen", () => {
+    const { agents } = load({ "a.json": { ...subAgent("a"), description: "sub-agent: \u200B\u2060" } });
 
     expect(agents).toMatchObject([{ description: "The agent a." }]);
   });

@@ -65,6 +65,7 @@ describe("refuseStrangers", () => {
       description: "",
       file: "",
       promptFile: undefined,
+      whenToUse: "",
       writesFiles: true,
       model: undefined,
     };

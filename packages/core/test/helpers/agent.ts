@@ -3,7 +3,8 @@ import type { Agent } from "@budgie/core";
 /** An agent as `loadAgents` gives one. */
 export const AGENT: Agent = {
   name: "tester",
-  description: "",
+  description: "Tests things",
+  whenToUse: "",
   file: "/agents/tester.json",
   promptFile: undefined,
   writesFiles: true,

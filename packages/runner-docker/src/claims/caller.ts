@@ -45,7 +45,8 @@ export function createCaller({ allowedRoots = [], host, policy = TIGHT, rules, r
 
 function toAgent(name: string, { agentsDir }: MadeUpHome): Agent {
   const file = join(agentsDir, `${name}.json`);
-  return { name, description: "", file, promptFile: undefined, writesFiles: false, model: undefined };
+  const words = { description: "Makes probes", whenToUse: "" };
+  return { name, ...words, file, promptFile: undefined, writesFiles: false, model: undefined };
 }
 
 function toGuarded(host: MadeUpHome): WorkspaceRules["guarded"] {
