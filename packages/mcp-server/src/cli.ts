@@ -14,7 +14,7 @@ import { toDoubleDashed } from "./go-flags.ts";
 import type { Host } from "./host.ts";
 import { listRuns } from "./list-runs.ts";
 import { listSessions } from "./list-sessions.ts";
-import { printTools } from "./list-tools.ts";
+import { listTools, type ListToolsOptions } from "./list-tools.ts";
 import { removeRuns } from "./remove-runs.ts";
 import { removeSessions } from "./remove-sessions.ts";
 import { addRuns } from "./runs-commands.ts";
@@ -35,6 +35,8 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   stateDir: "<dir>",
   sessionTtl: "<duration>",
   toolPrefix: "<text>",
+  toolNames: "<spelling>",
+  tools: "<mode>",
   sweepEvery: "<duration>",
   agentTimeout: "<duration>",
   heartbeat: "<duration>",
@@ -112,6 +114,7 @@ function createProgram(host: Host, finish: Finish): Command {
     remove: (options) => removeSessions(config(), options, host).then(finish),
     export: (options) => exportSession(config(), options, host).then(finish),
   });
+  addListTools(program, (options) => finish(listTools(config(), options, host)));
   addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
   // About sandboxes, whether one was asked for or not.
   const sandboxed = (): Config => parseConfig({ ...toValues(program, host.env), sandbox: true }, host);
@@ -136,8 +139,17 @@ function refuseOperand(operand: string | undefined): void {
 }
 
 async function serveOrPrint(config: Config, host: Host): Promise<number> {
-  if (config.listTools || config.debug) return printTools(config, host);
+  if (config.listTools || config.debug) return listTools(config, { json: config.debug, stats: false }, host);
   return serve(config, host);
+}
+
+function addListTools(program: Command, run: (options: ListToolsOptions) => void): void {
+  program
+    .command("list-tools")
+    .description("print the tools and what they do, or what each way of offering them costs")
+    .option("--stats", "print how many bytes, and about how many tokens, each of --tools costs a client")
+    .option("--json", "print JSON: everything a client is told")
+    .action(({ json = false, stats = false }: Partial<ListToolsOptions>) => run({ json, stats }));
 }
 
 type BuildArguments = { readonly tag: string; readonly buildArg?: readonly string[]; readonly context?: string };

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
+import { TOOL_MODES } from "./mcp/tool-mode.ts";
+import { SPELLINGS } from "./mcp/tool-name.ts";
 
 // Messages say what was expected: "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
@@ -49,6 +51,14 @@ export const configSchema = z.strictObject({
   keepSessions: flag.default(false).describe("keep sessions on exit, for the next budgie to go on with by their ids"),
   sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
   toolPrefix: prefix.describe("what the tools' names begin with"),
+  toolNames: z
+    .enum(SPELLINGS, '"dotted" or "safe"')
+    .default("dotted")
+    .describe("how they are spelled: dotted, or safe: a-z, 0-9 and _ alone, at most 64, for clients that need that"),
+  tools: z
+    .enum(TOOL_MODES, '"agents", "router" or "both"')
+    .default("agents")
+    .describe("what is offered: agents (a tool each), router (list_agents and invoke_agent), or both"),
   sweepEvery: z
     .string()
     .default("10m")

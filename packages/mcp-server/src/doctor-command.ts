@@ -7,7 +7,7 @@ import { toEgressFindings } from "./egress-findings.ts";
 import type { Finding } from "./finding.ts";
 import type { Host } from "./host.ts";
 import { interruptible } from "./interruptible.ts";
-import { toToolNames } from "./mcp/tool-name.ts";
+import { checkToolNames } from "./mcp/check-tool-names.ts";
 import { refuseStrangers } from "./policies.ts";
 import { isProven, toProofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
@@ -72,7 +72,7 @@ function inspectAgents(config: Config): readonly Finding[] {
   return [
     { state: agents.length === 0 ? "failed" : "ok", what: "agents", text: `${names}, in "${config.agentsDir}"` },
     ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
-    ...inspectNames(() => toToolNames(agents, config.toolPrefix)),
+    ...inspectNames(() => checkToolNames(agents, config)),
     ...inspectNames(() => refuseStrangers(config.policies, agents, config.config)),
   ];
 }

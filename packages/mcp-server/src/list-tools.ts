@@ -1,15 +1,37 @@
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { loadTools } from "./load-tools.ts";
+import type { Tool } from "./mcp/tools.ts";
+import { toToolStats, toToolStatsText } from "./tool-stats.ts";
 
-/** Prints the tools as a client gets them: for people, or with `--debug` whole. */
-export function printTools(config: Config, host: Host): number {
-  const definitions = loadTools(config, host).tools.map(({ definition }) => definition);
-  const text = config.debug
-    ? JSON.stringify(definitions, undefined, 2)
-    : definitions.map(({ description = "", name }) => `${name}\n${indent(description)}`).join("\n\n");
-  host.stdout.write(`${text}\n`);
+export type ListToolsOptions = {
+  /** What each mode costs, in place of the tools */
+  readonly stats: boolean;
+  readonly json: boolean;
+};
+
+/** `budgie list-tools`: prints the tools as a client gets them, or what each way of offering them costs. */
+export function listTools(config: Config, { json, stats }: ListToolsOptions, host: Host): number {
+  const { agents, tools } = loadTools(config, host);
+  if (!stats) {
+    host.stdout.write(`${json ? toJson(tools) : toText(tools)}\n`);
+    return 0;
+  }
+  const report = toToolStats(agents, config);
+  host.stdout.write(json ? `${JSON.stringify(report)}\n` : toToolStatsText(report));
   return 0;
+}
+
+function toJson(tools: readonly Tool[]): string {
+  return JSON.stringify(
+    tools.map(({ definition }) => definition),
+    undefined,
+    2,
+  );
+}
+
+function toText(tools: readonly Tool[]): string {
+  return tools.map(({ definition: { description = "", name } }) => `${name}\n${indent(description)}`).join("\n\n");
 }
 
 function indent(text: string): string {

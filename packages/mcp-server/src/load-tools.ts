@@ -1,8 +1,10 @@
 import { loadAgents, type Agent } from "@budgie/core";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
-import { refuseStrangers } from "./policies.ts";
+import { checkToolNames } from "./mcp/check-tool-names.ts";
+import { toNameWarnings } from "./mcp/name-warnings.ts";
 import { toTools, type Tool } from "./mcp/tools.ts";
+import { refuseStrangers } from "./policies.ts";
 
 /** Loads the agents and makes their tools, and tells the user what is wrong with either. */
 export function loadTools(
@@ -15,15 +17,8 @@ export function loadTools(
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
   }
   refuseStrangers(config.policies, agents, config.config);
+  checkToolNames(agents, config);
   const tools = toTools(agents, config);
-  for (const { definition } of tools.filter(({ definition: { name } }) => name.length > NAME_LIMIT)) {
-    report(
-      `The tool name "${definition.name}" is longer than ${NAME_LIMIT} characters, and some MCP clients refuse that. ` +
-        `Shorten the agent's name, or --tool-prefix.`,
-    );
-  }
+  for (const warning of toNameWarnings(tools)) report(warning);
   return { agents, tools };
 }
-
-// Of Claude Desktop and the OpenAI API.
-const NAME_LIMIT = 64;

@@ -26,6 +26,7 @@ import type { Host } from "./host.ts";
 import { loadHttpOptions } from "./http-options.ts";
 import { loadTools } from "./load-tools.ts";
 import { createConnection } from "./mcp/connection.ts";
+import { toInstructions } from "./mcp/instructions.ts";
 import { createToolbox, type Toolbox } from "./mcp/toolbox.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 import type { Policies } from "./policies.ts";
@@ -80,8 +81,8 @@ export async function serve(config: Config, host: Host): Promise<never> {
       onCall: sweeper.begin,
       report: config.verbose ? host.report : undefined,
     });
-  const version = loadVersion();
-  const shared = { toToolbox, version, heartbeatMs: config.heartbeatMs, report: host.report };
+  const [version, instructions] = [loadVersion(), toInstructions(config.tools)];
+  const shared = { toToolbox, version, instructions, heartbeatMs: config.heartbeatMs, report: host.report };
   const server = await createToolServer({
     http,
     host,

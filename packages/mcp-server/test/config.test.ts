@@ -32,6 +32,8 @@ describe("parseConfig", () => {
       stateDir: "/home/me/.local/state/budgie",
       sweepEveryMs: 600_000,
       toolPrefix: "kiro-subagents.",
+      toolNames: "dotted",
+      tools: "agents",
       model: "claude-sonnet-4.5",
       trustAllTools: false,
       env: [],

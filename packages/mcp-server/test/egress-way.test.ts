@@ -14,6 +14,7 @@ import { createRunLog } from "@budgie/store";
 import { createFakeRunner } from "@budgie/testkit";
 import { createToolbox } from "../src/mcp/toolbox.ts";
 import { toTools } from "../src/mcp/tools.ts";
+import { TOOL_OPTIONS } from "./helpers/create-agent.ts";
 import { createBudgieUser, toText, type BudgieUser } from "./helpers/start-budgie.ts";
 
 const DENIED = { host: "refused.test", port: 443, count: 3, why: "not on the allow-list" };
@@ -54,7 +55,7 @@ function createWatchedToolbox({ host }: BudgieUser, protocol: Protocol) {
     policyOf: () => ({ workspace: "rw", egress: EGRESS, limits: {}, timeoutMs: 1000 }),
     workspaceRules: { allowedRoots: [], guarded: [] },
   });
-  const tools = toTools(agents, { toolPrefix: "", markUntrusted: false });
+  const tools = toTools(agents, { ...TOOL_OPTIONS, toolPrefix: "" });
   const options = { tools: () => tools, runTurn, health: neverAsked, onCall: () => undefined, report: undefined };
   return { runLog, toolbox: createToolbox(options) };
 }

@@ -1,13 +1,9 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import {
-  CallToolRequestSchema,
-  ErrorCode,
-  ListToolsRequestSchema,
-  type CallToolResult,
-  type Implementation,
-} from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult, Implementation } from "@modelcontextprotocol/sdk/types.js";
 import type { ClientTransport, Fate } from "./client-transport.ts";
+import { invalidParams } from "./invalid-params.ts";
 import { createProgress } from "./progress.ts";
+import { callRequest, listRequest } from "./tool-requests.ts";
 import { toRunIds } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
 
@@ -29,6 +25,8 @@ type Client = {
 
 export type ConnectionOptions = {
   readonly version: string;
+  /** What a client may tell its model about the tools as a whole */
+  readonly instructions: string;
   readonly transport: ClientTransport;
   /** Makes the tools of this client, and what it alone may know of */
   readonly toToolbox: (client: Client) => Toolbox;
@@ -40,23 +38,23 @@ export type ConnectionOptions = {
   readonly onClientGone: () => void;
 };
 
-const INSTRUCTIONS =
-  "Each tool is an agent that works on its own in the directory you name and answers once. It knows nothing of your " +
-  "conversation: put all it needs in the prompt. Its answer carries a sessionId; pass it to go on with the same agent.";
-
 /** Creates the connection to one client. */
 export function createConnection(options: ConnectionOptions): Connection {
-  const { heartbeatMs, onClientGone, onDelivery, report, toToolbox, transport, version } = options;
+  const { heartbeatMs, instructions, onClientGone, onDelivery, report, toToolbox, transport, version } = options;
   // The high-level server answers an unknown tool as if it had failed, and empties schemas that it does not understand.
   const server = new Server(
     { name: "budgie", version },
-    { capabilities: { tools: { listChanged: true } }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: { listChanged: true } }, instructions },
   );
   const toolbox = toToolbox({ info: () => server.getClientVersion() });
   const calls = new Set<Promise<CallToolResult>>();
 
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...toolbox.definitions()] }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { requestId, sendNotification, signal }) => {
+  server.setRequestHandler(listRequest, ({ params: { cursor } = {} }) => {
+    // An empty one is what some clients send with their first request.
+    if (cursor) throw invalidParams(`There is no page ${JSON.stringify(cursor)}: all tools come in one.`);
+    return { tools: [...toolbox.definitions()] };
+  });
+  server.setRequestHandler(callRequest, async ({ params }, { requestId, sendNotification, signal }) => {
     const token = params._meta?.progressToken;
     const isFull = (): boolean => transport.isFull(requestId);
     const progress = createProgress({ token, send: sendNotification, isFull, heartbeatMs });
@@ -98,9 +96,4 @@ export function createConnection(options: ConnectionOptions): Connection {
 
 function toOneLine(text: string): string {
   return text.replace(/\s+/g, " ").slice(0, 300);
-}
-
-/** The SDK's own error says its code twice. */
-function invalidParams(message: string): Error {
-  return Object.assign(new Error(message), { code: ErrorCode.InvalidParams });
 }

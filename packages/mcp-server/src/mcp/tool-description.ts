@@ -1,12 +1,10 @@
-import { cutText } from "@budgie/core";
+import { shorten } from "./shorten.ts";
 
-// Kiro cuts longer ones itself, wherever that falls.
-const LONGEST_BYTES = 9_999;
-const MARK = " [...]";
+// Kiro cuts at byte 10,004, also in the middle of a character, of which it dies; and it may put some words of its own,
+// with the server's name, before a description.
+const LONGEST_BYTES = 9_800;
 
-/** The description as clients can take it: cut between two characters if it is too long, and always with its ending. */
+/** The description as clients can take it: shortened if it is too long, and always with its ending. */
 export function toToolDescription(text: string, ending: string): string {
-  const room = LONGEST_BYTES - Buffer.byteLength(ending);
-  if (Buffer.byteLength(text) <= room) return text + ending;
-  return cutText(text, room - MARK.length) + MARK + ending;
+  return shorten(text, LONGEST_BYTES - Buffer.byteLength(ending)) + ending;
 }

@@ -14,7 +14,7 @@ export const agentInput = z.strictObject({
     .string("a text")
     .optional()
     .describe(
-      "To go on with a conversation: the sessionId of an earlier answer of this tool, for the same directory. " +
+      "To go on with a conversation: the sessionId of an earlier answer of this agent, for the same directory. " +
         "Leave it out to begin a new one.",
     ),
   workspace: z
@@ -34,8 +34,16 @@ export const agentInput = z.strictObject({
     .describe('How long the agent may take, such as "90s" or "5m", if that is less than configured.'),
 });
 
-/** What the health check takes: nothing. */
-export const healthInput = z.strictObject({});
+export type AgentInput = z.infer<typeof agentInput>;
+
+/** What `invoke_agent` takes. */
+export const invokeInput = z.strictObject({
+  agent: z.string("a text").describe("The agent's name, as list_agents has it."),
+  ...agentInput.shape,
+});
+
+/** What a tool takes that needs to be told nothing. */
+export const noInput = z.strictObject({});
 
 /** Checks a tool's arguments, or throws `INPUT_INVALID` naming the argument. */
 export function parseToolInput<Schema extends z.ZodObject>(schema: Schema, value: unknown): z.infer<Schema> {

@@ -1,48 +1,29 @@
-import { BudgieError, type Agent } from "@budgie/core";
+import { toSafeName } from "./safe-name.ts";
+import type { ToolMode } from "./tool-mode.ts";
 
-/** The agent part of budgie's own tool. */
-export const HEALTH_CHECK = "health-check";
+/** How tools' names are spelled: as the first budgie did, or as every client takes them. */
+export const SPELLINGS = ["dotted", "safe"] as const;
 
-// What the MCP specification allows.
-const LONGEST = 128;
+export type NamingOptions = {
+  readonly toolPrefix: string;
+  readonly toolNames: (typeof SPELLINGS)[number];
+  readonly tools: ToolMode;
+};
 
-/** Names the agents' tools, or throws `CONFIG_INVALID` naming the agents whose names are the same once normalised. */
-export function toToolNames(agents: readonly Agent[], prefix: string): ReadonlyMap<Agent, string> {
-  const taken = new Map<string, Agent>();
-  const names = agents.map((agent): [Agent, string] => {
-    const name = prefix + normalise(agent.name);
-    refuseTaken(agent, name, { other: taken.get(name), own: prefix + HEALTH_CHECK });
-    taken.set(name, agent);
-    return [agent, name];
-  });
-  return new Map(names);
+/** What a tool is called. */
+export type ToolName = {
+  readonly name: string;
+  /** Names that are good for calls too: the other spelling */
+  readonly aliases: readonly string[];
+};
+
+/** Names the tool of an agent, or one of budgie's own that stands beside them. */
+export function toToolName(agentName: string, { toolNames, toolPrefix }: Omit<NamingOptions, "tools">): ToolName {
+  const dotted = toolPrefix + normalise(agentName);
+  const safe = toSafeName(dotted);
+  return toolNames === "safe" ? { name: safe, aliases: [dotted] } : { name: dotted, aliases: [safe] };
 }
 
 function normalise(agentName: string): string {
   return agentName.toLowerCase().replace(/[^a-z0-9_-]/gu, "-");
-}
-
-type Taken = { readonly other: Agent | undefined; readonly own: string };
-
-function refuseTaken(agent: Agent, name: string, { other, own }: Taken): void {
-  if (other !== undefined) {
-    throw new BudgieError(
-      "CONFIG_INVALID",
-      `The agents "${other.name}" (${other.file}) and "${agent.name}" (${agent.file}) would both be the tool "${name}". ` +
-        `Rename one of them.`,
-    );
-  }
-  if (name === own) {
-    throw new BudgieError(
-      "CONFIG_INVALID",
-      `The agent "${agent.name}" (${agent.file}) would take the name of budgie's own tool "${own}". Rename it.`,
-    );
-  }
-  if (name.length > LONGEST) {
-    throw new BudgieError(
-      "CONFIG_INVALID",
-      `The agent "${agent.name}" (${agent.file}) would be a tool with a name of ${name.length} characters, and MCP allows ` +
-        `${LONGEST}. Rename it, or shorten --tool-prefix.`,
-    );
-  }
 }

@@ -44,6 +44,18 @@ export const replyOutput = z.looseObject({
   warnings: z.array(z.string()).describe("What to know about this answer"),
 });
 
+/** What `list_agents` answers. */
+export const agentsOutput = z.looseObject({
+  ...failure,
+  agents: z.array(
+    z.looseObject({
+      name: z.string().describe("What invoke_agent takes"),
+      description: z.string().describe("What it is, and what it can do"),
+      whenToUse: z.string().describe("When to use it and when not; empty if nobody said"),
+    }),
+  ),
+});
+
 const rates = {
   totalCalls: z.number(),
   successCalls: z.number(),

@@ -1,13 +1,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import {
-  parseTimeout,
-  toDurationText,
-  type Agent,
-  type HealthReport,
-  type RunTurn,
-  type TurnHooks,
-} from "@budgie/core";
-import { agentInput, healthInput, parseToolInput } from "./tool-input.ts";
+import { parseTimeout, toDurationText, type HealthReport, type RunTurn, type TurnHooks } from "@budgie/core";
+import { toShown } from "../to-shown.ts";
+import { toAgentsResult } from "./agents-result.ts";
+import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } from "./tool-input.ts";
 import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
 import type { Tool } from "./tools.ts";
 
@@ -33,27 +28,39 @@ export type ToolboxOptions = {
 
 /** Creates the toolbox of a client. */
 export function createToolbox({ health, onCall, report, runTurn, tools }: ToolboxOptions): Toolbox {
-  async function callAgent({ name: agent }: Agent, input: unknown, hooks: TurnHooks): Promise<CallToolResult> {
-    return toReplyResult(await runTurn({ agent, ...parseAgentInput(input) }, hooks));
+  async function ask(agent: string, input: AgentInput, hooks: TurnHooks): Promise<CallToolResult> {
+    return toReplyResult(await runTurn({ agent, ...toRequest(input) }, hooks));
   }
 
-  async function callHealth(input: unknown): Promise<CallToolResult> {
-    parseToolInput(healthInput, input);
-    return toHealthResult(await health());
+  async function answer({ purpose }: Tool, input: unknown, hooks: TurnHooks): Promise<CallToolResult> {
+    switch (purpose.kind) {
+      case "agent":
+        return ask(purpose.agent.name, parseToolInput(agentInput, input), hooks);
+      case "invoke-agent": {
+        const { agent, ...rest } = parseToolInput(invokeInput, input);
+        return ask(agent, rest, hooks);
+      }
+      case "list-agents":
+        parseToolInput(noInput, input);
+        return toAgentsResult(purpose.agents);
+      case "health-check":
+        parseToolInput(noInput, input);
+        return toHealthResult(await health());
+    }
   }
 
   return {
     definitions: () => tools().map(({ definition }) => definition),
     call(name, input, hooks) {
-      const tool = tools().find(({ definition }) => definition.name === name);
+      const tool = tools().find(({ aliases, definition }) => definition.name === name || aliases.includes(name));
       if (tool === undefined) return undefined;
       onCall();
-      const { purpose } = tool;
-      if (purpose.kind === "health-check") return orErrorResult(callHealth(input));
-      report?.(`${purpose.agent.name}: called`);
+      const agent = toAgentName(tool, input);
+      if (agent !== undefined) report?.(`${toShown(agent)}: called`);
       const began = performance.now();
-      return orErrorResult(callAgent(purpose.agent, input, hooks)).then((result) => {
-        report?.(`${name}: ${toOutcome(result)} after ${toDurationText(performance.now() - began)}`);
+      return orErrorResult(answer(tool, input, hooks)).then((result) => {
+        const took = toDurationText(performance.now() - began);
+        if (agent !== undefined) report?.(`${tool.definition.name}: ${toOutcome(result)} after ${took}`);
         return result;
       });
     },
@@ -62,10 +69,22 @@ export function createToolbox({ health, onCall, report, runTurn, tools }: Toolbo
 }
 
 /** An empty text means none, as it always has for the session id: models fill in what they could leave out. */
-function parseAgentInput(input: unknown) {
-  const { egress, sessionId, timeout, workspace, ...rest } = parseToolInput(agentInput, input);
+function toRequest({ egress, sessionId, timeout, workspace, ...rest }: AgentInput) {
   const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
   return { ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };
+}
+
+/** The agent that is called, good or not; `undefined` if none is. */
+function toAgentName({ purpose }: Tool, input: unknown): string | undefined {
+  switch (purpose.kind) {
+    case "agent":
+      return purpose.agent.name;
+    case "invoke-agent":
+      return String((input as { readonly agent?: unknown } | undefined)?.agent);
+    case "list-agents":
+    case "health-check":
+      return undefined;
+  }
 }
 
 function toOutcome({ isError, structuredContent: facts = {} }: CallToolResult): string {

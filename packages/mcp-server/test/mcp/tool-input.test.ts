@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { agentInput, healthInput, parseToolInput } from "../../src/mcp/tool-input.ts";
+import { agentInput, invokeInput, noInput, parseToolInput } from "../../src/mcp/tool-input.ts";
 
 describe("parseToolInput", () => {
   it("drops the purpose that Kiro adds", () => {
     const input = { prompt: "p", directory: "/d", sessionId: "s", __tool_use_purpose: "to review" };
 
     expect(parseToolInput(agentInput, input)).toEqual({ prompt: "p", directory: "/d", sessionId: "s" });
-    expect(parseToolInput(healthInput, { __tool_use_purpose: "to look" })).toEqual({});
+    expect(parseToolInput(noInput, { __tool_use_purpose: "to look" })).toEqual({});
   });
 
   it("takes no arguments at all for an empty object", () => {
-    expect(parseToolInput(healthInput, undefined)).toEqual({});
+    expect(parseToolInput(noInput, undefined)).toEqual({});
   });
 
   it.each([
@@ -33,8 +33,18 @@ describe("parseToolInput", () => {
     );
   });
 
+  it("refuses of invoke_agent what it refuses of an agent's own tool", () => {
+    expect(() => parseToolInput(invokeInput, { agent: "a", prompt: "p", directory: "/d", session_id: "s" })).toThrow(
+      'The tool has no argument "session_id". Its arguments are: agent, prompt, directory, sessionId, workspace, egress, ' +
+        "timeout.",
+    );
+    expect(() => parseToolInput(invokeInput, { prompt: "p", directory: "/d" })).toThrow(
+      'The argument "agent" is missing. The agent\'s name, as list_agents has it.',
+    );
+  });
+
   it("refuses any argument of a tool that has none", () => {
-    expect(() => parseToolInput(healthInput, { agent: "x" })).toThrow(
+    expect(() => parseToolInput(noInput, { agent: "x" })).toThrow(
       'The tool has no argument "agent". Its arguments are: none.',
     );
   });
