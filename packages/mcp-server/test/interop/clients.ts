@@ -12,6 +12,9 @@ export type Address =
   | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly url: string; readonly token: string };
 
+/** A budgie that clients can be sent to. */
+export type Served = { readonly address: Address; readonly end: () => Promise<unknown> };
+
 export type Call = {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -41,15 +44,23 @@ export async function runClient(client: string, server: Address, calls: readonly
   return JSON.parse(stdout) as Seen;
 }
 
-type ProgramOptions = { readonly stdin?: string; readonly env?: Readonly<Record<string, string>> };
+type ProgramOptions = {
+  readonly stdin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default this process's own */
+  readonly node?: string;
+};
 
 type Finished = { readonly exitCode: number | null; readonly stdout: string; readonly stderr: string };
 
 const LIMIT_MS = 150_000;
 
 /** Runs a program of Node's to its end. */
-export async function runProgram(argv: readonly string[], { env, stdin = "" }: ProgramOptions = {}): Promise<Finished> {
-  const child = spawn(process.execPath, argv, { env: { ...process.env, ...env }, stdio: "pipe", timeout: LIMIT_MS });
+export async function runProgram(
+  argv: readonly string[],
+  { env, node = process.execPath, stdin = "" }: ProgramOptions = {},
+): Promise<Finished> {
+  const child = spawn(node, argv, { env: { ...process.env, ...env }, stdio: "pipe", timeout: LIMIT_MS });
   child.stdin.on("error", () => undefined).end(stdin);
   const exitCode = new Promise<number | null>((resolve) => child.once("close", resolve));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createBudgieUser, toText, type BudgieUser } from "../helpers/start-budgie.ts";
-import { CLIENTS, runClient, type Address, type Call, type Outcome, type Seen } from "./clients.ts";
+import { CLIENTS, runClient, type Call, type Outcome, type Seen, type Served } from "./clients.ts";
 
 // How long the clients wait, and what lasts longer.
 const PATIENCE_MS = 3000;
@@ -12,19 +12,23 @@ export const HEARTBEAT = `${PATIENCE_MS / 12}ms`;
 const CALLS = ["answer", "memory", "failure", "stranger", "typo", "long", "tooLong"] as const;
 
 /** What every official client gets of a budgie, wherever it listens. */
-export function describeClients(where: string, serve: (user: BudgieUser) => Promise<Address>): void {
+export function describeClients(where: string, serve: (user: BudgieUser) => Promise<Served>): void {
   describe(`official clients ${where}`, () => {
     let user: BudgieUser;
+    let served: Served;
     const seen = new Map<string, Seen>();
 
     beforeAll(async () => {
       user = await createBudgieUser();
-      const address = await serve(user);
+      served = await serve(user);
       const calls = Object.values(toCalls(user.workspace));
-      const runs = CLIENTS.map(async (client) => void seen.set(client, await runClient(client, address, calls)));
+      const runs = CLIENTS.map(async (client) => void seen.set(client, await runClient(client, served.address, calls)));
       await Promise.all(runs);
     });
-    afterAll(() => user[Symbol.asyncDispose]());
+    afterAll(async () => {
+      await served.end();
+      await user[Symbol.asyncDispose]();
+    });
 
     describe.each(CLIENTS)("%s", (client) => {
       function outcomeOf(call: (typeof CALLS)[number]): Outcome {

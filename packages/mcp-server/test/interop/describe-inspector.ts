@@ -3,21 +3,26 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallToolResult, ListToolsResult } from "@modelcontextprotocol/sdk/types.js";
 import { createBudgieUser, toText, type BudgieUser } from "../helpers/start-budgie.ts";
-import { runProgram, toInteropPath, type Address } from "./clients.ts";
+import { runProgram, toInteropPath, type Address, type Served } from "./clients.ts";
 
 const PROGRAM = toInteropPath("node_modules/@modelcontextprotocol/inspector/cli/build/cli.js");
 
 /** What the MCP Inspector's command line gets of a budgie. */
-export function describeInspector(where: string, serve: (user: BudgieUser) => Promise<Address>): void {
+export function describeInspector(where: string, serve: (user: BudgieUser) => Promise<Served>): void {
   describe(`the MCP Inspector's command line ${where}`, () => {
     let user: BudgieUser;
+    let served: Served;
     let target: readonly string[];
 
     beforeAll(async () => {
       user = await createBudgieUser();
-      target = toTarget(await serve(user), user);
+      served = await serve(user);
+      target = toTarget(served.address, user);
     });
-    afterAll(() => user[Symbol.asyncDispose]());
+    afterAll(async () => {
+      await served.end();
+      await user[Symbol.asyncDispose]();
+    });
 
     it("lists the tools, in their order", async () => {
       const { stdout } = await inspect("tools/list");

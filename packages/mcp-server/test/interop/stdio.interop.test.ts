@@ -1,6 +1,6 @@
 import { kiroCliPath } from "@budgie/testkit";
 import { budgiePath, type BudgieUser } from "../helpers/start-budgie.ts";
-import type { Address } from "./clients.ts";
+import type { Served } from "./clients.ts";
 import { describeClients, HEARTBEAT } from "./describe-clients.ts";
 import { describeInspector } from "./describe-inspector.ts";
 
@@ -8,7 +8,7 @@ describeClients("over stdio", serve);
 describeInspector("over stdio", serve);
 
 /** The clients start it themselves; options would be taken for theirs by some. */
-async function serve({ host }: BudgieUser): Promise<Address> {
+async function serve({ host }: BudgieUser): Promise<Served> {
   const env = { HOME: host.home, BUDGIE_KIRO_BINARY: kiroCliPath, BUDGIE_HEARTBEAT: HEARTBEAT };
-  return { command: process.execPath, args: [budgiePath], env };
+  return { address: { command: process.execPath, args: [budgiePath], env }, end: async () => undefined };
 }

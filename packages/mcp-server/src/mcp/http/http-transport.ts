@@ -44,6 +44,9 @@ type Followed = { readonly tell: (fate: Fate) => void; isDropped: boolean };
 // A cancellation that crosses with its response comes soon after.
 const MOST_FOLLOWED = 100;
 
+// After how long a client is to come back whose connection broke.
+const RETRY_MS = 1000;
+
 /** Creates the transport of a session; the server on it must be connected before anything is handled. */
 export function createHttpTransport({ limits, onActivity, sessionId }: HttpTransportOptions): HttpTransport {
   const store = createEventStore(limits);
@@ -56,6 +59,8 @@ export function createHttpTransport({ limits, onActivity, sessionId }: HttpTrans
 
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: () => sessionId,
+
+    retryInterval: RETRY_MS,
     eventStore: {
       ...store,
       storeEvent(streamId, message) {

@@ -1,0 +1,14 @@
+import { startHttpBudgie, TOKEN } from "../helpers/start-http-budgie.ts";
+import type { BudgieUser } from "../helpers/start-budgie.ts";
+import type { Served } from "./clients.ts";
+import { describeClients, HEARTBEAT } from "./describe-clients.ts";
+import { describeInspector } from "./describe-inspector.ts";
+
+describeClients("over HTTP", serve);
+describeInspector("over HTTP", serve);
+
+/** All clients of a test come to one. */
+async function serve(user: BudgieUser): Promise<Served> {
+  const { end, url } = await startHttpBudgie(user, { args: ["--heartbeat", HEARTBEAT] });
+  return { address: { url: url.href, token: TOKEN }, end };
+}
