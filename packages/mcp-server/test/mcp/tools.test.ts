@@ -83,6 +83,14 @@ describe("toTools", () => {
     ]);
   });
 
+  it("expects of a router no more than any of its agents may do, whatever the ceiling is", () => {
+    const policies = { ceiling: POLICY, agents: new Map(AGENTS.map(({ name }) => [name, TIGHT])) };
+
+    const [invoke] = toTools(AGENTS, { ...TOOL_OPTIONS, tools: "router", policies, sandbox: true });
+
+    expect(invoke?.definition.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+  });
+
   it("expects of a router without agents what the ceiling allows", () => {
     const [invoke] = toTools([], { ...TOOL_OPTIONS, tools: "router", sandbox: true });
     const [tight] = toTools([], {
