@@ -139,6 +139,8 @@ describe("parseConfig", () => {
       { toolPrefix: "my agents/" },
       'Expected --tool-prefix (or BUDGIE_TOOL_PREFIX) to be at most 60 letters, digits, "_", "-" and ".", got "my agents/".',
     ],
+    [{ toolNames: "Safe" }, 'Expected --tool-names (or BUDGIE_TOOL_NAMES) to be "dotted" or "safe", got "Safe".'],
+    [{ tools: "all" }, 'Expected --tools (or BUDGIE_TOOLS) to be "agents", "router" or "both", got "all".'],
     [
       { maxPromptBytes: "400k" },
       'Expected --max-prompt-bytes (or BUDGIE_MAX_PROMPT_BYTES) to be a number of bytes, or 0 for no limit, got "400k".',
