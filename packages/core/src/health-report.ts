@@ -33,6 +33,8 @@ export type HealthOptions = {
   /** Those that are listed in any case */
   readonly agents: readonly string[];
   readonly isolation: Isolation;
+  /** Whether last errors are told in full, with the directories and sessions that their texts name; default true */
+  readonly showErrors?: boolean;
 };
 
 /** How many turns a report is made of at most. */
@@ -42,7 +44,10 @@ export const HEALTH_RUNS = 10_000;
 const DURATIONS_COUNTED = 500;
 
 /** Tells how turns went, of these runs, the newest first; one that still runs does not count yet. */
-export function toHealthReport(runs: readonly Run[], { agents, isolation }: HealthOptions): HealthReport {
+export function toHealthReport(
+  runs: readonly Run[],
+  { agents, isolation, showErrors = true }: HealthOptions,
+): HealthReport {
   const over = runs.filter(({ outcome }) => outcome !== "running");
   const byAgent = new Map(agents.map((agent): [string, Run[]] => [agent, []]));
   for (const run of over) {
@@ -54,11 +59,11 @@ export function toHealthReport(runs: readonly Run[], { agents, isolation }: Heal
   return {
     isolation,
     overall: { totalCalls, successCalls, successRate },
-    agents: [...byAgent].map(([agent, own]) => toAgentHealth(agent, own)),
+    agents: [...byAgent].map(([agent, own]) => toAgentHealth(agent, own, showErrors)),
   };
 }
 
-function toAgentHealth(agent: string, runs: readonly Run[]): AgentHealth {
+function toAgentHealth(agent: string, runs: readonly Run[], showErrors: boolean): AgentHealth {
   const successes = runs.filter(isSuccess);
   const lastFailure = runs.find(isFailure);
   return {
@@ -67,7 +72,7 @@ function toAgentHealth(agent: string, runs: readonly Run[]): AgentHealth {
     ...toDurations(successes.slice(0, DURATIONS_COUNTED)),
     lastSuccess: toTime(successes[0]),
     lastFailure: toTime(lastFailure),
-    lastError: lastFailure === undefined ? "" : toErrorText(lastFailure),
+    lastError: lastFailure === undefined ? "" : toErrorText(lastFailure, showErrors),
   };
 }
 
@@ -120,6 +125,7 @@ function toTime(run: Run | undefined): string {
   return run === undefined ? "" : new Date(run.endedMs ?? run.startedMs).toISOString();
 }
 
-function toErrorText({ error = "", outcome }: Run): string {
+function toErrorText({ error = "", outcome }: Run, showErrors: boolean): string {
+  if (!showErrors) return outcome;
   return outcome === "BUG" ? error : `${outcome}: ${error}`;
 }

@@ -24,13 +24,20 @@ export type SessionBook = {
   discard(session: Session): Promise<void>;
   /** Discards the sessions that nobody has used for so long; never one that a turn runs in, or waits for. */
   expireIdle(ttlMs: number): Promise<void>;
+  /** Whether a session is one of this process now. */
+  has(sessionId: string): boolean;
+  /**
+   * Discards these sessions, one that a turn runs in after it; where sessions are kept they stay, for who asks for them
+   * next.
+   */
+  end(sessionIds: readonly string[]): Promise<void>;
   /** Strikes off the sessions that end with this process; removing their homes is the runner's. */
   close(): Promise<void>;
 };
 
 /** Creates the book of the sessions that live in `runner`; without `keeping` no other process knows of any. */
 export function createSessionBook(runner: Runner, keeping?: Keeping): SessionBook {
-  const sessions = new Map<SessionId, Session>();
+  const sessions = new Map<string, Session>();
   const resuming = new Map<SessionId, Promise<Session>>();
   // Between being forgotten and being struck off they could be taken for a dead owner's.
   const leaving = new Set<SessionId>();
@@ -87,6 +94,13 @@ export function createSessionBook(runner: Runner, keeping?: Keeping): SessionBoo
     await home.remove();
   }
 
+  async function endOne(id: string): Promise<void> {
+    const session = sessions.get(id);
+    await session?.unused();
+    // It may have gone by itself meanwhile.
+    if (session !== undefined && sessions.get(id) === session) await discard(session);
+  }
+
   return {
     async open(subject) {
       const id = createSessionId();
@@ -113,9 +127,14 @@ export function createSessionBook(runner: Runner, keeping?: Keeping): SessionBoo
       // The runner still owns what could not be removed, and tries again when it closes.
       await Promise.allSettled(idle.map(discard));
     },
+    has: (sessionId) => sessions.has(sessionId),
+    async end(sessionIds) {
+      if (keeping?.keepMs !== undefined) return;
+      await Promise.allSettled(sessionIds.map(endOne));
+    },
     async close() {
       if (keeping === undefined || keeping.keepMs !== undefined) return;
-      for (const id of sessions.keys()) await keeping.register.remove(id);
+      for (const { id } of sessions.values()) await keeping.register.remove(id);
     },
   };
 }

@@ -20,6 +20,8 @@ export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory
   readonly using: <T>(turn: () => Promise<T>) => Promise<T>;
   /** For how long no turn has run in it, or waited for it, whatever became of the clock; `undefined` while one does */
   readonly idleMs: () => number | undefined;
+  /** Resolves when no turn runs in it, or waits for it */
+  readonly unused: () => Promise<void>;
 };
 
 /** What is known of a session before it is opened. */
@@ -36,11 +38,15 @@ export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen
   const { id } = home;
   let turns = 0;
   let idleSince = performance.now();
+  let waiting: (() => void)[] = [];
   const counted = <T>(task: () => Promise<T>): Promise<T> => {
     turns++;
     return task().finally(() => {
       turns--;
       idleSince = performance.now();
+      if (turns > 0) return;
+      for (const wake of waiting) wake();
+      waiting = [];
     });
   };
   const noted = async <T>(turn: () => Promise<T>): Promise<T> => {
@@ -67,6 +73,9 @@ export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen
     },
     using: <T>(turn: () => Promise<T>) => counted(() => noted(turn)),
     idleMs: () => (turns === 0 ? performance.now() - idleSince : undefined),
+    async unused() {
+      while (turns > 0) await new Promise<void>((wake) => waiting.push(wake));
+    },
   };
   return session;
 }

@@ -34,6 +34,15 @@ const report = (runs: readonly Run[], agents: readonly string[] = ["a"]): Health
   toHealthReport(runs, { agents, isolation: "none" });
 
 describe("toHealthReport", () => {
+  it("says of a last error only what kind it was, where its text is not for all", () => {
+    const runs = [fail("AGENT_FAILED"), { ...fail("BUG"), agent: "b" }];
+
+    const { agents } = toHealthReport(runs, { agents: [], isolation: "none", showErrors: false });
+
+    expect(agents.map(({ lastError }) => lastError)).toEqual(["AGENT_FAILED", "BUG"]);
+    expect(report(runs).agents.map(({ lastError }) => lastError)).toEqual(["AGENT_FAILED: failed", "failed"]);
+  });
+
   it("lists every agent before its first turn", () => {
     expect(toHealthReport([], { agents: ["a", "b"], isolation: "container" })).toEqual({
       isolation: "container",

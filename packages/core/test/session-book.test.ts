@@ -97,6 +97,35 @@ describe("createSessionBook", () => {
       await expect(book.find(opened.id, NEW)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
     },
   );
+
+  it("ends the sessions that it is told to, and no others", async () => {
+    const { book, runner } = create();
+    const [one, two] = [await book.open(NEW), await book.open(NEW)];
+
+    await book.end([one.id, createSessionId()]);
+
+    expect([...runner.homes.keys()]).toEqual([two.id]);
+    expect([book.has(one.id), book.has(two.id)]).toEqual([false, true]);
+  });
+
+  it("ends a session that turns use after the last of them", async () => {
+    const { book, runner } = create();
+    const session = await book.open(NEW);
+    const ends: (() => void)[] = [];
+    const turns = [1, 2].map(() => session.using(() => new Promise<void>((resolve) => ends.push(resolve))));
+    const seen: string[] = [];
+
+    const ended = book.end([session.id]).then(() => seen.push("ended"));
+    ends[0]?.();
+    await turns[0];
+    await new Promise((wake) => setTimeout(wake, 20));
+    seen.push(`${runner.homes.size} home`);
+    ends[1]?.();
+    await ended;
+
+    expect(seen).toEqual(["1 home", "ended"]);
+    expect(runner.homes.size).toBe(0);
+  });
 });
 
 function create() {

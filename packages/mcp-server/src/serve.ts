@@ -30,6 +30,7 @@ import { toInstructions } from "./mcp/instructions.ts";
 import { createToolbox, type Toolbox } from "./mcp/toolbox.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 import type { Policies } from "./policies.ts";
+import { createSessionOwners } from "./session-owners.ts";
 import { createShutdown } from "./shutdown.ts";
 import { sweepGarbage } from "./sweep-garbage.ts";
 import { createSweeper } from "./sweeper.ts";
@@ -72,11 +73,17 @@ export async function serve(config: Config, host: Host): Promise<never> {
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
-  const health = { agents: agents.map(({ name }) => name), isolation: runner.isolation };
+  // What one client does is nothing to another.
+  const health = {
+    agents: agents.map(({ name }) => name),
+    isolation: runner.isolation,
+    showErrors: http === undefined,
+  };
+  const owners = http && createSessionOwners({ runTurn, sessions });
   const toToolbox = (): Toolbox =>
     createToolbox({
       tools: () => tools,
-      runTurn,
+      ...(owners?.enter() ?? { runTurn }),
       health: async () => toHealthReport(await runLog.recent({ limit: HEALTH_RUNS }), health),
       onCall: sweeper.begin,
       report: config.verbose ? host.report : undefined,

@@ -24,10 +24,12 @@ export type ToolboxOptions = {
   readonly onCall: () => void;
   /** Told about each turn */
   readonly report: ((line: string) => void) | undefined;
+  /** Ends what the client owns; by default that ends with the program */
+  readonly leave?: () => Promise<void>;
 };
 
 /** Creates the toolbox of a client. */
-export function createToolbox({ health, onCall, report, runTurn, tools }: ToolboxOptions): Toolbox {
+export function createToolbox({ health, leave, onCall, report, runTurn, tools }: ToolboxOptions): Toolbox {
   async function ask(agent: string, input: AgentInput, hooks: TurnHooks): Promise<CallToolResult> {
     return toReplyResult(await runTurn({ agent, ...toRequest(input) }, hooks));
   }
@@ -64,7 +66,7 @@ export function createToolbox({ health, onCall, report, runTurn, tools }: Toolbo
         return result;
       });
     },
-    close: async () => undefined,
+    close: async () => leave?.(),
   };
 }
 

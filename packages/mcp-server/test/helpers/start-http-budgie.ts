@@ -36,6 +36,7 @@ type RawRequest = {
   /** Besides those that every MCP client sends */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  readonly signal?: AbortSignal;
 };
 
 type StartOptions = {
@@ -100,8 +101,17 @@ export async function startHttpBudgie(
   };
 }
 
-const HEADERS = {
+/** What every MCP client sends. */
+export const HEADERS = {
   authorization: `Bearer ${TOKEN}`,
   "content-type": "application/json",
   accept: "application/json, text/event-stream",
 };
+
+/** The body of the request that begins a session. */
+export const INITIALIZE = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1.0.0" } },
+});

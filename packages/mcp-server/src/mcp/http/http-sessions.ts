@@ -49,7 +49,16 @@ export function createHttpSessions({ connect, limits, ttlMs }: HttpSessionsOptio
       clearTimeout(idle);
       if (live.has(id) && !transport.isBusy()) idle = setTimeout(close, ttlMs).unref();
     };
-    const transport = createHttpTransport({ sessionId: id, limits, onActivity });
+    let isUntold = false;
+    const tellOfTools = (): void => {
+      // What is sent to nobody would come to nobody, unless there was something before it.
+      isUntold = !transport.isListening();
+      if (!isUntold) connection.tellOfTools();
+    };
+    const onListening = (): void => {
+      if (isUntold) tellOfTools();
+    };
+    const transport = createHttpTransport({ sessionId: id, limits, onActivity, onListening });
     const close = (): void => {
       clearTimeout(idle);
       end(id, connection);
@@ -62,7 +71,7 @@ export function createHttpSessions({ connect, limits, ttlMs }: HttpSessionsOptio
         // What was to begin it was refused.
         if (!transport.isInitialized()) close();
       },
-      tellOfTools: connection.tellOfTools,
+      tellOfTools,
       end: close,
     };
     live.set(id, session);

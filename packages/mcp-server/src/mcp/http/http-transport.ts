@@ -7,7 +7,8 @@ import {
   type JSONRPCMessage,
   type RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
-import type { ClientTransport, Fate } from "../client-transport.ts";
+import type { ClientTransport } from "../client-transport.ts";
+import { createFollowedAnswers } from "../followed-answers.ts";
 import { createEventStore, type StoredStream } from "./event-store.ts";
 import { createExchanges, type Exchange } from "./exchanges.ts";
 import type { HttpLimits } from "./http-limits.ts";
@@ -30,6 +31,8 @@ export type HttpTransport = ClientTransport & {
   readonly handle: (asked: HttpRequest) => Promise<void>;
   /** Whether a connection is open, or a request waits for its answer */
   readonly isBusy: () => boolean;
+  /** Whether the client listens for what is no answer to anything */
+  readonly isListening: () => boolean;
 };
 
 export type HttpTransportOptions = {
@@ -37,23 +40,22 @@ export type HttpTransportOptions = {
   readonly limits: HttpLimits;
   /** Told whenever `isBusy` may have changed */
   readonly onActivity: () => void;
+  /** Told when the client begins to listen, once what is sent reaches it */
+  readonly onListening: () => void;
 };
-
-type Followed = { readonly tell: (fate: Fate) => void; isDropped: boolean };
-
-// A cancellation that crosses with its response comes soon after.
-const MOST_FOLLOWED = 100;
 
 // After how long a client is to come back whose connection broke.
 const RETRY_MS = 1000;
 
 /** Creates the transport of a session; the server on it must be connected before anything is handled. */
-export function createHttpTransport({ limits, onActivity, sessionId }: HttpTransportOptions): HttpTransport {
+export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
+  const { limits, onActivity, onListening, sessionId } = options;
   const store = createEventStore(limits);
   const exchanges = createExchanges();
   const exchangeOf = new WeakMap<StoredStream, Exchange>();
-  const followed = new Map<RequestId, Followed>();
+  const followed = createFollowedAnswers();
   const open = new Set<ServerResponse>();
+  const listening = new Set<ServerResponse>();
   // Whose stream is written to in this very moment: the SDK makes a stream's name, and tells it only here.
   let current: Exchange | undefined;
 
@@ -100,11 +102,7 @@ export function createHttpTransport({ limits, onActivity, sessionId }: HttpTrans
   }
 
   function cancel(id: RequestId): void {
-    const response = followed.get(id);
-    if (response?.isDropped === false) {
-      response.isDropped = true;
-      response.tell("dropped");
-    }
+    followed.drop(id);
     // Nobody will answer it, and so nobody else would end its stream.
     if (settle(id)?.waiting.size === 0) transport.closeSSEStream(id);
   }
@@ -144,36 +142,42 @@ export function createHttpTransport({ limits, onActivity, sessionId }: HttpTrans
 
   async function get({ request, response }: HttpRequest): Promise<void> {
     const lastEventId = request.headers["last-event-id"];
-    if (typeof lastEventId !== "string" || lastEventId === "") return transport.handleRequest(request, response);
+    if (typeof lastEventId !== "string" || lastEventId === "") return listen({ request, response });
     const found = store.since(lastEventId);
     if (found === undefined) {
       return refuse(response, { status: 400, message: "There is no such event in this session, or not any more." });
     }
     const exchange = exchangeOf.get(found.stream);
-    if (exchange !== undefined && found.isWhole) carry(exchange, response);
+    if (exchange === undefined) return listen({ request, response });
+    if (found.isWhole) carry(exchange, response);
     if (!found.stream.isOver) return transport.handleRequest(request, response);
     // The SDK would keep the connection open, on which nothing comes any more.
     writeEvents(response, { sessionId, events: found.events });
   }
 
+  /** Of all streams it is the only one that no request began. */
+  function listen({ request, response }: HttpRequest): Promise<void> {
+    if (request.headers.accept?.includes("text/event-stream") === true) {
+      listening.add(response);
+      response.once("close", () => listening.delete(response));
+      setImmediate(onListening);
+    }
+    return transport.handleRequest(request, response);
+  }
+
   return Object.assign(transport, {
     isInitialized: () => transport.sessionId !== undefined,
     isBusy: () => open.size > 0 || exchanges.count() > 0,
+    isListening: () => listening.size > 0,
     isFull(request: RequestId) {
       const response = exchanges.find(request)?.response;
       return response === undefined || !open.has(response) || response.writableNeedDrain;
     },
-    follow(request: RequestId, tell: Followed["tell"]) {
+    follow(...[request, tell]: Parameters<ClientTransport["follow"]>) {
       const exchange = exchanges.find(request);
       // Cancelled a moment ago: it will not be sent.
       if (exchange === undefined) return tell("dropped");
-      const response = { tell, isDropped: false };
-      exchange.onWritten.push(() => {
-        if (!response.isDropped) tell("delivered");
-      });
-      followed.set(request, response);
-      const [oldest] = followed.keys();
-      if (followed.size > MOST_FOLLOWED && oldest !== undefined) followed.delete(oldest);
+      exchange.onWritten.push(followed.follow(request, tell).delivered);
     },
     async handle(asked: HttpRequest) {
       const { request, response } = asked;

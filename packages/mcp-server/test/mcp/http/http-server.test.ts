@@ -1,0 +1,169 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { createHttpPlace } from "../../helpers/http-place.ts";
+import { INITIALIZE, TOKEN } from "../../helpers/start-http-budgie.ts";
+
+const toRequest = (host: string, more = ""): string =>
+  `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n${more}\r\n`;
+const BEARER = `Authorization: Bearer ${TOKEN}\r\n`;
+
+describe("the token", () => {
+  it.each([
+    ["missing", {}],
+    ["another", { authorization: `Bearer ${TOKEN.slice(0, -1)}X` }],
+    ["a part of it", { authorization: `Bearer ${TOKEN.slice(0, -1)}` }],
+    ["longer", { authorization: `Bearer ${TOKEN}x` }],
+    ["empty", { authorization: "Bearer " }],
+    ["of another scheme", { authorization: `Basic ${TOKEN}` }],
+    ["in the query alone", { path: `/mcp?token=${TOKEN}&access_token=${TOKEN}` }],
+  ])(
+    "that is %s gets 401, and the way to ask, and nothing else",
+    async (_, { authorization, path = "/mcp" }: Given) => {
+      const place = await createHttpPlace();
+
+      const answers = await Promise.all(
+        ["POST", "GET", "DELETE", "PUT"].map((method) => place.send({ method, path, headers: { authorization } })),
+      );
+
+      expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+      for (const answer of answers) {
+        expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+        expect(await answer.text()).not.toContain(TOKEN.slice(0, 10));
+      }
+      expect(place.reports.join()).not.toContain(TOKEN.slice(0, 10));
+    },
+  );
+
+  it.each(["Bearer", "bearer", "BEARER "])("is taken with %j before it", async (scheme) => {
+    const place = await createHttpPlace();
+
+    const answer = await place.send({
+      method: "POST",
+      body: INITIALIZE,
+      headers: { authorization: `${scheme} ${TOKEN}` },
+    });
+
+    expect(answer.status).toBe(200);
+  });
+
+  it("that is right never gets a 401, a 403 or a challenge, whatever is asked", async () => {
+    const place = await createHttpPlace();
+    const methods = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"];
+
+    const answers = await Promise.all(methods.map((method) => place.send({ method })));
+
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 405, 405, 405, 405]);
+    expect(answers.filter(({ headers }) => headers.has("www-authenticate"))).toEqual([]);
+    expect(answers[3]?.headers.get("allow")).toBe("GET, POST, DELETE");
+  });
+});
+
+type Given = { readonly authorization?: string; readonly path?: string };
+
+describe("/healthz", () => {
+  it("says without a token that budgie is there, and nothing else", async () => {
+    const place = await createHttpPlace();
+    const ask = (method: string) => place.send({ method, path: "/healthz", headers: { authorization: undefined } });
+
+    const [got, head, posted] = await Promise.all([ask("GET"), ask("HEAD"), ask("POST")]);
+
+    expect(got.status).toBe(200);
+    expect(await got.json()).toEqual({ status: "ok", version: "1.2.3" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  it.each(["/", "/healthz/", "/mcp/", "/mcp/x", "//mcp", "/sse", "/%6dcp"])(
+    "is not at %s, nor is anything",
+    async (path) => {
+      const place = await createHttpPlace();
+
+      const answer = await fetch(`${place.url.origin}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } });
+
+      expect(answer.status).toBe(404);
+      expect(await answer.json()).toMatchObject({ error: { message: expect.any(String) } });
+    },
+  );
+});
+
+describe("a request", () => {
+  it("may be as large as the limit, and gets a 413 that can be read beyond it", async () => {
+    const place = await createHttpPlace();
+    const fill = (bytes: number): string => INITIALIZE.padEnd(bytes);
+    const most = 4 * 1024 ** 2;
+
+    const largest = await place.send({ method: "POST", body: fill(most) });
+    const larger = await place.send({ method: "POST", body: fill(most + 1) });
+    const streamed = await place.send({ method: "POST", body: new Blob([fill(3 * most)]).stream() });
+
+    expect(largest.status).toBe(200);
+    for (const refused of [larger, streamed]) {
+      expect(refused.status).toBe(413);
+      expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining("4194304 bytes") } });
+    }
+  });
+
+  it("that comes too slowly is given up, before its headers and after them", async () => {
+    const place = await createHttpPlace({ limits: { headersMs: 300, requestMs: 600 } });
+    const slow = (start: string): Socket => {
+      const socket = connect(Number(place.url.port), "127.0.0.1");
+      socket.write(start);
+      return socket;
+    };
+    const drips = [
+      slow("POST /mcp HTTP/1.1\r\nHost: localhost\r\n"),
+      slow(toRequest("localhost", BEARER).replace("Length: 0", "Length: 9")),
+    ];
+
+    const answers = await Promise.all(drips.map((socket) => text(socket)));
+
+    for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 408 /);
+    expect(place.reports.filter((line) => !line.startsWith("Listening"))).toEqual([]);
+  });
+
+  it("that breaks off in its body is no trouble", async () => {
+    const place = await createHttpPlace();
+    const socket = connect(Number(place.url.port), "127.0.0.1");
+    socket.write(toRequest("localhost", BEARER).replace("Length: 0", "Length: 9"));
+    await new Promise((wake) => setTimeout(wake, 100));
+    socket.resetAndDestroy();
+    await new Promise((wake) => setTimeout(wake, 100));
+
+    expect((await place.send({ method: "POST", body: INITIALIZE })).status).toBe(200);
+    expect(place.reports).toHaveLength(1);
+  });
+
+  it("is one of a limited number of connections", async () => {
+    const place = await createHttpPlace({ limits: { connections: 3 } });
+    const open = async (): Promise<Socket> => {
+      const socket = connect(Number(place.url.port), "127.0.0.1");
+      await once(socket, "connect");
+      return socket;
+    };
+    const sockets = [await open(), await open(), await open()];
+
+    const fourth = await open();
+    await once(fourth, "close");
+    sockets[0]?.destroy();
+    await new Promise((wake) => setTimeout(wake, 100));
+
+    expect((await place.send({ method: "POST", body: INITIALIZE })).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+it("a server that closes takes no connection any more, and cuts those that are open once all is over", async () => {
+  const place = await createHttpPlace();
+  const { work } = await place.connect();
+  const answer = work().catch(() => "cut");
+  while (place.works.length === 0) await new Promise((wake) => setTimeout(wake, 10));
+
+  await place.close();
+
+  expect(place.ended()).toBe(1);
+  expect(place.works[0]?.signal?.aborted).toBe(true);
+  await expect(fetch(place.url)).rejects.toThrow("fetch failed");
+  void answer;
+});

@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import { createHttpPlace, createWire, type HttpPlace, type PlaceClient } from "../../helpers/http-place.ts";
+import { toText, waitFor } from "../../helpers/start-budgie.ts";
+
+const toCall = (id: number): string =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "work" } });
+
+/** Makes a call, and answers with its open stream and the id of its first event. */
+async function begin(place: HttpPlace, { transport }: PlaceClient, id: number) {
+  const cutting = new AbortController();
+  const headers = { "mcp-session-id": transport.sessionId ?? "", "mcp-protocol-version": "2025-11-25" };
+  const before = place.works.length;
+  const response = await place.send({ method: "POST", headers, body: toCall(id), signal: cutting.signal });
+  const reader = response.body?.getReader();
+  const first = await reader?.read();
+  const lastEventId = /^id: (\S+)$/m.exec(new TextDecoder().decode(first?.value))?.[1] ?? "none";
+  const work = await waitFor(() => place.works[before]);
+  const cut = async (): Promise<void> => {
+    cutting.abort();
+    // What is written before the server hears of it goes to a connection that is open, as far as anybody can tell.
+    await wait(100);
+  };
+  return { headers, lastEventId, work, cut };
+}
+
+const wait = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
+
+describe("a connection that is cut in the middle of a call", () => {
+  it("does not cancel the call, and the client comes back and gets its answer", async () => {
+    const place = await createHttpPlace();
+    const wire = await createWire(place.url);
+    const { work } = await place.connect(wire.url);
+
+    let isResumable = false;
+    const answer = work({ onresumptiontoken: () => (isResumable = true) });
+    const { finish, signal } = await waitFor(() => place.works[0]);
+    await waitFor(() => isResumable);
+    wire.cut();
+    await waitFor(() => /last-event-id: \d+_[0-9a-f-]{36}/i.test(wire.sent()));
+    finish("It survived.");
+
+    expect(toText(await answer)).toBe("It survived.");
+    expect(signal?.aborted).toBe(false);
+    await waitFor(() => place.fates.length > 0);
+    expect(place.fates).toEqual([{ runId: "run-0", fate: "delivered" }]);
+  });
+
+  it("gives the answer that came meanwhile to who names the last event, and to nobody else", async () => {
+    const place = await createHttpPlace();
+    const client = await place.connect();
+    const { cut, headers, lastEventId, work } = await begin(place, client, 100);
+    await cut();
+    work.finish("Later.");
+    await wait(100);
+    const before = [...place.fates];
+
+    // The client's own is open, so that a second is refused: without the event's id there is nothing to come back to.
+    const plain = await place.send({ method: "GET", headers });
+    const resumed = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEventId } });
+    const text = await resumed.text();
+
+    expect(plain.status).toBe(409);
+    expect(before).toEqual([]);
+    expect(resumed.status).toBe(200);
+    expect(text).toContain('"text":"Later."');
+    await waitFor(() => place.fates.length > 0);
+    expect(place.fates).toEqual([{ runId: "run-0", fate: "delivered" }]);
+  });
+
+  it("ends a resumed stream once all has come, and answers 204 to who has all", async () => {
+    const place = await createHttpPlace();
+    const { cut, headers, lastEventId, work } = await begin(place, await place.connect(), 100);
+    await cut();
+    work.finish();
+    await wait(100);
+
+    const resumed = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEventId } });
+    const last = [...(await resumed.text()).matchAll(/^id: (\S+)$/gm)].at(-1)?.[1] ?? "none";
+    const again = await place.send({ method: "GET", headers: { ...headers, "last-event-id": last } });
+
+    expect(last).not.toBe("none");
+    expect(again.status).toBe(204);
+  });
+
+  it("says in the place of an answer that was too large to be kept that it was, and that is no delivery", async () => {
+    const place = await createHttpPlace({ limits: { eventBytes: 5000 } });
+    const client = await place.connect();
+    const { cut, headers, lastEventId, work } = await begin(place, client, 100);
+    await cut();
+    work.finish("x".repeat(6000));
+    await wait(100);
+
+    const resumed = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEventId } });
+    const text = await resumed.text();
+    await wait(100);
+
+    expect(text).toMatch(
+      /"id":100,"error":\{"code":-32050,"message":"This answer came while the connection was broken/,
+    );
+    expect(place.fates).toEqual([]);
+    // While somebody reads, it is not too large.
+    const whole = client.work();
+    (await waitFor(() => place.works[1])).finish("y".repeat(6000));
+    expect(toText(await whole)).toHaveLength(6000);
+  });
+
+  it.each(["1_no-such-stream", "x", "99999999999_x", "999_$known"])(
+    "refuses the event %s that there never was",
+    async (id) => {
+      const place = await createHttpPlace();
+      const { headers, lastEventId } = await begin(place, await place.connect(), 100);
+
+      const lastEvent = id.replace("$known", lastEventId.split("_")[1] ?? "");
+      const refused = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEvent } });
+
+      expect(refused.status).toBe(400);
+    },
+  );
+
+  it("does not give another session's events away", async () => {
+    const place = await createHttpPlace();
+    const [one, two] = [await place.connect(), await place.connect()];
+    const { cut, headers, lastEventId, work } = await begin(place, one, 100);
+    await cut();
+    work.finish("Secret.");
+    await wait(100);
+
+    const others = { ...headers, "mcp-session-id": two.transport.sessionId ?? "", "last-event-id": lastEventId };
+    const refused = await place.send({ method: "GET", headers: others });
+    const right = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEventId } });
+
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).not.toContain("Secret");
+    expect(await right.text()).toContain("Secret");
+  });
+});
+
+describe("a call that its client cancels", () => {
+  it("is aborted, and its stream ends and stays ended", async () => {
+    const place = await createHttpPlace({ sessionTtlMs: 300 });
+    const client = await place.connect();
+    const { headers, lastEventId, work } = await begin(place, client, 100);
+
+    const params = { requestId: 100, reason: "enough" };
+    const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+    await place.send({ method: "POST", headers, body });
+    await waitFor(() => work.signal?.aborted);
+    const again = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEventId } });
+
+    expect(again.status).toBe(204);
+    expect(place.fates).toEqual([]);
+  });
+
+  it("by the official client leaves no connection behind", async () => {
+    const place = await createHttpPlace();
+    const wire = await createWire(place.url);
+    const { work } = await place.connect(wire.url);
+    const cancelling = new AbortController();
+    const answer = work({ signal: cancelling.signal });
+    await waitFor(() => place.works[0]);
+
+    cancelling.abort();
+    await expect(answer).rejects.toThrow();
+    await waitFor(() => place.works[0]?.signal?.aborted);
+
+    // The client comes back once for a stream that ended without an answer, and is told to stop.
+    await waitFor(() => /last-event-id/i.test(wire.sent()));
+    await wait(300);
+    expect(wire.sent().match(/last-event-id/gi)).toHaveLength(1);
+  });
+});
+
+describe("an answer", () => {
+  it("that is an error leaves no connection behind either", async () => {
+    const place = await createHttpPlace();
+    const wire = await createWire(place.url);
+    const { client } = await place.connect(wire.url);
+
+    await expect(client.callTool({ name: "unknown" })).rejects.toThrow(/There is no tool "unknown"/);
+
+    await waitFor(() => /last-event-id/i.test(wire.sent()));
+    await wait(300);
+    expect(wire.sent().match(/last-event-id/gi)).toHaveLength(1);
+  });
+
+  it("that crosses with its cancellation counts as thrown away", async () => {
+    const place = await createHttpPlace();
+    const client = await place.connect();
+    const { headers, work } = await begin(place, client, 100);
+    work.finish();
+    await waitFor(() => place.fates.length > 0);
+
+    const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 100 } });
+    await place.send({ method: "POST", headers, body });
+
+    await waitFor(() => place.fates.length > 1);
+    expect(place.fates.map(({ fate }) => fate)).toEqual(["delivered", "dropped"]);
+  });
+});
