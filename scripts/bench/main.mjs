@@ -1,9 +1,10 @@
 // node scripts/bench/main.mjs [CASE] [ROUNDS]: measures one case, and exits with 1 when it is over its limit.
 import { measureEgress } from "./egress.mjs";
 import { measureHardening } from "./hardening.mjs";
+import { measureStartup } from "./startup.mjs";
 import { measureTurns } from "./turns.mjs";
 
-const CASES = { turns: measureTurns, hardening: measureHardening, egress: measureEgress };
+const CASES = { turns: measureTurns, hardening: measureHardening, egress: measureEgress, startup: measureStartup };
 const ROUNDS = 20;
 
 const args = process.argv.slice(2);

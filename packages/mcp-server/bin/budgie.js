@@ -1,15 +1,26 @@
 #!/usr/bin/env node
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
-const program = new URL("../dist/main.js", import.meta.url);
+const inDist = (name) => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
+const bundle = inDist("bundle/main.cjs");
 
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`budgie: Node 20.19 or later is needed, and this is ${process.version}.\n`);
   process.exitCode = 1;
-} else if (!existsSync(program)) {
+} else if (isCurrent(bundle)) {
+  const { createLoader } = await import("./load-bundle.js");
+  createLoader().load(bundle);
+} else if (existsSync(inDist("main.js"))) {
+  await import("../dist/main.js");
+} else {
   process.stderr.write('budgie: This checkout is not built. Run "npm run build" in it.\n');
   process.exitCode = 1;
-} else {
-  await import(program.href);
+}
+
+/** A compiler that ran alone since then left newer files beside it. */
+function isCurrent(file) {
+  const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return timeOf(file) > 0 && timeOf(file) >= timeOf(inDist(".tsbuildinfo"));
 }

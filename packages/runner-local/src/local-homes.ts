@@ -2,7 +2,6 @@ import { lstatSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { posix } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { pack } from "tar-fs";
 import { BudgieError, type Owner, type SessionHomes, type SessionId } from "@budgie/core";
 import { endSessionProcesses } from "./end-session-processes.ts";
 import { listSessions } from "./list-sessions.ts";
@@ -37,6 +36,7 @@ export function createLocalHomes({ owner, stateDir }: LocalHomesOptions): Sessio
     async pack(id, to, signal) {
       const home = await findHome(id);
       const leftOut: string[] = [];
+      const { pack } = await import("tar-fs");
       const archive = pack(home, {
         strict: false,
         ignore(path) {

@@ -12,7 +12,7 @@ import {
   type StopReason,
 } from "@budgie/core";
 import { appendHomeFile, readHomeFile } from "./home-files.ts";
-import { type LocalProcess, startLocalProcess } from "./local-process.ts";
+import type { LocalProcess, startLocalProcess } from "./local-process.ts";
 
 /** A session of this process, which can also be stopped from outside a turn. */
 export type LocalSession = RunnerSession & {
@@ -43,11 +43,11 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     await Promise.all(Array.from(running, (process) => process.stop(reason)));
   }
 
-  function launch(command: Command, { input, signal }: StartOptions): LocalProcess {
+  function launch(start: typeof startLocalProcess, command: Command, { input, signal }: StartOptions): LocalProcess {
     const turn = randomUUID();
     // The marks come last: an agent's processes are found by them.
     const env = { ...hostEnv, ...command.env, BUDGIE_SESSION: id, BUDGIE_TURN: turn };
-    const process = startLocalProcess({ argv: command.argv, env, cwd: home, mark: `BUDGIE_TURN=${turn}`, input });
+    const process = start({ argv: command.argv, env, cwd: home, mark: `BUDGIE_TURN=${turn}`, input });
     // `exit` tells how it went.
     const cancel = () => void process.stop("cancelled").catch(() => undefined);
     const forget = () => {
@@ -70,9 +70,11 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
       await checkHome(home);
       await options.ready;
       await refusePlantedAgents(home);
+      // With execa, for which a start that only tells of tools does not wait.
+      const { startLocalProcess } = await import("./local-process.ts");
       if (options.signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
       if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
-      const process = launch(command, options);
+      const process = launch(startLocalProcess, command, options);
       await process.started;
       return process;
     },

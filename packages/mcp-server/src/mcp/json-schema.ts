@@ -4,16 +4,22 @@ import { z } from "zod";
 type JsonSchema = Tool["inputSchema"];
 
 /** What a tool takes, as clients get it. */
-export function toInputSchema(schema: z.ZodObject): JsonSchema {
-  return toJsonSchema(schema, "input");
-}
+export const toInputSchema = once((schema) => toJsonSchema(schema, "input"));
 
 /**
  * What a tool answers, as clients get it. Nothing is required: the official SDK's client holds errors to the schema too, and
  * gives the model its own complaint instead of what went wrong.
  */
-export function toOutputSchema(schema: z.ZodObject): JsonSchema {
-  return toJsonSchema(schema.partial(), "output");
+export const toOutputSchema = once((schema) => toJsonSchema(schema.partial(), "output"));
+
+/** One for all of 500 agents: to make it takes longer than to load an agent. */
+function once(make: (schema: z.ZodObject) => JsonSchema): typeof make {
+  const made = new WeakMap<z.ZodObject, JsonSchema>();
+  return (schema) => {
+    const known = made.get(schema) ?? make(schema);
+    made.set(schema, known);
+    return known;
+  };
 }
 
 /** Without `$schema`: these are good in every draft, and some clients refuse those they do not know. */

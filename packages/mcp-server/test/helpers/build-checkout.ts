@@ -6,5 +6,7 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 /** Before all tests: budgie and the stand-in for kiro-cli run as programs, and so need a build. */
 export function setup(): void {
   // A type error is said, and is the checks' matter: what was compiled runs all the same.
-  spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-b"], { cwd: root, stdio: "inherit" });
+  for (const args of [["node_modules/typescript/bin/tsc", "-b"], ["scripts/bundle.mjs"]]) {
+    spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
+  }
 }

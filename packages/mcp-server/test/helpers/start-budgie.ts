@@ -43,6 +43,8 @@ type Variables = Readonly<Record<string, string>>;
 type StartOptions = {
   readonly args?: readonly string[];
   readonly env?: Variables;
+  /** In place of `bin/budgie.js` */
+  readonly program?: string;
   /** Run agents in a sandbox of the test image; default false */
   readonly sandbox?: boolean;
 };
@@ -78,9 +80,9 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
   mkdirSync(workspace);
   const started: Budgie[] = [];
 
-  function launch(argv: readonly string[], env: Variables = {}): Budgie["child"] {
+  function launch(argv: readonly string[], env: Variables = {}, program = budgiePath): Budgie["child"] {
     const all = { PATH: process.env["PATH"] ?? "", HOME: host.home, FAKE_KIRO_LOG: kiroLog, ...env };
-    const child = spawn(process.execPath, [budgiePath, ...argv], { env: all, stdio: "pipe" });
+    const child = spawn(process.execPath, [program, ...argv], { env: all, stdio: "pipe" });
     return child as Budgie["child"];
   }
 
@@ -89,10 +91,14 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
     workspace,
     sessionsDir: join(host.home, ".kiro", "sub-agents", "sessions"),
     kiroCalls: () => (existsSync(kiroLog) ? parseLines<KiroCall>(readFileSync(kiroLog, "utf8")) : []),
-    async start({ args = [], env = {}, sandbox = false } = {}) {
+    async start({ args = [], env = {}, program, sandbox = false } = {}) {
       const child = sandbox
-        ? launch(["--sandbox", "--sandbox-image", TEST_IMAGE, ...args], { ...toEngineVariables(), ...NO_SWEEP, ...env })
-        : launch(["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG", ...args], env);
+        ? launch(
+            ["--sandbox", "--sandbox-image", TEST_IMAGE, ...args],
+            { ...toEngineVariables(), ...NO_SWEEP, ...env },
+            program,
+          )
+        : launch(["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG", ...args], env, program);
       const budgie = await connect(child, workspace);
       started.push(budgie);
       return budgie;

@@ -1,0 +1,142 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, type Budgie, type BudgieUser } from "./helpers/start-budgie.ts";
+
+const run = promisify(execFile);
+const dist = fileURLToPath(new URL("../dist/", import.meta.url));
+const loader = new URL("../bin/load-bundle.js", import.meta.url).href;
+
+// What a first list of tools may cost. Whoever adds one looks at "npm run bench -- startup" before and after.
+const LIBRARIES = [
+  "@modelcontextprotocol/sdk",
+  "ajv",
+  "ajv-formats",
+  "commander",
+  "p-limit",
+  "yaml",
+  "yocto-queue",
+  "zod",
+  "zod-to-json-schema",
+];
+
+describe("Until its first call budgie", () => {
+  it("loads the libraries that a list of tools needs, and no others", async () => {
+    await using user = await createBudgieUser();
+    const log = join(user.host.home, "modules");
+    // What was compiled in place of the bundle, in which it could not be seen.
+    const { ask, client } = await user.start({
+      program: join(dist, "main.js"),
+      env: toWatching(log),
+    });
+
+    await client.listTools();
+    const first = listLibraries(log);
+    await ask("code-reviewer", { prompt: "Hello" });
+
+    expect(first).toEqual(LIBRARIES);
+    expect(listLibraries(log)).toEqual(expect.arrayContaining(["better-sqlite3", "execa"]));
+  });
+
+  it("writes no file, starts no process and opens no socket", async () => {
+    await using user = await createBudgieUser();
+    const before = listFiles(user.host.home);
+    const budgie = await user.start({ env: { TMPDIR: user.host.home } });
+
+    await budgie.client.listTools();
+    const first = { ...lookAt(budgie), files: listFiles(user.host.home) };
+    const call = budgie.ask("code-reviewer", { prompt: "[[sleep 500]]" });
+    let during = lookAt(budgie);
+    for (let looks = 0; looks < 500 && during.children.length === 0; looks++) {
+      await new Promise((wake) => setTimeout(wake, 10));
+      during = lookAt(budgie);
+    }
+    await call;
+
+    expect(first).toEqual({ files: before, children: [], sockets: 3 });
+    // The same probes see a call.
+    expect(during.children).not.toEqual([]);
+    expect(during.sockets).toBeGreaterThan(3);
+    expect(listFiles(user.host.home).length).toBeGreaterThan(before.length);
+  });
+});
+
+describe("The bundle", () => {
+  it("is what runs", async () => {
+    await using user = await createBudgieUser();
+    const log = join(user.host.home, "modules");
+
+    const { client } = await user.start({ env: toWatching(log) });
+    await client.listTools();
+
+    expect(readFileSync(log, "utf8")).toContain("load-bundle.js");
+    expect(listLibraries(log)).toEqual([]);
+  });
+
+  it("gives way to what was compiled after it", async () => {
+    await using user = await createBudgieUser();
+    const log = join(user.host.home, "modules");
+    const later = { NODE_OPTIONS: `--import ${fixture("log-modules")} --import ${fixture("newer-build")}` };
+
+    const { client } = await user.start({ env: { ...toWatching(log), ...later } });
+    await client.listTools();
+
+    expect(listLibraries(log)).toEqual(LIBRARIES);
+  });
+
+  it("comes with what V8 made of it, which V8 takes", async () => {
+    const files = readdirSync(join(dist, "bundle")).filter((name) => name.endsWith(".cjs"));
+    const made = files
+      .map((name) => join(dist, "bundle", name))
+      .filter((file) => existsSync(`${file}.v8-${process.versions.v8}.cache`));
+    const report = `import { compile } from ${JSON.stringify(loader)};
+      console.log(JSON.stringify(process.argv.slice(1).map((file) => compile(file).cachedDataRejected)));`;
+
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", report, ...made]);
+
+    expect(made.map((file) => file.replace(/.*\//, ""))).toContain("main.cjs");
+    expect(JSON.parse(stdout)).toEqual(made.map(() => false));
+  });
+});
+
+/** Has every module that is imported written down. */
+function toWatching(log: string): Readonly<Record<string, string>> {
+  return { NODE_OPTIONS: `--import ${fixture("log-modules")}`, BUDGIE_TEST_MODULE_LOG: log };
+}
+
+function fixture(name: string): string {
+  return new URL(`fixtures/${name}.mjs`, import.meta.url).href;
+}
+
+function listLibraries(log: string): readonly string[] {
+  const names = readFileSync(log, "utf8").matchAll(/\/node_modules\/((?:@[^/]+\/)?[^/]+)\//g);
+  return [...new Set([...names].map(([, name = ""]) => name))]
+    .filter((name) => !name.startsWith("@budgie/"))
+    .toSorted();
+}
+
+/** With the dates of their last changes. */
+function listFiles(folder: BudgieUser["host"]["home"]): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => `${name} ${statSync(join(folder, name)).mtimeMs}`)
+    .toSorted();
+}
+
+/** What the kernel knows of a budgie: its children, and its sockets, of which three are its standard streams. */
+function lookAt({ child: { pid } }: Budgie): { readonly children: readonly string[]; readonly sockets: number } {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  const children = tasks.flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean),
+  );
+  const descriptors = readdirSync(`/proc/${pid}/fd`).map((name) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${name}`);
+    } catch {
+      return "";
+    }
+  });
+  return { children, sockets: descriptors.filter((target) => target.startsWith("socket:")).length };
+}

@@ -1,0 +1,107 @@
+// The time from budgie's start to its first list of tools, beside "node -e 0": what a client waits for, each time it starts.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { createHostHome } from "../../packages/testkit/dist/host-home.js";
+import { toStartMessages } from "../lib/start-messages.mjs";
+import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
+import { interleave, median } from "./lib/interleave.mjs";
+import { toCaption, toTable } from "./lib/table.mjs";
+
+const PROGRAM = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
+const BASE = "node -e 0";
+/** How many times the base a start may take, by the number of agents */
+const LIMITS = new Map([
+  [22, 5],
+  [500, 8],
+]);
+const HOME_AGENTS = 3;
+const MODES = [
+  { mode: "", flags: [] },
+  { mode: ", --sandbox", flags: SANDBOX },
+];
+
+/** Measures, prints, and tells whether all starts keep to their limits. */
+export const measureStartup = (rounds) =>
+  withPlace(async ({ engine, atEnd }) => {
+    const starts = new Map();
+    for (const [count, limit] of LIMITS) {
+      const host = await createHostHome();
+      atEnd(() => host[Symbol.asyncDispose]());
+      await addAgents(host, count - HOME_AGENTS);
+      for (const { flags, mode } of MODES) {
+        const start = { flags, env: toEnvironment(host.home, engine) };
+        starts.set(`${count} agents${mode}`, { limit, start: () => listTools(start) });
+      }
+    }
+    const base = toEnvironment(homedir(), engine);
+    const bytes = new Map();
+    const cases = { [BASE]: () => runToEnd(["-e", "0"], base) };
+    for (const [title, { start }] of starts) {
+      cases[title] = async () => {
+        const answer = await start();
+        bytes.set(title, answer.bytes);
+        return [answer.tookMs];
+      };
+    }
+    return report({ rounds, engine, starts, bytes, times: await interleave(cases, rounds) });
+  });
+
+function report({ rounds, engine, starts, bytes, times }) {
+  console.log(toCaption(rounds, engine));
+  console.log(toTable(times, `x ${BASE}`, () => BASE));
+  console.log("");
+  for (const [title, count] of bytes) console.log(`${title}: an answer of ${count} bytes.`);
+  const over = [...starts].filter(([title, { limit }]) => median(times.get(title)) > limit * median(times.get(BASE)));
+  for (const [title, { limit }] of over) console.log(`Over the limit: ${title}, ${limit} x ${BASE}.`);
+  if (over.length === 0) console.log("Within the limits.");
+  return over.length === 0;
+}
+
+/** As an MCP client gives it: what is in a user's own, such as more certificates to load, would slow the base down as well. */
+function toEnvironment(home, { endpoint }) {
+  return { PATH: process.env.PATH, HOME: home, DOCKER_HOST: endpoint.url, DOCKER_CONFIG: join(homedir(), ".docker") };
+}
+
+async function addAgents({ agentsDir }, count) {
+  for (let number = 0; number < count; number++) {
+    const name = `agent-${number}`;
+    const description = `sub-agent: Looks after part ${number} of the system: its code, its tests and what is written about them. `;
+    const agent = {
+      name,
+      description:
+        description + "Ask it before you change anything there, and after that to have your change reviewed.",
+      prompt: "You know this part of the system better than anybody else. ".repeat(40),
+      tools: ["fs_read", "fs_write", "execute_bash"],
+      allowedTools: ["fs_read", "fs_write"],
+    };
+    await writeFile(join(agentsDir, `${name}.json`), JSON.stringify(agent, undefined, 2));
+  }
+}
+
+async function runToEnd(args, env) {
+  const child = spawn(process.execPath, args, { env, stdio: "ignore" });
+  await once(child, "exit");
+}
+
+async function listTools({ env, flags }) {
+  const began = performance.now();
+  const child = spawn(process.execPath, [PROGRAM, ...flags], { env, stdio: ["pipe", "pipe", "pipe"] });
+  const closed = once(child, "close");
+  let errors = "";
+  child.stderr.on("data", (piece) => (errors += piece));
+  child.stdin.write(toStartMessages());
+  let answer;
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (JSON.parse(line).id !== 2) continue;
+    answer = { tookMs: performance.now() - began, bytes: Buffer.byteLength(line) };
+    child.stdin.end();
+  }
+  await closed;
+  if (answer === undefined) throw new Error(`budgie told of no tools: ${errors}`);
+  return answer;
+}
