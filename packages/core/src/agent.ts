@@ -16,6 +16,8 @@ export type Agent = {
   readonly writesFiles: boolean;
   /** From the prompt file's frontmatter */
   readonly model: string | undefined;
+  /** Why its file cannot be used at the moment, if it cannot: all of the above is then from before */
+  readonly broken?: string | undefined;
 };
 
 // A name becomes part of an argv and of a file name: no separators, no control characters, no leading dash or dot.

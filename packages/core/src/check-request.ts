@@ -44,3 +44,14 @@ function findAgent(agents: readonly Agent[], name: string): Agent {
   const known = agents.map((candidate) => `"${candidate.name}"`).join(", ") || "none";
   throw new BudgieError("AGENT_NOT_FOUND", `There is no agent "${name}". Known agents: ${known}.`);
 }
+
+/** Throws `AGENT_NOT_FOUND` for a session whose agent is broken: Kiro would go on in it with another, and end it so. */
+export function refuseBroken({ broken, file, name }: Agent, sessionId: string): void {
+  if (broken === undefined) return;
+  const error = new BudgieError(
+    "AGENT_NOT_FOUND",
+    `Kiro would not find the agent "${name}" now: its file "${file}" cannot be used (${broken}). Mend it, and call again.`,
+  );
+  error.sessionId = sessionId;
+  throw error;
+}

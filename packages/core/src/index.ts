@@ -17,7 +17,7 @@ export {
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
 export { toReasonToKeep, type GcSubject } from "./gc-verdict.ts";
 export { toGuardedPaths } from "./guarded-paths.ts";
-export { HEALTH_RUNS, toHealthReport, type HealthReport } from "./health-report.ts";
+export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./health-report.ts";
 export { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { toAgentProjections, toSharedProjections } from "./kiro/kiro-projections.ts";

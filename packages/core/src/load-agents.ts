@@ -1,16 +1,15 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { agentFileSchema, allowsFileTools, toSubAgentDescription, type Agent, type AgentFile } from "./agent.ts";
-import { parseAgentProfile, toEnhancedDescription, toWhenToUse, type AgentProfile } from "./agent-profile.ts";
-import { BudgieError } from "./errors.ts";
-import { sanitizeText } from "./sanitize-text.ts";
+import { existsSync, readdirSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Agent } from "./agent.ts";
+import { loadAgent, type LoadedAgent } from "./load-agent.ts";
 
 /** What was found: the agents in the order of their file names, and what the user should be told about the rest. */
 export type LoadedAgents = {
   readonly agents: readonly Agent[];
   /** One sentence each, naming the file */
   readonly problems: readonly string[];
+  /** By path: what the next look is compared with */
+  readonly files: ReadonlyMap<string, LoadedAgent>;
 };
 
 export type AgentFolders = {
@@ -20,97 +19,57 @@ export type AgentFolders = {
   readonly promptsDir: string;
 };
 
-/** Loads every sub-agent. One bad file is reported and skipped, so that it cannot take the others with it. */
-export function loadAgents({ agentsDir, promptsDir }: AgentFolders): LoadedAgents {
-  const problems: string[] = [];
-  const report = (problem: string): void => void problems.push(problem);
-  const agents = agentFiles(agentsDir, report)
-    .map((file) => loadAgent(file, { promptsDir, report }))
-    .filter((agent) => agent !== undefined);
-  return { agents, problems };
-}
-
-type Reporting = { readonly report: (problem: string) => void };
-
-function agentFiles(agentsDir: string, report: Reporting["report"]): readonly string[] {
-  try {
-    return readdirSync(agentsDir)
-      .filter((name) => name.endsWith(".json"))
-      .toSorted()
-      .map((name) => resolve(agentsDir, name));
-  } catch (error) {
-    report(
-      `Cannot read the agents directory "${agentsDir}" (${reasonOf(error)}). Create it, or name another with --agents-dir.`,
-    );
-    return [];
+/**
+ * Loads every sub-agent. One bad file is reported and skipped, so that it cannot take the others with it. With what was loaded
+ * `before`, only files that changed are read, a broken one leaves its agent as it was, and where nothing changed the lists are
+ * the same objects.
+ */
+export function loadAgents(folders: AgentFolders, before?: LoadedAgents): LoadedAgents {
+  const listed = listFiles(folders.agentsDir, before);
+  // A tool that replaces a folder as a whole lets it be missing for a moment.
+  const paths = listed.paths ?? [...(before?.files.keys() ?? [])];
+  const gone = findGonePrompts(folders, before);
+  const folder = { promptsDir: folders.promptsDir, isGone: gone !== undefined };
+  const files = new Map<string, LoadedAgent>();
+  for (const path of paths) {
+    const known = before?.files.get(path);
+    files.set(path, listed.paths === undefined && known !== undefined ? known : loadAgent(path, folder, known));
   }
-}
-
-function loadAgent(file: string, { promptsDir, report }: Reporting & { promptsDir: string }): Agent | undefined {
-  const content = readAgentFile(file, report);
-  // The orchestrator is the caller; as a tool it would call itself.
-  if (content === undefined || content.name === "orchestrator") return undefined;
-  const ownDescription = toSubAgentDescription(content.description ?? "");
-  if (ownDescription === undefined) return undefined;
-
-  const writesFiles = allowsFileTools(content);
-  if (!writesFiles) {
-    report(
-      `The agent in "${file}" may not use both fs_read and fs_write, so its answers are read from its output. ` +
-        `Add them to its "allowedTools", and to "tools" if it has them, for cleaner answers.`,
-    );
-  }
-  const profile = loadProfile(join(promptsDir, `${content.name}.md`), report);
-  const described = toEnhancedDescription(ownDescription, profile);
-  // Some clients leave out a tool that says nothing, and what nobody sees says nothing.
-  const description = sanitizeText(described).trim() === "" ? `The agent ${content.name}.` : described;
-  const promptFile = toPromptFile(content, file);
-  const whenToUse = toWhenToUse(profile);
+  const agents = [...files.values()].flatMap(({ agent }) => agent ?? []);
+  const folderProblems = [listed.problem, gone].filter((problem) => problem !== undefined);
+  const problems = [...folderProblems, ...[...files.values()].flatMap((file) => file.problems)];
   return {
-    name: content.name,
-    description,
-    whenToUse,
-    file,
-    promptFile,
-    writesFiles,
-    model: profile?.model ?? undefined,
+    agents: orSame(agents, before?.agents),
+    problems: orSame(problems, before?.problems),
+    files,
   };
 }
 
-/** Kiro resolves `file://` prompts against the agent file's own folder, and knows `~`. */
-function toPromptFile({ prompt }: AgentFile, file: string): string | undefined {
-  const path = /^file:\/\/(.+)$/.exec(prompt ?? "")?.[1];
-  if (path === undefined) return undefined;
-  return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(dirname(file), path);
-}
+type Listed = { readonly paths: readonly string[] | undefined; readonly problem: string | undefined };
 
-function readAgentFile(file: string, report: Reporting["report"]): AgentFile | undefined {
-  try {
-    const parsed = agentFileSchema.safeParse(JSON.parse(readFileSync(file, "utf8")));
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    report(`Skipped the agent file "${file}": ${issue?.path.join(".") || "it"}: ${issue?.message}.`);
-  } catch (error) {
-    report(`Skipped the agent file "${file}": ${reasonOf(error)}.`);
-  }
-  return undefined;
-}
+// Locks of Emacs, and what macOS keeps beside files on other systems' disks.
+const LITTER = /^\.[#_]/;
 
-function loadProfile(path: string, report: Reporting["report"]): AgentProfile | undefined {
+function listFiles(agentsDir: string, before: LoadedAgents | undefined): Listed {
   try {
-    return parseAgentProfile(readFileSync(path, "utf8"), path);
+    const names = readdirSync(agentsDir).filter((name) => name.endsWith(".json") && !LITTER.test(name));
+    return { paths: names.toSorted().map((name) => resolve(agentsDir, name)), problem: undefined };
   } catch (error) {
-    if (isMissing(error)) return undefined;
-    report(error instanceof BudgieError ? error.message : `Cannot read "${path}": ${reasonOf(error)}.`);
-    return undefined;
+    const reason = error instanceof Error ? error.message : String(error);
+    const rest = before === undefined || before.agents.length === 0 ? "" : " Its agents stay as they were.";
+    const remedy = `Create it, or name another with --agents-dir.${rest}`;
+    return { paths: undefined, problem: `Cannot read the agents directory "${agentsDir}" (${reason}). ${remedy}` };
   }
 }
 
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "ENOENT";
+/** The folder need not exist, but where it did, its files do not all go with it. */
+function findGonePrompts({ promptsDir }: AgentFolders, before: LoadedAgents | undefined): string | undefined {
+  const hadProfiles = [...(before?.files.values() ?? [])].some(({ profile }) => profile?.value !== undefined);
+  if (!hadProfiles || existsSync(promptsDir)) return undefined;
+  return `The prompts directory "${promptsDir}" is gone. What its files said of the agents holds until it is there again.`;
 }
 
-/** In one line: JSON's error messages quote the text they are about. */
-function reasonOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ");
+function orSame<Item>(now: readonly Item[], before: readonly Item[] | undefined): readonly Item[] {
+  const isSame = before?.length === now.length && now.every((item, index) => item === before[index]);
+  return isSame ? before : now;
 }

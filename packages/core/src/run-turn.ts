@@ -1,6 +1,6 @@
 import type { Agent } from "./agent.ts";
 import { answerTurn } from "./answer-turn.ts";
-import { checkRequest, type CheckedRequest } from "./check-request.ts";
+import { checkRequest, refuseBroken, type CheckedRequest } from "./check-request.ts";
 import { OUTERMOST, refuseTooDeep, type Depth } from "./depth.ts";
 import { followTurn, type Following } from "./follow-turn.ts";
 import { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
@@ -93,6 +93,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const agent = request.agent.name;
     return reportingMissed(runLog, { agent, sessionId: named.sessionId }, async () => {
       const session = await named.session;
+      refuseBroken(request.agent, session.id);
       return session.expecting(() =>
         queue.run({ ...following, agent, session: session.id }, async () => {
           // A turn before this one may have ended it.

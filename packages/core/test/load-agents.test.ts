@@ -86,14 +86,14 @@ describe("loadAgents", () => {
     mkdirSync(join(folder, "x.json"));
 
     expect(loadAgents({ agentsDir: folder, promptsDir: folder }).problems).toEqual([
-      expect.stringMatching(/^Skipped the agent file ".*x\.json": EISDIR/),
+      expect.stringMatching(/^Skipped the agent file ".*x\.json": it is not a file\.$/),
     ]);
   });
 
   it("reports an agents directory that is missing, and what to do", () => {
     const agentsDir = join(createTemporaryFolder(), "none");
 
-    expect(loadAgents({ agentsDir, promptsDir: agentsDir })).toEqual({
+    expect(loadAgents({ agentsDir, promptsDir: agentsDir })).toMatchObject({
       agents: [],
       problems: [expect.stringMatching(/^Cannot read the agents directory ".*none" \(ENOENT.*\)\. .*--agents-dir\.$/)],
     });

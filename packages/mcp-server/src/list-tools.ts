@@ -12,12 +12,12 @@ export type ListToolsOptions = {
 
 /** `budgie list-tools`: prints the tools as a client gets them, or what each way of offering them costs. */
 export function listTools(config: Config, { json, stats }: ListToolsOptions, host: Host): number {
-  const { agents, tools } = loadTools(config, host);
+  const { loaded, tools } = loadTools(config, host);
   if (!stats) {
     host.stdout.write(`${json ? toJson(tools) : toText(tools)}\n`);
     return 0;
   }
-  const report = toToolStats(agents, config);
+  const report = toToolStats(loaded.agents, config);
   host.stdout.write(json ? `${JSON.stringify(report)}\n` : toToolStatsText(report));
   return 0;
 }

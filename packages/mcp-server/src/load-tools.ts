@@ -1,4 +1,4 @@
-import { loadAgents, type Agent } from "@budgie/core";
+import { loadAgents, type LoadedAgents } from "@budgie/core";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { checkToolNames } from "./mcp/check-tool-names.ts";
@@ -6,12 +6,15 @@ import { toNameWarnings } from "./mcp/name-warnings.ts";
 import { toTools, type Tool } from "./mcp/tools.ts";
 import { refuseStrangers } from "./policies.ts";
 
+export type LoadedTools = {
+  readonly loaded: LoadedAgents;
+  readonly tools: readonly Tool[];
+};
+
 /** Loads the agents and makes their tools, and tells the user what is wrong with either. */
-export function loadTools(
-  config: Config,
-  { report }: Pick<Host, "report">,
-): { readonly agents: readonly Agent[]; readonly tools: readonly Tool[] } {
-  const { agents, problems } = loadAgents(config);
+export function loadTools(config: Config, { report }: Pick<Host, "report">): LoadedTools {
+  const loaded = loadAgents(config);
+  const { agents, problems } = loaded;
   for (const problem of problems) report(problem);
   if (agents.length === 0) {
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
@@ -20,5 +23,5 @@ export function loadTools(
   checkToolNames(agents, config);
   const tools = toTools(agents, config);
   for (const warning of toNameWarnings(tools)) report(warning);
-  return { agents, tools };
+  return { loaded, tools };
 }

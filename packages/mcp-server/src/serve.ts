@@ -11,6 +11,7 @@ import {
   toTurnLimits,
   BudgieError,
   type Agent,
+  type HealthOptions,
   type Hygiene,
   type KiroOptions,
   type Runner,
@@ -18,6 +19,7 @@ import {
   type TurnRateLimits,
 } from "@budgie/core";
 import { createRunLog, createSessionRegister } from "@budgie/store";
+import { createAgentShelf } from "./agent-shelf.ts";
 import type { Config } from "./config.ts";
 import { createRunner } from "./create-runner.ts";
 import { createToolServer } from "./create-tool-server.ts";
@@ -34,7 +36,9 @@ import { createSessionOwners } from "./session-owners.ts";
 import { createShutdown } from "./shutdown.ts";
 import { sweepGarbage } from "./sweep-garbage.ts";
 import { createSweeper } from "./sweeper.ts";
+import { toAgentFolders, toShelfOptions } from "./to-shelf-options.ts";
 import { loadVersion } from "./version.ts";
+import { createFolderWatch } from "./folder-watch.ts";
 import { toWorkspaceRules } from "./workspace-rules.ts";
 
 /** Serves the agents until a signal comes, or over stdio the client goes away; only a failing start lets it return. */
@@ -44,7 +48,8 @@ export async function serve(config: Config, host: Host): Promise<never> {
   const owner = createOwner({ stateDir: config.stateDir, isolation: config.sandbox ? "container" : "none" });
   // First of all, and at once: without the sandbox that was asked for nothing is served.
   const runner = await createRunner(config, host, owner);
-  const { agents, tools } = loadTools(config, host);
+  const first = loadTools(config, host);
+  const shelf = createAgentShelf(toShelfOptions(first, config, host));
 
   const { keepAnswers, retention, stateDir } = config;
   const register = createSessionRegister({ stateDir, report: host.report });
@@ -54,14 +59,14 @@ export async function serve(config: Config, host: Host): Promise<never> {
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const depth = findDepth(host.env, config.maxDepth);
   const runTurn = createRunTurn({
-    agents: () => agents,
+    agents: shelf.agents,
     runner,
     depth,
     retry: config.retry,
     protocol: createKiroProtocol(toKiroOptions(config, host)),
     hygiene: toHygiene(config),
     protectExecutablePaths: config.protectExecutablePaths,
-    maxTurnsPerMinute: checkTurnRate(config, agents),
+    maxTurnsPerMinute: checkTurnRate(config, first.loaded.agents),
     turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
     policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
     workspaceRules: toWorkspaceRules(config, host, runner),
@@ -73,18 +78,18 @@ export async function serve(config: Config, host: Host): Promise<never> {
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
-  // What one client does is nothing to another.
-  const health = {
-    agents: agents.map(({ name }) => name),
+  const toHealthOptions = (): HealthOptions => ({
+    agents: shelf.agents().map(({ name }) => name),
     isolation: runner.isolation,
+    // What one client does is nothing to another.
     showErrors: http === undefined,
-  };
+  });
   const owners = http && createSessionOwners({ runTurn, sessions });
   const toToolbox = (): Toolbox =>
     createToolbox({
-      tools: () => tools,
+      tools: shelf.tools,
       ...(owners?.enter() ?? { runTurn }),
-      health: async () => toHealthReport(await runLog.recent({ limit: HEALTH_RUNS }), health),
+      health: async () => toHealthReport(await runLog.recent({ limit: HEALTH_RUNS }), toHealthOptions()),
       onCall: sweeper.begin,
       report: config.verbose ? host.report : undefined,
     });
@@ -98,8 +103,15 @@ export async function serve(config: Config, host: Host): Promise<never> {
       createConnection({ ...shared, transport, onClientGone, onDelivery: (runs, fate) => void runLog[fate](runs) }),
     onClientGone: shutdown.begin,
   });
+  const watch = createFolderWatch({
+    folders: toAgentFolders(config),
+    hasChanged: shelf.hasChanged,
+    onChange: () => void (shelf.settle() && server.tellOfTools()),
+    report: host.report,
+  });
 
   shutdown.onBegin(async () => {
+    watch.close();
     sweeper.stop();
     await Promise.allSettled([server.close(), runner.close()]);
     // A call that was just beginning may have opened its session in between.
@@ -109,10 +121,11 @@ export async function serve(config: Config, host: Host): Promise<never> {
     runLog.close();
     await owner.release();
   });
-  introduce(runner, tools.length, host);
+  introduce(runner, shelf.tools().length, host);
   if (isTooDeep(depth)) host.report(TOO_DEEP);
   if (config.sandbox) warnOfBridge(config.policies, host);
   await server.start();
+  watch.start();
   return shutdown.ended;
 }
 
