@@ -2,7 +2,7 @@
 // prints what it saw. A process of its own for each client, so that no two versions of an SDK meet.
 //
 // stdin:  { server: { command, args, env } | { url, token }, calls: [{ name, arguments, goesOn?, options? }] }
-// stdout: { server, tools: [name], outcomes: [{ result | error: { code, message }, progress }] }
+// stdout: { server, revision?, tools: [name], outcomes: [{ result | error: { code, message }, progress }] }
 import { text } from "node:stream/consumers";
 
 const LIMIT_MS = 120_000;
@@ -16,7 +16,13 @@ await client.connect(transport);
 const { tools } = await client.listTools();
 const outcomes = [];
 for (const call of calls) outcomes.push(await toOutcome(call));
-const seen = { server: client.getServerVersion(), tools: tools.map(({ name }) => name), outcomes };
+const seen = {
+  server: client.getServerVersion(),
+  // The first SDK does not tell.
+  revision: client.getNegotiatedProtocolVersion?.(),
+  tools: tools.map(({ name }) => name),
+  outcomes,
+};
 // Only over HTTP is there something to say before one goes.
 await transport.terminateSession?.();
 await client.close();

@@ -26,6 +26,8 @@ export type Call = {
 /** What a client says that it saw. */
 export type Seen = {
   readonly server: { readonly name: string; readonly version: string };
+  /** Of MCP, if the client tells */
+  readonly revision?: string;
   readonly tools: readonly string[];
   readonly outcomes: readonly Outcome[];
 };

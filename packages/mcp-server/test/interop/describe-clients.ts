@@ -30,6 +30,10 @@ export function describeClients(where: string, serve: (user: BudgieUser) => Prom
       await user[Symbol.asyncDispose]();
     });
 
+    it.each(["v2-legacy", "v2-auto"])("%s speaks the newest revision that budgie knows", (client) => {
+      expect(seen.get(client)?.revision).toBe("2025-11-25");
+    });
+
     describe.each(CLIENTS)("%s", (client) => {
       function outcomeOf(call: (typeof CALLS)[number]): Outcome {
         return seen.get(client)?.outcomes[CALLS.indexOf(call)] ?? { progress: [] };
