@@ -1,9 +1,10 @@
-import { rmSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { startHttpBudgie } from "./helpers/start-http-budgie.ts";
-import { createBudgieUser, toText, type BudgieUser } from "./helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor, type BudgieUser } from "./helpers/start-budgie.ts";
 
 // Of kagent's server, with its names; docs/clients.md has the whole comparison.
 const HANDSHAKE = [
@@ -58,6 +59,24 @@ describe("what kagent's server of agents does", () => {
 
     expect(isError).toBeUndefined();
     expect(structuredContent).toEqual({ agents: [] });
+  });
+
+  it("is done by budgie: an agent that comes while it runs is listed, and invoked", async () => {
+    await using user = await createBudgieUser();
+    const { client } = await user.start({ args: ROUTER });
+    await client.callTool({ name: "list_agents" });
+
+    const allowedTools = ["fs_read", "fs_write"];
+    const agent = { name: "newcomer", description: "sub-agent: Came later", tools: allowedTools, allowedTools };
+    writeFileSync(join(user.host.agentsDir, "newcomer.json"), JSON.stringify(agent));
+    await waitFor(async () => {
+      const { structuredContent } = await client.callTool({ name: "list_agents" });
+      return JSON.stringify(structuredContent).includes('"newcomer"');
+    });
+    const input = { agent: "newcomer", prompt: "Hello", directory: user.workspace };
+    const answer = await client.callTool({ name: "invoke_agent", arguments: input });
+
+    expect(toText(answer as Parameters<typeof toText>[0])).toBe("You asked: Hello");
   });
 
   it("is done by budgie: an agent that is not there, or no task, is the tool's error", async () => {
