@@ -1,5 +1,6 @@
 import { Server, type ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { CallToolResult, Implementation } from "@modelcontextprotocol/sdk/types.js";
+import { toShown } from "../to-shown.ts";
 import type { ClientTransport, Fate } from "./client-transport.ts";
 import { invalidParams } from "./invalid-params.ts";
 import { createProgress } from "./progress.ts";
@@ -102,5 +103,5 @@ export function createConnection(options: ConnectionOptions): Connection {
 }
 
 function toOneLine(text: string): string {
-  return text.replace(/\s+/g, " ").slice(0, 300);
+  return toShown(text.replace(/\s+/g, " ")).slice(0, 300);
 }

@@ -13,6 +13,8 @@ import { HEADERS, TOKEN } from "./start-http-budgie.ts";
 /** A call of the tool `work` that is in the tool's hands. */
 type Work = {
   readonly signal: AbortSignal | undefined;
+  /** Says that it has got somewhere new */
+  readonly progress: (where: string) => void;
   readonly finish: (answer?: string) => void;
 };
 
@@ -65,14 +67,17 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
 
   const toToolbox = (): Toolbox => ({
     definitions: () => [{ name: "work", inputSchema: { type: "object" } }],
-    call(name, _input, { signal }) {
+    call(name, _input, { onProgress, signal }) {
       if (name !== "work") return undefined;
       return new Promise((resolve) => {
         const runId = `run-${works.length}`;
         const finish = (text = "done"): void =>
           resolve({ content: [{ type: "text", text }], structuredContent: { runId } });
         signal?.addEventListener("abort", () => finish("aborted"));
-        works.push({ signal, finish });
+        let tries = 0;
+        const progress = (agent: string): void =>
+          onProgress?.({ agent, runId, sessionId: undefined, phase: "running", tries: ++tries, sinceMs: 0 });
+        works.push({ signal, progress, finish });
       });
     },
     async close() {

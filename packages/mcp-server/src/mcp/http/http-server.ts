@@ -24,7 +24,7 @@ export type HttpServerOptions = RequestGuardOptions &
 /** Creates the server for clients that come over HTTP; it listens once it is started. */
 export function createHttpServer(options: HttpServerOptions): ToolServer {
   const { connect, host, limits = HTTP_LIMITS, port, report, sessionTtlMs: ttlMs, token, version } = options;
-  const sessions = createHttpSessions({ connect, limits, ttlMs });
+  const sessions = createHttpSessions({ connect, limits, report, ttlMs });
   const guard = createRequestGuard(options);
   const parts = { guard, sessions, limits, version, isAuthorized: toTokenCheck(token) };
   const server = createServer({

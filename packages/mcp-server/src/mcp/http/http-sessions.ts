@@ -26,23 +26,28 @@ export type HttpSessionsOptions = {
   /** How long a session may be without a connection and without a call */
   readonly ttlMs: number;
   readonly connect: (transport: ClientTransport, onClientGone: () => void) => Connection;
+  readonly report: (line: string) => void;
 };
 
 type Live = HttpSession & { readonly tellOfTools: () => void; readonly end: () => void };
 
 /** Creates the table of sessions, which ends those that nobody uses. */
-export function createHttpSessions({ connect, limits, ttlMs }: HttpSessionsOptions): HttpSessions {
+export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessionsOptions): HttpSessions {
   const live = new Map<string, Live>();
   const ending = new Set<Promise<void>>();
+  let isClosed = false;
 
   function end(id: string, connection: Connection): void {
     if (!live.delete(id)) return;
-    const ended = connection.close().finally(() => ending.delete(ended));
+    const ended = connection
+      .close()
+      .catch((error: unknown) => report(String(error instanceof Error ? error.stack : error)))
+      .finally(() => ending.delete(ended));
     ending.add(ended);
   }
 
   async function begin(): Promise<HttpSession | undefined> {
-    if (live.size >= limits.sessions) return undefined;
+    if (isClosed || live.size >= limits.sessions) return undefined;
     const id = randomUUID();
     let idle: NodeJS.Timeout | undefined;
     const onActivity = (): void => {
@@ -86,6 +91,8 @@ export function createHttpSessions({ connect, limits, ttlMs }: HttpSessionsOptio
       for (const session of live.values()) session.tellOfTools();
     },
     async close() {
+      // A connection that is still open could bring another initialize.
+      isClosed = true;
       for (const session of live.values()) session.end();
       await Promise.allSettled(ending);
     },
