@@ -94,7 +94,9 @@ type Finish = (exitCode: number) => void;
 
 function createProgram(host: Host, finish: Finish): Command {
   const program = new Command("budgie")
-    .description("Offers your Kiro sub-agents as MCP tools on stdin and stdout, each run in a sandbox or locally.")
+    .description(
+      "Offers your Kiro sub-agents as MCP tools, on stdin and stdout or over HTTP, each run in a sandbox or locally.",
+    )
     .version(loadVersion())
     .configureOutput({ outputError: () => undefined, writeOut: (text) => void host.stdout.write(text) })
     .exitOverride((error) => leave(error, host));

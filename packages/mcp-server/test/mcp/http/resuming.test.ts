@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createHttpPlace, createWire, type HttpPlace, type PlaceClient } from "../../helpers/http-place.ts";
 import { toText, waitFor } from "../../helpers/start-budgie.ts";
+import { INITIALIZE } from "../../helpers/start-http-budgie.ts";
 
 const toCall = (id: number): string =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "work" } });
@@ -133,6 +134,25 @@ describe("a connection that is cut in the middle of a call", () => {
     expect(await refused.text()).not.toContain("Secret");
     expect(await right.text()).toContain("Secret");
   });
+});
+
+it("a client that listens comes back to what it missed, though its old connection still looks open", async () => {
+  const place = await createHttpPlace();
+  const begun = await place.send({ method: "POST", body: INITIALIZE });
+  const headers = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  const old = await place.send({ method: "GET", headers });
+  const reader = old.body?.getReader();
+  place.tellOfTools();
+  const first = new TextDecoder().decode((await reader?.read())?.value);
+  const lastEventId = /^id: (\S+)$/m.exec(first)?.[1] ?? "none";
+  place.tellOfTools();
+
+  const again = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEventId } });
+  const missed = new TextDecoder().decode((await again.body?.getReader().read())?.value);
+
+  expect(lastEventId).toMatch(/^\d+__GET_stream$/);
+  expect(missed).toContain('"method":"notifications/tools/list_changed"');
+  expect(missed).not.toContain(`id: ${lastEventId}\n`);
 });
 
 describe("a call that its client cancels", () => {
