@@ -4,7 +4,6 @@ import type { IncomingMessage } from "node:http";
 export async function readBody(request: IncomingMessage, mostBytes: number): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  if (Number(request.headers["content-length"]) > mostBytes) return undefined;
   for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += piece.length;
     if (bytes > mostBytes) {
