@@ -10,7 +10,6 @@ describe("tools/list", () => {
 
     expect(tools[0]?.outputSchema).toMatchInlineSnapshot(`
       {
-        "additionalProperties": {},
         "properties": {
           "agent": {
             "type": "string",
@@ -37,13 +36,11 @@ describe("tools/list", () => {
             "type": "number",
           },
           "egress": {
-            "additionalProperties": {},
             "description": "What the agent asked for of the network; missing if nobody watched",
             "properties": {
               "allowed": {
                 "description": "What it reached",
                 "items": {
-                  "additionalProperties": {},
                   "properties": {
                     "count": {
                       "type": "number",
@@ -67,7 +64,6 @@ describe("tools/list", () => {
               "denied": {
                 "description": "What it was refused, by policy",
                 "items": {
-                  "additionalProperties": {},
                   "properties": {
                     "count": {
                       "type": "number",
@@ -100,7 +96,6 @@ describe("tools/list", () => {
             "type": "object",
           },
           "exit": {
-            "additionalProperties": {},
             "description": "How the agent's process ended",
             "properties": {},
             "type": "object",
@@ -116,7 +111,6 @@ describe("tools/list", () => {
           "missed": {
             "description": "Earlier answers of this session that may not have reached you, the oldest first",
             "items": {
-              "additionalProperties": {},
               "properties": {
                 "response": {
                   "type": "string",
@@ -154,7 +148,6 @@ describe("tools/list", () => {
             "type": "string",
           },
           "usage": {
-            "additionalProperties": {},
             "description": "What it cost, as far as the agent's program said",
             "properties": {
               "credits": {

@@ -24,6 +24,12 @@ function once(make: (schema: z.ZodObject) => JsonSchema): typeof make {
 
 /** Without `$schema`: these are good in every draft, and some clients refuse those they do not know. */
 function toJsonSchema(schema: z.ZodObject, io: "input" | "output"): JsonSchema {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io });
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io, override: leaveOutWhatGoesWithoutSaying });
   return json as JsonSchema;
+}
+
+/** That there may be more keys: it costs every list some bytes, and the MCP Inspector warns of it. */
+function leaveOutWhatGoesWithoutSaying({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const { additionalProperties: more } = jsonSchema;
+  if (typeof more === "object" && Object.keys(more).length === 0) delete jsonSchema.additionalProperties;
 }
