@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
-const MAIN = fileURLToPath(new URL("../../packages/mcp-server/dist/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
 const IMAGE = "budgie-demo:latest";
 
 /** Starts `budgie --sandbox` for the user whose home is `host`, and connects to it. */

@@ -1,6 +1,10 @@
 #!/usr/bin/env node
+import { Console } from "node:console";
 import { existsSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+
+// stdout belongs to JSON-RPC: what a library logs, be it while it loads, must not get between its lines.
+globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr });
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 const inDist = (name) => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));

@@ -1,6 +1,7 @@
 import type { Host } from "./host.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { createStdioServer, type StdioServerOptions, type ToolServer } from "./mcp/stdio-server.ts";
+import { watchParent } from "./watch-parent.ts";
 
 export type ToolServerOptions = Omit<StdioServerOptions, "host"> & {
   readonly host: Host;
@@ -11,8 +12,14 @@ export type ToolServerOptions = Omit<StdioServerOptions, "host"> & {
 
 /** Creates the server for one client on stdin and stdout, or for all that come over HTTP. */
 export async function createToolServer({ http, ...options }: ToolServerOptions): Promise<ToolServer> {
-  if (http === undefined) return createStdioServer(options);
-  const { connect, host, version } = options;
+  const { connect, host, onClientGone, version } = options;
+  if (http === undefined) {
+    watchParent(() => {
+      host.report("The program that started budgie is gone.");
+      onClientGone();
+    });
+    return createStdioServer(options);
+  }
   // A start over stdio does not wait for it to load.
   const { createHttpServer } = await import("./mcp/http/http-server.ts");
   if (http.isRemote) host.report(NOT_ENCRYPTED);

@@ -1,11 +1,8 @@
-import { Console } from "node:console";
 import { homedir } from "node:os";
 import { BudgieError } from "@budgie/core";
 import { runCli } from "./cli.ts";
 import type { Host } from "./host.ts";
 
-// stdout belongs to JSON-RPC: what a library logs must not get between its lines.
-globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr });
 // A reader of the log that went away is no reason to stop.
 process.stderr.on("error", () => undefined);
 // And one of the output has seen enough; a server's is its client, for which it looks out itself.

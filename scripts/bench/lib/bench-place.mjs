@@ -14,7 +14,7 @@ export const SANDBOX = ["--sandbox", "--sandbox-image", IMAGE];
 export const AGENT = "code-reviewer";
 export const PROMPT = "Review this. [[say: Looks fine.]]";
 
-const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/dist/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/bin/budgie.js", import.meta.url));
 
 /** Gives `measure` a place, and clears it away when that is done: what was begun last goes first. */
 export async function withPlace(measure) {
