@@ -24,8 +24,6 @@ export type SessionBook = {
   discard(session: Session): Promise<void>;
   /** Discards the sessions that nobody has used for so long; never one that a turn runs in, or waits for. */
   expireIdle(ttlMs: number): Promise<void>;
-  /** Whether a session is one of this process now. */
-  has(sessionId: string): boolean;
   /**
    * Discards these sessions, one that a turn runs in after it; where sessions are kept they stay, for who asks for them
    * next.
@@ -127,7 +125,6 @@ export function createSessionBook(runner: Runner, keeping?: Keeping): SessionBoo
       // The runner still owns what could not be removed, and tries again when it closes.
       await Promise.allSettled(idle.map(discard));
     },
-    has: (sessionId) => sessions.has(sessionId),
     async end(sessionIds) {
       if (keeping?.keepMs !== undefined) return;
       await Promise.allSettled(sessionIds.map(endOne));

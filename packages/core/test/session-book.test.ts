@@ -105,7 +105,8 @@ describe("createSessionBook", () => {
     await book.end([one.id, createSessionId()]);
 
     expect([...runner.homes.keys()]).toEqual([two.id]);
-    expect([book.has(one.id), book.has(two.id)]).toEqual([false, true]);
+    await expect(book.find(one.id, NEW)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(await book.find(two.id, NEW)).toBe(two);
   });
 
   it("ends a session that turns use after the last of them", async () => {

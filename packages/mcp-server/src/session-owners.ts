@@ -24,7 +24,7 @@ type ClientSessions = {
 
 type SessionOwnersOptions = {
   readonly runTurn: RunTurn;
-  readonly sessions: Pick<SessionBook, "end" | "has">;
+  readonly sessions: Pick<SessionBook, "end">;
 };
 
 /** By object identity, and nothing that a client could name */
@@ -34,7 +34,7 @@ type Claim = {
   readonly owner: Owner;
   /** Calls that named it and are not over */
   calls: number;
-  /** Whether it proved to be there; until then it holds only others off */
+  /** Whether a turn has come to run in it, for who knew what it is about; until then it holds only others off */
   isSure: boolean;
 };
 
@@ -43,7 +43,10 @@ export function createSessionOwners({ runTurn, sessions }: SessionOwnersOptions)
   const claims = new Map<string, Claim>();
 
   function own(sessionId: string | undefined, owner: Owner): void {
-    if (sessionId !== undefined && !claims.has(sessionId)) claims.set(sessionId, { owner, calls: 0, isSure: true });
+    if (sessionId === undefined) return;
+    const claim = claims.get(sessionId) ?? { owner, calls: 0, isSure: true };
+    claims.set(sessionId, claim);
+    claim.isSure = true;
   }
 
   /** Claimed before it is looked for: of two clients that name a kept session at once, one gets it. */
@@ -55,7 +58,6 @@ export function createSessionOwners({ runTurn, sessions }: SessionOwnersOptions)
       return await turn();
     } finally {
       claim.calls--;
-      claim.isSure ||= sessions.has(sessionId);
       if (!claim.isSure && claim.calls === 0) claims.delete(sessionId);
     }
   }
@@ -90,7 +92,7 @@ export function createSessionOwners({ runTurn, sessions }: SessionOwnersOptions)
         if (sessionId === undefined || !isSessionId(sessionId)) return runTurn(request, owning(hooks));
         const owner = claims.get(sessionId)?.owner ?? client;
         if (owner !== client) return asStranger({ ...request, sessionId }, hooks);
-        return claiming(sessionId, client, () => runTurn(request, hooks));
+        return claiming(sessionId, client, () => runTurn(request, owning(hooks)));
       },
       async leave() {
         const ids = [...claims].flatMap(([id, { owner }]) => (owner === client ? [id] : []));

@@ -29,6 +29,7 @@ function createPlace(kept: readonly string[] = []) {
       throw new BudgieError("SESSION_NOT_FOUND", `There is no session "${sessionId}" here.`);
     }
     open.add(sessionId);
+    if (request.directory !== NEW.directory) throw new BudgieError("INPUT_INVALID", "another directory");
     onProgress?.({ agent: "a", runId: "r", sessionId, phase: "running", tries: 1, sinceMs: 0 });
     if (request.prompt === "fail") throw new BudgieError("AGENT_FAILED", "no");
     return { sessionId, response: "ok" } as Reply;
@@ -36,7 +37,6 @@ function createPlace(kept: readonly string[] = []) {
   const owners = createSessionOwners({
     runTurn,
     sessions: {
-      has: (id) => open.has(id),
       async end(ids) {
         ended.push(...ids);
         for (const id of ids) open.delete(id);
@@ -132,6 +132,18 @@ describe("a session that was kept", () => {
 
     expect(await failureOf(two.runTurn({ ...NEW, sessionId: kept }))).toMatchObject({ code: "SESSION_NOT_FOUND" });
     expect(await idOf(second.runTurn({ ...NEW, sessionId: kept }))).toBe(kept);
+  });
+
+  it("is not had by who names it and does not know what it is about", async () => {
+    const kept = createSessionId();
+    const place = createPlace([kept]);
+    const [one, two] = [place.owners.enter(), place.owners.enter()];
+
+    const wrong = await failureOf(one.runTurn({ ...NEW, directory: "/other", sessionId: kept }));
+
+    expect(wrong).toMatchObject({ code: "INPUT_INVALID" });
+    expect(await idOf(two.runTurn({ ...NEW, sessionId: kept }))).toBe(kept);
+    expect(await failureOf(one.runTurn({ ...NEW, sessionId: kept }))).toMatchObject({ code: "SESSION_NOT_FOUND" });
   });
 });
 

@@ -21,7 +21,8 @@ export type RequestGuardOptions = {
 /** Creates the guard against pages of a browser that make requests in its user's name, or that had a name lead here. */
 export function createRequestGuard({ allowedHosts, allowedOrigins, host }: RequestGuardOptions): RequestGuard {
   const names = new Set([...LOOPBACK, toHostName(host), ...allowedHosts.map(toHostName)]);
-  const origins = new Set(allowedOrigins);
+  // As a browser writes them: in small letters, and without the port that goes without saying.
+  const origins = new Set(allowedOrigins.map((origin) => new URL(origin).origin));
 
   return {
     check({ headers }) {

@@ -29,6 +29,18 @@ describe("createEventStore", () => {
     expect(await replay(store, second)).toEqual([note("2"), answer(1, "3")]);
   });
 
+  it("replays in one go, so that nothing can come in between", async () => {
+    const store = createEventStore(LIMITS);
+    const first = await store.storeEvent("a", FIRST);
+    for (const text of ["1", "2", "3"]) await store.storeEvent("a", note(text));
+    const sent: string[] = [];
+
+    const replaying = store.replayEventsAfter(first, { send: async (id) => void sent.push(id) });
+
+    expect(sent).toHaveLength(3);
+    expect(await replaying).toBe("a");
+  });
+
   it("replays the stream that no request began, whose name has the sign that ends a number", async () => {
     const store = createEventStore(LIMITS);
     const first = await store.storeEvent("_GET_stream", note("1"));

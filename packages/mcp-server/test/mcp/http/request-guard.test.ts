@@ -64,7 +64,7 @@ describe("the Origin header", () => {
 
   it("that is allowed gets what a page needs, without the token for the question alone", async () => {
     const origin = "https://app.example";
-    const place = await createHttpPlace({ allowedOrigins: [origin] });
+    const place = await createHttpPlace({ allowedOrigins: ["https://App.example:443"] });
     const asking = { origin, authorization: undefined, "access-control-request-method": "POST" };
 
     const preflight = await place.send({ method: "OPTIONS", headers: asking });
