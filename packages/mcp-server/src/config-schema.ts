@@ -49,6 +49,9 @@ export const configSchema = z.strictObject({
     .optional()
     .describe("where budgie keeps its run log, and who owns what; ~/.local/state/budgie by default"),
   keepSessions: flag.default(false).describe("keep sessions on exit, for the next budgie to go on with by their ids"),
+  stickySessions: flag
+    .default(false)
+    .describe('let a call that names no session go on with the client\'s last one; "new" then begins a new one'),
   sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
   toolPrefix: prefix.describe("what the tools' names begin with"),
   toolNames: z

@@ -37,6 +37,7 @@ import { createShutdown } from "./shutdown.ts";
 import { sweepGarbage } from "./sweep-garbage.ts";
 import { createSweeper } from "./sweeper.ts";
 import { toAgentFolders, toShelfOptions } from "./to-shelf-options.ts";
+import { toStickySessions } from "./to-sticky-sessions.ts";
 import { loadVersion } from "./version.ts";
 import { createFolderWatch } from "./folder-watch.ts";
 import { toWorkspaceRules } from "./workspace-rules.ts";
@@ -85,14 +86,17 @@ export async function serve(config: Config, host: Host): Promise<never> {
     showErrors: http === undefined,
   });
   const owners = http && createSessionOwners({ runTurn, sessions });
-  const toToolbox = (): Toolbox =>
-    createToolbox({
+  const toToolbox = (): Toolbox => {
+    const client = owners?.enter() ?? { runTurn };
+    return createToolbox({
       tools: shelf.tools,
-      ...(owners?.enter() ?? { runTurn }),
+      ...client,
+      runTurn: config.stickySessions ? toStickySessions(client.runTurn) : client.runTurn,
       health: async () => toHealthReport(await runLog.recent({ limit: HEALTH_RUNS }), toHealthOptions()),
       onCall: sweeper.begin,
       report: config.verbose ? host.report : undefined,
     });
+  };
   const [version, instructions] = [loadVersion(), toInstructions(config.tools)];
   const shared = { toToolbox, version, instructions, heartbeatMs: config.heartbeatMs, report: host.report };
   const server = await createToolServer({

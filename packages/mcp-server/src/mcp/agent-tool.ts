@@ -2,7 +2,7 @@ import { sanitizeText, type Agent } from "@budgie/core";
 import { toAnnotations } from "./annotations.ts";
 import { toInputSchema, toOutputSchema } from "./json-schema.ts";
 import { toToolDescription } from "./tool-description.ts";
-import { agentInput } from "./tool-input.ts";
+import { agentInput, stickyAgentInput } from "./tool-input.ts";
 import { toToolName } from "./tool-name.ts";
 import { replyOutput } from "./tool-output.ts";
 import type { Tool, ToolOptions } from "./tools.ts";
@@ -19,7 +19,7 @@ export function toAgentTool(agent: Agent, options: ToolOptions): Tool {
       // Of a name that nobody sees nothing would be left.
       title: sanitizeText(agent.name).trim() || name,
       description: toToolDescription(said, toUntrustedEnding("Its answers are", options)),
-      inputSchema: toInputSchema(agentInput),
+      inputSchema: toInputSchema(options.stickySessions ? stickyAgentInput : agentInput),
       outputSchema: toOutputSchema(replyOutput),
       annotations: toAnnotations({ policies: [policies.get(agent.name) ?? ceiling], sandbox: options.sandbox }),
     },

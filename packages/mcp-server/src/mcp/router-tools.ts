@@ -2,7 +2,7 @@ import type { Agent } from "@budgie/core";
 import { HARMLESS, toAnnotations } from "./annotations.ts";
 import { toInputSchema, toOutputSchema } from "./json-schema.ts";
 import { toOwnToolName } from "./own-tool-name.ts";
-import { invokeInput, noInput } from "./tool-input.ts";
+import { invokeInput, noInput, stickyInvokeInput } from "./tool-input.ts";
 import { agentsOutput, replyOutput } from "./tool-output.ts";
 import type { Tool, ToolOptions } from "./tools.ts";
 import { toUntrustedEnding } from "./untrusted-ending.ts";
@@ -32,7 +32,7 @@ function toListTool(agents: readonly Agent[], options: ToolOptions): Tool {
 }
 
 function toInvokeTool(agents: readonly Agent[], options: ToolOptions): Tool {
-  const { policies, sandbox } = options;
+  const { policies, sandbox, stickySessions } = options;
   const { aliases, name } = toOwnToolName("invoke_agent", options);
   const description =
     "Runs an agent that list_agents names. It works on its own in the directory you name and answers once. Its answer " +
@@ -44,7 +44,7 @@ function toInvokeTool(agents: readonly Agent[], options: ToolOptions): Tool {
       name,
       title: "Invoke an agent",
       description: description + toUntrustedEnding("Its answers are", options),
-      inputSchema: toInputSchema(invokeInput),
+      inputSchema: toInputSchema(stickySessions ? stickyInvokeInput : invokeInput),
       outputSchema: toOutputSchema(replyOutput),
       annotations: toAnnotations({ policies: own.length === 0 ? [policies.ceiling] : own, sandbox }),
     },

@@ -34,13 +34,26 @@ export const agentInput = z.strictObject({
     .describe('How long the agent may take, such as "90s" or "5m", if that is less than configured.'),
 });
 
+/** With `--sticky-sessions`. */
+export const stickyAgentInput = agentInput.extend({
+  sessionId: z
+    .string("a text")
+    .optional()
+    .describe(
+      'Leave it out to go on with your last conversation with this agent about the directory, if there is one. "new" ' +
+        "begins a new one, and the sessionId of an earlier answer goes on with that one.",
+    ),
+});
+
 export type AgentInput = z.infer<typeof agentInput>;
 
+const agent = z.string("a text").describe("The agent's name, as list_agents has it.");
+
 /** What `invoke_agent` takes. */
-export const invokeInput = z.strictObject({
-  agent: z.string("a text").describe("The agent's name, as list_agents has it."),
-  ...agentInput.shape,
-});
+export const invokeInput = z.strictObject({ agent, ...agentInput.shape });
+
+/** What it takes with `--sticky-sessions`. */
+export const stickyInvokeInput = z.strictObject({ agent, ...stickyAgentInput.shape });
 
 /** What a tool takes that needs to be told nothing. */
 export const noInput = z.strictObject({});

@@ -25,6 +25,8 @@ export type ToolOptions = NamingOptions & {
   readonly markUntrusted: boolean;
   readonly policies: Policies;
   readonly sandbox: boolean;
+  /** Whether calls that name no session may go on with one */
+  readonly stickySessions: boolean;
 };
 
 /** Makes the tools of these agents and budgie's own, in the order of their names. */

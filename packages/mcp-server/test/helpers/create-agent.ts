@@ -26,4 +26,5 @@ export const TOOL_OPTIONS: ToolOptions = {
   markUntrusted: true,
   policies: { ceiling: POLICY, agents: new Map() },
   sandbox: false,
+  stickySessions: false,
 };
