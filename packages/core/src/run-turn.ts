@@ -84,8 +84,14 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   async function begin({ following, request }: Coming): Promise<Reply> {
     const { directory } = request;
     const agent = request.agent.name;
-    const open = (): Promise<Session> => book.open({ agent, directory });
-    const reply = await queue.run({ ...following, agent, session: undefined }, () => run({ following, request }, open));
+    const reply = await queue.run({ ...following, agent, session: undefined }, (join) =>
+      run({ following, request }, async () => {
+        const session = await book.open({ agent, directory });
+        // Who follows this turn may know of the session before it is over, and go on with it.
+        join(session.id);
+        return session;
+      }),
+    );
     return { ...reply, missed: [] };
   }
 

@@ -12,13 +12,16 @@ type ComingTurn = Pick<TurnHooks, "signal"> & {
   readonly session: string | undefined;
 };
 
+/** Says which session a turn is one of, of one that begins it: those that are called meanwhile wait for it. */
+type JoinSession = (session: string) => void;
+
 /** Decides which turn runs when. */
 export type TurnQueue = {
   /**
    * Runs a turn when the turns before it in its session are over and the limits let it; sessions are served by turns, each in
    * its own order. Throws `QUEUE_FULL` where too many wait, `RATE_LIMITED`, and `CANCELLED` for one whose caller gave up waiting.
    */
-  readonly run: <T>(turn: ComingTurn, task: () => Promise<T>) => Promise<T>;
+  readonly run: <T>(turn: ComingTurn, task: (join: JoinSession) => Promise<T>) => Promise<T>;
 };
 
 // Positions are for people, and a long queue would send each of them to each that waits.
@@ -31,17 +34,17 @@ const TELL_EVERY_MS = 500;
 export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
   // The session at the front is served next if it may be, and goes to the end once it was.
   const line: Lane[] = [];
-  const running: ComingTurn[] = [];
+  const running: RunningTurn[] = [];
   let telling: NodeJS.Timeout | undefined;
 
   function mayBegin({ agent, session }: Pick<ComingTurn, "agent" | "session">): boolean {
     if (running.length >= limits.concurrent) return false;
-    if (session !== undefined && running.some((turn) => turn.session === session)) return false;
-    return running.filter((turn) => turn.agent === agent).length < (limits.agents.get(agent) ?? limits.concurrent);
+    if (session !== undefined && running.some((other) => other.session === session)) return false;
+    return running.filter((other) => other.agent === agent).length < (limits.agents.get(agent) ?? limits.concurrent);
   }
 
   /** Resolves when the turn may run, and counts as running. */
-  function enter(turn: ComingTurn): Promise<void> {
+  function enter(turn: ComingTurn): Promise<RunningTurn> {
     if (turn.signal?.aborted === true) throw toCancelled(turn);
     const mustWait = findLane(line, turn) !== undefined || !mayBegin(turn);
     if (mustWait && toOrder(line).length >= limits.queued) throw toFull(turn, limits, running.length);
@@ -68,9 +71,10 @@ export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
       line.splice(line.indexOf(lane), 1);
       if (lane.waiting.length > 0) line.push(lane);
       if (next === undefined) continue;
-      running.push(next.turn);
+      const begun = { agent: next.turn.agent, session: next.turn.session };
+      running.push(begun);
       next.turn.signal?.removeEventListener("abort", next.leave);
-      next.begin();
+      next.begin(begun);
     }
   }
 
@@ -83,12 +87,12 @@ export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
 
   return {
     async run(turn, task) {
-      await enter(turn);
+      const begun = await enter(turn);
       try {
         turn.onPhase?.({ phase: "starting" });
-        return await task();
+        return await task((session) => void (begun.session = session));
       } finally {
-        running.splice(running.indexOf(turn), 1);
+        running.splice(running.indexOf(begun), 1);
         serve();
         tellSoon();
       }
@@ -96,9 +100,14 @@ export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
   };
 }
 
+type RunningTurn = Pick<ComingTurn, "agent"> & {
+  /** `undefined` before one that begins a session has opened it */
+  session: string | undefined;
+};
+
 type Waiting = {
   readonly turn: ComingTurn;
-  readonly begin: () => void;
+  readonly begin: (begun: RunningTurn) => void;
   readonly leave: () => void;
   /** The position that its caller knows of */
   told: number | undefined;

@@ -12,24 +12,12 @@ const runOnce: Protocol = async ({ directory, session }) => {
 };
 
 it("A session stays while a turn of it waits for others, however long nobody has used it", async () => {
-  let release = (): void => {};
-  const gate = new Promise<void>((resolve) => (release = resolve));
-  let program: FakeProgram = () => ({});
-  const runner = createFakeRunner((run) => program(run));
-  const sessions = createSessionBook(runner);
-  const runTurn = createRunTurn({
-    agents: () => [AGENT],
-    runner,
-    sessions,
-    protocol: runOnce,
-    turnLimits: toTurnLimits({ concurrent: 1 }, runner.capacity),
-    policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
-    workspaceRules: { allowedRoots: [], guarded: [] },
-  });
+  const { gate, release, runTurn, sessions, setProgram } = createPlace();
   const { sessionId } = await runTurn(TURN);
-  program = () => gate.then(() => ({}));
+  setProgram(() => gate.then(() => ({})));
 
-  const other = runTurn(TURN);
+  let other: Promise<unknown> = Promise.resolve();
+  await new Promise<void>((resolve) => void (other = runTurn(TURN, { onProgress: () => resolve() })));
   const told: TurnProgress[] = [];
   const waiting = runTurn({ ...TURN, sessionId }, { onProgress: (progress) => void told.push(progress) });
   while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -45,3 +33,39 @@ it("A session stays while a turn of it waits for others, however long nobody has
     { ...known, phase: "running", tries: 1 },
   ]);
 });
+
+it("A session's second turn waits for the first, also when it is called while that one has only begun the session", async () => {
+  const { gate, release, runTurn, setProgram } = createPlace(4);
+  setProgram(() => gate.then(() => ({})));
+  const told: TurnProgress[] = [];
+
+  const opened = new Promise<string>((resolve) => {
+    const onProgress = ({ sessionId }: TurnProgress): void => void (sessionId !== undefined && resolve(sessionId));
+    void runTurn(TURN, { onProgress });
+  });
+  const second = runTurn({ ...TURN, sessionId: await opened }, { onProgress: (progress) => void told.push(progress) });
+  while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  release();
+  await second;
+
+  expect(told.map(({ phase }) => phase)).toEqual(["waiting", "starting", "running"]);
+});
+
+/** A place for so many turns at once, whose agent does as the test says. */
+function createPlace(concurrent = 1) {
+  let release = (): void => {};
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  let program: FakeProgram = () => ({});
+  const runner = createFakeRunner((run) => program(run));
+  const sessions = createSessionBook(runner);
+  const runTurn = createRunTurn({
+    agents: () => [AGENT],
+    runner,
+    sessions,
+    protocol: runOnce,
+    turnLimits: toTurnLimits({ concurrent }, runner.capacity),
+    policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
+    workspaceRules: { allowedRoots: [], guarded: [] },
+  });
+  return { runTurn, sessions, gate, release, setProgram: (next: FakeProgram) => void (program = next) };
+}

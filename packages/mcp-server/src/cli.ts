@@ -40,6 +40,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   sweepEvery: "<duration>",
   agentTimeout: "<duration>",
   heartbeat: "<duration>",
+  softDeadline: "<duration>",
   model: "<name>",
   env: "<variable>",
   config: "<file>",

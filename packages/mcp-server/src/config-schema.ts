@@ -68,6 +68,13 @@ export const configSchema = z.strictObject({
     .describe("how often to remove what killed budgies left, from the first call on; 0 for never"),
   agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
   heartbeat: z.string().default("10s").describe("how often a client that asked is told that its call goes on"),
+  softDeadline: z
+    .string()
+    .default("auto")
+    .describe(
+      "when a call is answered though its agent has not finished, such as 50s; auto (for clients that are known to give " +
+        "up) or never",
+    ),
   retry: z
     .enum(RETRY_MODES, '"safe", "always" or "never"')
     .default("safe")

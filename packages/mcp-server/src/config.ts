@@ -7,6 +7,7 @@ import { configSchema } from "./config-schema.ts";
 import { toEgressCeiling } from "./egress-ceiling.ts";
 import type { Host } from "./host.ts";
 import { toAbsolutePath, toExistingFile, toKiroDataDir, toStateDir } from "./host-paths.ts";
+import type { SoftDeadline } from "./mcp/soft-deadline.ts";
 import { toPolicies, type Policies } from "./policies.ts";
 import { toTurnRateLimits } from "./turn-rate-limits.ts";
 
@@ -26,6 +27,7 @@ export type Config = Omit<
   | "maxTurnsPerMinute"
   | "model"
   | "sessionTtl"
+  | "softDeadline"
   | "sweepEvery"
   | "workspace"
   | FilledIn
@@ -38,6 +40,8 @@ export type Config = Omit<
     readonly retention: Retention;
     readonly sessionTtlMs: number;
     readonly heartbeatMs: number;
+    /** In milliseconds, where it is a number */
+    readonly softDeadline: SoftDeadline;
     readonly turnLimits: TurnLimitWishes;
     /** 0 for never */
     readonly sweepEveryMs: number;
@@ -53,7 +57,16 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throw toConfigError(parsed.error, values);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
-  const { heartbeat, keepRuns, maxRunsBytes, model: modelName, sessionTtl, sweepEvery, ...options } = rest;
+  const {
+    heartbeat,
+    keepRuns,
+    maxRunsBytes,
+    model: modelName,
+    sessionTtl,
+    softDeadline,
+    sweepEvery,
+    ...options
+  } = rest;
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
@@ -76,10 +89,16 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
       maxBytes: maxRunsBytes || undefined,
     },
     sessionTtlMs: toTime(sessionTtl, { flag: toFlag("sessionTtl"), most: "3650d" }),
+    softDeadline: toSoftDeadline(softDeadline),
     heartbeatMs: toTime(heartbeat, { flag: toFlag("heartbeat"), most: "1h" }),
     sweepEveryMs: parseDuration(sweepEvery, toFlag("sweepEvery")),
     model: modelName === "auto" ? undefined : modelName,
   };
+}
+
+function toSoftDeadline(text: string): SoftDeadline {
+  if (text === "auto" || text === "never") return text;
+  return toTime(text, { flag: toFlag("softDeadline"), most: "24h" });
 }
 
 /** Dates, labels and timers each hold no time that is much longer than their most. */
@@ -93,7 +112,7 @@ function toTime(text: string, { flag, most }: { readonly flag: string; readonly 
 function loadAccess(
   options: Omit<
     z.infer<typeof configSchema>,
-    "heartbeat" | "keepRuns" | "maxRunsBytes" | "model" | "sessionTtl" | "sweepEvery"
+    "heartbeat" | "keepRuns" | "maxRunsBytes" | "model" | "sessionTtl" | "softDeadline" | "sweepEvery"
   >,
   host: Host,
 ): Pick<Config, "allowRoot" | "config" | "policies" | "turnLimits"> {

@@ -27,9 +27,12 @@ import { findDepth } from "./find-depth.ts";
 import type { Host } from "./host.ts";
 import { loadHttpOptions } from "./http-options.ts";
 import { loadTools } from "./load-tools.ts";
-import { createConnection } from "./mcp/connection.ts";
+import { createConnection, type Client } from "./mcp/connection.ts";
 import { toInstructions } from "./mcp/instructions.ts";
+import { toLongCallTools } from "./mcp/long-call-tools.ts";
+import { toSoftDeadlineMs } from "./mcp/soft-deadline.ts";
 import { createToolbox, type Toolbox } from "./mcp/toolbox.ts";
+import { withLongCalls } from "./mcp/with-long-calls.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 import type { Policies } from "./policies.ts";
 import { createSessionOwners } from "./session-owners.ts";
@@ -86,9 +89,10 @@ export async function serve(config: Config, host: Host): Promise<never> {
     showErrors: http === undefined,
   });
   const owners = http && createSessionOwners({ runTurn, sessions });
-  const toToolbox = (): Toolbox => {
+  const longCallTools = toLongCallTools(config);
+  const toToolbox = ({ info }: Client): Toolbox => {
     const client = owners?.enter() ?? { runTurn };
-    return createToolbox({
+    const toolbox = createToolbox({
       tools: shelf.tools,
       ...client,
       runTurn: config.stickySessions ? toStickySessions(client.runTurn) : client.runTurn,
@@ -96,6 +100,8 @@ export async function serve(config: Config, host: Host): Promise<never> {
       onCall: sweeper.begin,
       report: config.verbose ? host.report : undefined,
     });
+    const deadlineMs = (): number | undefined => toSoftDeadlineMs(config.softDeadline, info());
+    return withLongCalls(toolbox, { deadlineMs, tools: longCallTools, report: host.report });
   };
   const [version, instructions] = [loadVersion(), toInstructions(config.tools)];
   const shared = { toToolbox, version, instructions, heartbeatMs: config.heartbeatMs, report: host.report };

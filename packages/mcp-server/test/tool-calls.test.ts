@@ -26,6 +26,7 @@ describe("tools/call", () => {
     expect(isError).toBeUndefined();
     expect(content).toEqual([{ type: "text", text: "You asked: Hello" }]);
     expect(structuredContent).toEqual({
+      status: "done",
       response: "You asked: Hello",
       runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       sessionId: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),

@@ -147,6 +147,10 @@ describe("tools/list", () => {
             "description": "Pass it to go on with this conversation, which ends when nobody uses it for long, and usually with this server",
             "type": "string",
           },
+          "status": {
+            "description": ""done", or "running" while there is no answer yet",
+            "type": "string",
+          },
           "usage": {
             "description": "What it cost, as far as the agent's program said",
             "properties": {

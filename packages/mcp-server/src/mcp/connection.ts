@@ -1,5 +1,5 @@
 import { Server, type ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
-import type { CallToolResult, Implementation } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult, Implementation, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { toShown } from "../to-shown.ts";
 import type { ClientTransport, Fate } from "./client-transport.ts";
 import { invalidParams } from "./invalid-params.ts";
@@ -19,7 +19,7 @@ export type Connection = {
 };
 
 /** Who is at the other end. */
-type Client = {
+export type Client = {
   /** What it calls itself; `undefined` before it has said so */
   readonly info: () => Implementation | undefined;
 };
@@ -67,14 +67,15 @@ export function createConnection(options: ConnectionOptions): Connection {
     const isFull = (): boolean => transport.isFull(requestId);
     const progress = createProgress({ token, send: sendNotification, isFull, heartbeatMs });
     const { onProgress } = progress;
-    const call = toolbox.call(params.name, params.arguments, { signal, onProgress });
+    let drop: (() => void) | undefined;
+    const ifDropped = (then: () => void): void => void (drop = then);
+    const call = toolbox.call(params.name, params.arguments, { signal, onProgress, ifDropped });
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
     calls.add(call);
     try {
       const result = await call;
-      const runIds = toRunIds(result);
       // What is cancelled by now is not sent.
-      if (runIds.length > 0 && !signal.aborted) transport.follow(requestId, (fate) => onDelivery(runIds, fate));
+      if (!signal.aborted) followResult(requestId, toRunIds(result), drop);
       return result;
     } catch (error) {
       // A bug of ours: the client gets its message, and this is the only place with its stack.
@@ -85,6 +86,15 @@ export function createConnection(options: ConnectionOptions): Connection {
       calls.delete(call);
     }
   });
+
+  function followResult(requestId: RequestId, runIds: readonly string[], drop: (() => void) | undefined): void {
+    if (runIds.length === 0 && drop === undefined) return;
+    transport.follow(requestId, (fate) => {
+      if (runIds.length > 0) onDelivery(runIds, fate);
+      if (fate === "dropped") drop?.();
+    });
+  }
+
   server.onerror = ({ message }) => report(`Trouble with the client: ${toOneLine(message)}`);
   server.onclose = onClientGone;
 
@@ -96,6 +106,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     async close() {
       await server.close();
+      toolbox.stop();
       await Promise.allSettled(calls);
       await toolbox.close();
     },

@@ -12,6 +12,7 @@ const target = { host: z.string(), port: z.number(), count: z.number() };
 /** What an agent's tool answers. */
 export const replyOutput = z.looseObject({
   ...failure,
+  status: z.string().describe('"done", or "running" while there is no answer yet'),
   response: z.string().describe("What the agent answered"),
   runId: z.string().describe('What budgie\'s run log calls this answer: "budgie runs show" prints it again'),
   sessionId: z
@@ -52,6 +53,18 @@ export const agentsOutput = z.looseObject({
       name: z.string().describe("What invoke_agent takes"),
       description: z.string().describe("What it is, and what it can do"),
       whenToUse: z.string().describe("When to use it and when not; empty if nobody said"),
+    }),
+  ),
+});
+
+/** What is told of runs that have not finished, or whose results are kept. */
+export const runsOutput = z.looseObject({
+  ...failure,
+  runs: z.array(
+    z.looseObject({
+      runId: z.string(),
+      agent: z.string(),
+      status: z.string().describe('"running", or "done" or "failed" if its result can be collected'),
     }),
   ),
 });

@@ -13,7 +13,7 @@ export function toReplyResult(reply: Reply): CallToolResult {
   const { usage, ...facts } = reply;
   return {
     content: [...toMissedContent(reply.missed), { type: "text", text: reply.response }],
-    structuredContent: { ...facts, ...(usage === undefined ? {} : { usage }), egress, warnings },
+    structuredContent: { status: "done", ...facts, ...(usage === undefined ? {} : { usage }), egress, warnings },
   };
 }
 
@@ -21,9 +21,10 @@ function toMissedContent(missed: readonly MissedAnswer[]): CallToolResult["conte
   return missed.map((answer) => ({ type: "text", text: toMissedText(answer) }));
 }
 
-/** The runs whose answers a result hands over. */
-export function toRunIds({ structuredContent: { missed = [], runId } = {} }: CallToolResult): readonly string[] {
-  const own = typeof runId === "string" ? [runId] : [];
+/** The runs whose answers a result hands over: not those that it only speaks of. */
+export function toRunIds({ structuredContent = {} }: CallToolResult): readonly string[] {
+  const { missed = [], runId, status } = structuredContent;
+  const own = status === "done" && typeof runId === "string" ? [runId] : [];
   return [...own, ...(missed as Reply["missed"]).map((answer) => answer.runId)];
 }
 

@@ -6,11 +6,19 @@ import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } fro
 import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
 import type { Tool } from "./tools.ts";
 
+/** How a call is followed. */
+export type CallHooks = TurnHooks & {
+  /** Says what to do if the client gave up before it had the result */
+  readonly ifDropped?: (then: () => void) => void;
+};
+
 /** The tools of one client, and what happens when it calls one. */
 export type Toolbox = {
   readonly definitions: () => readonly Tool["definition"][];
   /** `undefined` if there is no such tool */
-  readonly call: (name: string, input: unknown, hooks: TurnHooks) => Promise<CallToolResult> | undefined;
+  readonly call: (name: string, input: unknown, hooks: CallHooks) => Promise<CallToolResult> | undefined;
+  /** Stops what runs for the client though no call of it waits; resolves at once */
+  readonly stop: () => void;
   /** Ends what the client owns, once its calls are over */
   readonly close: () => Promise<void>;
 };
@@ -66,6 +74,7 @@ export function createToolbox({ health, leave, onCall, report, runTurn, tools }:
         return result;
       });
     },
+    stop: () => undefined,
     close: async () => leave?.(),
   };
 }

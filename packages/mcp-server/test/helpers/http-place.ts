@@ -72,7 +72,7 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
       return new Promise((resolve) => {
         const runId = `run-${works.length}`;
         const finish = (text = "done"): void =>
-          resolve({ content: [{ type: "text", text }], structuredContent: { runId } });
+          resolve({ content: [{ type: "text", text }], structuredContent: { status: "done", runId } });
         signal?.addEventListener("abort", () => finish("aborted"));
         let tries = 0;
         const progress = (agent: string): void =>
@@ -80,6 +80,7 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
         works.push({ signal, progress, finish });
       });
     },
+    stop: () => undefined,
     async close() {
       ended++;
     },

@@ -47,6 +47,8 @@ type StartOptions = {
   readonly program?: string;
   /** Run agents in a sandbox of the test image; default false */
   readonly sandbox?: boolean;
+  /** What the client calls itself; default `test` */
+  readonly clientName?: string;
 };
 
 // Tests use one engine at the same time, and some leave garbage there for the code that they test.
@@ -91,7 +93,7 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
     workspace,
     sessionsDir: join(host.home, ".kiro", "sub-agents", "sessions"),
     kiroCalls: () => (existsSync(kiroLog) ? parseLines<KiroCall>(readFileSync(kiroLog, "utf8")) : []),
-    async start({ args = [], env = {}, program, sandbox = false } = {}) {
+    async start({ args = [], clientName = "test", env = {}, program, sandbox = false } = {}) {
       const child = sandbox
         ? launch(
             ["--sandbox", "--sandbox-image", TEST_IMAGE, ...args],
@@ -99,7 +101,7 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
             program,
           )
         : launch(["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG", ...args], env, program);
-      const budgie = await connect(child, workspace);
+      const budgie = await connect(child, { workspace, clientName });
       started.push(budgie);
       return budgie;
     },
@@ -150,12 +152,14 @@ export function toText({ content }: CallToolResult): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
 
-async function connect(child: Budgie["child"], workspace: string): Promise<Budgie> {
+type Connecting = { readonly workspace: string; readonly clientName: string };
+
+async function connect(child: Budgie["child"], { clientName, workspace }: Connecting): Promise<Budgie> {
   const lines: string[] = [];
   const errors: Buffer[] = [];
   child.stderr?.on("data", (piece: Buffer) => errors.push(piece));
   const stderr = (): string => Buffer.concat(errors).toString();
-  const client = new Client({ name: "test", version: "1.0.0" });
+  const client = new Client({ name: clientName, version: "1.0.0" });
   await client.connect(createTransport(child, lines)).catch((cause: unknown) => {
     throw new Error(`budgie did not start: ${stderr()}`, { cause });
   });

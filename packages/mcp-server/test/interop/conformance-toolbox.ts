@@ -37,6 +37,7 @@ export function createConformanceToolbox({ hangUp }: ConformanceToolboxOptions):
       const answer = answers[name];
       return answer && Promise.resolve(answer(hooks));
     },
+    stop: () => undefined,
     close: async () => undefined,
   };
 }

@@ -1,0 +1,14 @@
+/** What `work` comes to if it does so in time and nobody stops waiting for it; `undefined` else. */
+export async function within<T>(work: Promise<T>, limitMs: number, signal?: AbortSignal): Promise<T | undefined> {
+  if (signal?.aborted === true) return undefined;
+  let stop = (): void => undefined;
+  const enough = new Promise<undefined>((resolve) => (stop = () => resolve(undefined)));
+  const timer = setTimeout(stop, limitMs).unref();
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, enough]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  }
+}

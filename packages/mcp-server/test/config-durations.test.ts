@@ -1,0 +1,41 @@
+import { homedir } from "node:os";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { parseConfig } from "../src/config.ts";
+import type { Host } from "../src/host.ts";
+
+const host: Host = {
+  env: {},
+  home: homedir(),
+  cwd: "/",
+  platform: "linux",
+  stdin: new PassThrough(),
+  stdout: new PassThrough(),
+  columns: undefined,
+  report: () => undefined,
+  exit: () => undefined,
+};
+
+describe("options that are durations", () => {
+  it.each([
+    ["auto", "auto"],
+    ["never", "never"],
+    ["50s", 50_000],
+  ])("take %j for a soft deadline", (softDeadline, expected) => {
+    expect(parseConfig({ softDeadline }, host).softDeadline).toBe(expected);
+  });
+
+  it.each([
+    [{ sessionTtl: "3651d" }, 'Expected --session-ttl to be at most 3650d, got "3651d".'],
+    [{ heartbeat: "0" }, 'Expected --heartbeat to be longer than nothing, got "0".'],
+    [{ heartbeat: "2h" }, 'Expected --heartbeat to be at most 1h, got "2h".'],
+    [{ softDeadline: "0s" }, 'Expected --soft-deadline to be longer than nothing, got "0s".'],
+    [{ softDeadline: "25h" }, 'Expected --soft-deadline to be at most 24h, got "25h".'],
+    [
+      { softDeadline: "soon" },
+      'Expected --soft-deadline to be a duration such as "90s", "10m" or "1h30m", got "soon".',
+    ],
+  ])("refuse %j", (values, message) => {
+    expect(() => parseConfig(values, host)).toThrow(message);
+  });
+});
