@@ -2,8 +2,10 @@ import { mkdirSync, renameSync, symlinkSync, truncateSync, unlinkSync, writeFile
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { createReloadingBudgie, toAgent } from "./helpers/reloading-budgie.ts";
+import { startHttpBudgie } from "./helpers/start-http-budgie.ts";
 import { budgiePath, createBudgieUser, toText, waitFor } from "./helpers/start-budgie.ts";
 
 describe("hot reload", () => {
@@ -145,5 +147,25 @@ describe("hot reload", () => {
     expect(health.structuredContent).toMatchObject({
       agents: expect.arrayContaining([expect.objectContaining({ agent: "poet" })]) as unknown,
     });
+  });
+
+  it("tells every client over HTTP", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const clients = await Promise.all([budgie.connect(), budgie.connect()]);
+    const told = [0, 0];
+    for (const [index, { client }] of clients.entries()) {
+      client.setNotificationHandler(
+        ToolListChangedNotificationSchema,
+        () => void (told[index] = (told[index] ?? 0) + 1),
+      );
+    }
+
+    writeFileSync(join(user.host.agentsDir, "poet.json"), JSON.stringify(toAgent("poet")));
+    await waitFor(() => told.every((count) => count > 0));
+
+    const lists = await Promise.all(clients.map(({ client }) => client.listTools()));
+    expect(lists.map(({ tools }) => tools.some(({ name }) => name === "kiro-subagents.poet"))).toEqual([true, true]);
+    expect(told).toEqual([1, 1]);
   });
 });
