@@ -23,6 +23,8 @@ const LIBRARIES = fileURLToPath(new URL("../package-lock.json", import.meta.url)
 const SOURCES = [join(DIST, ".tsbuildinfo"), LIBRARIES, LOADER, WARM_UP, fileURLToPath(import.meta.url)];
 // One has native code, and the other files that it looks for beside it.
 const EXTERNAL = ["better-sqlite3", "dockerode"];
+// What it is for `require` hides from a bundler which files it needs.
+const ALIASES = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" };
 const LIMIT_MS = 60_000;
 
 if (!isCurrent()) await makeBundle();
@@ -54,6 +56,7 @@ async function bundle(folder) {
     input: join(DIST, "main.js"),
     platform: "node",
     external: EXTERNAL,
+    resolve: { alias: ALIASES },
     plugins: [keepPlaces()],
   });
   // Names and lines stay, for who reads a stack.

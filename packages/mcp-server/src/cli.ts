@@ -1,17 +1,20 @@
-import { Command, Option, type CommanderError } from "commander";
+import { Command, Option } from "commander";
 import { BudgieError } from "@budgie/core";
 import { runBuildImage } from "./build-image-command.ts";
+import { append, collect } from "./collect-values.ts";
 import { parseConfig, toFlag, toVariable, type Config } from "./config.ts";
 import { configSchema, type ConfigKey } from "./config-schema.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { addEgress } from "./egress-commands.ts";
 import { explainEgress } from "./egress-explain.ts";
 import { suggestEgress } from "./egress-suggest.ts";
-import { addDoctor, addGc } from "./engine-commands.ts";
+import { addBuildImage, addDoctor, addGc } from "./engine-commands.ts";
 import { exportSession } from "./export-session.ts";
 import { runGc } from "./gc-command.ts";
-import { toDoubleDashed } from "./go-flags.ts";
+import { toDoubleDashed, type KnownFlags } from "./go-flags.ts";
 import type { Host } from "./host.ts";
+import { addInstall } from "./install-commands.ts";
+import { leave } from "./leave.ts";
 import { listRuns } from "./list-runs.ts";
 import { listSessions } from "./list-sessions.ts";
 import { listTools, type ListToolsOptions } from "./list-tools.ts";
@@ -81,10 +84,14 @@ const REPEATABLE: ReadonlySet<ConfigKey> = new Set([
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
 const SWITCHES = KEYS.filter((key) => VALUES[key] === undefined);
 
+const FLAGS: KnownFlags = {
+  valued: new Set(Object.keys(VALUES).map(toName)),
+  switches: new Set(SWITCHES.map(toName)),
+};
+
 /** Runs what the command line asks for, and answers with the exit code. */
 export async function runCli(argv: readonly string[], host: Host): Promise<number> {
-  const valued = new Set(Object.keys(VALUES).map(toName));
-  const rewritten = toDoubleDashed(argv, { valued, switches: new Set(SWITCHES.map(toName)) });
+  const rewritten = toDoubleDashed(argv, FLAGS);
   let exitCode = 0;
   const program = createProgram(host, (code) => (exitCode = code));
   await program.parseAsync(rewritten, { from: "user" });
@@ -118,6 +125,18 @@ function createProgram(host: Host, finish: Finish): Command {
     export: (options) => exportSession(config(), options, host).then(finish),
   });
   addListTools(program, (options) => finish(listTools(config(), options, host)));
+  addInstall(program, {
+    async install(options) {
+      refuseMisplaced(program);
+      // A server does not wait for what it never uses.
+      const { runInstall } = await import("./install/run-install.ts");
+      finish(runInstall({ ...options, check: (args) => checkServerOptions(args, host) }, host));
+    },
+    async uninstall(options) {
+      const { runUninstall } = await import("./install/run-uninstall.ts");
+      finish(runUninstall(options, host));
+    },
+  });
   addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
   // About sandboxes, whether one was asked for or not.
   const sandboxed = (): Config => parseConfig({ ...toValues(program, host.env), sandbox: true }, host);
@@ -134,6 +153,27 @@ function createProgram(host: Host, finish: Finish): Command {
     refuseOperand(program.args[0]);
     finish(await serveOrPrint(config(), host));
   });
+}
+
+/** An option of the server before "--" would be taken for one of this run, and be lost. */
+function refuseMisplaced(program: Command): void {
+  const key = KEYS.find((other) => program.getOptionValueSource(other) === "cli");
+  if (key === undefined) return;
+  throw new BudgieError("CONFIG_INVALID", `Options of the server, such as ${toFlag(key)}, go behind "--".`);
+}
+
+/** What budgie does not know it would refuse at its start, where nobody looks; `${…}` is the client's to fill in. */
+function checkServerOptions(args: readonly string[], host: Host): void {
+  if (args.some((argument) => argument.includes("${"))) return;
+  const program = createProgram(host, () => undefined);
+  const { operands, unknown } = program.parseOptions([...toDoubleDashed(args, FLAGS)]);
+  const [odd] = [...operands, ...unknown];
+  if (odd !== undefined) throw new BudgieError("CONFIG_INVALID", `The server takes no "${odd}". See "budgie --help".`);
+  if (parseConfig(toValues(program, {}), host).transport === "stdio") return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    "A client starts its own budgie and speaks to it over stdio, not --transport http.",
+  );
 }
 
 function refuseOperand(operand: string | undefined): void {
@@ -155,18 +195,6 @@ function addListTools(program: Command, run: (options: ListToolsOptions) => void
     .action(({ json = false, stats = false }: Partial<ListToolsOptions>) => run({ json, stats }));
 }
 
-type BuildArguments = { readonly tag: string; readonly buildArg?: readonly string[]; readonly context?: string };
-
-function addBuildImage(program: Command, run: (options: Parameters<typeof runBuildImage>[0]) => Promise<void>): void {
-  program
-    .command("build-image")
-    .description("build the sandbox image")
-    .option("--tag <image>", "its name", "budgie-sandbox:latest")
-    .option("--build-arg <name=value>", "a build argument; repeatable", append)
-    .option("--context <dir>", "where Dockerfile.sandbox and docker/ are; budgie's own by default")
-    .action(({ buildArg = [], context, tag }: BuildArguments) => run({ tag, buildArgs: buildArg, context }));
-}
-
 function toOption(key: ConfigKey): Option {
   const description = configSchema.shape[key].description;
   const option = new Option([toFlag(key), VALUES[key]].join(" ").trim(), description).env(toVariable(key));
@@ -178,15 +206,6 @@ function toOption(key: ConfigKey): Option {
 
 const DEFAULTS: Partial<Record<ConfigKey, unknown>> = configSchema.parse({});
 
-function append(value: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, ...value.split(",")];
-}
-
-/** A path may hold a comma; only in a variable it parts two of them. */
-function collect(value: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, value];
-}
-
 function toName(key: string): string {
   return toFlag(key).slice(2);
 }
@@ -197,14 +216,4 @@ function toValues(program: Command, env: Host["env"]): Readonly<Record<string, u
   const values = { ...program.opts(), ...Object.fromEntries(fromVariables.map((key) => [key, env[toVariable(key)]])) };
   if (program.getOptionValueSource("allowRoot") !== "env") return values;
   return { ...values, allowRoot: env[toVariable("allowRoot")]?.split(",") };
-}
-
-/** Help and version were printed and that was all; everything else is a mistake in the command line. */
-function leave(error: CommanderError, host: Host): void {
-  if (error.exitCode === 0) return host.exit(0);
-  const message = error.message
-    .replace(/^error: /, "")
-    .replace(/\s+/g, " ")
-    .replace(/\.?$/, ".");
-  throw new BudgieError("CONFIG_INVALID", `${message} See "budgie --help".`, { cause: error });
 }

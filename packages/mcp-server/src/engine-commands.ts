@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import type { runBuildImage } from "./build-image-command.ts";
+import { append } from "./collect-values.ts";
 import type { GcOptions } from "./gc-command.ts";
 
 type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json">> & Pick<GcOptions, "olderThan">;
@@ -29,4 +31,20 @@ export function addDoctor(program: Command, run: (options: DoctorOptions) => Pro
     .option("--prove", "attack a sandbox as an agent could, and print what held; takes a minute or two")
     .option("--json", "print JSON")
     .action(({ json = false, prove = false }: Partial<DoctorOptions>) => run({ json, prove }));
+}
+
+type BuildArguments = { readonly tag: string; readonly buildArg?: readonly string[]; readonly context?: string };
+
+/** Adds `budgie build-image`. */
+export function addBuildImage(
+  program: Command,
+  run: (options: Parameters<typeof runBuildImage>[0]) => Promise<void>,
+): void {
+  program
+    .command("build-image")
+    .description("build the sandbox image")
+    .option("--tag <image>", "its name", "budgie-sandbox:latest")
+    .option("--build-arg <name=value>", "a build argument; repeatable", append)
+    .option("--context <dir>", "where Dockerfile.sandbox and docker/ are; budgie's own by default")
+    .action(({ buildArg = [], context, tag }: BuildArguments) => run({ tag, buildArgs: buildArg, context }));
 }

@@ -1,0 +1,139 @@
+import { createScanner, findNodeAtLocation, parse, parseTree, printParseErrorCode, visit } from "jsonc-parser";
+import type { Node, ParseError } from "jsonc-parser";
+import { isEntry, toEol, type ConfigFormat } from "./config-format.ts";
+
+// Some clients read comments and trailing commas, and those that do not say so themselves.
+const OPTIONS = { allowTrailingComma: true, allowEmptyContent: true };
+
+/** JSON, with or without comments. */
+export const jsonFormat: ConfigFormat = {
+  parse(text) {
+    const errors: ParseError[] = [];
+    const content: unknown = parse(text, errors, OPTIONS) ?? {};
+    const [error] = errors;
+    if (error !== undefined) throw new Error(`${printParseErrorCode(error.error)} in ${toPlace(text, error.offset)}`);
+    if (!isEntry(content)) throw new Error("it is not an object");
+    return content;
+  },
+  put(text, path, entry) {
+    if (findNode(text, path) === undefined) return set(text, path, entry);
+    return Object.entries(entry).reduce((edited, [key, value]) => set(edited, [...path, key], value), text);
+  },
+  remove(text, path) {
+    const property = findNode(text, path)?.parent;
+    return property === undefined ? text : cut(text, property);
+  },
+  mask(text, path, shown) {
+    const hidden: Range[] = [];
+    visit(
+      text,
+      {
+        onComment: (start, length) => void hidden.push({ start, end: start + length }),
+        onLiteralValue(...[, start, length, , , toPath]) {
+          const [servers, name, key] = toPath();
+          const isShown = servers === path[0] && name === path[1] && shown.has(String(key));
+          if (!isShown) hidden.push({ start, end: start + length });
+        },
+      },
+      OPTIONS,
+    );
+    // Line by line, so that what differs still stands where it does.
+    return replaceRanges(text, hidden, (part) => part.replace(/[^\r\n]+/g, "…"));
+  },
+};
+
+type Range = { readonly start: number; readonly end: number };
+type Path = readonly string[];
+
+function toPlace(text: string, offset: number): string {
+  const lines = text.slice(0, offset).split("\n");
+  return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+}
+
+function findNode(text: string, path: Path): Node | undefined {
+  const root = parseTree(text, [], OPTIONS);
+  return root && findNodeAtLocation(root, [...path]);
+}
+
+/** Replaces a value that is there; what is missing is put first of its object, where it touches no other's comma. */
+function set(text: string, path: Path, value: unknown): string {
+  const existing = findNode(text, path);
+  if (existing !== undefined) {
+    const { length, offset } = existing;
+    return text.slice(0, offset) + toText(text, value, path.length) + text.slice(offset + length);
+  }
+  const [key = "", ...parents] = path.toReversed();
+  if (path.length === 0) return toComments(text) + toText(text, value, 0) + toEol(text);
+  const parent = findNode(text, parents.toReversed());
+  if (parent?.type !== "object") return set(text, parents.toReversed(), { [key]: value });
+  return insertFirst(text, parent, { key, value, depth: path.length });
+}
+
+/** All that a text without a value can have, on lines of its own. */
+function toComments(text: string): string {
+  if (text.trim() === "") return "";
+  return text.endsWith("\n") ? text : text + toEol(text);
+}
+
+type Property = { readonly key: string; readonly value: unknown; readonly depth: number };
+
+function insertFirst(text: string, { children = [], offset }: Node, { depth, key, value }: Property): string {
+  const rest = text.slice(offset + 1);
+  const isLineEnd = /^[ \t]*\r?\n/.test(rest);
+  const before = toLine(text, depth) + `${JSON.stringify(key)}: ${toText(text, value, depth)}`;
+  const comma = children.length > 0 ? "," : "";
+  const after = isLineEnd ? "" : toLine(text, children.length > 0 ? depth : depth - 1);
+  return text.slice(0, offset + 1) + before + comma + after + rest;
+}
+
+function toText(text: string, value: unknown, depth: number): string {
+  return JSON.stringify(value, undefined, toIndent(text)).replaceAll("\n", toLine(text, depth));
+}
+
+function toLine(text: string, depth: number): string {
+  return toEol(text) + toIndent(text).repeat(depth);
+}
+
+function toIndent(text: string): string {
+  const [, first] = /^([ \t]+)"/m.exec(text) ?? [];
+  if (first === undefined) return "  ";
+  return first.startsWith("\t") ? "\t" : first;
+}
+
+/** Takes out a property with the comma that parts it from others, and its lines if nothing else is on them. */
+function cut(text: string, { length, offset, parent }: Node): string {
+  const end = offset + length;
+  const next = findToken(text, end);
+  const comma = text[next] === "," ? next : findCommaBefore(text, offset, parent);
+  const cuts = [{ start: offset, end }, ...(comma === undefined ? [] : [{ start: comma, end: comma + 1 }])];
+  const whole = toWholeLines(text, { start: offset, end: comma === undefined ? end : Math.max(end, comma + 1) });
+  return replaceRanges(text, whole === undefined ? cuts : [...cuts.filter(({ start }) => start < whole.start), whole]);
+}
+
+/** Where the next token begins that is neither space nor comment. */
+function findToken(text: string, from: number): number {
+  const scanner = createScanner(text, true);
+  scanner.setPosition(from);
+  scanner.scan();
+  return scanner.getTokenOffset();
+}
+
+function findCommaBefore(text: string, offset: number, parent: Node | undefined): number | undefined {
+  const previous = parent?.children?.findLast((sibling) => sibling.offset < offset);
+  return previous && findToken(text, previous.offset + previous.length);
+}
+
+function toWholeLines(text: string, { end, start }: Range): Range | undefined {
+  const lineStart = text.lastIndexOf("\n", start - 1) + 1;
+  const [rest] = /^[ \t]*\r?\n/.exec(text.slice(end)) ?? [];
+  const isWhole = rest !== undefined && text.slice(lineStart, start).trim() === "";
+  return isWhole ? { start: lineStart, end: end + rest.length } : undefined;
+}
+
+function replaceRanges(text: string, ranges: readonly Range[], by: (part: string) => string = () => ""): string {
+  const fromTheEnd = ranges.toSorted((one, other) => other.start - one.start);
+  return fromTheEnd.reduce(
+    (edited, { end, start }) => edited.slice(0, start) + by(edited.slice(start, end)) + edited.slice(end),
+    text,
+  );
+}

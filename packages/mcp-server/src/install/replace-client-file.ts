@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { toRefusal, translating, type ClientFile } from "./load-client-file.ts";
+
+/** What the names of copies of before begin with, after the file's own. */
+export const BACKUP_MARK = ".budgie-backup-";
+
+type Replacing = {
+  readonly text: string;
+  /** Of a file that is new; another's stays as it is */
+  readonly mode: number;
+  readonly keepsBackup: boolean;
+};
+
+/** Puts another text in a file's place, whole or not at all, and answers with the path of the copy of before. */
+export function replaceClientFile(file: ClientFile, { keepsBackup, mode, text }: Replacing): string | undefined {
+  return translating(file.path, () => {
+    mkdirSync(dirname(file.real), { recursive: true });
+    const backup = keepsBackup ? backUp(file) : undefined;
+    const draft = join(dirname(file.real), `.${basename(file.real)}.budgie-${randomUUID()}`);
+    try {
+      const mark = file.found?.bytes.subarray(0, MARK.length).equals(MARK) === true ? MARK : Buffer.alloc(0);
+      write(draft, { bytes: Buffer.concat([mark, Buffer.from(text)]), like: file.found ?? { mode } });
+      refuseChanged(file);
+      renameSync(draft, file.real);
+    } catch (cause) {
+      for (const left of [draft, backup]) if (left !== undefined) rmSync(left, { force: true });
+      throw cause;
+    }
+    return backup;
+  });
+}
+
+/** Removes a file that has nothing but what install wrote. */
+export function removeClientFile(file: ClientFile): void {
+  translating(file.path, () => {
+    refuseChanged(file);
+    rmSync(file.real);
+  });
+}
+
+// Of UTF-8; decoding takes it off.
+const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Beside the name that the user knows, whatever that links to. */
+function backUp({ found, path }: ClientFile): string | undefined {
+  if (found === undefined) return undefined;
+  const backup = path + BACKUP_MARK + new Date().toISOString().replaceAll(/[:.]/g, "-");
+  write(backup, { bytes: found.bytes, like: found });
+  return backup;
+}
+
+type Like = { readonly mode: number; readonly uid?: number; readonly gid?: number };
+
+/** Makes a new file, which nobody can read before it has its mode and owner. */
+function write(path: string, { bytes, like }: { readonly bytes: Buffer; readonly like: Like }): void {
+  const handle = openSync(path, "wx", 0o600);
+  try {
+    writeFileSync(handle, bytes);
+    const { gid, uid } = fstatSync(handle);
+    const owner = { uid: like.uid ?? uid, gid: like.gid ?? gid };
+    if (owner.uid !== uid || owner.gid !== gid) fchownSync(handle, owner.uid, owner.gid);
+    fchmodSync(handle, like.mode);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Clients write their files too, some of them all the time. */
+function refuseChanged({ found, path, real }: ClientFile): void {
+  const now = readNow(real);
+  const isSame = now === undefined || found === undefined ? now === found?.bytes : now.equals(found.bytes);
+  if (!isSame) throw toRefusal(path, "something else wrote it meanwhile; try again");
+}
+
+function readNow(real: string): Buffer | undefined {
+  try {
+    return readFileSync(real);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw cause;
+  }
+}

@@ -1,0 +1,139 @@
+import { parse, stringify, TomlError } from "smol-toml";
+import { isEntry, toEol, type ConfigFormat, type Entry } from "./config-format.ts";
+
+/**
+ * TOML. No library edits it in place and keeps to version 1.0 of it, so budgie moves whole lines of the server's own tables;
+ * who calls this compares what the text says before and after.
+ */
+export const tomlFormat: ConfigFormat = {
+  parse(text) {
+    try {
+      return parse(text, { integersAsBigInt: "asNeeded" });
+    } catch (cause) {
+      if (!(cause instanceof TomlError)) throw cause;
+      // The rest of its message are the lines themselves.
+      throw new Error(`${cause.message.split("\n")[0]} in line ${cause.line}, column ${cause.column}`, { cause });
+    }
+  },
+  put(text, path, entry) {
+    const table = toTables(text).find((other) => isSame(other.path, path));
+    if (table === undefined) return append(text, [`[${path.join(".")}]`, ...toLines(entry)]);
+    const lines = text.split("\n");
+    const own = Object.entries(entry).reduce(setKey, lines.slice(table.start, table.end).map(trimReturn));
+    return join([...lines.slice(0, table.start), ...withReturns(own, text), ...lines.slice(table.end)]);
+  },
+  remove(text, path) {
+    const lines = text.split("\n");
+    const own = toTables(text).filter((table) => isSame(table.path.slice(0, path.length), path));
+    for (const { end, start } of own.toReversed()) {
+      const isParted = start > 0 && lines[start - 1]?.trim() === "";
+      lines.splice(isParted ? start - 1 : start, end - start + (isParted ? 1 : 0));
+    }
+    return join(lines);
+  },
+  mask(text, path, shown) {
+    const own = toTables(text).filter((table) => isSame(table.path, path));
+    const isOwn = (index: number): boolean => own.some(({ end, start }) => start <= index && index < end);
+    const isKept = toLineFilter(shown);
+    return text
+      .split("\n")
+      .map((line, index) => (isOwn(index) && isKept(line) ? line : toMasked(line)))
+      .join("\n");
+  },
+};
+
+type Table = {
+  readonly path: readonly string[];
+  /** The line of the header */
+  readonly start: number;
+  /** After the last line that says something */
+  readonly end: number;
+};
+
+function toTables(text: string): readonly Table[] {
+  const lines = text.split("\n");
+  const headers = lines.flatMap((line, index) => (/^\s*\[/.test(line) ? [index] : []));
+  return headers.map((start, index) => {
+    const next = headers[index + 1] ?? lines.length;
+    const last = lines.slice(start, next).findLastIndex((line) => !/^\s*(?:#|$)/.test(line));
+    return { path: toPath(lines[start] ?? ""), start, end: start + last + 1 };
+  });
+}
+
+/** The keys of a table's header; none if it is not one, as in an array of many lines. */
+function toPath(header: string): readonly string[] {
+  const content = toContent([header.trim()]);
+  return content === undefined ? [] : toKeys(content);
+}
+
+function toKeys(content: unknown): readonly string[] {
+  const [first] = isEntry(content) ? Object.entries(content) : [];
+  return first === undefined ? [] : [first[0], ...toKeys(first[1])];
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((key, index) => key === other[index]);
+}
+
+/** A blank line before it, and an end like that of the text: so taking it out leaves what there was. */
+function append(text: string, table: readonly string[]): string {
+  const eol = toEol(text);
+  const block = table.join(eol);
+  if (text === "") return block + eol;
+  return text.endsWith("\n") ? text + eol + block + eol : text + eol + eol + block;
+}
+
+function toLines(entry: Entry): readonly string[] {
+  return stringify(entry).trimEnd().split("\n");
+}
+
+/** Replaces the lines that a key has in a table, or adds them at its end. */
+function setKey(table: readonly string[], [key, value]: readonly [string, unknown]): readonly string[] {
+  const lines = toLines({ [key]: value });
+  const start = table.findIndex((line) => toKey(line) === key);
+  if (start === -1) return [...table, ...lines];
+  const rest = table.slice(start);
+  const length = rest.findIndex((_line, index) => toContent(rest.slice(0, index + 1)) !== undefined) + 1;
+  return [...table.slice(0, start), ...lines, ...rest.slice(Math.max(length, 1))];
+}
+
+function toKey(line: string): string | undefined {
+  const [key] = Object.keys(toContent([`${line.split("=")[0]} = 0`]) ?? {});
+  return key;
+}
+
+function toContent(lines: readonly string[]): Entry | undefined {
+  try {
+    return parse(lines.join("\n"), { integersAsBigInt: "asNeeded" });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The last line need not have an end, and then has no half of one. */
+function join(lines: readonly string[]): string {
+  return lines.join("\n").replace(/\r$/, "");
+}
+
+function trimReturn(line: string): string {
+  return line.replace(/\r$/, "");
+}
+
+function withReturns(lines: readonly string[], text: string): readonly string[] {
+  return toEol(text) === "\r\n" ? lines.map((line) => `${line}\r`) : lines;
+}
+
+/** The header, and each line of the keys to show: all that budgie writes are of one line. */
+function toLineFilter(shown: ReadonlySet<string>): (line: string) => boolean {
+  return (line) => HEADER.test(line) || (!line.includes("#") && shown.has(toKey(line) ?? ""));
+}
+
+// Of bare keys alone: in quotes there may be a value, of an array of many lines.
+const HEADER = /^\s*\[\[?[\w.-]+\]\]?/;
+
+function toMasked(line: string): string {
+  if (line.trim() === "") return line;
+  const [header] = HEADER.exec(line) ?? [];
+  const [key = ""] = /^\s*[\w.-]+\s*=/.exec(line) ?? [];
+  return header ?? `${key} …`.trimStart();
+}

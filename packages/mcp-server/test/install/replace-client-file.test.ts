@@ -1,0 +1,58 @@
+import { chmodSync, chownSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadClientFile } from "../../src/install/load-client-file.ts";
+import { removeClientFile, replaceClientFile } from "../../src/install/replace-client-file.ts";
+import { createInstallUser } from "../helpers/create-install-user.ts";
+
+const replacing = { text: "new", mode: 0o600, keepsBackup: true };
+
+describe("replaceClientFile", () => {
+  it("does not write over what another program wrote meanwhile, and leaves nothing", () => {
+    using user = createInstallUser();
+    const path = join(user.home, "settings.json");
+    user.write(path, "old");
+    const file = loadClientFile(path, undefined);
+    writeFileSync(path, "theirs");
+    const before = user.files();
+
+    expect(() => replaceClientFile(file, replacing)).toThrow("something else wrote it meanwhile; try again");
+    expect(() => removeClientFile(file)).toThrow("something else wrote it meanwhile; try again");
+    expect(user.files()).toEqual(before);
+  });
+
+  it("does not write over a file that appeared meanwhile", () => {
+    using user = createInstallUser();
+    const path = join(user.home, "settings.json");
+    const file = loadClientFile(path, undefined);
+    writeFileSync(path, "theirs");
+
+    expect(() => replaceClientFile(file, replacing)).toThrow("something else wrote it meanwhile; try again");
+    expect(user.read(path)).toBe("theirs");
+  });
+
+  it("keeps the mode of the file, also for the copy of before", () => {
+    using user = createInstallUser();
+    const path = join(user.home, "settings.json");
+    user.write(path, "old");
+    chmodSync(path, 0o606);
+
+    const backup = replaceClientFile(loadClientFile(path, undefined), replacing) ?? "";
+
+    expect([path, backup].map((each) => [user.read(each), statSync(each).mode & 0o7777])).toEqual([
+      ["new", 0o606],
+      ["old", 0o606],
+    ]);
+  });
+
+  it.runIf(process.getuid?.() === 0)("keeps the owner of the file, also for the copy of before", () => {
+    using user = createInstallUser();
+    const path = join(user.home, "settings.json");
+    user.write(path, "old");
+    chownSync(path, 1234, 2345);
+
+    const backup = replaceClientFile(loadClientFile(path, undefined), replacing) ?? "";
+
+    for (const each of [path, backup]) expect(statSync(each)).toMatchObject({ uid: 1234, gid: 2345 });
+  });
+});
