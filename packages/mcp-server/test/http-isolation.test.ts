@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { createBudgieUser, toText, waitFor, type BudgieUser } from "./helpers/start-budgie.ts";
-import { startHttpBudgie } from "./helpers/start-http-budgie.ts";
+import { createBudgieUser, isAlive, toText, waitFor, type BudgieUser } from "./helpers/start-budgie.ts";
+import { SOON } from "./helpers/call-long.ts";
+import { startHttpBudgie, type HttpClient } from "./helpers/start-http-budgie.ts";
 
 const REMEMBER = "Keep the word token-finch.";
 const idOf = ({ structuredContent }: CallToolResult): string => String(structuredContent?.["sessionId"]);
@@ -107,6 +108,37 @@ describe("a session of one client", () => {
     // The probe would have seen it: the same log, asked by who has all of it.
     expect(alone).toContain(`"lastError":${JSON.stringify(`${code}: ${message}`)}`);
     expect(over).not.toContain(user.workspace);
+  });
+});
+
+describe("a run of one client that goes on after its call", () => {
+  it("is to another client what an unknown one is, and cannot be stopped by it", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user, { args: SOON });
+    const [one, two] = [await budgie.connect(), await budgie.connect()];
+    const begun = await one.ask("code-reviewer", { prompt: "[[sleep 60000]]" });
+    const runId = String(begun.structuredContent?.["runId"]);
+    const unknown = createSessionId();
+    const use = async (client: HttpClient, tool: string, input: object): Promise<string> => {
+      const call = { name: `kiro-subagents.${tool}`, arguments: { ...input } };
+      return toJson((await client.client.callTool(call)) as CallToolResult);
+    };
+
+    const answers = [];
+    for (const tool of ["status", "wait", "cancel"]) {
+      const [strange, really] = [await use(two, tool, { runId }), await use(two, tool, { runId: unknown })];
+      answers.push({ strange: strange.replaceAll(runId, unknown), really });
+    }
+    const [mine, others] = [await use(one, "status", {}), await use(two, "status", {})];
+
+    for (const { really, strange } of answers) expect(strange).toBe(really);
+    expect(answers[0]?.really).toContain("RUN_NOT_FOUND");
+    expect(mine).toContain(runId);
+    expect(others).not.toContain(runId);
+    expect(isAlive(user.kiroCalls()[0]?.pid ?? 0)).toBe(true);
+    // It ends with its client.
+    await one.transport.terminateSession();
+    await waitFor(() => !isAlive(user.kiroCalls()[0]?.pid ?? 0));
   });
 });
 

@@ -8,7 +8,7 @@ import { TEST_IMAGE, toEngineVariables, waitFor, type Budgie, type BudgieUser } 
 export const TOKEN = "a-token-for-tests-of-at-least-32-characters";
 
 /** A client of the official SDK, in a session of its own. */
-type HttpClient = {
+export type HttpClient = {
   readonly client: Client;
   readonly transport: StreamableHTTPClientTransport;
   readonly ask: (
