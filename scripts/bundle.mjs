@@ -86,7 +86,7 @@ function keepPlaces() {
   };
 }
 
-/** A start as a client makes it, in an empty home, after which V8 knows which functions are needed. */
+/** Two starts as a client makes them, in an empty home, after which V8 knows which functions are needed. */
 async function writeCodeCaches(program) {
   const home = await mkdtemp(join(tmpdir(), "budgie-bundle-"));
   try {
@@ -94,20 +94,27 @@ async function writeCodeCaches(program) {
     await mkdir(agents, { recursive: true });
     const agent = { name: "one", description: "sub-agent: One.", allowedTools: ["fs_read", "fs_write"] };
     await writeFile(join(agents, "one.json"), JSON.stringify(agent));
-    const child = spawn(process.execPath, [WARM_UP, program], {
-      env: { PATH: process.env.PATH, HOME: home },
-      stdio: ["pipe", "pipe", "pipe"],
-      timeout: LIMIT_MS,
-    });
-    const ended = once(child, "exit");
-    const errors = text(child.stderr);
-    child.stdin.write(toStartMessages());
-    for await (const line of createInterface({ input: child.stdout })) {
-      if (JSON.parse(line).id === 2) child.stdin.end();
-    }
-    const [exitCode] = await ended;
-    if (exitCode !== 0) throw new Error(`The bundle ended with exit code ${exitCode}: ${await errors}`);
+    await start({ program, home, flags: [], exitCode: 0 });
+    // As far as it comes without an engine. What the first start has left a cache of keeps it.
+    await start({ program, home, flags: ["--sandbox"], exitCode: 1 });
   } finally {
     await rm(home, { recursive: true, force: true });
   }
+}
+
+async function start({ program, home, flags, exitCode: expected }) {
+  const child = spawn(process.execPath, [WARM_UP, program, ...flags], {
+    env: { PATH: process.env.PATH, HOME: home, DOCKER_HOST: "unix:///nowhere" },
+    stdio: ["pipe", "pipe", "pipe"],
+    timeout: LIMIT_MS,
+  });
+  const ended = once(child, "exit");
+  const errors = text(child.stderr);
+  child.stdin.on("error", () => undefined);
+  child.stdin.write(toStartMessages());
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (JSON.parse(line).id === 2) child.stdin.end();
+  }
+  const [exitCode] = await ended;
+  if (exitCode !== expected) throw new Error(`The bundle ended with exit code ${exitCode}: ${await errors}`);
 }

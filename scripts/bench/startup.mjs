@@ -14,29 +14,25 @@ import { toCaption, toTable } from "./lib/table.mjs";
 
 const PROGRAM = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
 const BASE = "node -e 0";
-/** How many times the base a start may take, by the number of agents */
-const LIMITS = new Map([
-  [22, 5],
-  [500, 8],
-]);
 const HOME_AGENTS = 3;
-const MODES = [
-  { mode: "", flags: [] },
-  { mode: ", --sandbox", flags: SANDBOX },
+/** How many times the base a start may take; with --sandbox the engine answers twice meanwhile, and SQLite is tried */
+const STARTS = [
+  { count: 22, mode: "", flags: [], limit: 5 },
+  { count: 500, mode: "", flags: [], limit: 8 },
+  { count: 22, mode: ", --sandbox", flags: SANDBOX, limit: 9 },
+  { count: 500, mode: ", --sandbox", flags: SANDBOX, limit: 12 },
 ];
 
 /** Measures, prints, and tells whether all starts keep to their limits. */
 export const measureStartup = (rounds) =>
   withPlace(async ({ engine, atEnd }) => {
     const starts = new Map();
-    for (const [count, limit] of LIMITS) {
+    for (const { count, flags, limit, mode } of STARTS) {
       const host = await createHostHome();
       atEnd(() => host[Symbol.asyncDispose]());
       await addAgents(host, count - HOME_AGENTS);
-      for (const { flags, mode } of MODES) {
-        const start = { flags, env: toEnvironment(host.home, engine) };
-        starts.set(`${count} agents${mode}`, { limit, start: () => listTools(start) });
-      }
+      const start = { flags, env: toEnvironment(host.home, engine) };
+      starts.set(`${count} agents${mode}`, { limit, start: () => listTools(start) });
     }
     const base = toEnvironment(homedir(), engine);
     const bytes = new Map();

@@ -10,9 +10,13 @@ export async function resolve(name, context, next) {
 const toDataUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
 const REGISTER = `import { register } from "node:module"; register(${JSON.stringify(toDataUrl(HOOK))});`;
 
+// In a bundle nothing could be seen.
+const NO_BUNDLE = new URL("fixtures/newer-build.mjs", import.meta.url).href;
+
 /** What was imported until budgie ended. */
 async function listImports(user: BudgieUser, argv: readonly string[]): Promise<string> {
-  const env = { NODE_OPTIONS: `--import ${toDataUrl(REGISTER)}`, DOCKER_HOST: "unix:///nowhere/docker.sock" };
+  const NODE_OPTIONS = `--import ${toDataUrl(REGISTER)} --import ${NO_BUNDLE}`;
+  const env = { NODE_OPTIONS, DOCKER_HOST: "unix:///nowhere/docker.sock" };
   return (await user.run(argv, env)).stderr;
 }
 

@@ -1,10 +1,11 @@
-import { request as requestHttp, type IncomingMessage } from "node:http";
-import { request as requestHttps } from "node:https";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { EngineAddress } from "./find-engine.ts";
+import { requestEngine } from "./request-engine.ts";
 
 const ATTACH_LIMIT_MS = 15_000;
+const UPGRADE = { Connection: "Upgrade", Upgrade: "tcp", "Content-Length": 0 };
 
 /**
  * Attaches to a container's stdin and output; call it before the start, or early output is lost. It does not go through
@@ -12,7 +13,8 @@ const ATTACH_LIMIT_MS = 15_000;
  */
 export function attach(address: EngineAddress, containerId: string): Promise<Duplex> {
   return new Promise((resolve, reject) => {
-    const request = open(address, `/containers/${containerId}/attach?stream=1&stdin=1&stdout=1&stderr=1`);
+    const path = `/containers/${containerId}/attach?stream=1&stdin=1&stdout=1&stderr=1`;
+    const request = requestEngine(address, { method: "POST", path, headers: UPGRADE });
     request.once("upgrade", (_response, socket, head) => {
       if (head.length > 0) socket.unshift(head);
       // A connection that breaks before anybody reads it must not end the program; that it is closed is seen.
@@ -45,14 +47,4 @@ function toMessage(said: string): string {
   } catch {
     return said.trim();
   }
-}
-
-function open(address: EngineAddress, path: string) {
-  const headers = { Host: "engine", Connection: "Upgrade", Upgrade: "tcp", "Content-Length": 0 };
-  const common = { method: "POST", path, headers, agent: false } as const;
-  if ("socketPath" in address) return requestHttp({ ...common, socketPath: address.socketPath });
-  const { host, port, protocol, tls } = address;
-  return protocol === "https"
-    ? requestHttps({ ...common, host, port, ...tls })
-    : requestHttp({ ...common, host, port });
 }

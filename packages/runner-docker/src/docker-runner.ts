@@ -73,7 +73,7 @@ export async function createDockerRunner(
 ): Promise<Runner> {
   const engine = await connectEngine(options.hostEnv, options.home);
   checkRuntime(engine, options.runtime);
-  const [image] = await Promise.all([findImage(engine.docker, options.image), loadSqlite()]);
+  const [image] = await Promise.all([findImage(engine, options.image), loadSqlite()]);
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
   const user = toSandboxUser(caller, engine.users);
   const sessions = new Map<SessionId, Promise<DockerSession>>();

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import type Docker from "dockerode";
 import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
@@ -67,17 +68,21 @@ type Info = EngineInfo & {
 };
 
 async function probe(endpoint: Endpoint): Promise<Engine> {
-  const docker = await openClient(endpoint);
+  const { address } = endpoint;
   const signal = AbortSignal.timeout(PROBE_LIMIT_MS);
   // `info` alone tells of rootless and userns mode; both calls at once, since each waits for the engine.
   const [version, info] = await Promise.all([
-    getJson<Version>(docker, "/version", signal),
-    getJson<Info>(docker, "/info", signal),
+    getJson<Version>(address, "/version", signal),
+    getJson<Info>(address, "/info", signal),
   ]);
   const apiVersion = version.ApiVersion ?? "";
   refuseOld(apiVersion, endpoint);
+  let client: Docker | undefined;
   return {
-    docker,
+    get docker() {
+      client ??= openClient(endpoint);
+      return client;
+    },
     removals: createRemovals(),
     endpoint,
     name: version.Components?.some(({ Name }) => Name?.startsWith("Podman") === true) === true ? "Podman" : "Docker",
@@ -95,9 +100,9 @@ function toMachine({ KernelVersion = "", MemTotal = 0, NCPU = 1, OperatingSystem
   return { cpus: NCPU, memoryBytes: MemTotal, system: OperatingSystem, kernel: KernelVersion };
 }
 
-/** dockerode costs about 100 ms and 20 MB: it is loaded only when an engine is really used. */
-async function openClient({ address }: Endpoint): Promise<Docker> {
-  const { default: Client } = await import("dockerode");
+/** dockerode costs about 100 ms and 20 MB: it is loaded only when more than an engine's description is needed of it. */
+function openClient({ address }: Endpoint): Docker {
+  const Client = createRequire(import.meta.url)("dockerode") as typeof Docker;
   // Whatever is left out, it takes from this process's DOCKER_* variables.
   const nothing = { host: undefined, port: undefined, pathPrefix: undefined, timeout: undefined };
   const { tls, ...place } = "socketPath" in address ? { ...address, protocol: "http", tls: undefined } : address;

@@ -1,8 +1,9 @@
 import { posix } from "node:path";
-import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { imageNotFound, statusOf, toBudgieError } from "./docker-errors.ts";
+import type { Engine } from "./engine.ts";
+import type { Endpoint } from "./find-engine.ts";
 import { getJson } from "./get-json.ts";
 
 /** An image that is on the engine. */
@@ -31,8 +32,8 @@ type Facts = {
 const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Finds an image by name or id, or throws `IMAGE_NOT_FOUND`. Nothing is pulled: what runs is what the user put there. */
-export async function findImage(docker: Docker, name: string): Promise<SandboxImage> {
-  const facts = await inspectImage(docker, name);
+export async function findImage({ endpoint }: Pick<Engine, "endpoint">, name: string): Promise<SandboxImage> {
+  const facts = await inspectImage(endpoint, name);
   refuseVolumes(name, Object.keys(facts.Config?.Volumes ?? {}));
   const path = facts.Config?.Env?.find((variable) => variable.startsWith("PATH="))?.slice("PATH=".length);
   return {
@@ -44,9 +45,9 @@ export async function findImage(docker: Docker, name: string): Promise<SandboxIm
   };
 }
 
-async function inspectImage(docker: Docker, name: string): Promise<Facts> {
+async function inspectImage({ address }: Endpoint, name: string): Promise<Facts> {
   try {
-    return await getJson<Facts>(docker, `/images/${encodeURI(name)}/json`, withLimit().abortSignal);
+    return await getJson<Facts>(address, `/images/${encodeURI(name)}/json`, withLimit().abortSignal);
   } catch (error) {
     // 400: it could not even be a name.
     throw [400, 404].includes(statusOf(error) ?? 0) ? imageNotFound(name, error) : toBudgieError(error, name);

@@ -8,12 +8,13 @@ import { ensureOneFileImage } from "./one-file-image.ts";
 export const FORWARDER = "/forwarder";
 
 /** Finds the image that holders run by id, or makes it: whatever the engine and the sandbox image, it is on hand. */
-export async function ensureHolderImage({ docker, platform }: Engine): Promise<string> {
+export async function ensureHolderImage(engine: Engine): Promise<string> {
+  const { platform } = engine;
   const forwarder = findForwarder(platform);
   if (forwarder === undefined) throw noForwarder(platform);
   const { architecture, file } = forwarder;
   const content = await readFile(file);
-  return ensureOneFileImage(docker, { name: "budgie-holder", architecture, path: FORWARDER, content });
+  return ensureOneFileImage(engine, { name: "budgie-holder", architecture, path: FORWARDER, content });
 }
 
 function noForwarder(platform: string): BudgieError {

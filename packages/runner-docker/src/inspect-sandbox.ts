@@ -83,11 +83,11 @@ async function inspectImage(
   { image: name, owner, program }: InspectOptions,
 ): Promise<Pick<SandboxFacts, "image" | "program">> {
   if (!engine.ok) return { image: UNASKED, program: UNASKED };
-  const { docker, users } = engine.facts;
-  const image = await attempt(() => findImage(docker, name));
+  const { facts } = engine;
+  const image = await attempt(() => findImage(facts, name));
   if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" } };
-  const question = { image: image.facts, program, owner, user: toSandboxUser(caller, users) };
-  return { image, program: await attempt(async () => ({ path: await inspectPrograms(engine.facts, question) })) };
+  const question = { image: image.facts, program, owner, user: toSandboxUser(caller, facts.users) };
+  return { image, program: await attempt(async () => ({ path: await inspectPrograms(facts, question) })) };
 }
 
 async function inspectRuntime(engine: Part<Engine>, name: string | undefined): Promise<SandboxFacts["runtime"]> {

@@ -6,6 +6,7 @@ import { pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { statusOf, toBudgieError } from "./docker-errors.ts";
+import type { Engine } from "./engine.ts";
 import { getJson } from "./get-json.ts";
 
 /** An image of one program. */
@@ -18,6 +19,8 @@ export type OneFileImage = {
   readonly content: Buffer;
 };
 
+type ImageEngine = Pick<Engine, "docker" | "endpoint">;
+
 // Not `dev.budgie` itself: containers inherit it, and by that one the containers of an owner are found.
 const LABEL = "dev.budgie.content";
 
@@ -25,14 +28,14 @@ const LABEL = "dev.budgie.content";
  * Finds an image on the engine by its content, or makes it without a registry, a build or a base; the result is its id.
  * Any number of budgies make the same one, and it stays: it is a cache.
  */
-export async function ensureOneFileImage(docker: Docker, image: OneFileImage): Promise<string> {
+export async function ensureOneFileImage(engine: ImageEngine, image: OneFileImage): Promise<string> {
   const saved = await toSaved(image);
   try {
-    const found = await findSaved(docker, saved);
+    const found = await findSaved(engine, saved);
     if (found !== undefined) return found;
-    const problem = await load(docker, saved);
+    const problem = await load(engine.docker, saved);
     // Of two that load it at once, engines with containerd's store refuse one: what counts is that it is there.
-    return (await findSaved(docker, saved)) ?? refused(saved.tag, problem ?? "it is not there after it was loaded");
+    return (await findSaved(engine, saved)) ?? refused(saved.tag, problem ?? "it is not there after it was loaded");
   } catch (error) {
     throw toBudgieError(error, saved.tag);
   }
@@ -63,10 +66,10 @@ async function toSaved({ architecture, content, name, path }: OneFileImage): Pro
   return { tag: `${name}:${label.slice(0, 12)}`, label, layer, config: toConfig(label) };
 }
 
-async function findSaved(docker: Docker, { label, tag }: SavedImage): Promise<string | undefined> {
+async function findSaved({ endpoint }: ImageEngine, { label, tag }: SavedImage): Promise<string | undefined> {
   type Facts = { readonly Id: string; readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null } };
   try {
-    const { Config, Id } = await getJson<Facts>(docker, `/images/${tag}/json`, withLimit().abortSignal);
+    const { Config, Id } = await getJson<Facts>(endpoint.address, `/images/${tag}/json`, withLimit().abortSignal);
     return Config?.Labels?.[LABEL] === label ? Id : undefined;
   } catch (error) {
     if (statusOf(error) === 404) return undefined;

@@ -16,9 +16,9 @@ async function find(name: string) {
     },
     "GET /images/plain/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Config: { Env: null } },
   });
-  const { docker } = await connectEngine(fake.hostEnv, "/nowhere");
+  const engine = await connectEngine(fake.hostEnv, "/nowhere");
   // The engine must outlive the call.
-  return await findImage(docker, name);
+  return await findImage(engine, name);
 }
 
 it("finds an image by its name, and keeps the id", async () => {

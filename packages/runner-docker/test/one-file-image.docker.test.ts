@@ -9,6 +9,7 @@ import { BASE_IMAGE, testEngine } from "./docker-place.ts";
 import { createEngineProxy } from "./engine-proxy.ts";
 
 const docker = await testEngine();
+const engine = await connectEngine(process.env, process.env["HOME"] ?? "/root");
 
 function newImage(): OneFileImage & AsyncDisposable {
   const name = `budgie-test-${randomBytes(6).toString("hex")}`;
@@ -39,7 +40,7 @@ describe("ensureOneFileImage", () => {
   it("makes an image that holds one file and nothing else", async () => {
     await using image = newImage();
 
-    const id = await ensureOneFileImage(docker, image);
+    const id = await ensureOneFileImage(engine, image);
 
     const saved = await unpack(await buffer(await docker.getImage(id).get()));
     const read = (name: string) => saved.find(({ header }) => header.name === name)?.content ?? Buffer.alloc(0);
@@ -54,8 +55,8 @@ describe("ensureOneFileImage", () => {
   it("makes it once, however many ask, and says what it runs as whom", async () => {
     await using image = newImage();
 
-    const together = await Promise.all(Array.from({ length: 8 }, () => ensureOneFileImage(docker, image)));
-    const later = await ensureOneFileImage(docker, image);
+    const together = await Promise.all(Array.from({ length: 8 }, () => ensureOneFileImage(engine, image)));
+    const later = await ensureOneFileImage(engine, image);
 
     const named = await docker.listImages({ filters: { reference: [`*${image.name}`] } });
     expect(new Set([...together, later, ...named.map(({ Id }) => Id)]).size).toBe(1);
@@ -67,7 +68,7 @@ describe("ensureOneFileImage", () => {
   it("finds it with one question", async () => {
     await using image = newImage();
     await using proxy = await createEngineProxy();
-    const { docker: watched } = await connectEngine(proxy.hostEnv, "/nonexistent");
+    const watched = await connectEngine(proxy.hostEnv, "/nonexistent");
     const asked = (): readonly string[] =>
       proxy.requestLines().flatMap((line) => /^(\w+) \/(images\/\w+)/.exec(line)?.slice(1).join(" ") ?? []);
 
@@ -83,7 +84,7 @@ describe("ensureOneFileImage", () => {
   it("names another content otherwise", async () => {
     await using image = newImage();
 
-    const ids = [image.content, randomBytes(3000)].map((content) => ensureOneFileImage(docker, { ...image, content }));
+    const ids = [image.content, randomBytes(3000)].map((content) => ensureOneFileImage(engine, { ...image, content }));
 
     expect(new Set(await Promise.all(ids)).size).toBe(2);
     const named = await docker.listImages({ filters: { reference: [`*${image.name}`] } });
@@ -92,11 +93,11 @@ describe("ensureOneFileImage", () => {
 
   it("does not take for its own what only has the name", async () => {
     await using image = newImage();
-    const id = await ensureOneFileImage(docker, image);
+    const id = await ensureOneFileImage(engine, image);
     const [repo = "", tag = ""] = (await docker.getImage(id).inspect()).RepoTags[0]?.split(":") ?? [];
     await docker.getImage(id).remove();
     await docker.getImage(BASE_IMAGE).tag({ repo, tag });
 
-    expect(await ensureOneFileImage(docker, image)).toBe(id);
+    expect(await ensureOneFileImage(engine, image)).toBe(id);
   });
 });
