@@ -1,15 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { kiroCliPath } from "@budgie/testkit";
+import { createWire } from "./helpers/http-place.ts";
 import { budgiePath, createBudgieUser, isAlive, toText, waitFor, type BudgieUser } from "./helpers/start-budgie.ts";
 import { INITIALIZE, startHttpBudgie, TOKEN } from "./helpers/start-http-budgie.ts";
 
 const homesOf = ({ sessionsDir }: BudgieUser): readonly string[] =>
   existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
+// Almost as much as an answer may be.
+const LONGEST = "long ".repeat(18_000).trim();
 const readText = (file: string): string => (existsSync(file) ? readFileSync(file, "utf8") : "");
 
 describe("budgie --transport http", () => {
@@ -72,6 +75,39 @@ describe("budgie --transport http", () => {
     expect(isAlive(kiro.pid)).toBe(false);
     expect(budgie.stderr()).not.toMatch(/clean up|Trouble|Error/);
     void answer;
+  });
+
+  it("brings the answer over a new connection when the first was cut in the call, and the run log knows", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const wire = await createWire(budgie.url);
+    const { ask } = await budgie.connect(wire.url);
+    const answer = ask("shell-worker", {
+      prompt: `[[run: until test -e gate; do sleep 0.1; done]][[say: ${LONGEST}]]`,
+    });
+    await waitFor(() => user.kiroCalls()[0]);
+
+    wire.cut();
+    await waitFor(() => /last-event-id: /i.test(wire.sent()));
+    writeFileSync(join(user.workspace, "gate"), "");
+
+    expect(toText(await answer)).toBe(LONGEST);
+    const runs = await waitFor(async () => {
+      const { stdout } = await user.run(["runs", "ls", "--json"]);
+      return stdout.includes('"delivered":true') && stdout;
+    });
+    expect(JSON.parse(runs)).toHaveLength(1);
+  });
+
+  it("takes the longest prompt that there may be", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const { ask } = await budgie.connect();
+    const prompt = "é".repeat(199_980);
+
+    const answer = await ask("code-reviewer", { prompt: `${prompt}[[say: It was long.]]` });
+
+    expect(toText(answer)).toBe("It was long.");
   });
 
   it("makes a token of its own where none is given, and prints it once", async () => {

@@ -24,7 +24,8 @@ export type HttpBudgie = AsyncDisposable & {
   readonly child: Budgie["child"];
   readonly stderr: () => string;
   readonly stdout: () => string;
-  readonly connect: () => Promise<HttpClient>;
+  /** Over another way than the straight one, if one is given */
+  readonly connect: (way?: URL) => Promise<HttpClient>;
   /** Sends a request with the token, and what else an MCP client sends */
   readonly send: (request: RawRequest) => Promise<Response>;
   /** Ends it by a signal, and answers with its exit code */
@@ -79,10 +80,10 @@ export async function startHttpBudgie(
     child,
     stderr,
     stdout: () => Buffer.concat(output).toString(),
-    async connect() {
+    async connect(way = url) {
       const client = new Client({ name: "test", version: "1.0.0" });
       const headers = { authorization: `Bearer ${TOKEN}` };
-      const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } });
+      const transport = new StreamableHTTPClientTransport(way, { requestInit: { headers } });
       // Its optional sessionId is not what strict optional properties would have.
       await client.connect(transport as Parameters<Client["connect"]>[0]);
       clients.push(client);
