@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createBudgieUser, toText, type BudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser, isAlive, toText, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
 import { CLIENTS, runClient, type Call, type Outcome, type Seen, type Served } from "./clients.ts";
 
 // How long the clients wait, and what lasts longer.
 const PATIENCE_MS = 3000;
 const LONG_MS = 3 * PATIENCE_MS;
+const TOO_LONG_MS = 100 * PATIENCE_MS;
 
 /** How often budgies that are to be tested say that a call goes on. */
 export const HEARTBEAT = `${PATIENCE_MS / 12}ms`;
@@ -28,6 +29,14 @@ export function describeClients(where: string, serve: (user: BudgieUser) => Prom
     afterAll(async () => {
       await served.end();
       await user[Symbol.asyncDispose]();
+    });
+
+    it("no client leaves an agent running on which it gave up", async () => {
+      const agents = user.kiroCalls().filter(({ stdin }) => stdin.includes(`[[sleep ${TOO_LONG_MS}]]`));
+
+      // One that still waited in the line never had one.
+      expect(agents).not.toEqual([]);
+      await waitFor(() => agents.every(({ pid }) => !isAlive(pid)));
     });
 
     it.each(["v2-legacy", "v2-auto"])("%s speaks the newest revision that budgie knows", (client) => {
@@ -87,15 +96,15 @@ export function describeClients(where: string, serve: (user: BudgieUser) => Prom
 
 function toCalls(directory: string): Readonly<Record<(typeof CALLS)[number], Call>> {
   const name = "kiro-subagents.code-reviewer";
-  const long = { prompt: `[[sleep ${LONG_MS}]][[say: It took long.]]`, directory };
+  const toLong = (ms: number) => ({ prompt: `[[sleep ${ms}]][[say: It took long.]]`, directory });
   return {
     answer: { name, arguments: { prompt: "Keep the word token-parakeet.", directory } },
     memory: { name, arguments: { prompt: "[[recall]]", directory }, goesOn: true },
     failure: { name, arguments: { prompt: "[[fault silent]]", directory } },
     stranger: { name: "kiro-subagents.nobody", arguments: { prompt: "Hello", directory } },
     typo: { name, arguments: { prompt: "Hello", directory, session_id: "1" } },
-    long: { name, arguments: long, options: { timeout: PATIENCE_MS, resetTimeoutOnProgress: true } },
-    tooLong: { name, arguments: long, options: { timeout: PATIENCE_MS } },
+    long: { name, arguments: toLong(LONG_MS), options: { timeout: PATIENCE_MS, resetTimeoutOnProgress: true } },
+    tooLong: { name, arguments: toLong(TOO_LONG_MS), options: { timeout: PATIENCE_MS } },
   };
 }
 

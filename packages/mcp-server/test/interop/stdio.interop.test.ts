@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { kiroCliPath } from "@budgie/testkit";
 import { budgiePath, type BudgieUser } from "../helpers/start-budgie.ts";
 import type { Served } from "./clients.ts";
@@ -9,6 +10,7 @@ describeInspector("over stdio", serve);
 
 /** The clients start it themselves; options would be taken for theirs by some. */
 async function serve({ host }: BudgieUser): Promise<Served> {
-  const env = { HOME: host.home, BUDGIE_KIRO_BINARY: kiroCliPath, BUDGIE_HEARTBEAT: HEARTBEAT };
+  const log = { BUDGIE_ENV: "FAKE_KIRO_LOG", FAKE_KIRO_LOG: join(host.home, "kiro-calls") };
+  const env = { HOME: host.home, BUDGIE_KIRO_BINARY: kiroCliPath, BUDGIE_HEARTBEAT: HEARTBEAT, ...log };
   return { address: { command: process.execPath, args: [budgiePath], env }, end: async () => undefined };
 }
