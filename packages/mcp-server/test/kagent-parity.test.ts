@@ -17,6 +17,8 @@ const HANDSHAKE = [
   { id: 2, method: "tools/list", params: {} },
 ];
 
+type Answer = Parameters<typeof toText>[0];
+
 const ROUTER = ["--tools", "router"];
 
 describe("what kagent's server of agents does", () => {
@@ -50,6 +52,21 @@ describe("what kagent's server of agents does", () => {
     expect(budgie.stderr()).toMatch(/^budgie: Listening on http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
   });
 
+  it("is done by budgie over HTTP: each client's context is kept for it alone, and it need not name it", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user, { args: [...ROUTER, "--sticky-sessions"] });
+    const [one, other] = [await budgie.connect(), await budgie.connect()];
+    const input = { agent: "code-reviewer", directory: user.workspace };
+    const invoke = (client: Client, prompt: string): Promise<Answer> =>
+      client.callTool({ name: "invoke_agent", arguments: { ...input, prompt } }) as Promise<Answer>;
+
+    await invoke(one.client, "Keep token-parrot.");
+    await invoke(other.client, "Keep token-cockatoo.");
+
+    expect(toText(await invoke(one.client, "[[recall]]"))).toBe("token-parrot");
+    expect(toText(await invoke(other.client, "[[recall]]"))).toBe("token-cockatoo");
+  });
+
   it("is done by budgie: it starts where there is no agent, and lists none", async () => {
     await using user = await createBudgieUser();
     rmSync(user.host.agentsDir, { recursive: true });
@@ -76,7 +93,7 @@ describe("what kagent's server of agents does", () => {
     const input = { agent: "newcomer", prompt: "Hello", directory: user.workspace };
     const answer = await client.callTool({ name: "invoke_agent", arguments: input });
 
-    expect(toText(answer as Parameters<typeof toText>[0])).toBe("You asked: Hello");
+    expect(toText(answer as Answer)).toBe("You asked: Hello");
   });
 
   it("is done by budgie: an agent that is not there, or no task, is the tool's error", async () => {
@@ -102,5 +119,5 @@ async function expectTurns(client: Client, { workspace: directory }: BudgieUser)
   const second = await client.callTool({ ...call, arguments: next });
 
   expect(listed).toMatchObject({ agents: [{ name: "code-reviewer" }, { name: "reader" }, { name: "shell-worker" }] });
-  expect(toText(second as Parameters<typeof toText>[0])).toBe("token-parrot");
+  expect(toText(second as Answer)).toBe("token-parrot");
 }
