@@ -79,6 +79,6 @@ const toDataUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(c
 const NO_SQLITE = `import Module from "node:module";
 const load = Module._load;
 Module._load = (name, ...rest) => {
-  if (name === "better-sqlite3" || name === "node:sqlite") throw new Error("No " + name + ".");
+  if (/better-sqlite3|^node:sqlite/.test(name)) throw new Error("No " + name + ".");
   return load(name, ...rest);
 };`;
