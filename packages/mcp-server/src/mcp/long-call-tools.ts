@@ -14,6 +14,16 @@ export type LongCallTool = {
   readonly aliases: readonly string[];
 };
 
+// The rest of an answer is what its agent's own tool describes.
+const shortOutput = replyOutput.pick({
+  agent: true,
+  code: true,
+  message: true,
+  response: true,
+  runId: true,
+  status: true,
+});
+
 type Kind = "wait" | "status" | "cancel";
 
 const runId = z
@@ -52,7 +62,7 @@ export function toLongCallTools(options: NamingOptions): readonly LongCallTool[]
         "Waits for an agent that had not finished when its call was answered, and gives its answer, as the call would have. " +
         "If it has not finished then either, it says so: call it again.",
       inputSchema: toInputSchema(waitInput),
-      outputSchema: toOutputSchema(replyOutput),
+      outputSchema: toOutputSchema(shortOutput),
       annotations: HARMLESS,
     }),
     toTool("status", {
@@ -69,7 +79,7 @@ export function toLongCallTools(options: NamingOptions): readonly LongCallTool[]
         "Stops an agent that has not finished, and says what became of it when nothing of it runs any more. What it did " +
         "stays done.",
       inputSchema: toInputSchema(cancelInput),
-      outputSchema: toOutputSchema(replyOutput),
+      outputSchema: toOutputSchema(shortOutput),
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     }),
   ];

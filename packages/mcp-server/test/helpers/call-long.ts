@@ -10,7 +10,7 @@ export const SOON = ["--soft-deadline", "3s"];
 type Facts = { readonly runId: string; readonly sessionId: string; readonly phase: string };
 
 /** Calls that outlast their client's patience, and what goes on after them. */
-export function callLong(user: BudgieUser, { ask, client }: Budgie) {
+export function callLong(user: BudgieUser, { ask, client }: Pick<Budgie, "ask" | "client">) {
   async function use(
     tool: "cancel" | "status" | "wait",
     input: Readonly<Record<string, unknown>>,
