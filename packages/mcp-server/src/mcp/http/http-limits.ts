@@ -1,6 +1,8 @@
 /** How much a server takes of clients that have the token, and of those that have not. */
 export type HttpLimits = {
   readonly sessions: number;
+  /** How long a session must have been idle to make room for another, where there are as many as there may be */
+  readonly yieldAfterMs: number;
   /** Requests of one session that wait for their answers */
   readonly callsPerSession: number;
   readonly bodyBytes: number;
@@ -18,6 +20,7 @@ const MIB = 1024 ** 2;
 /** The limits that hold; docs/http.md has them too. */
 export const HTTP_LIMITS: HttpLimits = {
   sessions: 64,
+  yieldAfterMs: 60_000,
   callsPerSession: 64,
   bodyBytes: 4 * MIB,
   connections: 512,

@@ -29,7 +29,12 @@ export type HttpSessionsOptions = {
   readonly report: (line: string) => void;
 };
 
-type Live = HttpSession & { readonly tellOfTools: () => void; readonly end: () => void };
+type Live = HttpSession & {
+  readonly tellOfTools: () => void;
+  readonly end: () => void;
+  /** For how long it has had no connection and no call; `undefined` while it has */
+  readonly idleMs: () => number | undefined;
+};
 
 /** Creates the table of sessions, which ends those that nobody uses. */
 export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessionsOptions): HttpSessions {
@@ -46,13 +51,22 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
     ending.add(ended);
   }
 
+  /** Clients rarely say that they are gone: whoever has been away for longest makes room, and nobody who only just went. */
+  function makeRoom(): void {
+    const [longest] = [...live.values()].toSorted((a, b) => (b.idleMs() ?? -1) - (a.idleMs() ?? -1));
+    if (longest !== undefined && (longest.idleMs() ?? -1) >= limits.yieldAfterMs) longest.end();
+  }
+
   async function begin(): Promise<HttpSession | undefined> {
+    if (live.size >= limits.sessions) makeRoom();
     if (isClosed || live.size >= limits.sessions) return undefined;
     const id = randomUUID();
     let idle: NodeJS.Timeout | undefined;
+    let idleSince: number | undefined;
     const onActivity = (): void => {
       clearTimeout(idle);
-      if (live.has(id) && !transport.isBusy()) idle = setTimeout(close, ttlMs).unref();
+      idleSince = transport.isBusy() ? undefined : performance.now();
+      if (live.has(id) && idleSince !== undefined) idle = setTimeout(close, ttlMs).unref();
     };
     let isUntold = false;
     const tellOfTools = (): void => {
@@ -78,6 +92,7 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
       },
       tellOfTools,
       end: close,
+      idleMs: () => (idleSince === undefined ? undefined : performance.now() - idleSince),
     };
     live.set(id, session);
     await connection.start();

@@ -113,6 +113,21 @@ describe("a session", () => {
     expect(begun.status).toBe(200);
   });
 
+  it("that has been idle for longest makes room, and none that is in use", async () => {
+    const place = await createHttpPlace({ limits: { sessions: 3, yieldAfterMs: 0 } });
+    const listening = await place.connect();
+    const longest = await place.send({ method: "POST", body: INITIALIZE });
+    const shorter = await place.send({ method: "POST", body: INITIALIZE });
+
+    const begun = await place.send({ method: "POST", body: INITIALIZE });
+    const [gone, there] = await Promise.all(
+      [longest, shorter].map((one) => place.send({ method: "POST", headers: toSession(one), body: LIST })),
+    );
+
+    expect([begun.status, gone?.status, there?.status]).toEqual([200, 404, 200]);
+    expect((await listening.client.listTools()).tools).toHaveLength(1);
+  });
+
   it("has a limit of calls that wait at once", async () => {
     const place = await createHttpPlace({ limits: { callsPerSession: 2 } });
     const { transport, work } = await place.connect();
