@@ -29,42 +29,42 @@ import { loadVersion } from "./version.ts";
 // What takes a value, and how the help text calls it; the other options are switches.
 const VALUES: Partial<Record<ConfigKey, string>> = {
   agentsDir: "<dir>",
-  sessionsDir: "<dir>",
   promptsDir: "<dir>",
   systemPrompt: "<file>",
   contextSummaryPrompt: "<file>",
+  config: "<file>",
+  allowRoot: "<dir>",
+  model: "<name>",
+  env: "<variable>",
   kiroBinary: "<program>",
   kiroDataDir: "<dir>",
   stateDir: "<dir>",
-  sessionTtl: "<duration>",
   toolPrefix: "<text>",
   toolNames: "<spelling>",
   tools: "<mode>",
-  sweepEvery: "<duration>",
-  agentTimeout: "<duration>",
-  heartbeat: "<duration>",
-  softDeadline: "<duration>",
-  model: "<name>",
-  env: "<variable>",
-  config: "<file>",
-  allowRoot: "<dir>",
+  sandboxImage: "<image>",
+  credentials: "<what>",
+  runtime: "<name>",
   workspace: "<mode>",
   egress: "<mode>",
   allowHost: "<host>",
   allowPreset: "<name>",
   caFile: "<file>",
-  sandboxImage: "<image>",
-  credentials: "<what>",
-  runtime: "<name>",
-  maxPromptBytes: "<number>",
-  maxAnswerBytes: "<number>",
+  agentTimeout: "<duration>",
   retry: "<when>",
-  maxTurnsPerMinute: "<limit>",
-  keepRuns: "<duration>",
-  maxRunsBytes: "<number>",
-  maxDepth: "<number>",
+  heartbeat: "<duration>",
+  softDeadline: "<duration>",
   maxConcurrent: "<number>",
   maxQueued: "<number>",
+  maxTurnsPerMinute: "<limit>",
+  maxDepth: "<number>",
+  maxPromptBytes: "<number>",
+  maxAnswerBytes: "<number>",
+  sessionsDir: "<dir>",
+  sessionTtl: "<duration>",
+  sweepEvery: "<duration>",
+  keepRuns: "<duration>",
+  maxRunsBytes: "<number>",
   transport: "<how>",
   host: "<address>",
   port: "<number>",
@@ -72,6 +72,18 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   httpAllowedHost: "<name>",
   httpAllowedOrigin: "<origin>",
   httpSessionTtl: "<duration>",
+};
+// In the help text each of these begins a group of options.
+const HEADINGS: Partial<Record<ConfigKey, string>> = {
+  agentsDir: "Agents:",
+  toolPrefix: "Tools:",
+  sandbox: "Sandbox:",
+  egress: "A sandbox's network:",
+  agentTimeout: "Turns:",
+  sessionsDir: "Sessions:",
+  keepAnswers: "Run log:",
+  transport: "Transport:",
+  listTools: "Diagnosis:",
 };
 const REPEATABLE: ReadonlySet<ConfigKey> = new Set([
   "allowHost",
@@ -108,7 +120,7 @@ function createProgram(host: Host, finish: Finish): Command {
     .version(loadVersion())
     .configureOutput({ outputError: () => undefined, writeOut: (text) => void host.stdout.write(text) })
     .exitOverride((error) => leave(error, host));
-  for (const key of KEYS) program.addOption(toOption(key));
+  for (const key of KEYS) program.optionsGroup(HEADINGS[key] ?? program.optionsGroup()).addOption(toOption(key));
   // The way back from a variable, and from Go's -verbose=false.
   for (const key of SWITCHES) program.addOption(new Option(`--no-${toName(key)}`).hideHelp());
 

@@ -1,3 +1,4 @@
+import { isIPv6 } from "node:net";
 import { z } from "zod";
 import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
@@ -23,7 +24,12 @@ const tcpPort = toNumber(/^\d{1,5}$/, "a port from 0 to 65535").refine(
   "a port from 0 to 65535",
 );
 const address = z.string().regex(/^[\w.:-]+$/, "an address or name of this machine");
-const hostName = z.string().regex(/^(?:[\w.-]+|\[?[\da-fA-F:.]+\]?)$/, "a name or address, without a port");
+const hostName = z
+  .string()
+  .refine(
+    (name) => /^[\w.-]+$/.test(name) || isIPv6(name.replace(/^\[(.*)\]$/, "$1")),
+    "a name or address, without a port",
+  );
 const origin = z
   .string()
   .regex(
@@ -32,27 +38,30 @@ const origin = z
   );
 const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
 
-/** The options as they are given, by flag or variable; the descriptions are the help text. */
+/** The options as they are given, by flag or variable; the descriptions are the help text, in this order. */
 export const configSchema = z.strictObject({
   agentsDir: path.default("~/.kiro/agents").describe("where the agents' JSON files are"),
-  sessionsDir: path
-    .default("~/.kiro/sub-agents/sessions")
-    .describe("where sessions have their folders, unless in a sandbox"),
   promptsDir: path.default("~/.kiro/sub-agents/prompts").describe("where the agents' prompt files are"),
   systemPrompt: path.optional().describe("appended to every prompt; <prompts-dir>/_system.md by default"),
   contextSummaryPrompt: path
     .optional()
     .describe("asks for a missing answer; <prompts-dir>/_context-summary.md by default"),
+  config: path.optional().describe("a JSON file with allowed roots and a section for each agent; none by default"),
+  allowRoot: z
+    .array(path)
+    .optional()
+    .describe("one more directory that calls may work in, with all below it; anywhere by default; repeatable"),
+  model: model.default("claude-sonnet-4.5").describe('for agents that name none; "auto" leaves the choice to Kiro'),
+  trustAllTools: flag.default(false).describe("let agents use every tool they have, unasked"),
+  env: z
+    .array(variable)
+    .default([])
+    .describe("one more variable that agents get to see, unless in a sandbox; repeatable"),
   kiroBinary: path.default("kiro-cli").describe("Kiro's program; with --sandbox, the one in the image"),
   kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
   stateDir: path
     .optional()
     .describe("where budgie keeps its run log, and who owns what; ~/.local/state/budgie by default"),
-  keepSessions: flag.default(false).describe("keep sessions on exit, for the next budgie to go on with by their ids"),
-  stickySessions: flag
-    .default(false)
-    .describe('let a call that names no session go on with the client\'s last one; "new" then begins a new one'),
-  sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
   toolPrefix: prefix.describe("what the tools' names begin with"),
   toolNames: z
     .enum(SPELLINGS, '"dotted" or "safe"')
@@ -62,40 +71,31 @@ export const configSchema = z.strictObject({
     .enum(TOOL_MODES, '"agents", "router" or "both"')
     .default("agents")
     .describe("what is offered: agents (a tool each), router (list_agents and invoke_agent), or both"),
-  sweepEvery: z
+  markUntrusted: flag
+    .default(true)
+    .describe("say in the tools' descriptions that answers are untrusted; --no-mark-untrusted does not"),
+  sandbox: flag.default(false).describe("run every agent in a container of its own"),
+  sandboxImage: z
     .string()
-    .default("10m")
-    .describe("how often to remove what killed budgies left, from the first call on; 0 for never"),
-  agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
-  heartbeat: z.string().default("10s").describe("how often a client that asked is told that its call goes on"),
-  softDeadline: z
+    .min(1, "the name of an image")
+    .default("budgie-sandbox:latest")
+    .describe("what the sandbox is made of"),
+  credentials: z
+    .enum(["full", "access-token", "api-key", "none"], '"full", "access-token", "api-key" or "none"')
+    .default("full")
+    .describe("what of Kiro's login a sandbox gets: full, access-token, api-key or none"),
+  runtime: z
     .string()
-    .default("auto")
-    .describe(
-      "when a call is answered though its agent has not finished, such as 50s; auto (for clients that are known to give " +
-        "up) or never",
-    ),
-  retry: z
-    .enum(RETRY_MODES, '"safe", "always" or "never"')
-    .default("safe")
-    .describe(
-      "try once more after a timeout or a crash: safe (only if the workspace did not change meanwhile), always or never",
-    ),
-  model: model.default("claude-sonnet-4.5").describe('for agents that name none; "auto" leaves the choice to Kiro'),
-  trustAllTools: flag.default(false).describe("let agents use every tool they have, unasked"),
-  env: z
-    .array(variable)
-    .default([])
-    .describe("one more variable that agents get to see, unless in a sandbox; repeatable"),
-  config: path.optional().describe("a JSON file with allowed roots and a section for each agent; none by default"),
-  allowRoot: z
-    .array(path)
+    .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
     .optional()
-    .describe("one more directory that calls may work in, with all below it; anywhere by default; repeatable"),
+    .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
   workspace: z
     .enum(["ro", "rw"], '"ro" or "rw"')
     .default("rw")
     .describe("whether agents in a sandbox may write to the directory that they work in: rw or ro"),
+  protectExecutablePaths: flag
+    .default(false)
+    .describe("with --sandbox: what the host runs by itself, such as git hooks, is read-only where it exists"),
   egress: z
     .enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`)
     .optional()
@@ -112,24 +112,32 @@ export const configSchema = z.strictObject({
     .optional()
     .describe(`the hosts that something needs: ${PRESET_NAMES.join(", ")}; repeatable`),
   caFile: path.optional().describe("certificates (PEM) that sandboxes trust, where something on the way inspects TLS"),
-  sandbox: flag.default(false).describe("run every agent in a container of its own"),
-  sandboxImage: z
+  agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
+  retry: z
+    .enum(RETRY_MODES, '"safe", "always" or "never"')
+    .default("safe")
+    .describe(
+      "try once more after a timeout or a crash: safe (only if the workspace did not change meanwhile), always or never",
+    ),
+  heartbeat: z.string().default("10s").describe("how often a client that asked is told that its call goes on"),
+  softDeadline: z
     .string()
-    .min(1, "the name of an image")
-    .default("budgie-sandbox:latest")
-    .describe("what the sandbox is made of"),
-  credentials: z
-    .enum(["full", "access-token", "api-key", "none"], '"full", "access-token", "api-key" or "none"')
-    .default("full")
-    .describe("what of Kiro's login a sandbox gets: full, access-token, api-key or none"),
-  runtime: z
-    .string()
-    .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
+    .default("auto")
+    .describe(
+      "when a call is answered though its agent has not finished, such as 50s; auto (for clients that are known to give " +
+        "up) or never",
+    ),
+  maxConcurrent: positive.optional().describe("how many turns run at once; as many as the machine bears by default"),
+  maxQueued: count
     .optional()
-    .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
-  protectExecutablePaths: flag
-    .default(false)
-    .describe("with --sandbox: what the host runs by itself, such as git hooks, is read-only where it exists"),
+    .describe(`how many turns wait besides; ${DEFAULT_MAX_QUEUED} by default, 0 refuses those that would have to`),
+  maxTurnsPerMinute: z
+    .array(rate)
+    .default([])
+    .describe("refuse more turns, of all agents (30) or of one (code-reviewer=5); repeatable, 0 for no limit"),
+  maxDepth: depth
+    .optional()
+    .describe("how many agents may run one in another, each started by a budgie of the one around it; 1 by default"),
   sanitize: flag
     .default(DEFAULT_HYGIENE.sanitize)
     .describe("remove invisible and control characters from prompts and answers; --no-sanitize leaves them"),
@@ -139,17 +147,18 @@ export const configSchema = z.strictObject({
   maxAnswerBytes: limit
     .default(DEFAULT_HYGIENE.maxAnswerBytes)
     .describe("cut longer answers, and keep them whole in the session's home; 100000 by default, 0 cuts none"),
-  maxTurnsPerMinute: z
-    .array(rate)
-    .default([])
-    .describe("refuse more turns, of all agents (30) or of one (code-reviewer=5); repeatable, 0 for no limit"),
-  maxDepth: depth
-    .optional()
-    .describe("how many agents may run one in another, each started by a budgie of the one around it; 1 by default"),
-  maxConcurrent: positive.optional().describe("how many turns run at once; as many as the machine bears by default"),
-  maxQueued: count
-    .optional()
-    .describe(`how many turns wait besides; ${DEFAULT_MAX_QUEUED} by default, 0 refuses those that would have to`),
+  sessionsDir: path
+    .default("~/.kiro/sub-agents/sessions")
+    .describe("where sessions have their folders, unless in a sandbox"),
+  keepSessions: flag.default(false).describe("keep sessions on exit, for the next budgie to go on with by their ids"),
+  stickySessions: flag
+    .default(false)
+    .describe('let a call that names no session go on with the client\'s last one; "new" then begins a new one'),
+  sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
+  sweepEvery: z
+    .string()
+    .default("10m")
+    .describe("how often to remove what killed budgies left, from the first call on; 0 for never"),
   keepAnswers: flag
     .default(true)
     .describe("keep answers in the run log, for whoever missed one; --no-keep-answers keeps none"),
@@ -160,9 +169,6 @@ export const configSchema = z.strictObject({
   maxRunsBytes: limit
     .default(256 * 1024 ** 2)
     .describe("how large the run log gets before the oldest answers go; 268435456 by default, 0 for no limit"),
-  markUntrusted: flag
-    .default(true)
-    .describe("say in the tools' descriptions that answers are untrusted; --no-mark-untrusted does not"),
   transport: z
     .enum(["stdio", "http"], '"stdio" or "http"')
     .default("stdio")

@@ -63,14 +63,15 @@ describe("the command line", () => {
     );
   });
 
-  it("prints help and version on stdout", async () => {
+  it("prints help, in 80 columns, and version on stdout", async () => {
     await using user = await createBudgieUser();
 
     const help = await user.run(["--help"]);
     const version = await user.run(["--version"]);
 
     expect(help).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(help.stdout).toMatch(/--agents-dir <dir> +where the agents' JSON files are/);
+    expect(help.stdout).toMatch(/^Agents:\n +--agents-dir <dir> +where the agents' JSON files are/m);
+    expect(help.stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
     expect(version).toMatchObject({ exitCode: 0, stdout: "0.1.0\n", stderr: "" });
   });
 
