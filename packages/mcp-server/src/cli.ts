@@ -1,9 +1,7 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { BudgieError } from "@budgie/core";
 import { runBuildImage } from "./build-image-command.ts";
-import { append, collect } from "./collect-values.ts";
-import { parseConfig, toFlag, toVariable, type Config } from "./config.ts";
-import { configSchema, type ConfigKey } from "./config-schema.ts";
+import { parseConfig, type Config } from "./config.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { addEgress } from "./egress-commands.ts";
 import { explainEgress } from "./egress-explain.ts";
@@ -11,7 +9,7 @@ import { suggestEgress } from "./egress-suggest.ts";
 import { addBuildImage, addDoctor, addGc } from "./engine-commands.ts";
 import { exportSession } from "./export-session.ts";
 import { runGc } from "./gc-command.ts";
-import { toDoubleDashed, type KnownFlags } from "./go-flags.ts";
+import { toDoubleDashed } from "./go-flags.ts";
 import type { Host } from "./host.ts";
 import { addInstall } from "./install-commands.ts";
 import { leave } from "./leave.ts";
@@ -22,88 +20,14 @@ import { removeRuns } from "./remove-runs.ts";
 import { removeSessions } from "./remove-sessions.ts";
 import { addRuns } from "./runs-commands.ts";
 import { serve } from "./serve.ts";
+import { addServerOptions, findServerOption, SERVER_FLAGS, toServerValues } from "./server-options.ts";
 import { addSessions } from "./sessions-commands.ts";
 import { showRun } from "./show-run.ts";
 import { loadVersion } from "./version.ts";
 
-// What takes a value, and how the help text calls it; the other options are switches.
-const VALUES: Partial<Record<ConfigKey, string>> = {
-  agentsDir: "<dir>",
-  promptsDir: "<dir>",
-  systemPrompt: "<file>",
-  contextSummaryPrompt: "<file>",
-  config: "<file>",
-  allowRoot: "<dir>",
-  model: "<name>",
-  env: "<variable>",
-  kiroBinary: "<program>",
-  kiroDataDir: "<dir>",
-  stateDir: "<dir>",
-  toolPrefix: "<text>",
-  toolNames: "<spelling>",
-  tools: "<mode>",
-  sandboxImage: "<image>",
-  credentials: "<what>",
-  runtime: "<name>",
-  workspace: "<mode>",
-  egress: "<mode>",
-  allowHost: "<host>",
-  allowPreset: "<name>",
-  caFile: "<file>",
-  agentTimeout: "<duration>",
-  retry: "<when>",
-  heartbeat: "<duration>",
-  softDeadline: "<duration>",
-  maxConcurrent: "<number>",
-  maxQueued: "<number>",
-  maxTurnsPerMinute: "<limit>",
-  maxDepth: "<number>",
-  maxPromptBytes: "<number>",
-  maxAnswerBytes: "<number>",
-  sessionsDir: "<dir>",
-  sessionTtl: "<duration>",
-  sweepEvery: "<duration>",
-  keepRuns: "<duration>",
-  maxRunsBytes: "<number>",
-  transport: "<how>",
-  host: "<address>",
-  port: "<number>",
-  httpTokenFile: "<file>",
-  httpAllowedHost: "<name>",
-  httpAllowedOrigin: "<origin>",
-  httpSessionTtl: "<duration>",
-};
-// In the help text each of these begins a group of options.
-const HEADINGS: Partial<Record<ConfigKey, string>> = {
-  agentsDir: "Agents:",
-  toolPrefix: "Tools:",
-  sandbox: "Sandbox:",
-  egress: "A sandbox's network:",
-  agentTimeout: "Turns:",
-  sessionsDir: "Sessions:",
-  keepAnswers: "Run log:",
-  transport: "Transport:",
-  listTools: "Diagnosis:",
-};
-const REPEATABLE: ReadonlySet<ConfigKey> = new Set([
-  "allowHost",
-  "allowPreset",
-  "env",
-  "httpAllowedHost",
-  "httpAllowedOrigin",
-  "maxTurnsPerMinute",
-]);
-const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
-const SWITCHES = KEYS.filter((key) => VALUES[key] === undefined);
-
-const FLAGS: KnownFlags = {
-  valued: new Set(Object.keys(VALUES).map(toName)),
-  switches: new Set(SWITCHES.map(toName)),
-};
-
 /** Runs what the command line asks for, and answers with the exit code. */
 export async function runCli(argv: readonly string[], host: Host): Promise<number> {
-  const rewritten = toDoubleDashed(argv, FLAGS);
+  const rewritten = toDoubleDashed(argv, SERVER_FLAGS);
   let exitCode = 0;
   const program = createProgram(host, (code) => (exitCode = code));
   await program.parseAsync(rewritten, { from: "user" });
@@ -120,11 +44,9 @@ function createProgram(host: Host, finish: Finish): Command {
     .version(loadVersion())
     .configureOutput({ outputError: () => undefined, writeOut: (text) => void host.stdout.write(text) })
     .exitOverride((error) => leave(error, host));
-  for (const key of KEYS) program.optionsGroup(HEADINGS[key] ?? program.optionsGroup()).addOption(toOption(key));
-  // The way back from a variable, and from Go's -verbose=false.
-  for (const key of SWITCHES) program.addOption(new Option(`--no-${toName(key)}`).hideHelp());
+  addServerOptions(program);
 
-  const config = (): Config => parseConfig(toValues(program, host.env), host);
+  const config = (): Config => parseConfig(toServerValues(program, host.env), host);
   addGc(program, (options) => runGc(config(), options, host).then(finish));
   addRuns(program, {
     list: (options) => listRuns(config(), options, host).then(finish),
@@ -151,7 +73,7 @@ function createProgram(host: Host, finish: Finish): Command {
   });
   addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
   // About sandboxes, whether one was asked for or not.
-  const sandboxed = (): Config => parseConfig({ ...toValues(program, host.env), sandbox: true }, host);
+  const sandboxed = (): Config => parseConfig({ ...toServerValues(program, host.env), sandbox: true }, host);
   addEgress(program, {
     explain: (agent, options) => finish(explainEgress(agent, { ...options, config: sandboxed() }, host)),
     suggest: (options) => suggestEgress({ ...options, config: sandboxed() }, host).then(finish),
@@ -169,19 +91,19 @@ function createProgram(host: Host, finish: Finish): Command {
 
 /** An option of the server before "--" would be taken for one of this run, and be lost. */
 function refuseMisplaced(program: Command): void {
-  const key = KEYS.find((other) => program.getOptionValueSource(other) === "cli");
-  if (key === undefined) return;
-  throw new BudgieError("CONFIG_INVALID", `Options of the server, such as ${toFlag(key)}, go behind "--".`);
+  const flag = findServerOption(program);
+  if (flag === undefined) return;
+  throw new BudgieError("CONFIG_INVALID", `Options of the server, such as ${flag}, go behind "--".`);
 }
 
 /** What budgie does not know it would refuse at its start, where nobody looks; `${…}` is the client's to fill in. */
 function checkServerOptions(args: readonly string[], host: Host): void {
   if (args.some((argument) => argument.includes("${"))) return;
   const program = createProgram(host, () => undefined);
-  const { operands, unknown } = program.parseOptions([...toDoubleDashed(args, FLAGS)]);
+  const { operands, unknown } = program.parseOptions([...toDoubleDashed(args, SERVER_FLAGS)]);
   const [odd] = [...operands, ...unknown];
   if (odd !== undefined) throw new BudgieError("CONFIG_INVALID", `The server takes no "${odd}". See "budgie --help".`);
-  if (parseConfig(toValues(program, {}), host).transport === "stdio") return;
+  if (parseConfig(toServerValues(program, {}), host).transport === "stdio") return;
   throw new BudgieError(
     "CONFIG_INVALID",
     "A client starts its own budgie and speaks to it over stdio, not --transport http.",
@@ -205,27 +127,4 @@ function addListTools(program: Command, run: (options: ListToolsOptions) => void
     .option("--stats", "print how many bytes, and about how many tokens, each of --tools costs a client")
     .option("--json", "print JSON: everything a client is told")
     .action(({ json = false, stats = false }: Partial<ListToolsOptions>) => run({ json, stats }));
-}
-
-function toOption(key: ConfigKey): Option {
-  const description = configSchema.shape[key].description;
-  const option = new Option([toFlag(key), VALUES[key]].join(" ").trim(), description).env(toVariable(key));
-  if (key === "allowRoot") return option.argParser(collect);
-  if (REPEATABLE.has(key)) return option.argParser(append);
-  const fallback = DEFAULTS[key];
-  return typeof fallback === "string" ? option.default(fallback) : option;
-}
-
-const DEFAULTS: Partial<Record<ConfigKey, unknown>> = configSchema.parse({});
-
-function toName(key: string): string {
-  return toFlag(key).slice(2);
-}
-
-/** A switch whose variable is set counts as given, even for `BUDGIE_SANDBOX=0`: so its text is what gets checked. */
-function toValues(program: Command, env: Host["env"]): Readonly<Record<string, unknown>> {
-  const fromVariables = SWITCHES.filter((key) => program.getOptionValueSource(key) === "env");
-  const values = { ...program.opts(), ...Object.fromEntries(fromVariables.map((key) => [key, env[toVariable(key)]])) };
-  if (program.getOptionValueSource("allowRoot") !== "env") return values;
-  return { ...values, allowRoot: env[toVariable("allowRoot")]?.split(",") };
 }

@@ -8,6 +8,8 @@ import { toEgressCeiling } from "./egress-ceiling.ts";
 import type { Host } from "./host.ts";
 import { toAbsolutePath, toExistingFile, toKiroDataDir, toStateDir } from "./host-paths.ts";
 import type { SoftDeadline } from "./mcp/soft-deadline.ts";
+import { toFlag, toOptionName } from "./option-names.ts";
+import { parseTime } from "./parse-time.ts";
 import { toPolicies, type Policies } from "./policies.ts";
 import { toTurnRateLimits } from "./turn-rate-limits.ts";
 
@@ -85,27 +87,20 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
     stateDir: toAbsolutePath(options.stateDir ?? toStateDir(host), host),
     maxTurnsPerMinute: toTurnRateLimits(options.maxTurnsPerMinute),
     retention: {
-      maxAgeMs: parseDuration(keepRuns, toFlag("keepRuns")) || undefined,
+      maxAgeMs: parseDuration(keepRuns, toOptionName("keepRuns")) || undefined,
       maxBytes: maxRunsBytes || undefined,
     },
-    sessionTtlMs: toTime(sessionTtl, { flag: toFlag("sessionTtl"), most: "3650d" }),
+    sessionTtlMs: parseTime(sessionTtl, { option: toOptionName("sessionTtl"), most: "3650d" }),
     softDeadline: toSoftDeadline(softDeadline),
-    heartbeatMs: toTime(heartbeat, { flag: toFlag("heartbeat"), most: "1h" }),
-    sweepEveryMs: parseDuration(sweepEvery, toFlag("sweepEvery")),
+    heartbeatMs: parseTime(heartbeat, { option: toOptionName("heartbeat"), most: "1h" }),
+    sweepEveryMs: parseDuration(sweepEvery, toOptionName("sweepEvery")),
     model: modelName === "auto" ? undefined : modelName,
   };
 }
 
 function toSoftDeadline(text: string): SoftDeadline {
   if (text === "auto" || text === "never") return text;
-  return toTime(text, { flag: toFlag("softDeadline"), most: "24h" });
-}
-
-/** Dates, labels and timers each hold no time that is much longer than their most. */
-function toTime(text: string, { flag, most }: { readonly flag: string; readonly most: string }): number {
-  const timeMs = parseTimeout(text, flag);
-  if (timeMs <= parseDuration(most, flag)) return timeMs;
-  throw new BudgieError("CONFIG_INVALID", `Expected ${flag} to be at most ${most}, got "${text}".`);
+  return parseTime(text, { option: `${toOptionName("softDeadline")}, if not "auto" or "never",`, most: "24h" });
 }
 
 /** What the configuration file says, under what the options say. */
@@ -119,7 +114,7 @@ function loadAccess(
   const file = options.config === undefined ? undefined : toAbsolutePath(options.config, host);
   const { agents, allowRoot, maxConcurrent, ...inFile } = loadConfigFile(file, host.home);
   const { sandbox } = options;
-  const timeoutMs = parseTimeout(options.agentTimeout, toFlag("agentTimeout"));
+  const timeoutMs = parseTimeout(options.agentTimeout, toOptionName("agentTimeout"));
   return {
     config: file,
     allowRoot: options.allowRoot?.map((root) => toAbsolutePath(root, host)) ?? allowRoot,
@@ -138,21 +133,13 @@ function loadAccess(
   };
 }
 
-/** The flag of an option, such as `--agents-dir`. */
-export function toFlag(key: string): string {
-  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-/** The environment variable of an option, such as `BUDGIE_AGENTS_DIR`. */
-export function toVariable(key: string): string {
-  return `BUDGIE_${toFlag(key).slice(2).replaceAll("-", "_").toUpperCase()}`;
-}
-
 function toConfigError({ issues: [issue] }: z.ZodError, values: Readonly<Record<string, unknown>>): BudgieError {
   const [key = ""] = issue?.path.map(String) ?? [];
   const value = issue?.path.length === 2 ? (values[key] as readonly unknown[])[Number(issue.path[1])] : values[key];
-  const name = `${toFlag(key)} (or ${toVariable(key)})`;
-  return new BudgieError("CONFIG_INVALID", `Expected ${name} to be ${issue?.message}, got ${JSON.stringify(value)}.`);
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `Expected ${toOptionName(key)} to be ${issue?.message}, got ${JSON.stringify(value)}.`,
+  );
 }
 
 /** A bare name is looked up on the PATH; a path must not depend on the folder that the agent starts in. */

@@ -1,10 +1,12 @@
-import { BudgieError, parseTimeout } from "@budgie/core";
-import { toFlag, type Config } from "./config.ts";
+import { BudgieError } from "@budgie/core";
+import type { Config } from "./config.ts";
 import type { ConfigKey } from "./config-schema.ts";
 import type { Host } from "./host.ts";
 import { toAbsolutePath } from "./host-paths.ts";
 import { takeHttpToken, toHttpToken } from "./http-token.ts";
 import { isLoopback } from "./is-loopback.ts";
+import { toFlag, toOptionName } from "./option-names.ts";
+import { parseTime } from "./parse-time.ts";
 
 /** Where and for whom budgie listens. */
 export type HttpOptions = {
@@ -43,7 +45,8 @@ export function loadHttpOptions(config: Config, program: Host): HttpOptions | un
     port,
     allowedHosts: config.httpAllowedHost,
     allowedOrigins: config.httpAllowedOrigin,
-    sessionTtlMs: toSessionTtl(httpSessionTtl),
+    // No timer holds more.
+    sessionTtlMs: parseTime(httpSessionTtl, { option: toOptionName("httpSessionTtl"), most: "24d" }),
     isRemote,
     token: toHttpToken({ token, file, isRemote }, program),
   };
@@ -70,13 +73,4 @@ function refuseForStdio(config: Config): void {
     "CONFIG_INVALID",
     `${toFlag(given)} is for --transport http, and this budgie speaks on stdin and stdout. Add --transport http, or leave it out.`,
   );
-}
-
-// What a timer holds.
-const LONGEST_TTL_MS = 24 * 86_400_000;
-
-function toSessionTtl(text: string): number {
-  const ttlMs = parseTimeout(text, toFlag("httpSessionTtl"));
-  if (ttlMs <= LONGEST_TTL_MS) return ttlMs;
-  throw new BudgieError("CONFIG_INVALID", `Expected ${toFlag("httpSessionTtl")} to be at most 24d, got "${text}".`);
 }

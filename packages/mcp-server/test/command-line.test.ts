@@ -84,7 +84,10 @@ describe("the command line", () => {
   });
 
   it.each([
-    [["--agent-timeout", "15"], 'Expected --agent-timeout to be a duration such as "90s", "10m" or "1h30m", got "15".'],
+    [
+      ["--agent-timeout", "15"],
+      'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be a duration such as "90s", "10m" or "1h30m", got "15".',
+    ],
     [["--no-such-option"], `unknown option '--no-such-option'. See "budgie --help".`],
     [["--agent-timout", "1m"], `unknown option '--agent-timout' (Did you mean --agent-timeout?). See "budgie --help".`],
     [["-nosuchoption"], `unknown option '-nosuchoption'. See "budgie --help".`],

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { parseConfig, toFlag, toVariable } from "../src/config.ts";
+import { parseConfig } from "../src/config.ts";
 import type { Host } from "../src/host.ts";
 
 const host: Host = {
@@ -177,9 +177,15 @@ describe("parseConfig", () => {
       "Without --sandbox nothing can hold an agent to --allow-preset. Add --sandbox, or leave it out.",
     ],
     [{ caFile: "gone.pem" }, 'There is no file "/cwd/gone.pem" for --ca-file. Create it, or leave the option out.'],
-    [{ sweepEvery: "often" }, 'Expected --sweep-every to be a duration such as "90s", "10m" or "1h30m", got "often".'],
-    [{ agentTimeout: "15" }, 'Expected --agent-timeout to be a duration such as "90s", "10m" or "1h30m", got "15".'],
-    [{ agentTimeout: "0s" }, 'Expected --agent-timeout to be longer than nothing, got "0s".'],
+    [
+      { sweepEvery: "often" },
+      'Expected --sweep-every (or BUDGIE_SWEEP_EVERY) to be a duration such as "90s", "10m" or "1h30m", got "often".',
+    ],
+    [
+      { agentTimeout: "15" },
+      'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be a duration such as "90s", "10m" or "1h30m", got "15".',
+    ],
+    [{ agentTimeout: "0s" }, 'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be longer than nothing, got "0s".'],
     [
       { systemPrompt: "gone.md" },
       'There is no file "/cwd/gone.md" for --system-prompt. Create it, or leave the option out.',
@@ -190,12 +196,5 @@ describe("parseConfig", () => {
     ],
   ])("refuses %j", (values, message) => {
     expect(() => parseConfig(values, host)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message }));
-  });
-});
-
-describe("toFlag and toVariable", () => {
-  it("spell an option for the command line and the environment", () => {
-    expect(toFlag("contextSummaryPrompt")).toBe("--context-summary-prompt");
-    expect(toVariable("contextSummaryPrompt")).toBe("BUDGIE_CONTEXT_SUMMARY_PROMPT");
   });
 });

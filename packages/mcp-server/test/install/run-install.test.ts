@@ -131,7 +131,10 @@ describe("budgie install", () => {
   it.each([
     [["install", "kiro", "--", "--transport", "http"], "speaks to it over stdio, not --transport http."],
     [["install", "kiro", "--", "--no-such"], `The server takes no "--no-such".`],
-    [["install", "kiro", "--", "--agent-timeout", "soon"], "Expected --agent-timeout to be a duration"],
+    [
+      ["install", "kiro", "--", "--agent-timeout", "soon"],
+      "Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be a duration",
+    ],
     [["install", "kiro", "--", "serve"], `The server takes no "serve".`],
     [["install", "kiro", "--agent-timeout", "15m"], `Options of the server, such as --agent-timeout, go behind "--".`],
     [["install", "emacs"], "Allowed choices are kiro, claude, cursor, vscode, codex, gemini."],
