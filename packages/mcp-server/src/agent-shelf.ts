@@ -49,8 +49,9 @@ export function createAgentShelf(options: AgentShelfOptions): AgentShelf {
 
   /** Once, until it is mended */
   function tell(problems: readonly string[]): void {
-    for (const problem of problems) if (!told.has(problem)) report(problem);
-    told = new Set(problems);
+    const now = new Set(problems);
+    for (const problem of now) if (!told.has(problem)) report(problem);
+    told = now;
   }
 
   return {

@@ -1,6 +1,8 @@
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { loadTools } from "./load-tools.ts";
+import { byName } from "./mcp/by-name.ts";
+import { toLongCallTools } from "./mcp/long-call-tools.ts";
 import type { Tool } from "./mcp/tools.ts";
 import { toToolStats, toToolStatsText } from "./tool-stats.ts";
 
@@ -14,7 +16,8 @@ export type ListToolsOptions = {
 export function listTools(config: Config, { json, stats }: ListToolsOptions, host: Host): number {
   const { loaded, tools } = loadTools(config, host);
   if (!stats) {
-    host.stdout.write(`${json ? toJson(tools) : toText(tools)}\n`);
+    const definitions = toDefinitions(tools, config);
+    host.stdout.write(`${json ? JSON.stringify(definitions, undefined, 2) : toText(definitions)}\n`);
     return 0;
   }
   const report = toToolStats(loaded.agents, config);
@@ -22,16 +25,16 @@ export function listTools(config: Config, { json, stats }: ListToolsOptions, hos
   return 0;
 }
 
-function toJson(tools: readonly Tool[]): string {
-  return JSON.stringify(
-    tools.map(({ definition }) => definition),
-    undefined,
-    2,
-  );
+type Definition = Tool["definition"];
+
+function toDefinitions(tools: readonly Tool[], config: Config): readonly Definition[] {
+  // With "auto" it is the client that decides whether it has them.
+  const forLongCalls = typeof config.softDeadline === "number" ? toLongCallTools(config) : [];
+  return [...tools, ...forLongCalls].map(({ definition }) => definition).toSorted(byName);
 }
 
-function toText(tools: readonly Tool[]): string {
-  return tools.map(({ definition: { description = "", name } }) => `${name}\n${indent(description)}`).join("\n\n");
+function toText(definitions: readonly Definition[]): string {
+  return definitions.map(({ description = "", name }) => `${name}\n${indent(description)}`).join("\n\n");
 }
 
 function indent(text: string): string {

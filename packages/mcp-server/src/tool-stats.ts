@@ -1,6 +1,7 @@
 import type { Agent } from "@budgie/core";
 import { toAgentsResult } from "./mcp/agents-result.ts";
 import { TOOL_MODES, type ToolMode } from "./mcp/tool-mode.ts";
+import { toLongCallTools } from "./mcp/long-call-tools.ts";
 import { toTools, type Tool, type ToolOptions } from "./mcp/tools.ts";
 import { toTable } from "./to-table.ts";
 
@@ -10,6 +11,8 @@ export type ToolStats = {
   readonly modes: readonly ModeStats[];
   /** An answer of `list_agents` */
   readonly listAgents: Cost;
+  /** What a client with a soft deadline has besides */
+  readonly longCalls: Pick<ModeStats, "answer" | "model">;
 };
 
 type ModeStats = {
@@ -33,19 +36,18 @@ export function toToolStats(agents: readonly Agent[], options: ToolOptions): Too
     bytesPerToken: BYTES_PER_TOKEN,
     modes: TOOL_MODES.map((mode) => toModeStats(mode, options, toTools(agents, { ...options, tools: mode }))),
     listAgents: toCost(toAgentsResult(agents)),
+    longCalls: toCosts(toLongCallTools(options)),
   };
 }
 
 function toModeStats(mode: ToolMode, options: ToolOptions, tools: readonly Tool[]): ModeStats {
+  return { mode, isInUse: mode === options.tools, tools: tools.length, ...toCosts(tools) };
+}
+
+function toCosts(tools: readonly Pick<Tool, "definition">[]): Pick<ModeStats, "answer" | "model"> {
   const definitions = tools.map(({ definition }) => definition);
   const forModel = definitions.map(({ description, inputSchema, name }) => ({ name, description, inputSchema }));
-  return {
-    mode,
-    isInUse: mode === options.tools,
-    tools: tools.length,
-    answer: toCost({ tools: definitions }),
-    model: toCost(forModel),
-  };
+  return { answer: toCost({ tools: definitions }), model: toCost(forModel) };
 }
 
 function toCost(value: unknown): Cost {
@@ -54,7 +56,7 @@ function toCost(value: unknown): Cost {
 }
 
 /** The same for people, with how it was estimated. */
-export function toToolStatsText({ bytesPerToken, listAgents, modes }: ToolStats): string {
+export function toToolStatsText({ bytesPerToken, listAgents, longCalls, modes }: ToolStats): string {
   const head = ["MODE", "TOOLS", "BYTES", "TOKENS", "MODEL BYTES", "MODEL TOKENS", ""];
   const rows = modes.map(({ answer, isInUse, mode, model, tools }) => [
     mode,
@@ -66,6 +68,7 @@ export function toToolStatsText({ bytesPerToken, listAgents, modes }: ToolStats)
     "most clients hand to their model with every request. TOKENS are no more than an estimate, at " +
       `${bytesPerToken} bytes a token.`,
     `With router or both, each answer of list_agents costs ${listAgents.bytes} bytes more, about ${listAgents.tokens} tokens.`,
+    `Clients with a soft deadline have wait, status and cancel besides: about ${longCalls.model.tokens} tokens for their model.`,
   ];
   return `${[...toTable([head, ...rows]), "", ...notes].join("\n")}\n`;
 }

@@ -56,6 +56,16 @@ describe("createAgentShelf", () => {
     expect(shelf.settle()).toBe(false);
   });
 
+  it("reports once what is wrong with a prompt file that two agents share", () => {
+    const shelf = createShelf();
+    writeFileSync(join(agentsDir, "a.md"), "---\ndescription: [\n---\n");
+    write("twin", toAgent("a"));
+
+    shelf.settle();
+
+    expect(reports.filter((line) => line.includes("a.md"))).toHaveLength(1);
+  });
+
   it("reports what is wrong when it is settled, once until it is mended", () => {
     const shelf = createShelf();
     write("a", "{");

@@ -38,6 +38,22 @@ describe("budgie list-tools", () => {
     ]);
   });
 
+  it.each([
+    ["50s", true],
+    ["auto", false],
+  ])("has the tools for long calls where every client has them: --soft-deadline %s", async (deadline, has) => {
+    await using user = await createBudgieUser();
+    const options = ["--soft-deadline", deadline];
+    const { client } = await user.start({ args: options });
+
+    const listed = await client.listTools();
+    const { stdout } = await user.run(["list-tools", "--json", ...options]);
+
+    const tools = JSON.parse(stdout) as readonly { name: string }[];
+    expect(tools).toEqual(listed.tools);
+    expect(tools.some(({ name }) => name === "kiro-subagents.wait")).toBe(has);
+  });
+
   it.each(["agents", "router", "both"])("--stats counts the bytes that a client gets with --tools %s", async (mode) => {
     await using user = await createBudgieUser();
     const { client, lines } = await user.start({ args: ["--tools", mode] });
@@ -78,6 +94,9 @@ describe("budgie list-tools", () => {
       /^MODE +TOOLS +BYTES +TOKENS +MODEL BYTES +MODEL TOKENS\nagents +4 .* in use\nrouter +2 [\d ]+\nboth +6 /,
     );
     expect(stdout).toMatch(/estimate, at 4 bytes a token\.\n/);
+    expect(stdout).toMatch(
+      /\nClients with a soft deadline have wait, status and cancel besides: about [1-9]\d* tokens/,
+    );
   });
 
   it("--stats counts for agents that only a router can offer", async () => {

@@ -109,6 +109,9 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     expect(result.isError).toBeUndefined();
     expect(result.structuredContent).toEqual({ status: "cancelled", runId, sessionId, agent: "shell-worker" });
     expect(await use("wait", { runId })).toMatchObject({ isError: true, structuredContent: { code: "CANCELLED" } });
+    const status = await use("status", { runId });
+    expect(status.structuredContent?.["runs"]).toMatchObject([{ runId, status: "cancelled", code: "CANCELLED" }]);
+    expect(toText(status)).toContain("shell-worker: cancelled");
   });
 
   it("keeps its answer from a cancel that comes too late", async () => {

@@ -91,9 +91,7 @@ describe("a session", () => {
     const log = readFileSync(join(user.sessionsDir, sessionId, `chat-${sessionId}.txt`), "utf8");
     expect(log).toContain("--- prompt\nIn directory ");
     expect(stderr()).toContain("budgie: code-reviewer: called\n");
-    expect(stderr()).toMatch(
-      new RegExp(`budgie: kiro-subagents.code-reviewer: answered in session ${sessionId} after [\\d.]+m?s\n`),
-    );
+    expect(stderr()).toMatch(new RegExp(`budgie: code-reviewer: answered in session ${sessionId} after [\\d.]+m?s\n`));
   });
 
   it("keeps no log otherwise", async () => {

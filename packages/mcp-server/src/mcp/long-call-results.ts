@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { toDurationText } from "@budgie/core";
 import type { ClientRun } from "./client-run.ts";
 import { toProgressText } from "./progress-text.ts";
-import { toAgent, toRunFacts } from "./run-facts.ts";
+import { toAgent, toEnd, toRunFacts } from "./run-facts.ts";
 
 /** What the tools for long calls are called for this client. */
 export type LongCallNames = { readonly wait: string; readonly status: string; readonly cancel: string };
@@ -59,7 +59,8 @@ export function toStatusResult(
 }
 
 function toPlaceText(run: ClientRun): string {
-  if (isOver(run)) return `${toAgent(run)}: ${run.outcome()?.isError === true ? "failed" : "finished"}`;
+  const outcome = run.outcome();
+  if (outcome !== undefined) return `${toAgent(run)}: ${outcome.isError === true ? toEnd(outcome) : "finished"}`;
   const place = run.place();
   return place === undefined ? `${toAgent(run)}: not begun` : toProgressText(place);
 }

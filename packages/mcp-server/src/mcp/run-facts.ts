@@ -1,3 +1,4 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { TurnProgress } from "@budgie/core";
 import type { ClientRun } from "./client-run.ts";
 
@@ -7,9 +8,14 @@ export function toRunFacts(run: ClientRun): Record<string, unknown> {
   const session = place?.sessionId === undefined ? {} : { sessionId: place.sessionId };
   const known = { runId: run.runId, agent: toAgent(run), ...session };
   const outcome = run.outcome();
-  if (outcome?.isError === true) return { ...known, status: "failed", code: outcome.structuredContent?.["code"] };
+  if (outcome?.isError === true) return { ...known, status: toEnd(outcome), code: outcome.structuredContent?.["code"] };
   if (outcome !== undefined) return { ...known, status: "done" };
   return { ...known, status: "running", elapsedMs: toAge(run.beganMs), ...(place && toPlaceFacts(place)) };
+}
+
+/** How a run ended that gave no answer: `cancel` has said the same. */
+export function toEnd({ structuredContent }: CallToolResult): "cancelled" | "failed" {
+  return structuredContent?.["code"] === "CANCELLED" ? "cancelled" : "failed";
 }
 
 /** Before anything is known of the turn, only the tool is. */

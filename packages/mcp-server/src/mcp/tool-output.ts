@@ -64,7 +64,7 @@ export const runsOutput = z.looseObject({
     z.looseObject({
       runId: z.string(),
       agent: z.string(),
-      status: z.string().describe('"running", or "done" or "failed" if its result can be collected'),
+      status: z.string().describe('"running"; or "done", "failed" or "cancelled" if its result can be collected'),
     }),
   ),
 });

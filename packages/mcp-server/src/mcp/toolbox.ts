@@ -66,11 +66,11 @@ export function createToolbox({ health, leave, onCall, report, runTurn, tools }:
       if (tool === undefined) return undefined;
       onCall();
       const agent = toAgentName(tool, input);
-      if (agent !== undefined) report?.(`${toShown(agent)}: called`);
+      const tell = (what: string): void => void (agent !== undefined && report?.(`${toShown(agent)}: ${what}`));
+      tell("called");
       const began = performance.now();
       return orErrorResult(answer(tool, input, hooks)).then((result) => {
-        const took = toDurationText(performance.now() - began);
-        if (agent !== undefined) report?.(`${tool.definition.name}: ${toOutcome(result)} after ${took}`);
+        tell(`${toOutcome(result)} after ${toDurationText(performance.now() - began)}`);
         return result;
       });
     },

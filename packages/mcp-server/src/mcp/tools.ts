@@ -2,6 +2,7 @@ import type { Tool as Definition } from "@modelcontextprotocol/sdk/types.js";
 import type { Agent } from "@budgie/core";
 import type { Policies } from "../policies.ts";
 import { toAgentTool } from "./agent-tool.ts";
+import { byName } from "./by-name.ts";
 import { toHealthTool } from "./health-tool.ts";
 import { toRouterTools } from "./router-tools.ts";
 import type { NamingOptions } from "./tool-name.ts";
@@ -35,5 +36,5 @@ export function toTools(agents: readonly Agent[], options: ToolOptions): readonl
   const direct =
     mode === "router" ? [] : [...agents.map((agent) => toAgentTool(agent, options)), toHealthTool(options)];
   const routed = mode === "agents" ? [] : toRouterTools(agents, options);
-  return [...direct, ...routed].toSorted((a, b) => (a.definition.name < b.definition.name ? -1 : 1));
+  return [...direct, ...routed].toSorted((a, b) => byName(a.definition, b.definition));
 }

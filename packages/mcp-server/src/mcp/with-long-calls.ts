@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { byName } from "./by-name.ts";
 import { beginClientRun, type ClientRun } from "./client-run.ts";
 import { createClientRuns } from "./client-runs.ts";
 import { cancelInput, statusInput, waitInput, type LongCallTool } from "./long-call-tools.ts";
@@ -6,6 +7,7 @@ import { toCancelledResult, toRunningResult, toStatusResult, toStoppingResult } 
 import { parseToolInput } from "./tool-input.ts";
 import { orErrorResult } from "./tool-result.ts";
 import type { CallHooks, Toolbox } from "./toolbox.ts";
+import { toEnd } from "./run-facts.ts";
 import { within } from "./within.ts";
 
 export type LongCallOptions = {
@@ -64,7 +66,7 @@ export function withLongCalls(toolbox: Toolbox, { deadlineMs, report, tools }: L
     run.stop("The client cancelled the run.");
     const result = await within(run.result, limitMs, signal);
     if (result === undefined) return toStoppingResult(run, { names });
-    return result.structuredContent?.["code"] === "CANCELLED" ? toCancelledResult(run, result) : result;
+    return toEnd(result) === "cancelled" ? toCancelledResult(run, result) : result;
   }
 
   async function tell(input: unknown): Promise<CallToolResult> {
@@ -87,7 +89,7 @@ export function withLongCalls(toolbox: Toolbox, { deadlineMs, report, tools }: L
     definitions() {
       if (deadlineMs() === undefined) return toolbox.definitions();
       const all = [...toolbox.definitions(), ...tools.map(({ definition }) => definition)];
-      return all.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      return all.toSorted(byName);
     },
     call(name, input, hooks) {
       const limitMs = deadlineMs();
