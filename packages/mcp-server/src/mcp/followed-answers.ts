@@ -15,21 +15,27 @@ export type FollowedAnswers = {
   readonly drop: (request: RequestId) => void;
 };
 
-// A cancellation that crosses with its response comes soon after.
 const MOST_FOLLOWED = 100;
+// A cancellation that crosses with its response comes soon after. Later ones are of clients that keep one signal for all they
+// do, or that do not take a time limit back: they have the answer.
+const CROSSING_MS = 5_000;
 
 export function createFollowedAnswers(): FollowedAnswers {
   const followed = new Map<RequestId, FollowedAnswer & { readonly drop: () => void }>();
   return {
     follow(request, tell: (fate: Fate) => void) {
       let isDropped = false;
+      let deliveredMs = Infinity;
       const answer = {
         delivered() {
-          if (!isDropped) tell("delivered");
+          if (isDropped) return;
+          deliveredMs = performance.now();
+          tell("delivered");
         },
         drop() {
-          if (!isDropped) tell("dropped");
+          if (isDropped || performance.now() - deliveredMs > CROSSING_MS) return;
           isDropped = true;
+          tell("dropped");
         },
       };
       followed.set(request, answer);
