@@ -32,18 +32,13 @@ export function toStoppingResult(run: ClientRun, { names }: { readonly names: Lo
   return { content: [{ type: "text", text }], structuredContent: { ...toRunFacts(run), stopping: true } };
 }
 
-/** The result of a cancellation: nothing of the turn runs any more. */
-export function toCancelledResult(run: ClientRun, { structuredContent = {} }: CallToolResult): CallToolResult {
-  const sessionId = structuredContent["sessionId"] as string | undefined;
-  const hint = sessionId === undefined ? "" : ` The session can go on: pass sessionId "${sessionId}".`;
+/** The result of a cancellation: nothing of the turn runs any more, and what there is to know of it, such as changed files. */
+export function toCancelledResult(run: ClientRun, { content, structuredContent = {} }: CallToolResult): CallToolResult {
+  const { code: _, message: __, ...facts } = structuredContent;
+  const text = `The run "${run.runId}" was stopped, and nothing of it runs any more.`;
   return {
-    content: [{ type: "text", text: `The run "${run.runId}" was stopped, and nothing of it runs any more.${hint}` }],
-    structuredContent: {
-      status: "cancelled",
-      runId: run.runId,
-      agent: toAgent(run),
-      ...(sessionId === undefined ? {} : { sessionId }),
-    },
+    content: [{ type: "text", text }, ...content],
+    structuredContent: { status: "cancelled", runId: run.runId, agent: toAgent(run), ...facts },
   };
 }
 

@@ -74,6 +74,21 @@ describe("withLongCalls", () => {
     expect(signals[0]?.aborted).toBe(true);
   });
 
+  it("hands over with a cancellation what there is to know of the run, such as files that the machine runs by itself", async () => {
+    const { callLong, end, use } = create();
+    const { runId } = await callLong();
+    const facts = { changedExecutablePaths: [".git/hooks/pre-commit"], sessionId: "s" };
+    const failure = { type: "text", text: "CANCELLED: It was. Files were changed: .git/hooks/pre-commit." } as const;
+
+    const cancelling = use("cancel", { runId });
+    end({ isError: true, content: [failure], structuredContent: { code: "CANCELLED", message: "It was.", ...facts } });
+    const { content, isError, structuredContent } = await cancelling;
+
+    expect(isError).toBeUndefined();
+    expect(structuredContent).toEqual({ status: "cancelled", runId, agent: "reader", ...facts });
+    expect(content).toEqual([{ type: "text", text: expect.stringContaining("was stopped") }, failure]);
+  });
+
   it("tells of a bug in a run that nobody waits for", async () => {
     const { callLong, fail, reported, use } = create();
     const { runId } = await callLong();
