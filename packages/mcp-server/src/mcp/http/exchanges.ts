@@ -6,8 +6,8 @@ import type { StoredStream } from "./event-store.ts";
 export type Exchange = {
   /** Requests without an answer */
   readonly waiting: Set<RequestId>;
-  /** The connection that carries the answers now; another once the client has come back */
-  response: ServerResponse;
+  /** The connection that carries the answers now, as long as there are any to come; another once the client has come back */
+  response: ServerResponse | undefined;
   /** `undefined` until something was written to it */
   stream: StoredStream | undefined;
   /** Whether the server has got to see what was asked */
@@ -42,7 +42,10 @@ export function createExchanges(): Exchanges {
       if (exchange === undefined) return undefined;
       byId.delete(id);
       exchange.waiting.delete(id);
-      if (exchange.waiting.size === 0 && exchange.stream !== undefined) exchange.stream.isOver = true;
+      if (exchange.waiting.size > 0) return exchange;
+      // Its stream is kept for long, and a connection is a hundred times as large.
+      exchange.response = undefined;
+      if (exchange.stream !== undefined) exchange.stream.isOver = true;
       return exchange;
     },
     count: () => byId.size,

@@ -95,7 +95,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 
   /** Notes where an exchange's answers go. */
   function carry(exchange: Exchange, response: ServerResponse): void {
-    exchange.response = response;
+    if (exchange.waiting.size > 0) exchange.response = response;
     response.once("finish", () => {
       if (exchange.waiting.size === 0) for (const tell of exchange.onWritten.splice(0)) tell();
     });
