@@ -57,7 +57,7 @@ async function bundle(folder) {
     platform: "node",
     external: EXTERNAL,
     resolve: { alias: ALIASES },
-    plugins: [keepPlaces()],
+    plugins: [keepPlaces(), keepOwners()],
   });
   // Names and lines stay, for who reads a stack.
   await build.write({
@@ -82,6 +82,23 @@ function keepPlaces() {
       const place = name === "mcp-server" ? `../${path.join("/")}` : `./${path.join("/")}`;
       const url = `new URL(${JSON.stringify(place)}, require("node:url").pathToFileURL(${base})).href`;
       return code.replaceAll("import.meta.url", `(${url})`);
+    },
+  };
+}
+
+/** What is not bundled is looked for from the package that needs it: others, budgie itself among them, need not find it. */
+function keepOwners() {
+  return {
+    name: "keep-owners",
+    transform(code, id) {
+      if (!id.startsWith(PACKAGES)) return null;
+      const [owner] = relative(PACKAGES, id).split(sep);
+      const fromOwner = `require("node:module").createRequire(require.resolve("@budgie/${owner}"))`;
+      return EXTERNAL.reduce(
+        (text, name) =>
+          text.replaceAll(`import("${name}")`, `Promise.resolve().then(() => ({ default: ${fromOwner}("${name}") }))`),
+        code,
+      );
     },
   };
 }

@@ -87,6 +87,16 @@ describe("The bundle", () => {
     expect(listLibraries(log)).toEqual(LIBRARIES);
   });
 
+  it("looks from its own place for no library that another package has", async () => {
+    const files = readdirSync(join(dist, "bundle")).filter((name) => name.endsWith(".cjs"));
+    const texts = files.map((name) => readFileSync(join(dist, "bundle", name), "utf8"));
+    const named = ["better-sqlite3", "dockerode"].map((library) => `("${library}")`);
+    const calls = texts.flatMap((text) => named.flatMap((name) => toCallers(text, name)));
+
+    expect(calls.length).toBeGreaterThan(0);
+    expect(calls.filter((caller) => !caller.includes("@budgie/"))).toEqual([]);
+  });
+
   it("comes with what V8 made of it, which V8 takes", async () => {
     const files = readdirSync(join(dist, "bundle")).filter((name) => name.endsWith(".cjs"));
     const made = files
@@ -101,6 +111,12 @@ describe("The bundle", () => {
     expect(JSON.parse(stdout)).toEqual(made.map(() => false));
   });
 });
+
+/** What stands before each call with these arguments, in its line. */
+function toCallers(text: string, call: string): readonly string[] {
+  const lines = text.split("\n").filter((line) => line.includes(call));
+  return lines.map((line) => line.slice(0, line.indexOf(call)));
+}
 
 /** Has every module that is imported written down. */
 function toWatching(log: string): Readonly<Record<string, string>> {
