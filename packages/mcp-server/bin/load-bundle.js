@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Script } from "node:vm";
+import { crc32 } from "node:zlib";
 
 /** Creates what loads the files of the bundle, each once. `scripts` has what was loaded, by file. */
 export function createLoader() {
@@ -31,18 +32,31 @@ export function createLoader() {
 
 /** Compiles a file with what this V8 made of it when it was built, without which that would be half of a start. */
 export function compile(file) {
-  const source = `(function (exports, require, module, __filename) {${readFileSync(file, "utf8")}\n})`;
-  return new Script(source, { filename: file, cachedData: readCache(file) });
+  const text = readFileSync(file);
+  const source = `(function (exports, require, module, __filename) {${text.toString("utf8")}\n})`;
+  return new Script(source, { filename: file, cachedData: readCache(file, text) });
 }
 
-/** Where the code cache of a file is; what another V8 made is of no use. */
+/** Where the code cache of a file is; what another V8 or machine made is of no use. */
 export function toCacheFile(file) {
-  return `${file}.v8-${process.versions.v8}.cache`;
+  return `${file}.v8-${process.versions.v8}-${process.platform}-${process.arch}.cache`;
 }
 
-function readCache(file) {
+/** What tells a cache that is whole, and of this very text: V8 only compares how long both are. */
+export function toSums(text, data) {
+  const sums = Buffer.alloc(SUMS_BYTES);
+  sums.writeUInt32LE(crc32(text), 0);
+  sums.writeUInt32LE(crc32(data), 4);
+  return sums;
+}
+
+const SUMS_BYTES = 8;
+
+function readCache(file, text) {
   try {
-    return readFileSync(toCacheFile(file));
+    const cache = readFileSync(toCacheFile(file));
+    const data = cache.subarray(SUMS_BYTES);
+    return toSums(text, data).equals(cache.subarray(0, SUMS_BYTES)) ? data : undefined;
   } catch {
     return undefined;
   }

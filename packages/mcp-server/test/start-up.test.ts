@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -99,18 +99,45 @@ describe("The bundle", () => {
 
   it("comes with what V8 made of it, which V8 takes", async () => {
     const files = readdirSync(join(dist, "bundle")).filter((name) => name.endsWith(".cjs"));
-    const made = files
-      .map((name) => join(dist, "bundle", name))
-      .filter((file) => existsSync(`${file}.v8-${process.versions.v8}.cache`));
-    const report = `import { compile } from ${JSON.stringify(loader)};
-      console.log(JSON.stringify(process.argv.slice(1).map((file) => compile(file).cachedDataRejected)));`;
+    const made = files.map((name) => join(dist, "bundle", name)).filter((file) => existsSync(toCacheFile(file)));
 
-    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", report, ...made]);
+    const rejected = await compileAll(made);
 
     expect(made.map((file) => file.replace(/.*\//, ""))).toContain("main.cjs");
-    expect(JSON.parse(stdout)).toEqual(made.map(() => false));
+    expect(rejected).toEqual(made.map(() => false));
+  });
+
+  it("is compiled anew where that was made of another text, as long as this one, or is damaged", async () => {
+    await using user = await createBudgieUser();
+    const [same, edited, damaged] = ["same", "edited", "damaged"].map((name) => {
+      const file = join(user.host.home, `${name}.cjs`);
+      copyFileSync(join(dist, "bundle/main.cjs"), file);
+      copyFileSync(toCacheFile(join(dist, "bundle/main.cjs")), toCacheFile(file));
+      return file;
+    }) as [string, string, string];
+    writeFileSync(edited, readFileSync(edited, "utf8").replace("sub-agent", "sub-tnega"));
+    const cache = readFileSync(toCacheFile(damaged));
+    cache.writeUInt8(255 - cache.readUInt8(cache.length >> 1), cache.length >> 1);
+    writeFileSync(toCacheFile(damaged), cache);
+
+    const rejected = await compileAll([same, edited, damaged]);
+
+    // Of one that is not given to V8, there is nothing to reject.
+    expect(rejected).toEqual([false, null, null]);
   });
 });
+
+/** Whether V8 rejected what it was given with each file; null if that was nothing. */
+async function compileAll(files: readonly string[]): Promise<unknown> {
+  const report = `import { compile } from ${JSON.stringify(loader)};
+    console.log(JSON.stringify(process.argv.slice(1).map((file) => compile(file).cachedDataRejected)));`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", report, ...files]);
+  return JSON.parse(stdout) as unknown;
+}
+
+function toCacheFile(file: string): string {
+  return `${file}.v8-${process.versions.v8}-${process.platform}-${process.arch}.cache`;
+}
 
 /** What stands before each call with these arguments, in its line. */
 function toCallers(text: string, call: string): readonly string[] {
