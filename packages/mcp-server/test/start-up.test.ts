@@ -87,6 +87,15 @@ describe("The bundle", () => {
     expect(listLibraries(log)).toEqual(LIBRARIES);
   });
 
+  it("is packed without what it is compared with: unpacking gives each file a date of its own", async () => {
+    const { stdout } = await run("npm", ["pack", "--dry-run", "--json"], { cwd: join(dist, "..") });
+
+    const [{ files }] = JSON.parse(stdout) as [{ readonly files: readonly { readonly path: string }[] }];
+    const paths = files.map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining(["bin/budgie.js", "bin/load-bundle.js", "dist/bundle/main.cjs"]));
+    expect(paths).not.toContain("dist/.tsbuildinfo");
+  });
+
   it("looks from its own place for no library that another package has", async () => {
     const files = readdirSync(join(dist, "bundle")).filter((name) => name.endsWith(".cjs"));
     const texts = files.map((name) => readFileSync(join(dist, "bundle", name), "utf8"));
