@@ -65,7 +65,7 @@ function backUp({ found, path }: ClientFile): string | undefined {
 
 type Like = { readonly mode: number; readonly uid?: number; readonly gid?: number };
 
-/** Makes a new file, which nobody can read before it has its mode and owner. */
+/** Makes a new file, whole or not at all, which nobody can read before it has its mode and owner. */
 function write(path: string, { bytes, like }: { readonly bytes: Buffer; readonly like: Like }): void {
   const handle = openSync(path, "wx", 0o600);
   try {
@@ -75,6 +75,9 @@ function write(path: string, { bytes, like }: { readonly bytes: Buffer; readonly
     if (owner.uid !== uid || owner.gid !== gid) fchownSync(handle, owner.uid, owner.gid);
     fchmodSync(handle, like.mode);
     fsyncSync(handle);
+  } catch (cause) {
+    rmSync(path, { force: true });
+    throw cause;
   } finally {
     closeSync(handle);
   }

@@ -1,4 +1,5 @@
-import { chmodSync, chownSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadClientFile } from "../../src/install/load-client-file.ts";
@@ -54,5 +55,23 @@ describe("replaceClientFile", () => {
     const backup = replaceClientFile(loadClientFile(path, undefined), replacing) ?? "";
 
     for (const each of [path, backup]) expect(statSync(each)).toMatchObject({ uid: 1234, gid: 2345 });
+  });
+
+  // Only root may mount.
+  it.runIf(process.getuid?.() === 0)("leaves nothing on a disk that is too full for a copy of before", () => {
+    using user = createInstallUser();
+    const folder = join(user.home, "small");
+    mkdirSync(folder);
+    spawnSync("mount", ["-t", "tmpfs", "-o", "size=32k", "tmpfs", folder]);
+    try {
+      const path = join(folder, "settings.json");
+      user.write(path, "x".repeat(20_000));
+      const file = loadClientFile(path, undefined);
+
+      expect(() => replaceClientFile(file, replacing)).toThrow("the system says ENOSPC. Nothing was changed.");
+      expect(readdirSync(folder)).toEqual(["settings.json"]);
+    } finally {
+      spawnSync("umount", ["--lazy", folder]);
+    }
   });
 });
