@@ -20,13 +20,13 @@ export function findTurningPoints(path: string): Way {
   let { at, rest } = toParts(resolve(path));
   for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
     const next = join(at, name);
-    const kind = kindOf(next);
+    const { kind, target } = look(next);
     if (kind !== "other" || rest.length === 0) places.push({ folder: at, name });
     if (kind === "missing" || places.length > MOST_LINKS) return { places, real: undefined };
     if (kind === "link") {
-      const target = toParts(resolve(at, readlinkSync(next)));
-      at = target.at;
-      rest = [...target.rest, ...rest];
+      const parts = toParts(resolve(at, target));
+      at = parts.at;
+      rest = [...parts.rest, ...rest];
     } else at = next;
   }
   return { places, real: at };
@@ -38,12 +38,15 @@ function toParts(path: string): { at: string; rest: string[] } {
   return { at: root, rest: rest.filter((name) => name !== "") };
 }
 
-function kindOf(path: string): "link" | "missing" | "other" {
+type Found = { readonly kind: "missing" | "other"; readonly target?: never } | { readonly kind: "link"; readonly target: string };
+
+/** What is there; a link that is turned in this very moment is missing. */
+function look(path: string): Found {
   try {
     const found = lstatSync(path, { throwIfNoEntry: false });
-    if (found === undefined) return "missing";
-    return found.isSymbolicLink() ? "link" : "other";
+    if (found === undefined) return { kind: "missing" };
+    return found.isSymbolicLink() ? { kind: "link", target: readlinkSync(path) } : { kind: "other" };
   } catch {
-    return "missing";
+    return { kind: "missing" };
   }
 }

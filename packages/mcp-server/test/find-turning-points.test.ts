@@ -1,3 +1,5 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,5 +57,24 @@ describe("findTurningPoints", () => {
     symlinkSync("a", join(top, "b"));
 
     expect(findTurningPoints(join(top, "a")).real).toBeUndefined();
+  });
+
+  it("takes a link for missing that goes while it is looked at", async () => {
+    const link = join(top, "link");
+    const flip = `const fs = require("node:fs"); const [link] = process.argv.slice(1);
+      for (process.send("ready"); process.connected; ) { fs.symlinkSync("real", link); fs.unlinkSync(link); }`;
+    const child = fork("--", [link], { execArgv: ["-e", flip] });
+    await once(child, "message");
+    const seen = new Set<boolean>();
+
+    try {
+      for (let looks = 0; looks < 100_000; looks++) seen.add(findTurningPoints(link).places.length === 2);
+    } finally {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+
+    // As a link and as none, or there was nothing to see.
+    expect([...seen].toSorted()).toEqual([false, true]);
   });
 });
