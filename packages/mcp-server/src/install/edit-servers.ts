@@ -19,10 +19,17 @@ export function serverOf(text: string, { file, format, path: [servers, name] }: 
 export function isBudgie(server: unknown): server is Entry {
   if (!isEntry(server)) return false;
   const { args, command } = server;
-  return [command, ...(Array.isArray(args) ? args : [])].some((word) => typeof word === "string" && OWN.test(word));
+  const words: readonly unknown[] = Array.isArray(args) ? args : [];
+  return isLike(COMMAND, command) || words.some((word) => isLike(ARGUMENT, word));
 }
 
-const OWN = /^(?:.*[/\\])?budgie(?:\.js|\.cmd)?$|^@budgie\/mcp-server(?:@.*)?$/;
+const COMMAND = /^(?:.*[/\\])?budgie(?:\.js|\.cmd)?$/;
+// A directory of this name is what other servers may be given.
+const ARGUMENT = /^(?:(?:.*[/\\]bin[/\\])?budgie|(?:.*[/\\])?budgie\.(?:js|cmd)|@budgie\/mcp-server(?:@.*)?)$/;
+
+function isLike(pattern: RegExp, word: unknown): boolean {
+  return typeof word === "string" && pattern.test(word);
+}
 
 /** The text with this server: keys that a budgie there already has besides stay, and any other server is replaced. */
 export function withServer(text: string, target: Target, entry: Entry): string {

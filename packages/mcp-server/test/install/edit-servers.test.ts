@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CLIENT_NAMES, CLIENTS } from "../../src/install/clients.ts";
+import { isBudgie } from "../../src/install/edit-servers.ts";
 import { SECRET, toFile, toServer } from "../helpers/client-settings.ts";
 import { createInstallUser } from "../helpers/create-install-user.ts";
 
@@ -62,4 +63,15 @@ describe("a server that is there", () => {
       expect(user.files()).toEqual(before);
     },
   );
+
+  it.each([
+    ["npx", ["-y", "@budgie/mcp-server@1"], true],
+    ["cmd", ["/c", "npx", "-y", "@budgie/mcp-server"], true],
+    ["node", ["--no-warnings", "/usr/local/bin/budgie", "--sandbox"], true],
+    ["/opt/budgie/budgie", [], true],
+    ["npx", ["-y", "@modelcontextprotocol/server-filesystem", "/home/me/src/budgie"], false],
+    ["npx", ["-y", "not-budgie"], false],
+  ])("is a budgie or none by its program, not by a directory: %s %j", (command, args, expected) => {
+    expect(isBudgie({ command, args })).toBe(expected);
+  });
 });
