@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
@@ -14,10 +14,16 @@ export function createLoader() {
     if (known !== undefined) return known.exports;
     const module = { exports: {} };
     modules.set(file, module);
-    const script = compile(file);
-    scripts.set(file, script);
-    script.runInThisContext()(module.exports, toRequire(file), module, file);
-    return module.exports;
+    try {
+      const script = compile(file);
+      scripts.set(file, script);
+      script.runInThisContext()(module.exports, toRequire(file), module, file);
+      return module.exports;
+    } catch (error) {
+      // Half of it would be taken for all by who asks next.
+      modules.delete(file);
+      throw error;
+    }
   }
 
   /** Of the bundle's own files, and of what is not in it. */
@@ -32,9 +38,25 @@ export function createLoader() {
 
 /** Compiles a file with what this V8 made of it when it was built, without which that would be half of a start. */
 export function compile(file) {
-  const text = readFileSync(file);
+  const text = readOwn(file);
   const source = `(function (exports, require, module, __filename) {${text.toString("utf8")}\n})`;
-  return new Script(source, { filename: file, cachedData: readCache(file, text) });
+  return new Script(source, { filename: toShownName(file), cachedData: readCache(file, text) });
+}
+
+function readOwn(file) {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    if (cause.code !== "ENOENT") throw cause;
+    throw new Error(`A file of budgie's own is gone, as after an update while it ran: "${file}". Restart budgie.`, {
+      cause,
+    });
+  }
+}
+
+/** As stacks have it. V8 takes it from the cache, and a path would be one of who built it. */
+function toShownName(file) {
+  return `@budgie/mcp-server/dist/bundle/${basename(file)}`;
 }
 
 /** Where the code cache of a file is; what another V8 or machine made is of no use. */

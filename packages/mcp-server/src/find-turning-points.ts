@@ -38,7 +38,9 @@ function toParts(path: string): { at: string; rest: string[] } {
   return { at: root, rest: rest.filter((name) => name !== "") };
 }
 
-type Found = { readonly kind: "missing" | "other"; readonly target?: never } | { readonly kind: "link"; readonly target: string };
+type Found =
+  | { readonly kind: "missing" | "other"; readonly target?: never }
+  | { readonly kind: "link"; readonly target: string };
 
 /** What is there; a link that is turned in this very moment is missing. */
 function look(path: string): Found {

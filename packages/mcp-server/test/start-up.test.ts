@@ -1,5 +1,15 @@
-import { execFile } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
+import { execFile, spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -114,6 +124,41 @@ describe("The bundle", () => {
 
     expect(made.map((file) => file.replace(/.*\//, ""))).toContain("main.cjs");
     expect(rejected).toEqual(made.map(() => false));
+  });
+
+  it("says that it was updated where a file of it is gone, with a stack that names no place of who built it", async () => {
+    await using user = await createBudgieUser();
+    for (const part of ["bin", "dist/bundle", "package.json"]) {
+      cpSync(join(dist, "..", part), join(user.host.home, "budgie", part), { recursive: true });
+    }
+    const bundle = join(user.host.home, "budgie/dist/bundle");
+    const installing = readdirSync(bundle).filter((name) => /^run-install.*\.cjs$/.test(name));
+    for (const name of installing) rmSync(join(bundle, name));
+
+    const program = join(user.host.home, "budgie/bin/budgie.js");
+    const { status, stderr } = spawnSync(process.execPath, [program, "install", "kiro"], {
+      env: { HOME: user.host.home },
+      encoding: "utf8",
+    });
+
+    expect({ status, stderr }).toMatchObject({ status: 70, stderr: expect.stringContaining("Restart budgie.") });
+    const frames = stderr.match(/[^\s(]+main\.cjs:/g);
+    expect(new Set(frames)).toEqual(new Set(["@budgie/mcp-server/dist/bundle/main.cjs:"]));
+  });
+
+  it("loads a file anew that could not be loaded", async () => {
+    await using user = await createBudgieUser();
+    const file = join(user.host.home, "late.cjs");
+    const report = `import { createLoader } from ${JSON.stringify(loader)};
+      import { writeFileSync } from "node:fs";
+      const [file] = process.argv.slice(1);
+      const { load } = createLoader();
+      try { load(file); } catch { writeFileSync(file, "module.exports = 'whole'"); }
+      console.log(load(file));`;
+
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", report, file]);
+
+    expect(stdout).toBe("whole\n");
   });
 
   it("is compiled anew where that was made of another text, as long as this one, or is damaged", async () => {
