@@ -5,44 +5,34 @@ import {
   createRunTurn,
   createSessionBook,
   HEALTH_RUNS,
-  isTooDeep,
   toHealthReport,
   toSharedProjections,
   toTurnLimits,
-  BudgieError,
-  type Agent,
-  type HealthOptions,
   type Hygiene,
   type KiroOptions,
-  type Runner,
   type SessionBook,
-  type TurnRateLimits,
 } from "@budgie/core";
 import { createRunLog, createSessionRegister } from "@budgie/store";
 import { createAgentShelf } from "./agent-shelf.ts";
 import type { Config } from "./config.ts";
 import { createRunner } from "./create-runner.ts";
 import { createToolServer } from "./create-tool-server.ts";
+import { createToolboxes } from "./create-toolboxes.ts";
 import { findDepth } from "./find-depth.ts";
+import { createFolderWatch } from "./folder-watch.ts";
 import type { Host } from "./host.ts";
 import { loadHttpOptions } from "./http-options.ts";
 import { loadTools } from "./load-tools.ts";
-import { createConnection, type Client } from "./mcp/connection.ts";
+import { createConnection } from "./mcp/connection.ts";
 import { toInstructions } from "./mcp/instructions.ts";
-import { toLongCallTools } from "./mcp/long-call-tools.ts";
-import { toSoftDeadlineMs } from "./mcp/soft-deadline.ts";
-import { createToolbox, type Toolbox } from "./mcp/toolbox.ts";
-import { withLongCalls } from "./mcp/with-long-calls.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
-import type { Policies } from "./policies.ts";
-import { createSessionOwners } from "./session-owners.ts";
 import { createShutdown } from "./shutdown.ts";
 import { sweepGarbage } from "./sweep-garbage.ts";
 import { createSweeper } from "./sweeper.ts";
+import { toIntroduction } from "./to-introduction.ts";
 import { toAgentFolders, toShelfOptions } from "./to-shelf-options.ts";
-import { toStickySessions } from "./to-sticky-sessions.ts";
+import { checkTurnRates } from "./turn-rate-limits.ts";
 import { loadVersion } from "./version.ts";
-import { createFolderWatch } from "./folder-watch.ts";
 import { toWorkspaceRules } from "./workspace-rules.ts";
 
 /** Serves the agents until a signal comes, or over stdio the client goes away; only a failing start lets it return. */
@@ -70,7 +60,7 @@ export async function serve(config: Config, host: Host): Promise<never> {
     protocol: createKiroProtocol(toKiroOptions(config, host)),
     hygiene: toHygiene(config),
     protectExecutablePaths: config.protectExecutablePaths,
-    maxTurnsPerMinute: checkTurnRate(config, first.loaded.agents),
+    maxTurnsPerMinute: checkTurnRates(config.maxTurnsPerMinute, first.loaded.agents),
     turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
     policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
     workspaceRules: toWorkspaceRules(config, host, runner),
@@ -82,27 +72,20 @@ export async function serve(config: Config, host: Host): Promise<never> {
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
-  const toHealthOptions = (): HealthOptions => ({
-    agents: shelf.agents().map(({ name }) => name),
-    isolation: runner.isolation,
+  const toToolbox = createToolboxes(config, {
+    tools: shelf.tools,
+    runTurn,
+    sessions,
     // What one client does is nothing to another.
-    showErrors: http === undefined,
+    areApart: http !== undefined,
+    async health() {
+      const agents = shelf.agents().map(({ name }) => name);
+      const runs = await runLog.recent({ limit: HEALTH_RUNS });
+      return toHealthReport(runs, { agents, isolation: runner.isolation, showErrors: http === undefined });
+    },
+    onCall: sweeper.begin,
+    report: host.report,
   });
-  const owners = http && createSessionOwners({ runTurn, sessions });
-  const longCallTools = toLongCallTools(config);
-  const toToolbox = ({ info }: Client): Toolbox => {
-    const client = owners?.enter() ?? { runTurn };
-    const toolbox = createToolbox({
-      tools: shelf.tools,
-      ...client,
-      runTurn: config.stickySessions ? toStickySessions(client.runTurn) : client.runTurn,
-      health: async () => toHealthReport(await runLog.recent({ limit: HEALTH_RUNS }), toHealthOptions()),
-      onCall: sweeper.begin,
-      report: config.verbose ? host.report : undefined,
-    });
-    const deadlineMs = (): number | undefined => toSoftDeadlineMs(config.softDeadline, info());
-    return withLongCalls(toolbox, { deadlineMs, tools: longCallTools, report: host.report });
-  };
   const [version, instructions] = [loadVersion(), toInstructions(config.tools)];
   const shared = { toToolbox, version, instructions, heartbeatMs: config.heartbeatMs, report: host.report };
   const server = await createToolServer({
@@ -131,50 +114,19 @@ export async function serve(config: Config, host: Host): Promise<never> {
     runLog.close();
     await owner.release();
   });
-  introduce(runner, shelf.tools().length, host);
-  if (isTooDeep(depth)) host.report(TOO_DEEP);
-  if (config.sandbox) warnOfBridge(config.policies, host);
+  for (const line of toIntroduction({ config, runner, depth, toolCount: shelf.tools().length })) host.report(line);
   await server.start();
   watch.start();
   return shutdown.ended;
 }
-
-const TOO_DEEP =
-  "An agent started this budgie, and --max-depth of the outermost allows no more agents below: it refuses every call.";
 
 async function expireSessions(sessions: SessionBook, { sessionTtlMs }: Config): Promise<readonly string[]> {
   await sessions.expireIdle(sessionTtlMs);
   return [];
 }
 
-function introduce({ isolation, notices }: Runner, toolCount: number, { report }: Host): void {
-  const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
-  report(`Serving ${toolCount} ${toolCount === 1 ? "tool" : "tools"}, isolation: ${isolation}.${hint}`);
-  for (const notice of notices) report(notice);
-}
-
-/** An agent with a section of its own may be held to less than all are. */
-function warnOfBridge({ agents, ceiling }: Policies, { report }: Host): void {
-  if ([ceiling, ...agents.values()].every(({ egress }) => egress.mode !== "bridge")) return;
-  report(
-    "--egress bridge is unsafe: agents reach all that a container of this machine reaches, and nobody sees what. Use it " +
-      "only for programs that ignore proxies.",
-  );
-}
-
 function toHygiene({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): Hygiene {
   return { maxAnswerBytes, maxPromptBytes, sanitize };
-}
-
-/** A limit for an agent that is not there is one that holds for nobody. */
-function checkTurnRate({ maxTurnsPerMinute }: Config, agents: readonly Agent[]): TurnRateLimits {
-  const known = agents.map(({ name }) => name);
-  const unknown = [...maxTurnsPerMinute.agents.keys()].find((name) => !known.includes(name));
-  if (unknown === undefined) return maxTurnsPerMinute;
-  throw new BudgieError(
-    "CONFIG_INVALID",
-    `There is no agent "${unknown}" for --max-turns-per-minute. The agents are: ${known.join(", ") || "none"}.`,
-  );
 }
 
 function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {

@@ -1,4 +1,4 @@
-import type { TurnRateLimits } from "@budgie/core";
+import { BudgieError, type Agent, type TurnRateLimits } from "@budgie/core";
 
 /** The limits that were given; what is said later holds: `30`, `reviewer=5`, `reviewer=0`. */
 export function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
@@ -9,4 +9,15 @@ export function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
   const { "": all, ...agents } = Object.fromEntries(pairs);
   const limited = Object.entries(agents).filter((pair): pair is [string, number] => pair[1] !== undefined);
   return { all, agents: new Map(limited) };
+}
+
+/** The same, or throws `CONFIG_INVALID`: a limit for an agent that is not there is one that holds for nobody. */
+export function checkTurnRates(limits: TurnRateLimits, agents: readonly Agent[]): TurnRateLimits {
+  const known = agents.map(({ name }) => name);
+  const unknown = [...limits.agents.keys()].find((name) => !known.includes(name));
+  if (unknown === undefined) return limits;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `There is no agent "${unknown}" for --max-turns-per-minute. The agents are: ${known.join(", ") || "none"}.`,
+  );
 }
