@@ -1,5 +1,5 @@
 import type { EventStore } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { HttpLimits } from "./http-limits.ts";
 
 /** One SSE stream of a session, over however many connections. */
@@ -67,12 +67,13 @@ export function createEventStore(limits: Pick<HttpLimits, "eventBytes" | "events
 
   function empty(event: StoredEvent): void {
     const { message } = event;
-    if (!("result" in message)) return remove(event);
-    bytes -= event.bytes;
-    event.message = { jsonrpc: "2.0", id: message.id, error: { code: NOT_KEPT, message: NOT_KEPT_TEXT } };
-    event.isWhole = false;
-    event.bytes = toBytes(event.message);
-    bytes += event.bytes;
+    if ("method" in message) return remove(event);
+    const notKept = toNotKept(message.id);
+    const size = toBytes(notKept);
+    // What is no larger than that stays until there are too many.
+    if (event.bytes <= size) return;
+    bytes -= event.bytes - size;
+    Object.assign(event, { message: notKept, bytes: size, isWhole: false });
   }
 
   function remove({ bytes: size, number }: StoredEvent): void {
@@ -127,6 +128,10 @@ function toEventId({ number, streamId }: Pick<StoredEvent, "number" | "streamId"
 function parseEventId(eventId: string): Pick<StoredEvent, "number" | "streamId"> {
   const [, number, streamId = ""] = EVENT_ID.exec(eventId) ?? [];
   return { number: Number(number ?? Number.NaN), streamId };
+}
+
+function toNotKept(id: RequestId | undefined): JSONRPCMessage {
+  return { jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error: { code: NOT_KEPT, message: NOT_KEPT_TEXT } };
 }
 
 function toBytes(message: JSONRPCMessage): number {

@@ -83,6 +83,19 @@ describe("createEventStore", () => {
     expect(Buffer.byteLength(JSON.stringify(left))).toBeLessThan(1000);
   });
 
+  it("still says in the place of an answer that it is gone when others had to make room after it", async () => {
+    const store = createEventStore({ ...LIMITS, eventBytes: 3000 });
+    const first = await store.storeEvent("a", FIRST);
+    await store.storeEvent("a", { jsonrpc: "2.0", id: 1, error: { code: -32_602, message: "There is no such tool." } });
+    await store.storeEvent("a", answer(2, "x".repeat(2000)));
+    for (const id of [3, 4, 5]) await store.storeEvent("b", answer(id, "y".repeat(2000)));
+
+    expect(await replay(store, first)).toMatchObject([
+      { id: 1, error: { code: -32_602 } },
+      { id: 2, error: { code: -32_050 } },
+    ]);
+  });
+
   it("forgets streams that are over when there are too many, and never one that is not", async () => {
     const store = createEventStore({ ...LIMITS, events: 3 });
     await store.storeEvent("open", FIRST);
