@@ -1,20 +1,9 @@
 import { homedir } from "node:os";
-import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../src/config.ts";
-import type { Host } from "../src/host.ts";
+import { toSilentHost } from "./helpers/to-silent-host.ts";
 
-const host: Host = {
-  env: {},
-  home: homedir(),
-  cwd: "/",
-  platform: "linux",
-  stdin: new PassThrough(),
-  stdout: new PassThrough(),
-  columns: undefined,
-  report: () => undefined,
-  exit: () => undefined,
-};
+const host = toSilentHost({ home: homedir(), cwd: "/" });
 
 describe("options that are durations", () => {
   it.each([

@@ -1,19 +1,8 @@
-import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../src/config.ts";
-import type { Host } from "../src/host.ts";
+import { toSilentHost } from "./helpers/to-silent-host.ts";
 
-const host: Host = {
-  env: {},
-  home: "/home/me",
-  cwd: "/cwd",
-  platform: "linux",
-  stdin: new PassThrough(),
-  stdout: new PassThrough(),
-  columns: undefined,
-  report: () => undefined,
-  exit: () => undefined,
-};
+const host = toSilentHost({ home: "/home/me", cwd: "/cwd" });
 
 const here = new URL(import.meta.url).pathname;
 

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { runCli } from "../../src/cli.ts";
+import { toSilentHost } from "./to-silent-host.ts";
 
 type Finished = { readonly exitCode: number; readonly stdout: string };
 
@@ -37,17 +38,8 @@ export function createInstallUser(): InstallUser {
     project,
     async run(argv, env = {}) {
       const stdout = new PassThrough();
-      const exitCode = await runCli(argv, {
-        env,
-        home,
-        cwd: project,
-        platform: process.platform,
-        stdin: new PassThrough(),
-        stdout,
-        columns: undefined,
-        report: () => undefined,
-        exit: () => undefined,
-      });
+      const { platform } = process;
+      const exitCode = await runCli(argv, toSilentHost({ env, home, cwd: project, platform, stdout }));
       return { exitCode, stdout: String((stdout.read() as Buffer | null) ?? "") };
     },
     write(path, content, mode = 0o644) {

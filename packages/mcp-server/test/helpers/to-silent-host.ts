@@ -1,0 +1,16 @@
+import { PassThrough } from "node:stream";
+import type { Host } from "../../src/host.ts";
+
+/** A process on Linux that has no environment and tells nobody anything. */
+export function toSilentHost(given: Pick<Host, "cwd" | "home"> & Partial<Host>): Host {
+  return {
+    env: {},
+    platform: "linux",
+    stdin: new PassThrough(),
+    stdout: new PassThrough(),
+    columns: undefined,
+    report: () => undefined,
+    exit: () => undefined,
+    ...given,
+  };
+}
