@@ -13,6 +13,8 @@ export type HttpOptions = {
   readonly host: string;
   readonly port: number;
   readonly token: string;
+  /** Whether nobody knows the token yet */
+  readonly isNewToken: boolean;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly sessionTtlMs: number;
@@ -25,7 +27,7 @@ export type HttpOptions = {
  * the environment has no token, in either case.
  */
 export function loadHttpOptions(config: Config, program: Host): HttpOptions | undefined {
-  const token = takeHttpToken(program);
+  const given = takeHttpToken(program);
   if (config.transport === "stdio") {
     refuseForStdio(config);
     return undefined;
@@ -40,6 +42,7 @@ export function loadHttpOptions(config: Config, program: Host): HttpOptions | un
     );
   }
   const file = httpTokenFile === undefined ? undefined : toAbsolutePath(httpTokenFile, program);
+  const { isNew: isNewToken, token } = toHttpToken({ token: given, file, isRemote });
   return {
     host,
     port,
@@ -48,7 +51,8 @@ export function loadHttpOptions(config: Config, program: Host): HttpOptions | un
     // No timer holds more.
     sessionTtlMs: parseTime(httpSessionTtl, { option: toOptionName("httpSessionTtl"), most: "24d" }),
     isRemote,
-    token: toHttpToken({ token, file, isRemote }, program),
+    token,
+    isNewToken,
   };
 }
 

@@ -10,22 +10,24 @@ export function takeHttpToken({ env }: Pick<Host, "env">): string | undefined {
   return token || undefined;
 }
 
-/** The token that clients must have: the one that was given, or else a new one, printed this once. */
-export function toHttpToken({ file, isRemote, token: given }: GivenToken, { report }: Pick<Host, "report">): string {
+/** The token that clients must have: the one that was given, or else a new one, which nobody knows yet. */
+export function toHttpToken({ file, isRemote, token: given }: GivenToken): HttpToken {
   if (given !== undefined && file !== undefined) {
     throw invalid(`Both ${VARIABLE} and --http-token-file have a token. Leave one of them out.`);
   }
-  if (given !== undefined) return checkToken(given, VARIABLE);
-  if (file !== undefined) return checkToken(readToken(file), `The file "${file}" of --http-token-file`);
+  if (given !== undefined) return { token: checkToken(given, VARIABLE), isNew: false };
+  if (file !== undefined) {
+    return { token: checkToken(readToken(file), `The file "${file}" of --http-token-file`), isNew: false };
+  }
   if (isRemote) {
     throw invalid(
       `With --http-allow-remote budgie makes no token of its own. Set ${VARIABLE}, or name a file with --http-token-file.`,
     );
   }
-  const token = randomBytes(32).toString("base64url");
-  report(`The bearer token, for as long as this budgie runs: ${token}`);
-  return token;
+  return { token: randomBytes(32).toString("base64url"), isNew: true };
 }
+
+type HttpToken = { readonly token: string; readonly isNew: boolean };
 
 type GivenToken = {
   /** From the environment */

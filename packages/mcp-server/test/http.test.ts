@@ -205,18 +205,19 @@ describe("a start over HTTP", () => {
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
-  it("is refused where something else listens already", async () => {
+  it("is refused where something else listens already, and prints no token then", async () => {
     await using user = await createBudgieUser();
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const port = String((other.address() as AddressInfo).port);
 
     const argv = ["--kiro-binary", kiroCliPath, "--transport", "http", "--port", port];
-    const { exitCode, stderr } = await user.run(argv, { BUDGIE_HTTP_TOKEN: TOKEN });
+    const { exitCode, stderr } = await user.run(argv);
     other.close();
 
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(`Cannot listen on port ${port} of "127.0.0.1": something else listens there.`);
+    expect(stderr).not.toContain("token");
   });
 
   it("for other machines takes a flag and a token, and warns that nothing is encrypted", async () => {

@@ -14,6 +14,8 @@ export type HttpServerOptions = RequestGuardOptions &
     /** 0 for one that is free */
     readonly port: number;
     readonly token: string;
+    /** Whether to print the token, once; default false */
+    readonly isNewToken?: boolean;
     readonly sessionTtlMs: number;
     readonly version: string;
     readonly report: (line: string) => void;
@@ -52,6 +54,8 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
       });
       server.on("error", ({ message }) => report(`Trouble with HTTP: ${message}`));
       const { port: realPort } = server.address() as AddressInfo;
+      // Where nothing listens it would be good for nothing.
+      if (options.isNewToken === true) report(`The bearer token, for as long as this budgie runs: ${token}`);
       report(`Listening on http://${isIPv6(host) ? `[${host}]` : host}:${realPort}${MCP_PATH}`);
     },
     tellOfTools: sessions.tellOfTools,
