@@ -3,7 +3,7 @@ import { BudgieError } from "@budgie/core";
 import { CLIENTS, type Scope } from "./clients.ts";
 import { isBudgie, serverOf, withServer } from "./edit-servers.ts";
 import { replaceClientFile } from "./replace-client-file.ts";
-import { hasSharedCommand, toServerEntry, toServerOptions } from "./server-command.ts";
+import { hasSharedCommand, isInNpxCache, toServerEntry, toServerOptions } from "./server-command.ts";
 import { toDiff } from "./to-diff.ts";
 import { loadTarget, type Chosen } from "./load-target.ts";
 
@@ -58,7 +58,8 @@ function refuseOther(existing: unknown, { client, name }: Chosen, path: string):
 function toAdvice({ client, scope }: Chosen, args: readonly string[], host: Host): readonly string[] {
   const { title } = CLIENTS[client];
   const restart = `Restart ${title}, or let it read its servers again. "budgie doctor" says whether agents can run.`;
-  if (scope === "user") return [restart];
+  const passing = `npx keeps this budgie only for a while: "npm install -g @budgie/mcp-server", and then install with that one.`;
+  if (scope === "user") return [...(isInNpxCache() ? [passing] : []), restart];
   const needed = "This file goes to everybody who has the project: budgie must be on their PATH.";
   const missing = hasSharedCommand(host) ? [] : ["On yours it is not yet; npm install -g puts it there."];
   const own = args.filter((word) => word.includes(host.home)).map((word) => `They will not have "${word}".`);

@@ -32,6 +32,11 @@ export function hasSharedCommand({ env, platform }: Host): boolean {
   return folders.some((folder) => folder !== "" && existsSync(join(folder, name)));
 }
 
+/** Whether this program is where npx keeps what it ran, which npm may empty. */
+export function isInNpxCache(): boolean {
+  return PROGRAM.split(/[/\\]/).includes("_npx");
+}
+
 // A path of this machine is no use to others who have the repository, and tells them about it.
 const SHARED = "budgie";
 
