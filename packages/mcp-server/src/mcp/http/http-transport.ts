@@ -122,8 +122,10 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     const exchange = id === undefined ? undefined : exchanges.find(id);
     const related = options?.relatedRequestId;
     const sent = during(exchange, () => sendNow(message, related === undefined ? {} : { relatedRequestId: related }));
-    if (isAnswer && id !== undefined) settle(id);
+    const settled = isAnswer && id !== undefined ? settle(id) : undefined;
     await sent;
+    // Of several requests the SDK waits for the answers to those that were cancelled, too.
+    if (settled?.waiting.size === 0 && id !== undefined) transport.closeSSEStream(id);
   };
 
   async function post({ body, request, response }: HttpRequest): Promise<void> {

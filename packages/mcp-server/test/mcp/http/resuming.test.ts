@@ -171,6 +171,23 @@ describe("a call that its client cancels", () => {
     expect(place.fates).toEqual([]);
   });
 
+  it("together with others leaves their stream open until they have their answers, and no longer", async () => {
+    const place = await createHttpPlace();
+    const { transport } = await place.connect();
+    const headers = { "mcp-session-id": transport.sessionId ?? "" };
+    const calls = [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "work" } }));
+    const answers = place.send({ method: "POST", headers, body: JSON.stringify(calls) }).then((all) => all.text());
+    await waitFor(() => place.works[1]);
+
+    const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
+    await place.send({ method: "POST", headers, body });
+    await waitFor(() => place.works[0]?.signal?.aborted);
+    place.works[1]?.finish("the second");
+
+    expect((await answers).match(/"id":\d+/g)).toEqual(['"id":2']);
+    await waitFor(() => place.fates.length === 1);
+  });
+
   it("by the official client leaves no connection behind", async () => {
     const place = await createHttpPlace();
     const wire = await createWire(place.url);
