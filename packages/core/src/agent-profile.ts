@@ -61,7 +61,19 @@ function section(title: string, lines: readonly string[] = []): string {
   return items.length === 0 ? "" : [`${title}:`, ...items.map((item) => `- ${item}`)].join("\n");
 }
 
+// Far more than lists of texts need, and far less than fills the stack.
+const MOST_BRACKETS = 500;
+const DEEP_LINE = /^(?: {200}|[ \t]*(?:[-?:][ \t]+){100})/m;
+
+/** The parser calls itself for what is nested, and where V8 has no stack left it may end the program instead of throwing. */
+function refuseDeep(yaml: string, path: string): void {
+  const brackets = yaml.match(/[[{]/g)?.length ?? 0;
+  if (brackets <= MOST_BRACKETS && !DEEP_LINE.test(yaml)) return;
+  throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is nested too deeply.`);
+}
+
 function toValue(yaml: string, path: string): unknown {
+  refuseDeep(yaml, path);
   try {
     return parse(yaml) as unknown;
   } catch (cause) {

@@ -149,6 +149,26 @@ Avoid when:
   });
 });
 
+describe("frontmatter that is nested", () => {
+  const deep = (count: number): readonly string[] => [
+    `x: ${"[".repeat(5 * count)}${"]".repeat(5 * count)}`,
+    `x: ${"{ a: ".repeat(5 * count)}1${"}".repeat(5 * count)}`,
+    `${"- ".repeat(count)}x`,
+    `${"? ".repeat(count)}x`,
+    Array.from({ length: 2 * count }, (_, indent) => `${" ".repeat(indent)}a:`).join("\n"),
+  ];
+
+  // Beyond some depth the parser takes all of the stack, and where V8 has none left it may end the program.
+  it.each(deep(1000))("is refused before it is parsed where that goes too deep (case %#)", (yaml) => {
+    expect(messageOf(() => parse(`---\n${yaml}\n---\n`))).toBe(`The frontmatter of "${PATH}" is nested too deeply.`);
+  });
+
+  it.each(deep(99))("is parsed else (case %#)", (yaml) => {
+    expect(messageOf(() => parse(`---\n${yaml}\n---\n`))).not.toContain("deeply");
+    expect(messageOf(() => parse(`---\n${yaml}\n---\n`))).not.toContain("stack");
+  });
+});
+
 function messageOf(act: () => unknown): string {
   try {
     act();
