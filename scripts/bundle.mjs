@@ -11,6 +11,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { toCacheFile } from "../packages/mcp-server/bin/load-bundle.js";
+import { answerAsEngine } from "./lib/answer-as-engine.mjs";
 import { toStartMessages } from "./lib/start-messages.mjs";
 
 const PACKAGES = fileURLToPath(new URL("../packages/", import.meta.url));
@@ -20,7 +21,8 @@ const MAIN = "main.cjs";
 const WARM_UP = fileURLToPath(new URL("lib/write-code-caches.mjs", import.meta.url));
 const LOADER = fileURLToPath(new URL("../packages/mcp-server/bin/load-bundle.js", import.meta.url));
 const LIBRARIES = fileURLToPath(new URL("../package-lock.json", import.meta.url));
-const SOURCES = [join(DIST, ".tsbuildinfo"), LIBRARIES, LOADER, WARM_UP, fileURLToPath(import.meta.url)];
+const ENGINE = fileURLToPath(new URL("lib/answer-as-engine.mjs", import.meta.url));
+const SOURCES = [join(DIST, ".tsbuildinfo"), LIBRARIES, LOADER, WARM_UP, ENGINE, fileURLToPath(import.meta.url)];
 // One has native code, and the other files that it looks for beside it.
 const EXTERNAL = ["better-sqlite3", "dockerode"];
 // What it is for `require` hides from a bundler which files it needs.
@@ -106,22 +108,25 @@ function keepOwners() {
 /** Two starts as a client makes them, in an empty home, after which V8 knows which functions are needed. */
 async function writeCodeCaches(program) {
   const home = await mkdtemp(join(tmpdir(), "budgie-bundle-"));
+  const socket = join(home, "engine.sock");
+  const engine = await answerAsEngine(socket);
   try {
     const agents = join(home, ".kiro", "agents");
     await mkdir(agents, { recursive: true });
     const agent = { name: "one", description: "sub-agent: One.", allowedTools: ["fs_read", "fs_write"] };
     await writeFile(join(agents, "one.json"), JSON.stringify(agent));
-    await start({ program, home, flags: [], exitCode: 0 });
-    // As far as it comes without an engine. What the first start has left a cache of keeps it.
-    await start({ program, home, flags: ["--sandbox"], exitCode: 1 });
+    await start({ program, home, socket, flags: [] });
+    // What the first start has left a cache of keeps it.
+    await start({ program, home, socket, flags: ["--sandbox"] });
   } finally {
+    await engine.close();
     await rm(home, { recursive: true, force: true });
   }
 }
 
-async function start({ program, home, flags, exitCode: expected }) {
+async function start({ program, home, socket, flags }) {
   const child = spawn(process.execPath, [WARM_UP, program, ...flags], {
-    env: { PATH: process.env.PATH, HOME: home, DOCKER_HOST: "unix:///nowhere" },
+    env: { PATH: process.env.PATH, HOME: home, DOCKER_HOST: `unix://${socket}` },
     stdio: ["pipe", "pipe", "pipe"],
     timeout: LIMIT_MS,
   });
@@ -133,5 +138,5 @@ async function start({ program, home, flags, exitCode: expected }) {
     if (JSON.parse(line).id === 2) child.stdin.end();
   }
   const [exitCode] = await ended;
-  if (exitCode !== expected) throw new Error(`The bundle ended with exit code ${exitCode}: ${await errors}`);
+  if (exitCode !== 0) throw new Error(`The bundle ended with exit code ${exitCode}: ${await errors}`);
 }

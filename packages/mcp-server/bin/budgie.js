@@ -1,23 +1,25 @@
 #!/usr/bin/env node
-import { Console } from "node:console";
-import { existsSync, statSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+// CommonJS, as the bundle is: Node starts it sooner than a module.
+"use strict";
+const { Console } = require("node:console");
+const { existsSync, statSync } = require("node:fs");
+const path = require("node:path");
 
 // stdout belongs to JSON-RPC: what a library logs, be it while it loads, must not get between its lines.
 globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr });
 
 const [major, minor] = process.versions.node.split(".").map(Number);
-const inDist = (name) => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
+const inDist = (name) => path.join(__dirname, "../dist", name);
 const bundle = inDist("bundle/main.cjs");
 
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`budgie: Node 20.19 or later is needed, and this is ${process.version}.\n`);
   process.exitCode = 1;
 } else if (isCurrent(bundle)) {
-  const { createLoader } = await import("./load-bundle.js");
+  const { createLoader } = require("./load-bundle.js");
   createLoader().load(bundle);
 } else if (existsSync(inDist("main.js"))) {
-  await import("../dist/main.js");
+  void import("../dist/main.js");
 } else {
   process.stderr.write('budgie: This checkout is not built. Run "npm run build" in it.\n');
   process.exitCode = 1;
@@ -25,6 +27,6 @@ if (major < 20 || (major === 20 && minor < 19)) {
 
 /** A compiler that ran alone since then left newer files beside it. */
 function isCurrent(file) {
-  const timeOf = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const timeOf = (place) => statSync(place, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return timeOf(file) > 0 && timeOf(file) >= timeOf(inDist(".tsbuildinfo"));
 }

@@ -1,11 +1,17 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { basename, dirname, join } from "node:path";
-import { Script } from "node:vm";
-import { crc32 } from "node:zlib";
+"use strict";
+const { readFileSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const path = require("node:path");
+const { Script } = require("node:vm");
+const { crc32 } = require("node:zlib");
+
+exports.createLoader = createLoader;
+exports.compile = compile;
+exports.toCacheFile = toCacheFile;
+exports.toSums = toSums;
 
 /** Creates what loads the files of the bundle, each once. `scripts` has what was loaded, by file. */
-export function createLoader() {
+function createLoader() {
   const modules = new Map();
   const scripts = new Map();
 
@@ -29,7 +35,7 @@ export function createLoader() {
   /** Of the bundle's own files, and of what is not in it. */
   function toRequire(file) {
     const fromHere = createRequire(file);
-    const own = (name) => (name.startsWith("./") ? load(join(dirname(file), name)) : fromHere(name));
+    const own = (name) => (name.startsWith("./") ? load(path.join(path.dirname(file), name)) : fromHere(name));
     return Object.assign(own, { resolve: fromHere.resolve });
   }
 
@@ -37,7 +43,7 @@ export function createLoader() {
 }
 
 /** Compiles a file with what this V8 made of it when it was built, without which that would be half of a start. */
-export function compile(file) {
+function compile(file) {
   const text = readOwn(file);
   const source = `(function (exports, require, module, __filename) {${text.toString("utf8")}\n})`;
   return new Script(source, { filename: toShownName(file), cachedData: readCache(file, text) });
@@ -56,16 +62,16 @@ function readOwn(file) {
 
 /** As stacks have it. V8 takes it from the cache, and a path would be one of who built it. */
 function toShownName(file) {
-  return `@budgie/mcp-server/dist/bundle/${basename(file)}`;
+  return `@budgie/mcp-server/dist/bundle/${path.basename(file)}`;
 }
 
 /** Where the code cache of a file is; what another V8 or machine made is of no use. */
-export function toCacheFile(file) {
+function toCacheFile(file) {
   return `${file}.v8-${process.versions.v8}-${process.platform}-${process.arch}.cache`;
 }
 
 /** What tells a cache that is whole, and of this very text: V8 only compares how long both are. */
-export function toSums(text, data) {
+function toSums(text, data) {
   const sums = Buffer.alloc(SUMS_BYTES);
   sums.writeUInt32LE(crc32(text), 0);
   sums.writeUInt32LE(crc32(data), 4);

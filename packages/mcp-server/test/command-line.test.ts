@@ -1,7 +1,11 @@
-import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { createFakeEngine } from "../../runner-docker/test/fake-engine.ts";
 import { budgiePath, createBudgieUser } from "./helpers/start-budgie.ts";
 
 describe("the command line", () => {
@@ -162,6 +166,13 @@ describe("the command line", () => {
   });
 });
 
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+};
+
 describe("--sandbox", () => {
   it("fails at once without an engine, says what to do, and never falls back", async () => {
     await using user = await createBudgieUser();
@@ -170,6 +181,27 @@ describe("--sandbox", () => {
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^budgie: .*unix:\/\/\/nowhere\/docker\.sock.*\n$/);
+  });
+
+  it.each([
+    ["an engine that never answers", { "GET /version": "never", "GET /info": "never" }, /no answer within 5 s/],
+    [
+      "an engine without the image",
+      { "GET /version": { ApiVersion: "1.41" }, "GET /info": {} },
+      /"budgie build-image"/,
+    ],
+  ])("fails with %s, whatever the client asked and though it is gone", async (_engine, answers, message) => {
+    await using user = await createBudgieUser();
+    await using engine = await createFakeEngine(answers);
+    const child = user.launch(["--sandbox"], engine.hostEnv);
+    child.stdin?.on("error", () => undefined).end(`${JSON.stringify(INITIALIZE)}\n`);
+
+    const output = [child.stdout, child.stderr].map((stream) => text(stream ?? Readable.from([])));
+    const [[exitCode], stdout, stderr] = await Promise.all([once(child, "close"), ...output]);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/^budgie: .*\n$/);
   });
 });
 
@@ -182,8 +214,7 @@ describe("the installed program", () => {
   it("says how to build a checkout that is not built", async () => {
     await using user = await createBudgieUser();
     const copy = join(user.workspace, "bin", "budgie.js");
-    mkdirSync(dirname(copy));
-    cpSync(budgiePath, copy);
+    cpSync(dirname(budgiePath), dirname(copy), { recursive: true });
     writeFileSync(join(user.workspace, "package.json"), '{ "type": "module" }');
     chmodSync(copy, 0o755);
 

@@ -82,8 +82,8 @@ describe("The bundle", () => {
     const { client } = await user.start({ env: toWatching(log) });
     await client.listTools();
 
-    expect(readFileSync(log, "utf8")).toContain("load-bundle.js");
-    expect(listLibraries(log)).toEqual([]);
+    expect(readFileSync(log, "utf8")).toContain("bin/budgie.js");
+    expect(readFileSync(log, "utf8")).not.toContain("dist/main.js");
   });
 
   it("gives way to what was compiled after it", async () => {

@@ -19,7 +19,6 @@ import { ensureMountedFiles } from "./mounted-files.ts";
 import type { ProxyPlacement } from "./proxy-placement.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox-user.ts";
-import { loadSqlite } from "@budgie/store";
 
 export type DockerRunnerOptions = {
   /** Any image with a `/bin/sh`, and with the programs that are to run on its PATH */
@@ -64,16 +63,21 @@ const MOST_LIVE_HOLDERS = 32;
 const CLEARING_LIMIT_MS = 3000;
 
 /**
- * Creates the runner that gives every process a hardened container of its own. Engine, runtime, image and SQLite are checked at
- * once: `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written before the first session.
+ * Creates the runner that gives every process a hardened container of its own. Engine, runtime and image are checked at once:
+ * `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written, and SQLite is not loaded, before the first session.
  */
 export async function createDockerRunner(
   options: DockerRunnerOptions,
   { startProxy }: RunnerParts = {},
 ): Promise<Runner> {
-  const engine = await connectEngine(options.hostEnv, options.home);
+  let finding: Promise<SandboxImage> | undefined;
+  const engine = await connectEngine(options.hostEnv, options.home, (endpoint) => {
+    finding = findImage({ endpoint }, options.image);
+    // What is wrong with the engine is told first.
+    finding.catch(() => undefined);
+  });
   checkRuntime(engine, options.runtime);
-  const [image] = await Promise.all([findImage(engine, options.image), loadSqlite()]);
+  const image = await (finding ?? findImage(engine, options.image));
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
   const user = toSandboxUser(caller, engine.users);
   const sessions = new Map<SessionId, Promise<DockerSession>>();

@@ -36,13 +36,22 @@ export type Engine = {
 const OLDEST_API: readonly [number, number] = [1, 40];
 const PROBE_LIMIT_MS = 5000;
 
-/** Connects to the user's engine, or throws `RUNNER_UNAVAILABLE` saying where it was looked for and what to do. */
-export async function connectEngine(env: HostEnvironment, home: string): Promise<Engine> {
+/**
+ * Connects to the user's engine, or throws `RUNNER_UNAVAILABLE` saying where it was looked for and what to do. Whoever has more to
+ * ask can do so with `onTry`, without waiting: if there is an engine, it is the last that was tried.
+ */
+export async function connectEngine(
+  env: HostEnvironment,
+  home: string,
+  onTry?: (endpoint: Endpoint) => void,
+): Promise<Engine> {
   const endpoints = findEndpoints(env, home);
   const problems: string[] = [];
   for (const endpoint of endpoints) {
+    const probing = probe(endpoint);
+    onTry?.(endpoint);
     try {
-      return await probe(endpoint);
+      return await probing;
     } catch (error) {
       if (error instanceof BudgieError) throw error;
       problems.push(`${endpoint.url} (from ${endpoint.foundBy}): ${toReason(error)}`);

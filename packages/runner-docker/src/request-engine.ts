@@ -1,5 +1,6 @@
 import { request as requestHttp, type ClientRequest, type RequestOptions } from "node:http";
-import { request as requestHttps } from "node:https";
+import { connect } from "node:net";
+import { getBuiltinModule } from "node:process";
 import type { EngineAddress } from "./find-engine.ts";
 
 type EngineRequest = Pick<RequestOptions, "method" | "path" | "signal"> & {
@@ -8,8 +9,13 @@ type EngineRequest = Pick<RequestOptions, "method" | "path" | "signal"> & {
 
 /** Begins a request to an engine, on a connection of its own. */
 export function requestEngine(address: EngineAddress, options: EngineRequest): ClientRequest {
-  const own = { ...options, headers: { Host: "engine", ...options.headers }, agent: false } as const;
-  if ("socketPath" in address) return requestHttp({ ...own, socketPath: address.socketPath });
+  const own = { ...options, headers: { Host: "engine", ...options.headers } };
+  if ("socketPath" in address) {
+    // An agent of Node's would look first whether the host is an IP address, which takes as long as the engine's answer.
+    return requestHttp({ ...own, createConnection: () => connect(address.socketPath) });
+  }
   const { host, port, protocol, tls } = address;
-  return protocol === "https" ? requestHttps({ ...own, host, port, ...tls }) : requestHttp({ ...own, host, port });
+  if (protocol === "http") return requestHttp({ ...own, host, port, agent: false });
+  // Most engines need no TLS, and a start does not wait for it to load.
+  return getBuiltinModule("node:https").request({ ...own, host, port, ...tls, agent: false });
 }

@@ -1,0 +1,150 @@
+import {
+  createKiroProtocol,
+  createOutputFiles,
+  createRunTurn,
+  createSessionBook,
+  HEALTH_RUNS,
+  toHealthReport,
+  toSharedProjections,
+  toTurnLimits,
+  type Hygiene,
+  type KiroOptions,
+  type Owner,
+  type Runner,
+  type SessionBook,
+} from "@budgie/core";
+import { createRunLog, createSessionRegister } from "@budgie/store";
+import { createAgentShelf } from "./agent-shelf.ts";
+import type { Config } from "./config.ts";
+import { createToolServer } from "./create-tool-server.ts";
+import { createToolboxes } from "./create-toolboxes.ts";
+import { findDepth } from "./find-depth.ts";
+import { createFolderWatch } from "./folder-watch.ts";
+import type { Host } from "./host.ts";
+import type { HttpOptions } from "./http-options.ts";
+import { loadTools } from "./load-tools.ts";
+import { createConnection } from "./mcp/connection.ts";
+import { toInstructions } from "./mcp/instructions.ts";
+import { toSandboxSecrets } from "./sandbox-secrets.ts";
+import type { Shutdown } from "./shutdown.ts";
+import { sweepGarbage } from "./sweep-garbage.ts";
+import { createSweeper } from "./sweeper.ts";
+import { toIntroduction } from "./to-introduction.ts";
+import { toAgentFolders, toShelfOptions } from "./to-shelf-options.ts";
+import { checkTurnRates } from "./turn-rate-limits.ts";
+import { loadVersion } from "./version.ts";
+import { toWorkspaceRules } from "./workspace-rules.ts";
+
+/** Whom the agents are served to, and by what. */
+export type Serving = {
+  readonly config: Config;
+  readonly host: Host;
+  /** `undefined` for stdio */
+  readonly http: HttpOptions | undefined;
+  readonly shutdown: Shutdown;
+  readonly owner: Owner;
+  readonly runner: Runner;
+};
+
+/** Serves the agents with this runner until the program ends; only a failing start lets it return. */
+export async function serveAgents({ config, host, http, owner, runner, shutdown }: Serving): Promise<never> {
+  const first = loadTools(config, host);
+  const shelf = createAgentShelf(toShelfOptions(first, config, host));
+
+  const { keepAnswers, retention, stateDir } = config;
+  const register = createSessionRegister({ stateDir, report: host.report });
+  if (config.keepSessions) await register.check();
+  const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
+  const sessions = createSessionBook(runner, { register, owner, keepMs });
+  const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
+  const depth = findDepth(host.env, config.maxDepth);
+  const runTurn = createRunTurn({
+    agents: shelf.agents,
+    runner,
+    depth,
+    retry: config.retry,
+    protocol: createKiroProtocol(toKiroOptions(config, host)),
+    hygiene: toHygiene(config),
+    protectExecutablePaths: config.protectExecutablePaths,
+    maxTurnsPerMinute: checkTurnRates(config.maxTurnsPerMinute, first.loaded.agents),
+    turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
+    policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
+    workspaceRules: toWorkspaceRules(config, host, runner),
+    runLog,
+    sessions,
+  });
+  const sweeper = createSweeper({
+    sweeps: [() => expireSessions(sessions, config), () => sweepGarbage(runner, register, owner)],
+    report: host.report,
+    intervalMs: config.sweepEveryMs,
+  });
+  const toToolbox = createToolboxes(config, {
+    tools: shelf.tools,
+    runTurn,
+    sessions,
+    // What one client does is nothing to another.
+    areApart: http !== undefined,
+    async health() {
+      const agents = shelf.agents().map(({ name }) => name);
+      const runs = await runLog.recent({ limit: HEALTH_RUNS });
+      return toHealthReport(runs, { agents, isolation: runner.isolation, showErrors: http === undefined });
+    },
+    onCall: sweeper.begin,
+    report: host.report,
+  });
+  const [version, instructions] = [loadVersion(), toInstructions(config.tools)];
+  const shared = { toToolbox, version, instructions, heartbeatMs: config.heartbeatMs, report: host.report };
+  const server = await createToolServer({
+    http,
+    host,
+    version,
+    connect: (transport, onClientGone) =>
+      createConnection({ ...shared, transport, onClientGone, onDelivery: (runs, fate) => void runLog[fate](runs) }),
+    onClientGone: shutdown.begin,
+  });
+  const watch = createFolderWatch({
+    folders: toAgentFolders(config),
+    hasChanged: shelf.hasChanged,
+    onChange: () => void (shelf.settle() && server.tellOfTools()),
+    report: host.report,
+  });
+
+  shutdown.onBegin(async () => {
+    watch.close();
+    sweeper.stop();
+    await Promise.allSettled([server.close(), runner.close()]);
+    // A call that was just beginning may have opened its session in between.
+    await runner.close();
+    await sessions.close();
+    register.close();
+    runLog.close();
+    await owner.release();
+  });
+  for (const line of toIntroduction({ config, runner, depth, toolCount: shelf.tools().length })) host.report(line);
+  await server.start();
+  watch.start();
+  return shutdown.ended;
+}
+
+async function expireSessions(sessions: SessionBook, { sessionTtlMs }: Config): Promise<readonly string[]> {
+  await sessions.expireIdle(sessionTtlMs);
+  return [];
+}
+
+function toHygiene({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): Hygiene {
+  return { maxAnswerBytes, maxPromptBytes, sanitize };
+}
+
+function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {
+  return {
+    binary: config.kiroBinary,
+    defaultModel: config.model,
+    trustAllTools: config.trustAllTools,
+    prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
+    // Without a sandbox Kiro's variables reach the agent by themselves.
+    env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
+    projections: toSharedProjections(home, config.promptsDir),
+    outputFiles: createOutputFiles({ stateDir: config.stateDir }),
+    verbose: config.verbose,
+  };
+}
