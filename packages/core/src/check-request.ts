@@ -38,7 +38,8 @@ export async function checkRequest(request: TurnRequest, rules: RequestRules): P
   return { agent, prompt, promptBytes, policy, directory, sessionId: request.sessionId };
 }
 
-function findAgent(agents: readonly Agent[], name: string): Agent {
+/** Finds an agent by its name, or throws `AGENT_NOT_FOUND`. */
+export function findAgent(agents: readonly Agent[], name: string): Agent {
   const agent = agents.find((candidate) => candidate.name === name);
   if (agent !== undefined) return agent;
   const known = agents.map((candidate) => `"${candidate.name}"`).join(", ") || "none";

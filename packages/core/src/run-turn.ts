@@ -1,6 +1,6 @@
 import type { Agent } from "./agent.ts";
 import { answerTurn } from "./answer-turn.ts";
-import { checkRequest, refuseBroken, type CheckedRequest } from "./check-request.ts";
+import { checkRequest, findAgent, refuseBroken, type CheckedRequest } from "./check-request.ts";
 import { OUTERMOST, refuseTooDeep, type Depth } from "./depth.ts";
 import { followTurn, type Following } from "./follow-turn.ts";
 import { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
@@ -110,8 +110,13 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     });
   }
 
-  function run({ following, request }: Coming, open: () => Session | Promise<Session>): Promise<Omit<Reply, "missed">> {
+  async function run(
+    { following, request }: Coming,
+    open: () => Session | Promise<Session>,
+  ): Promise<Omit<Reply, "missed">> {
     const { directory, promptBytes, sessionId } = request;
+    // It may have gone while the turn waited, and Kiro would have its default agent answer.
+    findAgent(dependencies.agents(), request.agent.name);
     const { onPhase, runId: id, signal } = following;
     const subject = { id, agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
     // Around the session's opening: without an engine every turn fails there.

@@ -69,3 +69,34 @@ function createPlace(concurrent = 1) {
   });
   return { runTurn, sessions, gate, release, setProgram: (next: FakeProgram) => void (program = next) };
 }
+
+it("A turn whose agent goes while it waits is refused, and no process is started for it", async () => {
+  let release = (): void => {};
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  let runs = 0;
+  let agents = [AGENT];
+  const runner = createFakeRunner(() => {
+    runs++;
+    return gate.then(() => ({}));
+  });
+  const runTurn = createRunTurn({
+    agents: () => agents,
+    runner,
+    protocol: runOnce,
+    turnLimits: toTurnLimits({ concurrent: 1 }, runner.capacity),
+    policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
+    workspaceRules: { allowedRoots: [], guarded: [] },
+  });
+  const told: TurnProgress[] = [];
+  const first = runTurn(TURN);
+  while (runs === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const waiting = runTurn(TURN, { onProgress: (progress) => void told.push(progress) });
+  while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  agents = [];
+  release();
+
+  await expect(waiting).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
+  // The one that ran already goes on.
+  await expect(first).resolves.toMatchObject({ response: "done" });
+  expect(runs).toBe(1);
+});
