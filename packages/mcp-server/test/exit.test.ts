@@ -17,12 +17,16 @@ const ENDINGS: readonly Ending[] = [
   ],
 ];
 
+// From then on it is deaf: before, a signal would end it.
+const DEAF = "[[write deaf: yes]][[fault hang]]";
+
 /** One agent at work, and one session at rest. */
 async function startWork(user: BudgieUser, prompt: string): Promise<{ budgie: Budgie; agent: number }> {
   const budgie = await user.start();
   await budgie.ask("code-reviewer", { prompt: "Hello" });
   budgie.ask("code-reviewer", { prompt }).catch(() => undefined);
   const { pid } = await waitFor(() => user.kiroCalls()[1]);
+  if (prompt === DEAF) await waitFor(() => existsSync(join(user.workspace, "deaf")));
   return { budgie, agent: pid };
 }
 
@@ -61,7 +65,7 @@ describe("budgie", () => {
 
   it("is done within 10 s even with an agent that does not listen", async () => {
     await using user = await createBudgieUser();
-    const { agent, budgie } = await startWork(user, "[[fault hang]]");
+    const { agent, budgie } = await startWork(user, DEAF);
 
     const began = performance.now();
     budgie.child.stdin?.end();
@@ -74,7 +78,7 @@ describe("budgie", () => {
 
   it("goes on with its end when a first signal follows the end of stdin", async () => {
     await using user = await createBudgieUser();
-    const { agent, budgie } = await startWork(user, "[[fault hang]]");
+    const { agent, budgie } = await startWork(user, DEAF);
 
     budgie.child.stdin?.end();
     await new Promise((wake) => setTimeout(wake, 500));
@@ -86,7 +90,7 @@ describe("budgie", () => {
 
   it("exits at once on a second signal, with exit code 1", async () => {
     await using user = await createBudgieUser();
-    const { agent, budgie } = await startWork(user, "[[fault hang]]");
+    const { agent, budgie } = await startWork(user, DEAF);
 
     budgie.child.kill("SIGTERM");
     await new Promise((wake) => setTimeout(wake, 300));
