@@ -11,6 +11,7 @@ import type { Holder } from "./holder.ts";
 import { foldersOf, hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-facts.ts";
 import { readStart } from "./read-start.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
+import { unpack } from "./unpack.ts";
 
 /** A file to write into a session's volumes. */
 export type ArchiveFile = {
@@ -51,7 +52,7 @@ export function createHomeArchive({ container: holder, lend }: ArchiveHolder, us
       const below = { path, folders: FOLDERS.filter((folder) => folder.startsWith(path)), user };
       const content = files.filter((file) => file.path.startsWith(path));
       if (below.folders.length + content.length === 0) return;
-      await into.putArchive(toArchive(content, below), { path, ...withLimit() });
+      await unpack(() => into.putArchive(toArchive(content, below), { path, ...withLimit() }), FOLDERS.length);
     });
     // None goes on behind the back of who hears that one has failed.
     const failed = (await Promise.allSettled(puts)).find((result) => result.status === "rejected");
