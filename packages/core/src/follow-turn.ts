@@ -5,6 +5,8 @@ import type { TurnHooks, TurnPhase } from "./turn.ts";
 export type Following = {
   readonly runId: string;
   readonly signal: AbortSignal | undefined;
+  /** Whether it had to wait for its place. */
+  readonly hasWaited: () => boolean;
   /** Says where the turn is. */
   readonly onPhase: (phase: TurnPhase) => void;
   /** Says which session it is one of, once that is open. */
@@ -19,14 +21,17 @@ export function followTurn(
   let session = sessionId;
   let last: TurnPhase["phase"] | undefined;
   let sinceMs = 0;
+  let hasWaited = false;
   const onPhase = (phase: TurnPhase): void => {
     if (phase.phase !== last) sinceMs = performance.now();
     last = phase.phase;
+    hasWaited ||= phase.phase === "waiting";
     onProgress?.({ agent, runId, sessionId: session, sinceMs, ...phase });
   };
   return {
     runId,
     signal,
+    hasWaited: () => hasWaited,
     onPhase,
     inSession(opened) {
       if (session === opened) return;

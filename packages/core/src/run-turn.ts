@@ -115,8 +115,8 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     open: () => Session | Promise<Session>,
   ): Promise<Omit<Reply, "missed">> {
     const { directory, promptBytes, sessionId } = request;
-    // It may have gone while the turn waited, and Kiro would have its default agent answer.
-    findAgent(dependencies.agents(), request.agent.name);
+    // It may have gone meanwhile, and Kiro would have its default agent answer. To look costs a stat for each agent.
+    if (following.hasWaited()) findAgent(dependencies.agents(), request.agent.name);
     const { onPhase, runId: id, signal } = following;
     const subject = { id, agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
     // Around the session's opening: without an engine every turn fails there.
