@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Agent } from "@budgie/core";
+import { byName } from "./by-name.ts";
 import { shorten } from "./shorten.ts";
 
 // What clients show of an answer ends about there.
@@ -9,7 +10,7 @@ const SHORTEST_BYTES = 100;
 /** The result of `list_agents`: the agents in the order of their names, for a model to read and for a program. */
 export function toAgentsResult(agents: readonly Agent[]): CallToolResult {
   const room = Math.max(Math.floor(LONGEST_BYTES / Math.max(agents.length, 1)), SHORTEST_BYTES);
-  const listed = agents.map((agent) => toListed(agent, room)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const listed = agents.map((agent) => toListed(agent, room)).toSorted(byName);
   const text = listed.map(toText).join("\n\n") || "There are no agents.";
   return { content: [{ type: "text", text }], structuredContent: { agents: listed } };
 }

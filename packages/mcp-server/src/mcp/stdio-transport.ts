@@ -1,7 +1,7 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
-import { CancelledNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { Host } from "../host.ts";
+import { toCancelledRequest } from "./cancelled-request.ts";
 import type { ClientTransport } from "./client-transport.ts";
 import { createFollowedAnswers } from "./followed-answers.ts";
 
@@ -12,8 +12,8 @@ export function createStdioTransport({ stdin, stdout }: Pick<Host, "stdin" | "st
 
   // The protocol calls this first, and then its own.
   transport.onmessage = (message) => {
-    const { data } = CancelledNotificationSchema.safeParse(message);
-    if (data?.params.requestId !== undefined) followed.drop(data.params.requestId);
+    const cancelled = toCancelledRequest(message);
+    if (cancelled !== undefined) followed.drop(cancelled);
   };
   // The transport's own resolves as soon as the message waits in memory.
   transport.send = (message) =>

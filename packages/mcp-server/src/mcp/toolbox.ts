@@ -2,6 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { parseTimeout, toDurationText, type HealthReport, type RunTurn, type TurnHooks } from "@budgie/core";
 import { toShown } from "../to-shown.ts";
 import { toAgentsResult } from "./agents-result.ts";
+import { findTool } from "./find-tool.ts";
 import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } from "./tool-input.ts";
 import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
 import type { Tool } from "./tools.ts";
@@ -62,7 +63,7 @@ export function createToolbox({ health, leave, onCall, report, runTurn, tools }:
   return {
     definitions: () => tools().map(({ definition }) => definition),
     call(name, input, hooks) {
-      const tool = tools().find(({ aliases, definition }) => definition.name === name || aliases.includes(name));
+      const tool = findTool(tools(), name);
       if (tool === undefined) return undefined;
       onCall();
       const agent = toAgentName(tool, input);

@@ -2,6 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { byName } from "./by-name.ts";
 import { beginClientRun, type ClientRun } from "./client-run.ts";
 import { createClientRuns } from "./client-runs.ts";
+import { findTool } from "./find-tool.ts";
 import { cancelInput, statusInput, waitInput, type LongCallTool } from "./long-call-tools.ts";
 import { toCancelledResult, toRunningResult, toStatusResult, toStoppingResult } from "./long-call-results.ts";
 import { parseToolInput } from "./tool-input.ts";
@@ -94,7 +95,7 @@ export function withLongCalls(toolbox: Toolbox, { deadlineMs, report, tools }: L
     call(name, input, hooks) {
       const limitMs = deadlineMs();
       if (limitMs === undefined) return toolbox.call(name, input, hooks);
-      const own = tools.find(({ aliases, definition }) => definition.name === name || aliases.includes(name));
+      const own = findTool(tools, name);
       if (own !== undefined) return orErrorResult(follow(own, input, { hooks, limitMs }));
       const run = beginClientRun(name, (followed) => toolbox.call(name, input, { ...hooks, ...followed }));
       return run && answerInTime(run, hooks, limitMs);

@@ -1,12 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { TransportSendOptions } from "@modelcontextprotocol/sdk/shared/transport.js";
-import {
-  CancelledNotificationSchema,
-  isJSONRPCRequest,
-  type JSONRPCMessage,
-  type RequestId,
-} from "@modelcontextprotocol/sdk/types.js";
+import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
+import { toCancelledRequest } from "../cancelled-request.ts";
 import type { ClientTransport } from "../client-transport.ts";
 import { createFollowedAnswers } from "../followed-answers.ts";
 import { createEventStore, type StoredStream } from "./event-store.ts";
@@ -61,7 +57,6 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: () => sessionId,
-
     retryInterval: RETRY_MS,
     eventStore: {
       ...store,
@@ -113,8 +108,8 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       const exchange = exchanges.find(message.id);
       if (exchange !== undefined) exchange.isTaken = true;
     }
-    const { data } = CancelledNotificationSchema.safeParse(message);
-    if (data?.params.requestId !== undefined) cancel(data.params.requestId);
+    const cancelled = toCancelledRequest(message);
+    if (cancelled !== undefined) cancel(cancelled);
   };
   transport.send = async (message: JSONRPCMessage, options?: TransportSendOptions) => {
     const isAnswer = !("method" in message);

@@ -1,0 +1,6 @@
+type Callable = { readonly definition: { readonly name: string }; readonly aliases: readonly string[] };
+
+/** Finds the tool that a call names, in either spelling. */
+export function findTool<Tool extends Callable>(tools: readonly Tool[], name: string): Tool | undefined {
+  return tools.find(({ aliases, definition }) => definition.name === name || aliases.includes(name));
+}
