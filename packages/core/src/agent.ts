@@ -57,9 +57,18 @@ export function allowsFileTools({ allowedTools = [], tools = ["*"] }: AgentFile)
 /** Native tools are matched by globs without `@`; `@builtin` is all of them. */
 function matches(pattern: string, tool: string): boolean {
   if (pattern === "@builtin") return true;
-  const glob = pattern
-    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replace(/\*/g, ".*")
-    .replace(/\?/g, ".");
-  return new RegExp(`^${glob}$`).test(tool);
+  return isCovered(pattern, tool);
+}
+
+/** Whether a glob of `*` and `?` covers a name; a star is tried once for each of its lengths, whatever comes before it. */
+function isCovered(glob: string, name: string): boolean {
+  let [at, star, resume] = [0, -1, 0];
+  let next = 0;
+  while (next < name.length) {
+    if (glob[at] === "*") [star, resume, at] = [at, next, at + 1];
+    else if (glob[at] === "?" || glob[at] === name[next]) [at, next] = [at + 1, next + 1];
+    else if (star < 0) return false;
+    else [at, next, resume] = [star + 1, resume + 1, resume + 1];
+  }
+  return glob.slice(at).replaceAll("*", "") === "";
 }

@@ -2,7 +2,7 @@ import { BudgieError, type ErrorCode } from "./errors.ts";
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const WHOLE = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ms|s|m|h|d))+$/;
-const PART = /([\d.]+)(ms|s|m|h|d)/g;
+const PART = /([\d.]+)(ms|s|m|h|d)/gy;
 
 /** Parses a Go duration such as `10m`, `1h30m` or `1.5s`, or one with days such as `7d`, to milliseconds, or throws an error with this code naming `option`. */
 export function parseDuration(text: string, option: string, code: ErrorCode = "CONFIG_INVALID"): number {

@@ -32,7 +32,7 @@ export function translated<T>(call: Promise<T>, image: string): Promise<T> {
 function fromRefusal(cause: EngineError, image: string): BudgieError {
   const text = cause.json?.message ?? cause.message;
   if (/no such image/i.test(text)) return imageNotFound(image, cause);
-  if (/bind source path does not exist|statfs .*: no such file/i.test(text)) {
+  if (/bind source path does not exist/i.test(text) || (/statfs /i.test(text) && /: no such file/i.test(text))) {
     const message = `The engine does not find a directory of the host: ${text}. Check that it still exists.`;
     return new BudgieError("WORKSPACE_INVALID", message, { cause });
   }

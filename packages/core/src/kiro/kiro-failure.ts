@@ -1,7 +1,7 @@
 import { BudgieError, type ErrorCode } from "../errors.ts";
 import { toDurationText } from "../duration.ts";
 import type { Finished } from "../run-to-end.ts";
-import { hasMessage, saysFinished, toAnswer, toEvidence, toPlainText } from "./kiro-output.ts";
+import { hasMessage, saysFinished, toAnswer, toEvidence, toLineAt, toPlainText } from "./kiro-output.ts";
 
 /** What the messages of a failure name. */
 export type FailureContext = {
@@ -20,19 +20,30 @@ export function toKiroFailure(finished: Finished, context: FailureContext): Budg
 }
 
 // On stderr, with exit code 0: an answer by Kiro's default agent, with that one's permissions, follows.
-const FALLBACK = /no agent with name .* found|agent ".*" not found, using/i;
+const FALLBACKS = [
+  ["no agent with name ", " found"],
+  ['agent "', '" not found, using'],
+] as const;
 // Newer versions refuse instead.
 const UNKNOWN_AGENT_EXIT_CODE = 4;
 
 /** Whatever came of it, another agent's answer is not the one that was asked for. */
 function ranAnother({ exit, stderr }: Finished, { agent }: FailureContext): BudgieError | undefined {
-  const found = FALLBACK.exec(toPlainText(stderr.text))?.[0];
+  const found = toPlainText(stderr.text).split("\n").find(saysFallback);
   if (found === undefined && exit.exitCode !== UNKNOWN_AGENT_EXIT_CODE) return undefined;
   return new BudgieError(
     "AGENT_NOT_FOUND",
-    `Kiro did not find the agent "${agent}" (${found ?? toEvidence(stderr.text)}). ` +
+    `Kiro did not find the agent "${agent}" (${toEvidence(found ?? stderr.text)}). ` +
       `Check that its file is valid and where kiro-cli looks for agents.`,
   );
+}
+
+function saysFallback(line: string): boolean {
+  const text = line.toLowerCase();
+  return FALLBACKS.some(([begin, end]) => {
+    const at = text.indexOf(begin);
+    return at >= 0 && text.includes(end, at + begin.length);
+  });
 }
 
 function stopped(finished: Finished, context: FailureContext): BudgieError | undefined {
@@ -78,7 +89,7 @@ function ranOutOfTime({ stderr, stdout }: Finished, { agent, timeoutMs }: Failur
 }
 
 // The first engine's words when the service gave up in the middle of a turn; it then ends with exit code 0 or 1.
-const GAVE_UP = /[^\n]*(?:rate limit reached|trouble responding right now|relaunch with '--model)[^\n]*/i;
+const GAVE_UP = /rate limit reached|trouble responding right now|relaunch with '--model/i;
 
 function isAnswer({ exit, stderr, stdout }: Finished, { answered }: FailureContext): boolean {
   // A turn that was answered and finished is not done again because Kiro's telemetry failed after it.
@@ -92,7 +103,7 @@ function isAnswer({ exit, stderr, stdout }: Finished, { answered }: FailureConte
 type Symptom = {
   readonly says: RegExp;
   readonly code: ErrorCode;
-  readonly toMessage: (agent: string, found: string) => string;
+  readonly toMessage: (agent: string, line: string) => string;
 };
 
 // In this order: a turn that the service gave up also claims that a tool needed approval.
@@ -105,14 +116,14 @@ const SYMPTOMS: readonly Symptom[] = [
   {
     says: GAVE_UP,
     code: "AGENT_FAILED",
-    toMessage: (agent, found) =>
-      `Kiro's service gave up the turn of "${agent}" (${found.trim()}). Try again later, or with another model.`,
+    toMessage: (agent, line) =>
+      `Kiro's service gave up the turn of "${agent}" (${line}). Try again later, or with another model.`,
   },
   {
-    says: /Model '.*' does not exist[^\n]*/i,
+    says: /Model '[^'\n]*' does not exist/i,
     code: "AGENT_FAILED",
-    toMessage: (agent, found) =>
-      `Kiro refused the model of the agent "${agent}" (${found}). Set another in its prompt file, or with --model.`,
+    toMessage: (agent, line) =>
+      `Kiro refused the model of the agent "${agent}" (${line}). Set another in its prompt file, or with --model.`,
   },
   {
     says: /Tool approval required but --no-interactive was specified/i,
@@ -126,8 +137,8 @@ const SYMPTOMS: readonly Symptom[] = [
 function recognised({ stderr }: Finished, { agent }: FailureContext): BudgieError | undefined {
   const text = toPlainText(stderr.text);
   for (const { says, code, toMessage } of SYMPTOMS) {
-    const found = says.exec(text)?.[0];
-    if (found !== undefined) return new BudgieError(code, toMessage(agent, found));
+    const at = text.search(says);
+    if (at >= 0) return new BudgieError(code, toMessage(agent, toLineAt(text, at)));
   }
   return undefined;
 }

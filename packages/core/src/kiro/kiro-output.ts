@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from "node:util";
+import { removeTerminalSequences } from "../remove-terminal-sequences.ts";
 import type { Usage } from "../run-log.ts";
 
 // Kiro begins each message with a coloured "> "; a plain one is a quotation in the answer.
@@ -17,10 +17,12 @@ export function hasMessage(stdout: string): boolean {
 
 /** Text without terminal codes and carriage returns. */
 export function toPlainText(text: string): string {
-  return stripVTControlCharacters(text).replace(/\r+\n/g, "\n").replace(/\r/g, "");
+  return removeTerminalSequences(text).replaceAll("\r", "");
 }
 
-const DENIED_BY_LIST = /^\s*Command (\S+) is rejected because it matches one or more rules on the denied list/gm;
+const MAX_DENIED = 100;
+const DENIED_BY_LIST =
+  /^[ \t]*Command (\S{1,200}) is rejected because it matches one or more rules on the denied list/gm;
 const DENIED_ON_STDERR = /\[denied\] tool permission approval is not supported in non-interactive mode/g;
 
 /** The tools that Kiro did not allow; `unknown` where it does not say which. It ends such a turn as a success. */
@@ -28,7 +30,19 @@ export function toDeniedTools(stdout: string, stderr: string): readonly string[]
   const texts = [toPlainText(stdout), toPlainText(stderr)];
   const named = texts.flatMap((text) => [...text.matchAll(DENIED_BY_LIST)].map((match) => match[1] ?? "unknown"));
   const unnamed = texts.some((text) => text.search(DENIED_ON_STDERR) >= 0);
-  return named.length === 0 && unnamed ? ["unknown"] : [...new Set(named)];
+  return named.length === 0 && unnamed ? ["unknown"] : [...new Set(named)].slice(0, MAX_DENIED);
+}
+
+const MAX_EVIDENCE = 500;
+
+/** The line around a place in a text, short enough for an error message. */
+export function toLineAt(text: string, at: number): string {
+  const from = Math.max(text.lastIndexOf("\n", at) + 1, at - MAX_EVIDENCE / 2);
+  return text
+    .slice(from, from + MAX_EVIDENCE)
+    .split("\n", 1)
+    .join()
+    .trim();
 }
 
 /** The last words of a stream, short enough for an error message. */
@@ -37,7 +51,7 @@ export function toEvidence(text: string): string {
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "" && !CREDITS.test(line));
-  return lines.slice(-5).join(" | ").slice(-500);
+  return lines.slice(-5).join(" | ").slice(-MAX_EVIDENCE);
 }
 
 const CREDITS = /^▸ Credits: (?:(\d{1,9}(?:\.\d{1,9})?)(?=\s|$))?/;

@@ -52,7 +52,7 @@ describe("toKiroFailure", () => {
       "an unknown agent, first engine",
       { stdout: ANSWER, stderr: "Error: no agent with name tester found. Falling back to user specified default" },
       "AGENT_NOT_FOUND",
-      /did not find the agent "tester" \(no agent with name tester found\)\. Check /,
+      /did not find the agent "tester" \(.*no agent with name tester found.*\)\. Check /,
     ],
     ["an unknown agent", { stdout: ANSWER, stderr: FALLBACK + CREDITS }, "AGENT_NOT_FOUND", /did not find/],
     ["an unknown agent that wrote a file", { answered: true, stderr: FALLBACK }, "AGENT_NOT_FOUND", /did not find/],
@@ -75,7 +75,7 @@ describe("toKiroFailure", () => {
       "an unknown model",
       { exitCode: 1, stderr: "error: Model 'x' does not exist. Available models: a, b\n" },
       "AGENT_FAILED",
-      /\(Model 'x' does not exist\. Available models: a, b\)\. Set another .* --model\.$/,
+      /\(error: Model 'x' does not exist\. Available models: a, b\)\. Set another .* --model\.$/,
     ],
     [
       "a throttled turn",

@@ -33,7 +33,10 @@ export function greetOrTell({ canary, greeting, host }: NaiveServer): (socket: S
 
 /** The only name in it is this host's. */
 function isHelloFor(bytes: Buffer, host: string): boolean {
-  const names = bytes.toString("latin1").match(/[\w.-]+\.test/g) ?? [];
+  const names = bytes
+    .toString("latin1")
+    .split(/[^\w.-]+/)
+    .filter((word) => word.includes(".test"));
   return names.length === 1 && names[0] === host;
 }
 
@@ -43,7 +46,7 @@ function isRequestFor(text: string, host: string): boolean {
   const [first = "", ...headers] = text.slice(0, end).split("\r\n");
   if (
     !/^(?:GET|POST) \/\S* HTTP\/1\.1$/.test(first) ||
-    !headers.every((line) => /^[\w-]+:[ \t]*[\x21-\x7e]?[\x20-\x7e]*$/.test(line))
+    !headers.every((line) => /^[\w-]+:[ \t]*(?:[\x21-\x7e][\x20-\x7e]*)?$/.test(line))
   )
     return false;
   const valuesOf = (name: string): readonly string[] =>

@@ -1,0 +1,37 @@
+// An oxlint plugin: regular expressions must take linear time, since what they are matched against is often an agent's.
+import { analyse } from "scslre";
+
+const rule = {
+  create(context) {
+    const report = (node, message) => context.report({ node, message });
+    const refuseConstructor = (node) => {
+      if (node.callee.type === "Identifier" && node.callee.name === "RegExp") {
+        report(node, "Write the expression as a literal: nothing can tell what one that is made at run time costs.");
+      }
+    };
+    return {
+      Literal(node) {
+        const [{ pick } = {}] = node.regex ? findPumps(node.regex) : [];
+        if (pick === undefined) return;
+        const pumped = JSON.stringify(pick);
+        report(
+          node,
+          `Takes quadratic time or more for a text of many ${pumped}. Use string methods, or an anchor (^, y).`,
+        );
+      },
+      CallExpression: refuseConstructor,
+      NewExpression: refuseConstructor,
+      Identifier(node) {
+        if (node.name !== "stripVTControlCharacters") return;
+        report(node, "It takes quadratic time for many ;# after an escape. Use removeTerminalSequences.");
+      },
+    };
+  },
+};
+
+/** The characters that make an expression slow when they are repeated. */
+function findPumps({ flags, pattern }) {
+  return analyse({ source: pattern, flags }).reports.map(({ character }) => character);
+}
+
+export default { meta: { name: "budgie" }, rules: { "linear-expressions": rule } };
