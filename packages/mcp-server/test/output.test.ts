@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText } from "./helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor } from "./helpers/start-budgie.ts";
+import { startHttpBudgie } from "./helpers/start-http-budgie.ts";
 
 const MIB = 1024 * 1024;
 // What a budgie that has read something before may grow by.
@@ -68,6 +69,47 @@ describe("An answer is not lost by", () => {
     expect(toText(answer)).toContain("The end.");
   });
 });
+
+describe("2 MiB of one thing in an agent's output", () => {
+  it.each([
+    ["carriage returns", "\r"],
+    ["line feeds", "\n"],
+    ["letters, in one line", "a"],
+    ["parts of a terminal code", ";#"],
+    ["beginnings of a complaint of Kiro's", 'agent "'],
+  ])("keeps budgie neither from other clients nor from ending: %s", { timeout: 60_000 }, async (_what, piece) => {
+    await using user = await createBudgieUser();
+    const [program, printed] = [join(user.host.home, "printer"), join(user.host.home, "printed")];
+    writeFileSync(program, toPrinter({ piece, printed }), { mode: 0o755 });
+    const args = ["--kiro-binary", program, "--retry", "never"];
+    await using budgie = await startHttpBudgie(user, { args });
+    const [one, other] = [await budgie.connect(), await budgie.connect()];
+
+    const asking = one.ask("code-reviewer", { prompt: "Hello" });
+    // It would be busy for half an hour, and hear no other signal.
+    const giveUp = setTimeout(() => budgie.child.kill("SIGKILL"), 30_000);
+    await waitFor(() => existsSync(printed));
+    const { tools } = await other.client.listTools();
+    const answer = await asking;
+    const exitCode = await budgie.end("SIGTERM");
+    clearTimeout(giveUp);
+
+    expect(tools.map(({ name }) => name)).toContain("kiro-subagents.code-reviewer");
+    expect(toText(answer)).toContain("AGENT_CRASHED");
+    expect(exitCode).toBe(0);
+  });
+});
+
+/** A program that prints a piece over and over, on both of its streams, and fails. */
+function toPrinter({ piece, printed }: { readonly piece: string; readonly printed: string }): string {
+  const text = `"\\u001B" + ${JSON.stringify(piece)}.repeat(${(2 * MIB) / piece.length})`;
+  return [
+    `#!${process.execPath}`,
+    `for (const stream of [process.stdout, process.stderr]) stream.write(${text});`,
+    `process.on("exit", () => require("node:fs").writeFileSync(${JSON.stringify(printed)}, ""));`,
+    "process.exitCode = 1;",
+  ].join("\n");
+}
 
 /** The most that a process had resident since it was last asked. */
 function measurePeak({ pid }: Pick<ChildProcess, "pid">): number {
