@@ -1,6 +1,7 @@
 import type { EgressPolicy, EgressReport } from "@budgie/core/egress";
 import { createEgressDoor } from "./egress-door.ts";
 import { DEFAULT_EGRESS_LIMITS, type EgressLimits } from "./egress-limits.ts";
+import { createLookup } from "./create-lookup.ts";
 import { createResolver, type Lookup } from "./resolver.ts";
 import { createRouteFinder } from "./route.ts";
 import { parseUpstream, type UpstreamOptions } from "./upstream.ts";
@@ -21,7 +22,7 @@ export type EgressDoor = {
 };
 
 export type EgressProxyOptions = {
-  /** How names are resolved; left out, as the system does it */
+  /** How names are resolved; left out, by the system's hosts file and name servers */
   readonly lookup?: Lookup;
   readonly upstream?: UpstreamOptions;
   readonly limits?: Partial<EgressLimits>;
@@ -29,16 +30,19 @@ export type EgressProxyOptions = {
   readonly forwarder?: string;
 };
 
+// Enough that one name without an answer does not delay the model's.
+const MOST_NAMES = 4;
+
 /** The proxy in this process. */
 export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy {
   const limits = { ...DEFAULT_EGRESS_LIMITS, ...options.limits };
   const upstream = options.upstream && parseUpstream(options.upstream);
-  const lookup = createResolver(options.lookup);
+  const lookup = options.lookup ?? createLookup();
   const doors = new Set<EgressDoor>();
   return {
     open: async ({ socketPath }) => {
-      // One at a time: names that never answer must not keep other doors from theirs.
-      const own = createResolver(lookup, { most: 1, waitMs: limits.dialMs });
+      // Each door for itself: names that never answer must not keep other doors from theirs.
+      const own = createResolver(lookup, { most: MOST_NAMES, waitMs: limits.dialMs });
       const findRoute = createRouteFinder(own, upstream, limits);
       const door = await createEgressDoor(socketPath, { limits, findRoute, forwarder: options.forwarder });
       doors.add(door);

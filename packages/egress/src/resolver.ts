@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import pLimit from "p-limit";
 
 /** Turns a name into addresses; rejects if there are none. */
@@ -13,18 +12,15 @@ type ResolverBounds = {
   readonly waitMs: number;
 };
 
-// The system's lookups block threads that files need as well, and an agent may ask for names that never answer.
-const OF_SYSTEM: ResolverBounds = { most: 2, waitMs: Infinity };
-
 /** A lookup that asks for few names at once, and for the same name once only at a time; it remembers nothing. */
-export function createResolver(lookupHost: Lookup = lookupOnSystem, { most, waitMs } = OF_SYSTEM): Lookup {
+export function createResolver(lookup: Lookup, { most, waitMs }: ResolverBounds): Lookup {
   const limit = pLimit(most);
   const pending = new Map<string, Question>();
 
   function ask(host: string): Question {
     const answer = limit(async () => {
       if (performance.now() > question.until) throw new Error("Nobody waits for this name any more.");
-      return lookupHost(host);
+      return lookup(host);
     });
     const question: Question = { answer: answer.finally(() => pending.delete(host)), until: 0 };
     pending.set(host, question);
@@ -39,5 +35,3 @@ export function createResolver(lookupHost: Lookup = lookupOnSystem, { most, wait
 }
 
 type Question = { readonly answer: ReturnType<Lookup>; until: number };
-
-const lookupOnSystem: Lookup = (host) => lookup(host, { all: true });

@@ -1,0 +1,46 @@
+import { Resolver } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import type { Lookup, ResolvedAddress } from "./resolver.ts";
+
+export type LookupPlaces = {
+  readonly hostsFile: string;
+  /** Addresses of name servers, with a port if it is another than 53; `undefined` for those of the system */
+  readonly servers: readonly string[] | undefined;
+};
+
+const OF_SYSTEM: LookupPlaces = { hostsFile: "/etc/hosts", servers: undefined };
+
+// In all, with one name server or three, less than anybody waits.
+const SERVER_MS = 3_000;
+const TRIES = 2;
+
+/**
+ * A lookup in the hosts file, and then at the name servers. Unlike the system's own, it holds no thread while it waits: an
+ * agent may ask for names that never answer, and files need the threads as well.
+ */
+export function createLookup({ hostsFile, servers }: LookupPlaces = OF_SYSTEM): Lookup {
+  return async (host) => {
+    const written = findInHosts(await readFile(hostsFile, "utf8").catch(() => ""), host);
+    if (written.length > 0) return written;
+    // A new one for each name: the servers of a machine that moves to another network change.
+    const resolver = new Resolver({ timeout: SERVER_MS, tries: TRIES });
+    if (servers) resolver.setServers(servers);
+    return askBoth(resolver, host);
+  };
+}
+
+function findInHosts(text: string, host: string): readonly ResolvedAddress[] {
+  return text.split("\n").flatMap((line) => {
+    const [words = ""] = line.split("#", 1);
+    const [address = "", ...names] = words.toLowerCase().trim().split(/\s+/);
+    return isIP(address) !== 0 && names.includes(host) ? [{ address, family: isIP(address) }] : [];
+  });
+}
+
+async function askBoth(resolver: Resolver, host: string): Promise<readonly ResolvedAddress[]> {
+  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  if (addresses.length === 0) throw new Error(`No name server knows an address of ${host}.`);
+  return addresses.map((address) => ({ address, family: isIP(address) }));
+}
