@@ -8,8 +8,8 @@ import type { RequestGuard } from "./request-guard.ts";
 
 export type AnswerOptions = {
   readonly guard: RequestGuard;
-  /** Tells whether an Authorization header has the token */
-  readonly isAuthorized: (authorization: string | undefined) => boolean;
+  /** Tells whether a request has the token */
+  readonly isAuthorized: (request: IncomingMessage) => boolean;
   readonly sessions: HttpSessions;
   readonly limits: HttpLimits;
   readonly version: string;
@@ -62,7 +62,7 @@ const MCP_METHODS = "GET, POST, DELETE";
 
 async function answerClient(request: IncomingMessage, response: ServerResponse, options: AnswerOptions): Promise<void> {
   const { isAuthorized, sessions } = options;
-  if (!isAuthorized(request.headers.authorization)) return refuse(response, UNAUTHORIZED);
+  if (!isAuthorized(request)) return refuse(response, UNAUTHORIZED);
   if (!MCP_METHODS.split(", ").includes(request.method ?? "")) return refuse(response, toWrongMethod(MCP_METHODS));
   const id = request.headers["mcp-session-id"];
   const known = typeof id === "string" ? sessions.find(id) : undefined;

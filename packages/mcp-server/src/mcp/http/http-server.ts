@@ -1,8 +1,9 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import { isIPv6, type AddressInfo } from "node:net";
 import { BudgieError } from "@budgie/core";
 import type { ToolServer } from "../stdio-server.ts";
 import { answerRequest, MCP_PATH } from "./answer-request.ts";
+import { createConnectionShares } from "./connection-shares.ts";
 import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
 import { createHttpSessions, type HttpSessionsOptions } from "./http-sessions.ts";
 import { createRequestGuard, type RequestGuardOptions } from "./request-guard.ts";
@@ -28,13 +29,20 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
   const { connect, host, limits = HTTP_LIMITS, port, report, sessionTtlMs: ttlMs, token, version } = options;
   const sessions = createHttpSessions({ connect, limits, report, ttlMs });
   const guard = createRequestGuard(options);
-  const parts = { guard, sessions, limits, version, isAuthorized: toTokenCheck(token) };
+  const shares = createConnectionShares(limits);
+  const isToken = toTokenCheck(token);
+  const isAuthorized = ({ headers, socket }: IncomingMessage): boolean => {
+    if (!isToken(headers.authorization)) return false;
+    shares.know(socket);
+    return true;
+  };
+  const parts = { guard, sessions, limits, version, isAuthorized };
   const server = createServer({
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: Math.min(limits.headersMs, 5000),
   });
-  server.maxConnections = limits.connections;
+  server.on("connection", shares.take);
   server.on("request", (request, response) => {
     answerRequest(request, response, parts).catch((error: unknown) => {
       // Who went away in the middle of a request needs no answer.

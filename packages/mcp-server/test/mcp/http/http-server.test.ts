@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
-import { createHttpPlace } from "../../helpers/http-place.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createHttpPlace, type HttpPlace } from "../../helpers/http-place.ts";
 import { INITIALIZE, TOKEN } from "../../helpers/start-http-budgie.ts";
 
 const toRequest = (host: string, more = ""): string =>
@@ -134,23 +134,46 @@ describe("a request", () => {
     expect((await place.send({ method: "POST", body: INITIALIZE })).status).toBe(200);
     expect(place.reports).toHaveLength(1);
   });
+});
 
-  it("is one of a limited number of connections", async () => {
-    const place = await createHttpPlace({ limits: { connections: 3 } });
-    const open = async (): Promise<Socket> => {
-      const socket = connect(Number(place.url.port), "127.0.0.1");
-      await once(socket, "connect");
-      return socket;
-    };
-    const sockets = [await open(), await open(), await open()];
+describe("connections", () => {
+  const open = async ({ url }: HttpPlace, start = ""): Promise<Socket> => {
+    const socket = connect(Number(url.port), "127.0.0.1").on("error", () => undefined);
+    await once(socket, "connect");
+    socket.write(start);
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  };
+  const toSent = (host: string, more = ""): string => toRequest(host, more).replace("Connection: close\r\n", "");
 
-    const fourth = await open();
-    await once(fourth, "close");
-    sockets[0]?.destroy();
-    await new Promise((wake) => setTimeout(wake, 100));
+  it("without the token keep nobody out who has it, however many there are, nor cut what is under way", async () => {
+    const place = await createHttpPlace();
+    const early = await place.connect();
+    const answer = early.work();
+    while (place.works.length === 0) await new Promise((wake) => setTimeout(wake, 10));
 
-    expect((await place.send({ method: "POST", body: INITIALIZE })).status).toBe(200);
-    for (const socket of sockets) socket.destroy();
+    for (const start of ["", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n", toSent("localhost")]) {
+      await Promise.all(Array.from({ length: 600 }, () => open(place, start)));
+    }
+    const late = await place.connect();
+    const { tools } = await late.client.listTools();
+    place.works[0]?.finish();
+
+    expect(tools).toHaveLength(1);
+    expect((await answer).content).toEqual([{ type: "text", text: "done" }]);
+  });
+
+  it("are a limited number, of which the oldest without the token makes room", async () => {
+    const place = await createHttpPlace({ limits: { connections: 4, strangers: 3 } });
+    const known = await Promise.all([1, 2].map(() => open(place, toSent("localhost", BEARER))));
+    await Promise.all(known.map((socket) => once(socket, "data")));
+    const strangers = [await open(place), await open(place)];
+
+    const another = await open(place);
+    await once(strangers[0] as Socket, "close");
+
+    const isOpen = (socket: Socket): boolean => !socket.destroyed;
+    expect([...known, ...strangers, another].map(isOpen)).toEqual([true, true, false, true, true]);
   });
 });
 
