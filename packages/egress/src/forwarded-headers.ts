@@ -9,6 +9,8 @@ const OWN = new Set([
   "host",
   "http2-settings",
   "keep-alive",
+  // A proxy on the way answers in place of the host when it has come down to 0.
+  "max-forwards",
   "proxy-authenticate",
   "proxy-authorization",
   "proxy-connection",
@@ -29,8 +31,16 @@ export function toForwardedHeaders(rawHeaders: readonly string[]): [string, stri
   return headers.filter(([name]) => !own.has(name.toLowerCase()));
 }
 
-/** What makes a request mean one thing to one reader and another to the next; undefined if nothing does. */
-export function toProblem({ httpVersion, rawHeaders }: IncomingMessage, target: Target): string | undefined {
+// All that programs need, and that no server may answer with the request itself: TRACE would hand out what the proxy on
+// the way is told besides, such as its password.
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** What makes a request mean one thing to one reader and another to the next, or more than is passed on; undefined if nothing does. */
+export function toProblem(
+  { httpVersion, method = "", rawHeaders }: IncomingMessage,
+  target: Target,
+): string | undefined {
+  if (!METHODS.has(method)) return `the method ${method}, which is not passed on`;
   const values = (name: string): string[] =>
     toPairs(rawHeaders)
       .filter(([header]) => header.toLowerCase() === name)

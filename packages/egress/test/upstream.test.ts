@@ -47,7 +47,8 @@ afterEach(async () => {
 function createUpstream(): Server {
   const server = createServer((request, response) => {
     seen.push({ line: `${request.method} ${request.url}`, authorization: request.headers["proxy-authorization"] });
-    response.end("from the proxy");
+    const isForProxy = request.headers["max-forwards"] === "0" || request.method === "TRACE";
+    response.end(isForProxy ? request.rawHeaders.join("\r\n") : "from the proxy");
   });
   return server.on("connect", (request, client: Socket) => {
     seen.push({ line: `CONNECT ${request.url}`, authorization: request.headers["proxy-authorization"] });
@@ -96,6 +97,21 @@ describe("a proxy on the way out", () => {
 
     expect(await exchange(place.socketPath, request)).toMatch(/^HTTP\/1\.1 200 OK.*from the proxy/s);
     expect(seen).toEqual([{ line: "GET http://allowed.test/path", authorization: AUTHORIZATION }]);
+    await place.close();
+  });
+
+  it.each([
+    ["TRACE", /^HTTP\/1\.1 400 .*the method TRACE, which is not passed on/s],
+    ["PROPFIND", /^HTTP\/1\.1 400 .*the method PROPFIND, which is not passed on/s],
+    ["OPTIONS", /^HTTP\/1\.1 200 OK.*from the proxy/s],
+  ])("is not led to send back what it is told, by %s", async (method, answer) => {
+    const place = await createPlace(["allowed.test:80"]);
+    const request = `${method} http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\nMax-Forwards: 0\r\n\r\n`;
+
+    const said = await exchange(place.socketPath, request);
+
+    expect(said).toMatch(answer);
+    expect(said).not.toContain(AUTHORIZATION);
     await place.close();
   });
 

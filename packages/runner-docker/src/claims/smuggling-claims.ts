@@ -27,6 +27,7 @@ export const SMUGGLING_CLAIMS: readonly Claim[] = [
       toProbe("put a zero into a header", ["GET", "X-Probe: a\0b"], ""),
       toProbe("send a second request after the first", ["GET", "X-Probe: a"], SECOND),
       toProbe("send a second request in a body without a length", ["POST", "X-Probe: a"], SECOND),
+      toProbe("have it sent back, with all that was added on the way", ["TRACE", "Max-Forwards: 0"], ""),
       toProbe("turn the connection into another kind", ["GET", "Connection: Upgrade\r\nUpgrade: probe"], SECOND),
       atTheDoor({
         name: "name one host in the address and another in the header",
