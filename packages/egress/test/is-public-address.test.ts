@@ -16,7 +16,7 @@ describe("isPublicAddress", () => {
     "2606:4700::1111",
     "2001:db8::7",
   ])("takes %s for public", (address) => {
-    expect(isPublicAddress(address)).toBe(true);
+    expect(isPublicAddress(address, {})).toBe(true);
   });
 
   it.each([
@@ -78,5 +78,24 @@ describe("isPublicAddress", () => {
 
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter(({ address }) => isPublicAddress(address))).toEqual([]);
+  });
+
+  it.each([
+    ["a neighbour in IPv6", "2a01:4f8:1:2::7", "2a01:4f8:1:2::1/64", false],
+    ["one on the other side of it", "2a01:4f8:1:3::7", "2a01:4f8:1:2::1/64", true],
+    ["a neighbour in IPv4", "8.8.4.130", "8.8.4.140/26", false],
+    ["one of the next subnet", "8.8.4.200", "8.8.4.140/26", true],
+    ["the only address of a link", "8.8.4.140", "8.8.4.140/32", false],
+    ["anybody, from a link with one address", "8.8.4.141", "8.8.4.140/32", true],
+    ["the address of a link with a mask that is none", "8.8.4.140", null, false],
+    ["anybody, from such a link", "8.8.4.141", null, true],
+  ])("judges %s", (_what, address, cidr, isPublic) => {
+    const own = cidr?.split("/")[0] ?? "8.8.4.140";
+    const interfaces = {
+      lo: [{ address: "127.0.0.1", cidr: "127.0.0.1/8" }],
+      eth0: [{ address: own, cidr }],
+    };
+
+    expect(isPublicAddress(address, interfaces)).toBe(isPublic);
   });
 });

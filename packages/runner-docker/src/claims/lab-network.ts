@@ -3,7 +3,7 @@ import { createSocket } from "node:dgram";
 import { createServer, isIP, isIPv4, type AddressInfo, type Server, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { EgressPolicy } from "@budgie/core";
-import type { EgressProxy, Lookup } from "@budgie/egress";
+import type { EgressProxy, Lookup, ResolvedAddress } from "@budgie/egress";
 import { greetOrTell } from "./naive-server.ts";
 import { createRebindingTrap, type RebindingTrap } from "./rebinding-trap.ts";
 
@@ -49,6 +49,9 @@ export const PRIVATE_NAMES: Readonly<Record<string, string>> = {
 
 /** Resolves to this machine, by an address that others have for it. */
 export const OWN_NAME = "own.test";
+
+/** Resolves to the addresses beside this machine's own. */
+export const NEIGHBOUR_NAME = "neighbour.test";
 
 /** Resolves to a public address when it is first asked for, and then to a private one. */
 export const TURNING_NAME = "turning.test";
@@ -132,7 +135,7 @@ async function createTraps(
 
 function toPolicy(port: number, traps: readonly RebindingTrap[]): EgressPolicy {
   const from = "the lab";
-  const names = [...Object.keys(PRIVATE_NAMES), OWN_NAME, TURNING_NAME, "*.wild.test"];
+  const names = [...Object.keys(PRIVATE_NAMES), OWN_NAME, NEIGHBOUR_NAME, TURNING_NAME, "*.wild.test"];
   return {
     mode: "allowlist",
     hosts: [
@@ -158,11 +161,26 @@ export function toHostAddresses(): readonly HostAddress[] {
   return own.map(({ address }) => ({ address, family: isIPv4(address) ? 4 : 6 }));
 }
 
+/** An address of each of this machine's networks, other than its own there. */
+function toNeighbours(): readonly ResolvedAddress[] {
+  const entries = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  const shared = entries.filter(({ address, cidr, internal }) => {
+    return !internal && !address.startsWith("fe80:") && !/\/(?:32|128)$/.test(cidr ?? "/32");
+  });
+  return shared.map(({ address }) => {
+    const at = Math.max(address.lastIndexOf("."), address.lastIndexOf(":")) + 1;
+    const base = isIPv4(address) ? 10 : 16;
+    const next = (Number.parseInt(address.slice(at) || "0", base) ^ 1).toString(base);
+    return { address: address.slice(0, at) + next, family: isIP(address) };
+  });
+}
+
 function createLookup(own: string, traps: readonly RebindingTrap[]): Lookup {
   let isTurned = false;
   return async (host) => {
     const trap = traps.find((known) => known.host === host);
     if (trap !== undefined) return trap.resolve();
+    if (host === NEIGHBOUR_NAME) return toNeighbours();
     const address = host === OWN_NAME ? own : (PRIVATE_NAMES[host] ?? "127.0.0.2");
     if (host !== TURNING_NAME || isTurned) return [{ address, family: isIP(address) }];
     isTurned = true;

@@ -2,6 +2,7 @@ import type { Claim, Probe } from "./claim.ts";
 import { atTheDoor, plain, toGet, tunnel, type Attack } from "./at-the-door.ts";
 import { toClientHello } from "./client-hello.ts";
 import { OWN_NAME, PRIVATE_NAMES, TURNING_NAME } from "./lab-network.ts";
+import { NEIGHBOUR_PROBE } from "./neighbour-probe.ts";
 
 /** Ways to write 127.0.0.2, and the loopback's address in IPv6. */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
@@ -75,7 +76,8 @@ export const PROXY_CLAIMS: readonly Claim[] = [
     probes: [
       ...Object.entries(SPELLINGS).map(([what, spellings]) => toNameProbe(`ask for ${what}`, spellings)),
       toNameProbe("ask for the clouds' metadata by address", ["169.254.169.254", "2852039166", "[fd00:ec2::254]"]),
-      ...Object.keys({ ...PRIVATE_NAMES, [OWN_NAME]: "" }).map((name) => toNameProbe(`follow ${name}`, [name])),
+      ...[...Object.keys(PRIVATE_NAMES), OWN_NAME].map((name) => toNameProbe(`follow ${name}`, [name])),
+      NEIGHBOUR_PROBE,
       atTheDoor({
         name: "follow a name whose address has changed",
         // What is let through the first time is left unused: nobody is there.

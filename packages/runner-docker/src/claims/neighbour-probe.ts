@@ -1,0 +1,19 @@
+import { atTheDoor, plain, tunnel } from "./at-the-door.ts";
+import type { Probe } from "./claim.ts";
+import { NEIGHBOUR_NAME } from "./lab-network.ts";
+
+const asking = atTheDoor({
+  name: `follow ${NEIGHBOUR_NAME}`,
+  toAttacks: (port) => [tunnel(`${NEIGHBOUR_NAME}:${port}`), plain(`${NEIGHBOUR_NAME}:${port}`)],
+});
+
+/** Follows a name to this machine's neighbours. Nobody answers there: it got through if the proxy has tried. */
+export const NEIGHBOUR_PROBE: Probe = {
+  name: asking.name,
+  async attempt(lab) {
+    const { detail, outcome } = await asking.attempt(lab);
+    if (outcome !== "held" || detail.includes("no public address")) return { detail, outcome };
+    const isAlone = detail.includes("could not be resolved");
+    return { detail, outcome: isAlone ? "untried" : "got-through" };
+  },
+};
