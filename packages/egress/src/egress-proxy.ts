@@ -3,7 +3,7 @@ import { createEgressDoor } from "./egress-door.ts";
 import { DEFAULT_EGRESS_LIMITS, type EgressLimits } from "./egress-limits.ts";
 import { createLookup } from "./create-lookup.ts";
 import { createResolver, type Lookup } from "./resolver.ts";
-import { createRouteFinder } from "./route.ts";
+import { createRouteFinder, type RouteFinder } from "./route.ts";
 import { parseUpstream, type UpstreamOptions } from "./upstream.ts";
 
 /** Keeps sessions to their egress policies: each has a door, which is a unix socket with a policy and a log of its own. */
@@ -41,13 +41,19 @@ export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy
   const doors = new Set<EgressDoor>();
   return {
     open: async ({ socketPath }) => {
-      // Each door for itself: names that never answer must not keep other doors from theirs.
-      const own = createResolver(lookup, { most: MOST_NAMES, waitMs: limits.dialMs });
-      const findRoute = createRouteFinder(own, upstream, limits);
+      // Each turn at each door for itself: names that never answer must not keep others from theirs.
+      const createFinder = (): RouteFinder =>
+        createRouteFinder(createResolver(lookup, { most: MOST_NAMES, waitMs: limits.dialMs }), upstream, limits);
+      let find = createFinder();
+      const findRoute: RouteFinder = (target) => find(target);
       const door = await createEgressDoor(socketPath, { limits, findRoute, forwarder: options.forwarder });
       doors.add(door);
       return {
         ...door,
+        setPolicy: async (policy) => {
+          find = createFinder();
+          await door.setPolicy(policy);
+        },
         close: async () => {
           doors.delete(door);
           await door.close();

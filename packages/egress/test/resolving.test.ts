@@ -126,7 +126,7 @@ describe("resolving", () => {
     expect(asked).toEqual(["a", "b", "c", "a"]);
   });
 
-  it("lets doors whose names never answer keep no other door from its own, nor themselves for longer than anyone waits", async () => {
+  it("lets doors whose names never answer keep neither other doors nor a session's next turn from their names", async () => {
     const asked: string[] = [];
     const lookup: Lookup = (host) => {
       asked.push(host);
@@ -134,7 +134,8 @@ describe("resolving", () => {
     };
     const place = await createProxyPlace(toPolicy("open"), { lookup, limits: { dialMs: 200 } });
     const slow = [1, 2, 3].map((at) => `${place.socketPath}${at}`);
-    for (const socketPath of slow) await (await place.proxy.open({ socketPath })).setPolicy(toPolicy("open"));
+    const doors = await Promise.all(slow.map((socketPath) => place.proxy.open({ socketPath })));
+    for (const door of doors) await door.setPolicy(toPolicy("open"));
     const flood = slow.flatMap((path, door) =>
       Array.from({ length: 20 }, (_, at) => openTunnel(path, `${at}.${door}.slow.test:443`)),
     );
@@ -143,6 +144,13 @@ describe("resolving", () => {
 
     expect((await openTunnel(place.socketPath, "quick.test:443")).head).toMatch(/^HTTP\/1\.1 502 .*not be resolved/s);
     expect(asked.at(-1)).toBe("quick.test");
+    expect((await openTunnel(`${place.socketPath}1`, "late.test:443")).head).toMatch(/^HTTP\/1\.1 502 /);
+    expect(asked).not.toContain("late.test");
+
+    // The session's next turn.
+    await doors[0]?.setPolicy(toPolicy("open"));
+    expect((await openTunnel(`${place.socketPath}1`, "next.test:443")).head).toMatch(/^HTTP\/1\.1 502 /);
+    expect(asked.at(-1)).toBe("next.test");
 
     await Promise.all(flood);
     await place.close();

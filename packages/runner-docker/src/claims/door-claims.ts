@@ -5,6 +5,7 @@ import type { Claim, Verdict } from "./claim.ts";
 import { atTheDoor, plain, tunnel } from "./at-the-door.ts";
 import { inPerl, inSandbox } from "./in-sandbox.ts";
 import type { Lab, Ran } from "./lab.ts";
+import { SILENT_NAMES_PROBE } from "./silent-names-probe.ts";
 
 export const DOOR_CLAIMS: readonly Claim[] = [
   {
@@ -51,7 +52,7 @@ export const DOOR_CLAIMS: readonly Claim[] = [
     id: "bounded-connections",
     promise: "An agent's connections, 10,000 and more, keep neither the next turn nor another session from the proxy.",
     walls: ["egress-proxy"],
-    probes: [{ name: "take all connections of the proxy", attempt: flood }],
+    probes: [{ name: "take all connections of the proxy", attempt: flood }, SILENT_NAMES_PROBE],
   },
 ];
 

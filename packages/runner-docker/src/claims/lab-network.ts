@@ -27,6 +27,8 @@ export type LabNetwork = {
   readonly traps: { readonly onLoopback: RebindingTrap; readonly onMachine: RebindingTrap };
   /** How the proxy resolves names: no name server is ever asked */
   readonly lookup: Lookup;
+  /** How many lookups got no answer */
+  readonly unanswered: () => number;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
@@ -49,6 +51,9 @@ export const PRIVATE_NAMES: Readonly<Record<string, string>> = {
 
 /** Resolves to this machine, by an address that others have for it. */
 export const OWN_NAME = "own.test";
+
+/** What ends like this is asked for in vain, for ever. */
+export const SILENT_SUFFIX = ".silent.test";
 
 /** Resolves to the addresses beside this machine's own. */
 export const NEIGHBOUR_NAME = "neighbour.test";
@@ -86,6 +91,13 @@ export async function createLabNetwork(): Promise<LabNetwork> {
   const addresses = toHostAddresses();
   const traps = await createTraps(addresses, tellOnceAsked(canary));
   opened.push(traps.onLoopback.close, traps.onMachine.close);
+  let unanswered = 0;
+  const known = createLookup(addresses[0]?.address ?? "127.0.0.2", Object.values(traps));
+  const lookup: Lookup = async (host) => {
+    if (!host.endsWith(SILENT_SUFFIX)) return known(host);
+    unanswered += 1;
+    return new Promise(() => undefined);
+  };
   const policy = toPolicy(webPort, Object.values(traps));
   const other = { host: "other.test", port: webPort, address: "127.0.0.2", from: "the lab" };
   return {
@@ -98,7 +110,8 @@ export async function createLabNetwork(): Promise<LabNetwork> {
     policy,
     otherPolicy: { ...policy, hosts: [...policy.hosts, other] },
     traps,
-    lookup: createLookup(addresses[0]?.address ?? "127.0.0.2", Object.values(traps)),
+    lookup,
+    unanswered: () => unanswered,
     [Symbol.asyncDispose]: async () => {
       for (const close of opened) close();
     },
@@ -135,7 +148,14 @@ async function createTraps(
 
 function toPolicy(port: number, traps: readonly RebindingTrap[]): EgressPolicy {
   const from = "the lab";
-  const names = [...Object.keys(PRIVATE_NAMES), OWN_NAME, NEIGHBOUR_NAME, TURNING_NAME, "*.wild.test"];
+  const names = [
+    ...Object.keys(PRIVATE_NAMES),
+    OWN_NAME,
+    NEIGHBOUR_NAME,
+    TURNING_NAME,
+    "*.wild.test",
+    `*${SILENT_SUFFIX}`,
+  ];
   return {
     mode: "allowlist",
     hosts: [

@@ -1,11 +1,11 @@
 import { dirname } from "node:path";
 import { CLAIM_GROUPS } from "@budgie/runner-docker";
 import { testEngine } from "../docker-place.ts";
+import { createCrowdedProxy } from "./crowded-proxy.ts";
 import { describeClaims, proveWithout, type Control } from "./describe-claims.ts";
 import { proveBehind } from "./prove-behind.ts";
 import { provePlayed } from "./prove-played.ts";
 import type { RemoveWall } from "./remove-walls.ts";
-import { createUnwatchedProxy } from "./unwatched-proxy.ts";
 
 const mountState: RemoveWall = ({ HostConfig }) => {
   const mounts = HostConfig.Mounts ?? [];
@@ -29,7 +29,7 @@ const CONTROLS: Readonly<Record<string, Control>> = {
   "no-metadata": provePlayed,
   "no-dns": provePlayed,
   "own-way-out": (claim) => proveWithout(claim, { "own-network": joinAnother }),
-  "bounded-connections": proveBehind(createUnwatchedProxy),
+  "bounded-connections": proveBehind(createCrowdedProxy),
 };
 
 describeClaims(CLAIM_GROUPS.network, { removals: { mounts: mountState }, controls: CONTROLS });
