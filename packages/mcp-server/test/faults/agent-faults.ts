@@ -62,6 +62,18 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: "without a sandbox, the agent prints 2 MiB of carriage returns, of line feeds, of letters in one line",
+    on: "no sandbox",
+    async strike({ call }) {
+      for (const character of ["\r", "\n", "a"]) {
+        const { told, word } = call({ first: `[[fault one-character ${character.charCodeAt(0)}]]` });
+        const { facts, text } = await told;
+        expect(text).toContain(word);
+        expect(JSON.stringify(facts)).toContain("The agent printed 2,097,");
+      }
+    },
+  },
+  {
     name: "the agent prints what is no UTF-8 and ends in the middle of a line",
     on: "engine",
     async strike({ call }) {

@@ -10,7 +10,7 @@ import type { Profile } from "./settings.ts";
 export type FaultContext = {
   readonly output: Output;
   readonly profile: Profile;
-  /** Milliseconds, bytes, seconds or MiB, as the fault's comment says */
+  /** Milliseconds, bytes, seconds, MiB or a character's code, as the fault's comment says */
   readonly amount: number | undefined;
   readonly toolsUsed: boolean;
   /** Adds to the answer */
@@ -38,6 +38,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   "late-output": { at: "in-place", run: lateOutput },
   "huge-output": { at: "in-place", run: hugeOutput },
   flood: { at: "in-place", run: flood },
+  "one-character": { at: "in-place", run: oneCharacter },
   "invalid-utf8": { at: "end", run: invalidUtf8 },
   "partial-line": { at: "end", run: partialLine },
   child: { at: "in-place", run: leaveChild },
@@ -123,6 +124,11 @@ async function hugeOutput({ amount = 2 * 1024 * 1024, say }: FaultContext): Prom
 async function flood({ amount = 1024 }: FaultContext): Promise<void> {
   const piece = Buffer.alloc(1024 * 1024, "0123456789abcdef");
   for (let written = 0; written < amount; written++) await write(process.stdout, piece);
+}
+
+/** 2 MiB of it on each stream. Amount: its code */
+async function oneCharacter({ amount = 13 }: FaultContext): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) await write(stream, Buffer.alloc(2 * 1024 * 1024, amount));
 }
 
 async function invalidUtf8(): Promise<void> {

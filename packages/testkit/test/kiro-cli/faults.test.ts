@@ -193,6 +193,16 @@ function findProcess(...argv: readonly string[]): { pid: number; group: number }
   return undefined;
 }
 
+it("one-character prints 2 MiB of it on each stream", async () => {
+  await using user = await createKiroUser();
+  const { bytes, stderr } = await user.chat("[[fault one-character 13]]");
+
+  expect([bytes.toString("latin1"), stderr].map((text) => text.split("\r").length > 2 * 1024 ** 2)).toEqual([
+    true,
+    true,
+  ]);
+});
+
 it("flood prints as much as it is told to, in a single line", async () => {
   await using user = await createKiroUser();
   const { bytes, exitCode } = await user.chat("[[fault flood 3]]");
