@@ -11,9 +11,10 @@ export type LookupPlaces = {
 
 const OF_SYSTEM: LookupPlaces = { hostsFile: "/etc/hosts", servers: undefined };
 
-// In all, with one name server or three, less than anybody waits.
 const SERVER_MS = 3_000;
 const TRIES = 2;
+// However many servers are tried: less than anybody waits.
+const MOST_MS = 12_000;
 
 /**
  * A lookup in the hosts file, and then at the name servers. Unlike the system's own, it holds no thread while it waits: an
@@ -26,7 +27,8 @@ export function createLookup({ hostsFile, servers }: LookupPlaces = OF_SYSTEM): 
     // A new one for each name: the servers of a machine that moves to another network change.
     const resolver = new Resolver({ timeout: SERVER_MS, tries: TRIES });
     if (servers) resolver.setServers(servers);
-    return askBoth(resolver, host);
+    const timer = setTimeout(() => resolver.cancel(), MOST_MS);
+    return askBoth(resolver, host).finally(() => clearTimeout(timer));
   };
 }
 

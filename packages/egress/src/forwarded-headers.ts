@@ -35,12 +35,14 @@ export function toForwardedHeaders(rawHeaders: readonly string[]): [string, stri
 // the way is told besides, such as its password.
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** What makes a request mean one thing to one reader and another to the next, or more than is passed on; undefined if nothing does. */
-export function toProblem(
-  { httpVersion, method = "", rawHeaders }: IncomingMessage,
-  target: Target,
-): string | undefined {
-  if (!METHODS.has(method)) return `the method ${method}, which is not passed on`;
+/** What makes a request one that is not passed on; undefined if nothing does. */
+export function toProblem(request: IncomingMessage, target: Target): string | undefined {
+  const { method = "" } = request;
+  return METHODS.has(method) ? toAmbiguity(request, target) : `the method ${method}, which is not passed on`;
+}
+
+/** What makes a request mean one thing to one reader and another to the next. */
+function toAmbiguity({ httpVersion, rawHeaders }: IncomingMessage, target: Target): string | undefined {
   const values = (name: string): string[] =>
     toPairs(rawHeaders)
       .filter(([header]) => header.toLowerCase() === name)

@@ -80,7 +80,7 @@ describe("isPublicAddress", () => {
     expect(own.filter(({ address }) => isPublicAddress(address))).toEqual([]);
   });
 
-  it.each([
+  it.each<[string, string, string | null, boolean]>([
     ["a neighbour in IPv6", "2a01:4f8:1:2::7", "2a01:4f8:1:2::1/64", false],
     ["one on the other side of it", "2a01:4f8:1:3::7", "2a01:4f8:1:2::1/64", true],
     ["a neighbour in IPv4", "8.8.4.130", "8.8.4.140/26", false],
@@ -89,7 +89,7 @@ describe("isPublicAddress", () => {
     ["anybody, from a link with one address", "8.8.4.141", "8.8.4.140/32", true],
     ["the address of a link with a mask that is none", "8.8.4.140", null, false],
     ["anybody, from such a link", "8.8.4.141", null, true],
-  ])("judges %s", (_what, address, cidr, isPublic) => {
+  ])("judges %s", (...[, address, cidr, isPublic]) => {
     const own = cidr?.split("/")[0] ?? "8.8.4.140";
     const interfaces = {
       lo: [{ address: "127.0.0.1", cidr: "127.0.0.1/8" }],

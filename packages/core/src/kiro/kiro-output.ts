@@ -20,17 +20,21 @@ export function toPlainText(text: string): string {
   return removeTerminalSequences(text).replaceAll("\r", "");
 }
 
-const MAX_DENIED = 100;
-const DENIED_BY_LIST =
-  /^[ \t]*Command (\S{1,200}) is rejected because it matches one or more rules on the denied list/gm;
+// In an answer, whatever an agent prints.
+const [MAX_DENIED, MAX_TOOL_LENGTH] = [100, 200];
+const DENIED_BY_LIST = /^[ \t]*Command (\S+) is rejected because it matches one or more rules on the denied list/gm;
 const DENIED_ON_STDERR = /\[denied\] tool permission approval is not supported in non-interactive mode/g;
 
 /** The tools that Kiro did not allow; `unknown` where it does not say which. It ends such a turn as a success. */
 export function toDeniedTools(stdout: string, stderr: string): readonly string[] {
   const texts = [toPlainText(stdout), toPlainText(stderr)];
-  const named = texts.flatMap((text) => [...text.matchAll(DENIED_BY_LIST)].map((match) => match[1] ?? "unknown"));
+  const named = texts.flatMap((text) => [...text.matchAll(DENIED_BY_LIST)].map(([, tool = "unknown"]) => tool));
   const unnamed = texts.some((text) => text.search(DENIED_ON_STDERR) >= 0);
-  return named.length === 0 && unnamed ? ["unknown"] : [...new Set(named)].slice(0, MAX_DENIED);
+  return named.length === 0 && unnamed ? ["unknown"] : toShort(named);
+}
+
+function toShort(tools: readonly string[]): readonly string[] {
+  return [...new Set(tools)].slice(0, MAX_DENIED).map((tool) => tool.slice(0, MAX_TOOL_LENGTH));
 }
 
 const MAX_EVIDENCE = 500;

@@ -75,6 +75,14 @@ describe("toDeniedTools", () => {
   });
 });
 
+it("toDeniedTools names a bounded number of tools, in a bounded length", () => {
+  const many = Array.from({ length: 200 }, (_, at) => DENIED.replace("shell", `${at}-${"x".repeat(300)}`)).join("");
+
+  const tools = toDeniedTools(many, "");
+
+  expect([tools.length, tools[99]?.length]).toEqual([100, 200]);
+});
+
 describe("toUsage", () => {
   it.each([
     [["\n ▸ Credits: 0.07 • Time: 4s\n"], { credits: 0.07 }],

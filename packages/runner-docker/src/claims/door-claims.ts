@@ -50,7 +50,8 @@ export const DOOR_CLAIMS: readonly Claim[] = [
   },
   {
     id: "bounded-connections",
-    promise: "An agent's connections, 10,000 and more, keep neither the next turn nor another session from the proxy.",
+    promise:
+      "An agent's connections, 10,000 and more, and its lookups keep neither the next turn nor another session from the proxy.",
     walls: ["egress-proxy"],
     probes: [{ name: "take all connections of the proxy", attempt: flood }, SILENT_NAMES_PROBE],
   },

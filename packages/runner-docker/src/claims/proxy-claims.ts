@@ -71,7 +71,7 @@ export const PROXY_CLAIMS: readonly Claim[] = [
   },
   {
     id: "only-public-addresses",
-    promise: "The proxy takes no address for a name, and follows no allowed name to a private one.",
+    promise: "The proxy takes no address for a name, and follows no allowed name to a private one or a neighbour's.",
     walls: ["egress-proxy"],
     probes: [
       ...Object.entries(SPELLINGS).map(([what, spellings]) => toNameProbe(`ask for ${what}`, spellings)),

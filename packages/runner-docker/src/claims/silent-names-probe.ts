@@ -12,27 +12,27 @@ const FULL_LIMIT_MS = 20_000;
 
 async function askInVain(lab: Lab): Promise<Verdict> {
   const before = lab.network.unanswered();
-  const [one, two] = await Promise.all([1, 2].map(() => lab.runner.openSession(createSessionId())));
+  const session = await lab.runner.openSession(createSessionId());
+  const another = await lab.runner.openSession(createSessionId());
   const directory = await lab.makeDirectory();
-  const asking = [one, two].map((session) =>
-    lab.run(["perl", "-e", toQuestions(lab)], { directory, ...(session && { session }) }),
-  );
+  const ask = ["perl", "-e", toQuestions(lab)] as const;
+  const asking = Promise.all([lab.run(ask, { session, directory }), lab.run(ask, { session: another, directory })]);
   const isFull = (): boolean => lab.network.unanswered() - before >= 2;
   try {
-    await Promise.race([eventually(isFull), ...asking]);
+    await Promise.race([eventually(isFull), asking]);
     if (!isFull()) return { outcome: "untried", detail: "the names were never looked up" };
     const others = await askForName(lab, {});
     await writeFile(join(directory, "enough"), "");
-    await Promise.all(asking);
-    const next = await askForName(lab, one ? { session: one } : {});
+    await asking;
+    const next = await askForName(lab, { session });
     const failed = [others ? [] : ["another session"], next ? [] : ["the next turn"]].flat();
     return failed.length === 0
       ? { outcome: "held", detail: `others were answered beside ${lab.network.unanswered() - before} names in vain` }
       : { outcome: "got-through", detail: `kept from it: ${failed.join(" and ")}` };
   } finally {
     await writeFile(join(directory, "enough"), "");
-    await Promise.allSettled(asking);
-    await Promise.all([one, two].map((session) => session?.remove()));
+    await Promise.allSettled([asking]);
+    await Promise.all([session.remove(), another.remove()]);
   }
 }
 
