@@ -18,6 +18,7 @@ export const ERROR_CODES = [
   "TOO_DEEP",
   "QUEUE_FULL",
   "INDETERMINATE",
+  "GIT_REDIRECTED",
   "TIMED_OUT",
   "CANCELLED",
   "OUT_OF_MEMORY",
@@ -35,6 +36,8 @@ export class BudgieError extends Error {
   sessionId: string | undefined;
   /** What the turn that failed had changed of the files that the host runs */
   changedExecutablePaths: readonly string[] = [];
+  /** What else is to be known of what that turn left in the workspace */
+  warnings: readonly string[] = [];
   /** What changed in the workspace during a try that is not repeated for that; `undefined` of other failures */
   changedPaths: readonly string[] | undefined;
   /** What the turn that failed had reached of the network, and what it was refused; `undefined` if nobody watched */

@@ -1,19 +1,42 @@
 import { BudgieError } from "./errors.ts";
-import { watchExecutablePaths } from "./executable-paths/watch-executable-paths.ts";
+import { watchExecutablePaths, type ExecutableChanges } from "./executable-paths/watch-executable-paths.ts";
 import type { Reply } from "./turn.ts";
 
-/** Tells what a turn, however it ended, did to the files that the host runs by itself. */
+export type ReportingOptions = {
+  readonly directory: string;
+  /** Whether git was promised to stay as it was */
+  readonly isProtected: boolean;
+};
+
+/** Tells what a turn, however it ended, did to the files that the host runs by itself; fails if git's were protected. */
 export async function reportingChanges<Answer extends Pick<Reply, "warnings">>(
-  directory: string,
+  { directory, isProtected }: ReportingOptions,
   turn: (ready: Promise<unknown>) => Promise<Answer>,
 ): Promise<Answer & Pick<Reply, "changedExecutablePaths">> {
   const watch = watchExecutablePaths(directory);
-  try {
-    const reply = await turn(watch.ready);
-    const { changedExecutablePaths, warnings } = await watch.toChanges();
-    return { ...reply, changedExecutablePaths, warnings: [...reply.warnings, ...warnings] };
-  } catch (error) {
-    if (error instanceof BudgieError) error.changedExecutablePaths = (await watch.toChanges()).changedExecutablePaths;
+  const reply = await turn(watch.ready).catch(async (error: unknown) => {
+    if (error instanceof BudgieError) note(error, await watch.toChanges());
     throw error;
-  }
+  });
+  const changes = await watch.toChanges();
+  if (isProtected && changes.gitChanges.length > 0) throw note(redirected(directory, changes), changes);
+  const { changedExecutablePaths, warnings } = changes;
+  return { ...reply, changedExecutablePaths, warnings: [...reply.warnings, ...warnings] };
+}
+
+function note(error: BudgieError, { changedExecutablePaths, warnings }: ExecutableChanges): BudgieError {
+  error.changedExecutablePaths = changedExecutablePaths;
+  error.warnings = warnings;
+  return error;
+}
+
+const MOST_NAMED = 5;
+
+function redirected(directory: string, { gitChanges }: ExecutableChanges): BudgieError {
+  const named = gitChanges.slice(0, MOST_NAMED).join(" ");
+  return new BudgieError(
+    "GIT_REDIRECTED",
+    `The turn got around --protect-executable-paths, which cannot protect what is not there. ${named} ` +
+      `Run no git in "${directory}" or below before you have looked at that, and removed or restored it.`,
+  );
 }

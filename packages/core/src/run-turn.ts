@@ -125,7 +125,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
       notes.inSession(session.id);
       following.inSession(session.id);
       return keepingSession(book, session, () =>
-        reportingChanges(directory, (ready) =>
+        reportingChanges({ directory, isProtected: protectExecutablePaths }, (ready) =>
           reportingEgress((tally) => answerTurn({ ...parts, request, signal, onPhase, session, notes, tally, ready })),
         ),
       );

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { cutText } from "./cut-text.ts";
-import { findChangedPaths, type WalkBounds } from "./find-changed-paths.ts";
-import { sanitizeText } from "./sanitize-text.ts";
+import { findChangedPaths } from "./find-changed-paths.ts";
+import { noteTime } from "./note-time.ts";
+import { toShownPath } from "./walk/to-shown-path.ts";
+import type { WalkBounds } from "./walk/walk-workspace.ts";
 
 /** What became of a workspace. */
 export type WorkspaceChanges = {
@@ -25,39 +25,21 @@ export const UNCHANGED: WorkspaceChanges = { paths: [], count: 0, unknown: undef
 const BOUNDS: WalkBounds = { entries: 200_000, timeMs: 5000 };
 // A result is read by a model.
 const MOST_PATHS = 200;
-const LONGEST_PATH_BYTES = 300;
-// Linux notes times by the last tick of its clock, which is 10 ms ago at the most.
-const TICK_MS = 10;
-const MOST_SET_BACK_MS = 1000;
 
 /** Notes what time it is. Until it is asked for changes it does not look at the workspace. */
 export function watchWorkspace(directory: string, bounds = BOUNDS): WorkspaceWatch {
-  const beganMs = performance.now();
-  // The end of this millisecond: what a caller has just written is from before.
-  const sinceMs = Date.now() + 1;
+  const { ready, toSinceMs } = noteTime();
   return {
-    ready: sleep(2 * TICK_MS),
+    ready,
     async toChanges() {
-      // In this order, since a pause in between must look as if the clock had been set back rather than hide that it was.
-      const nowMs = Date.now() + 1;
-      const setBackMs = Math.max(performance.now() - beganMs - (nowMs - sinceMs), 0);
-      if (setBackMs > MOST_SET_BACK_MS) {
-        return { ...UNCHANGED, unknown: "the clock of this machine was set back meanwhile" };
-      }
-      const { paths, unread } = await findChangedPaths(directory, sinceMs - setBackMs, bounds);
+      const sinceMs = toSinceMs();
+      if (sinceMs === undefined) return { ...UNCHANGED, unknown: "the clock of this machine was set back meanwhile" };
+      const { paths, unread } = await findChangedPaths(directory, sinceMs, bounds);
       return {
-        paths: paths.slice(0, MOST_PATHS).map(toShown),
+        paths: paths.slice(0, MOST_PATHS).map(toShownPath),
         count: paths.length,
-        unknown: unread && `of ${JSON.stringify(toShown(unread.path))}, ${unread.why}`,
+        unknown: unread && `of ${JSON.stringify(toShownPath(unread.path))}, ${unread.why}`,
       };
     },
   };
-}
-
-/** A file's name is the agent's choice, and is read by a model. */
-function toShown(path: Buffer): string {
-  const text = sanitizeText(path.toString("utf8")).replace(/\s+/g, " ");
-  if (text === "" || text === "/") return "./";
-  const shown = cutText(text, LONGEST_PATH_BYTES);
-  return shown === text ? text : `${shown}...`;
 }

@@ -50,13 +50,31 @@ const FORGE_FOLDERS = new Set(["actions", "workflows"]);
 const GIT_FILES = new Set(["commondir", "config", "config.worktree", "gitdir"]);
 
 /** What a name in a folder means: a thing that the host runs, one that leads to such things, or neither. */
-export type NameKind = "watched" | "git" | "package" | "worktrees" | "enter" | "none";
+export type NameKind =
+  | "watched"
+  | "git"
+  | "hooks"
+  | "named"
+  | "package"
+  | "worktrees"
+  | "enter"
+  | "on-the-way"
+  | "none";
 
 /**
- * What kind of folder a name is in; `git` is a repository's own, `worktrees` holds one such for each worktree, and `bare` is
- * one that git would take for a repository and that may be anything.
+ * What kind of folder a name is in; `git` is a repository's own, `hooks` its hooks, `worktrees` holds a `worktree` for each,
+ * `bare` is one that git would take for a repository and that may be anything, and `rest` has nothing that the host runs.
  */
-export type FolderKind = "plain" | "forge" | "watched" | "git" | "worktrees" | "bare";
+export type FolderKind =
+  | "plain"
+  | "forge"
+  | "watched"
+  | "git"
+  | "hooks"
+  | "worktrees"
+  | "worktree"
+  | "bare"
+  | "rest";
 
 /** What `name` in a folder of this kind means. Case does not count: it does not on every file system. */
 export function toNameKind(name: string, folder: FolderKind): NameKind {
@@ -67,14 +85,26 @@ export function toNameKind(name: string, folder: FolderKind): NameKind {
     case "forge":
       return FORGE_FOLDERS.has(lower) ? "watched" : "none";
     case "watched":
-      return "watched";
+    case "hooks":
+      return folder;
     case "worktrees":
       return "git";
     case "git":
+    case "worktree":
       return toGitKind(lower);
     case "bare":
       return toGitKind(lower) === "none" ? toPlainKind(lower) : toGitKind(lower);
+    case "rest":
+      return "none";
   }
+}
+
+/** Names by which git knows a repository, whatever its folder is called. */
+export const GIT_MARKS: ReadonlySet<string> = new Set(["HEAD", "commondir", "objects", "refs"]);
+
+/** Whether a folder with these of the marks is a repository for git, or the part of one that a worktree has. */
+export function isGitFolder(names: ReadonlySet<string>): boolean {
+  return names.has("HEAD") && (names.has("commondir") || (names.has("objects") && names.has("refs")));
 }
 
 /** Whether a folder is that of a forge, of which only a part is run. */
@@ -90,7 +120,8 @@ function toPlainKind(name: string): NameKind {
 }
 
 function toGitKind(name: string): NameKind {
-  if (name === "hooks" || GIT_FILES.has(name)) return "watched";
+  if (name === "hooks") return "hooks";
+  if (GIT_FILES.has(name) || name === "rebase-merge") return "watched";
   if (name === "worktrees") return "worktrees";
   return name === "modules" ? "enter" : "none";
 }

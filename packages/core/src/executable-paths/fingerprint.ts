@@ -13,13 +13,13 @@ const LARGEST_FILE_BYTES = 1024 * 1024;
  * large to read counts as changed when its times or its size do. `undefined` if there is nothing.
  */
 export async function toFingerprint(
-  path: string,
+  path: Buffer,
   budget: ByteBudget,
   toText: (content: Buffer) => string = toHash,
 ): Promise<string | undefined> {
   try {
     const found = await lstat(path);
-    if (found.isSymbolicLink()) return `link ${await readlink(path)}`;
+    if (found.isSymbolicLink()) return `link ${toHash(await readlink(path, "buffer"))}`;
     const kind = `${found.mode & constants.S_IFMT} ${(found.mode & 0o7777).toString(8)}`;
     return found.isFile() ? `${kind} ${await toContentText(path, found, { budget, toText })}` : kind;
   } catch (error) {
@@ -29,7 +29,7 @@ export async function toFingerprint(
 }
 
 /** The content of a plain file, at most 1 MiB of it. */
-export async function readPlainFile(path: string): Promise<Buffer | undefined> {
+export async function readPlainFile(path: string | Buffer): Promise<Buffer | undefined> {
   // Whatever was put in its place meanwhile must neither lead elsewhere nor block.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -52,13 +52,14 @@ export function toScriptsText(content: Buffer): string {
   }
 }
 
-function toHash(content: Buffer): string {
-  return createHash("sha256").update(content).digest("hex");
+/** A short text for some content. */
+export function toHash(content: Buffer): string {
+  return createHash("sha256").update(content).digest("base64").slice(0, 24);
 }
 
 type Reading = { readonly budget: ByteBudget; readonly toText: (content: Buffer) => string };
 
-async function toContentText(path: string, found: Stats, { budget, toText }: Reading): Promise<string> {
+async function toContentText(path: Buffer, found: Stats, { budget, toText }: Reading): Promise<string> {
   const { ctimeMs, mtimeMs, size } = found;
   if (size <= LARGEST_FILE_BYTES && size <= budget.left) {
     budget.left -= size;

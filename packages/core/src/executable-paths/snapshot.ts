@@ -1,134 +1,180 @@
-import type { Dirent } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { dirname, isAbsolute, join, resolve } from "node:path";
-import pLimit from "p-limit";
-import { isForge, toNameKind, type FolderKind, type NameKind } from "./executable-names.ts";
-import { readPlainFile, toFingerprint, toScriptsText, type ByteBudget } from "./fingerprint.ts";
+import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
+import { forEachOf } from "../walk/for-each-of.ts";
+import { toPathIn, type OpenFolder } from "../walk/held-folder.ts";
+import {
+  walkWorkspace,
+  type Entry,
+  type Next,
+  type VisitedFolder,
+  type Walk,
+  type WalkBounds,
+} from "../walk/walk-workspace.ts";
+import { toEffect, type Effect } from "./effect.ts";
+import { GIT_MARKS, isForge, isGitFolder, toNameKind, type FolderKind, type NameKind } from "./executable-names.ts";
+import { toFingerprint, toHash, toScriptsText, type ByteBudget } from "./fingerprint.ts";
+import { findGitLeads, NO_LEADS, type GitLeads } from "./git-leads.ts";
+import type { Suspects } from "./suspects.ts";
 
 /** The things of a workspace that the host runs, and what each was like. */
 export type Snapshot = {
-  /** By path: relative to the workspace, or absolute when outside */
-  readonly fingerprints: ReadonlyMap<string, string>;
-  /** Folders that were found and not looked into, for a bound or for want of permission */
-  readonly unread: ReadonlySet<string>;
+  /** By path: relative to the workspace, or absolute when outside; as of `toPathKey` */
+  readonly notes: ReadonlyMap<string, Note>;
+  /** Why something was not looked at, by path */
+  readonly unread: ReadonlyMap<string, string>;
+  /** Where git was led as this was taken, or as the one before it was */
+  readonly leads: GitLeads;
 };
 
-export type SnapshotBounds = {
-  readonly entries: number;
-  readonly bytes: number;
-  readonly timeMs: number;
+export type Note = { readonly fingerprint: string; readonly effect: Effect };
+
+export type SnapshotBounds = WalkBounds & { readonly bytes: number };
+
+export type SnapshotOptions = {
+  readonly bounds?: SnapshotBounds;
+  /** Of a snapshot before: what a turn makes of them must not lead elsewhere */
+  readonly leads?: GitLeads | undefined;
+  /** Looks at everything, with what the host does not run besides */
+  readonly suspects?: Suspects | undefined;
+  readonly open?: OpenFolder | undefined;
 };
 
 const BOUNDS: SnapshotBounds = { entries: 200_000, bytes: 32 * 1024 * 1024, timeMs: 5000 };
 
-type Folder = { readonly path: string; readonly kind: FolderKind };
+/** Looks at a workspace, and at the git folder that it points to. Follows no link, and never fails. */
+export async function takeSnapshot(workspace: string, options: SnapshotOptions = {}): Promise<Snapshot> {
+  const { bounds = BOUNDS, open } = options;
+  const deadline = performance.now() + bounds.timeMs;
+  const look: Look = {
+    workspace,
+    notes: new Map(),
+    unread: new Map(),
+    bytes: { left: bounds.bytes },
+    leads: options.leads,
+    suspects: options.suspects,
+    outside: undefined,
+  };
+  await walkWorkspace(workspace, { ...toWalk(look), bounds, kind: "plain", open });
+  const { leads = NO_LEADS, notes, unread } = look;
+  for (const outside of leads.outside) {
+    const timeMs = Math.max(deadline - performance.now(), 0);
+    const walk = toWalk({ ...look, outside, suspects: undefined });
+    await walkWorkspace(outside, { ...walk, bounds: { ...bounds, timeMs }, kind: "git", open });
+  }
+  return { notes, unread, leads };
+}
 
-type Walk = {
+type Look = {
   readonly workspace: string;
-  readonly fingerprints: Map<string, string>;
-  readonly unread: Set<string>;
-  readonly seen: Set<string>;
+  readonly notes: Map<string, Note>;
+  readonly unread: Map<string, string>;
   readonly bytes: ByteBudget;
-  readonly deadline: number;
-  entriesLeft: number;
+  leads: GitLeads | undefined;
+  readonly suspects: Suspects | undefined;
+  /** The folder outside the workspace that is looked at */
+  readonly outside: string | undefined;
 };
 
-/** Looks at a workspace, and at the git folder that it points to. Follows no link, and never fails. */
-export async function takeSnapshot(workspace: string, bounds: SnapshotBounds = BOUNDS): Promise<Snapshot> {
-  const walk: Walk = {
-    workspace,
-    fingerprints: new Map(),
-    unread: new Set(),
-    seen: new Set(),
-    bytes: { left: bounds.bytes },
-    deadline: performance.now() + bounds.timeMs,
-    entriesLeft: bounds.entries,
+type Found = { readonly entry: Entry; readonly meaning: NameKind };
+
+function toWalk(look: Look): Pick<Walk<FolderKind>, "visit" | "onUnread"> {
+  return {
+    visit: (folder, kind) => visit(look, folder, kind),
+    onUnread: ({ code, path, why }) => {
+      // Gone meanwhile: what was in it counts as removed.
+      if (code !== "ENOENT") look.unread.set(toKey(look, path), why);
+    },
   };
-  const limit = pLimit(16);
-  // Breadth first: when a bound is met, what lies near the root has been seen.
-  for (let level: readonly Folder[] = [{ path: "", kind: "plain" }]; level.length > 0;) {
-    level = (await Promise.all(level.map((folder) => limit(() => visit(walk, folder))))).flat();
-  }
-  return walk;
 }
 
 /** Notes what is in a folder, and gives back the folders in it that are to be visited. */
-async function visit(walk: Walk, folder: Folder): Promise<readonly Folder[]> {
-  if (walk.seen.has(folder.path)) return [];
-  walk.seen.add(folder.path);
-  const entries = await list(walk, folder.path);
-  // Planted at the root, what makes a repository must not turn off the rest.
-  const kind = folder.kind === "plain" && isGitFolder(entries) ? "bare" : folder.kind;
-  const found = entries
-    .map((entry): Found => ({ entry, path: toChild(folder.path, entry.name), meaning: toNameKind(entry.name, kind) }))
-    .filter(({ entry, meaning }) => (entry.isDirectory() ? meaning !== "none" : FILE_KINDS.has(meaning)));
-  const folders = found.filter(({ entry }) => entry.isDirectory()).map(toFolder);
-  // Most files are of no interest, and a promise for each of them would cost more than all else.
-  const files = found.filter(({ entry }) => !entry.isDirectory()).map((file) => note(walk, file));
-  return [...folders, ...(await Promise.all(files)).flat()];
-}
-
-type Found = { readonly entry: Dirent; readonly path: string; readonly meaning: NameKind };
-
-const FILE_KINDS: ReadonlySet<NameKind> = new Set(["git", "package", "watched"]);
-
-async function list(walk: Walk, path: string): Promise<readonly Dirent[]> {
-  try {
-    if (walk.entriesLeft > 0 && performance.now() < walk.deadline) {
-      const entries = await readdir(toHostPath(walk, path), { withFileTypes: true });
-      walk.entriesLeft -= entries.length;
-      return entries;
+async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promise<readonly Next<FolderKind>[]> {
+  if (folder.path === ROOT && look.outside === undefined) look.leads ??= await findGitLeads(folder, look.workspace);
+  const toMeaning = toMeanings(look, folder.path);
+  const candidates: Entry[] = [];
+  const marks = new Set<string>();
+  for await (const batch of folder.batches()) {
+    await look.suspects?.look(folder, batch);
+    for (const entry of batch) {
+      const name = toName(entry);
+      if (GIT_MARKS.has(name)) marks.add(name);
+      const meaning = toMeaning(name, kind === "plain" ? "bare" : kind);
+      // Most files are of no interest, and there may be very many.
+      if (entry.type === "folder" || FILE_KINDS.has(meaning)) candidates.push(entry);
     }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return [];
   }
-  walk.unread.add(path);
-  return [];
+  // Planted at the root, what makes a repository must not turn off the rest.
+  const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
+  const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(toName(entry), own) }));
+  const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
+  await forEachOf(files, FILES_AT_ONCE, (file) => note({ look, folder, kind: own }, file));
+  return found.flatMap((one) => (one.entry.type === "folder" ? toNext(look, own, one) : []));
 }
 
-/** By what is in it: git takes any such folder for a repository, whatever its name. */
-function isGitFolder(entries: readonly Dirent[]): boolean {
-  return ["HEAD", "objects", "refs"].every((name) => entries.some((entry) => entry.name === name));
+const FILE_KINDS: ReadonlySet<NameKind> = new Set(["git", "hooks", "named", "package", "watched"]);
+const FILES_AT_ONCE = 8;
+
+/** Tells what a name in a folder means; what git is led to counts, whatever it is called. */
+function toMeanings(
+  { leads = NO_LEADS, outside }: Look,
+  folder: FolderPath,
+): (name: string, kind: FolderKind) => NameKind {
+  const path = toText(toPathKey(folder));
+  const isOnTheWay = outside === undefined && (path === "" || leads.inside.has(path));
+  if (leads.inside.size === 0 || !isOnTheWay) return toNameKind;
+  return (name, kind) => {
+    const meaning = toNameKind(name, kind);
+    const lead = leads.inside.get(path === "" ? name : `${path}/${name}`);
+    if (lead === "named" && meaning !== "git") return "named";
+    return lead === "on-the-way" && meaning === "none" ? "on-the-way" : meaning;
+  };
 }
 
-/** Notes what a file or link is, and gives back the folders that it points to if git goes there. */
-async function note(walk: Walk, { entry, meaning, path }: Found): Promise<readonly Folder[]> {
-  const toText = meaning === "package" ? toScriptsText : undefined;
-  const fingerprint = await toFingerprint(toHostPath(walk, path), walk.bytes, toText);
-  if (fingerprint !== undefined) walk.fingerprints.set(path, fingerprint);
-  return meaning === "git" && entry.isFile() ? toGitFolders(walk, path) : [];
+type Noting = { readonly look: Look; readonly folder: VisitedFolder; readonly kind: FolderKind };
+
+/** Notes what a file or link is. */
+async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): Promise<void> {
+  const name = toName(entry);
+  const content = meaning === "package" ? toScriptsText : undefined;
+  const fingerprint = await toFingerprint(toPathIn(folder, entry.name), look.bytes, content);
+  if (fingerprint === undefined) return;
+  const isUsual = kind === "worktree" && (name === "gitdir" || (name === "commondir" && fingerprint.endsWith(COMMON)));
+  const effect = isUsual ? "plain" : toEffect(name, meaning, kind);
+  look.notes.set(toKey(look, toPathKey(folder.path, entry.name)), { fingerprint, effect });
 }
 
-function toFolder({ entry, meaning, path }: Found): Folder {
-  if (meaning !== "enter" && meaning !== "package") return { path, kind: meaning === "none" ? "plain" : meaning };
-  return { path, kind: isForge(entry.name) ? "forge" : "plain" };
+// As git makes each worktree's.
+const COMMON = toHash(Buffer.from("../..\n"));
+
+function toNext({ suspects }: Look, own: FolderKind, { entry, meaning }: Found): readonly Next<FolderKind>[] {
+  const { name } = entry;
+  switch (meaning) {
+    case "watched":
+    case "hooks":
+    case "worktrees":
+      return [{ name, kind: meaning }];
+    case "git":
+      return [{ name, kind: own === "worktrees" ? "worktree" : "git" }];
+    case "named":
+      return [{ name, kind: "hooks" }];
+    case "enter":
+    case "package":
+      return [{ name, kind: isForge(toName(entry)) ? "forge" : "plain" }];
+    case "on-the-way":
+      return [{ name, kind: "rest" }];
+    case "none":
+      return suspects === undefined ? [] : [{ name, kind: "rest", isLate: true }];
+  }
 }
 
-function toChild(path: string, name: string): string {
-  return path === "" ? name : `${path}/${name}`;
+function toName({ name }: Entry): string {
+  return name.toString("utf8");
 }
 
-/** A worktree's or a submodule's `.git` is a file that names the real folder, and that one may name another. */
-async function toGitFolders(walk: Walk, path: string): Promise<readonly Folder[]> {
-  const file = toHostPath(walk, path);
-  const target = await readLine(file, /^gitdir: (.+)$/m);
-  if (target === undefined) return [];
-  const own = resolve(dirname(file), target);
-  const common = await readLine(join(own, "commondir"), /^(.+)$/m);
-  const folders = common === undefined ? [own] : [own, resolve(own, common)];
-  return folders.map((folder) => ({ path: toShownPath(walk, folder), kind: "git" as const }));
+function toText(path: string): string {
+  return Buffer.from(path, "latin1").toString("utf8");
 }
 
-async function readLine(path: string, form: RegExp): Promise<string | undefined> {
-  const content = await readPlainFile(path).catch(() => undefined);
-  return form.exec(content?.subarray(0, 4096).toString("utf8") ?? "")?.[1];
-}
-
-function toHostPath({ workspace }: Walk, path: string): string {
-  return isAbsolute(path) ? path : join(workspace, path);
-}
-
-function toShownPath({ workspace }: Walk, path: string): string {
-  return path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path;
+function toKey({ outside }: Look, path: string): string {
+  if (outside === undefined) return path;
+  return [Buffer.from(outside).toString("latin1"), ...(path === "" ? [] : [path])].join("/");
 }

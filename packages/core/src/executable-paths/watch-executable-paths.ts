@@ -1,11 +1,18 @@
+import { noteTime } from "../note-time.ts";
 import { toCountText } from "../to-count-text.ts";
-import { sanitizeText } from "../sanitize-text.ts";
-import { compareSnapshots } from "./compare-snapshots.ts";
+import type { OpenFolder } from "../walk/held-folder.ts";
+import { toShownPath } from "../walk/to-shown-path.ts";
+import { compareSnapshots, type Change } from "./compare-snapshots.ts";
+import { GIT_EFFECTS, toEffectText } from "./effect.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
+import { createSuspects, type Listed, type Outward, type Privileged } from "./suspects.ts";
 
-/** What a turn did to the things of its workspace that the host runs. */
-type ExecutableChanges = {
+/** What a turn left in its workspace for the host to run or to follow. */
+export type ExecutableChanges = {
+  /** The most dangerous first */
   readonly changedExecutablePaths: readonly string[];
+  /** Those by which git runs something, and how: one sentence each */
+  readonly gitChanges: readonly string[];
   /** One sentence each */
   readonly warnings: readonly string[];
 };
@@ -19,30 +26,66 @@ export type ExecutableWatch = {
 
 // A result is read by a model.
 const MOST_PATHS = 200;
+const MOST_EXPLAINED = 10;
 
-/** Begins to look at a workspace. */
-export function watchExecutablePaths(directory: string): ExecutableWatch {
-  const taking = takeSnapshot(directory);
+/** Begins to look at a workspace; `open` is how folders are opened. */
+export function watchExecutablePaths(directory: string, open?: OpenFolder): ExecutableWatch {
+  const time = noteTime();
+  const taking = takeSnapshot(directory, { open });
   return {
-    ready: taking,
+    ready: Promise.all([taking, time.ready]),
     async toChanges() {
       const before = await taking;
-      const after = await takeSnapshot(directory);
-      const paths = compareSnapshots(before, after);
+      const suspects = createSuspects(directory, time.toSinceMs());
+      const after = await takeSnapshot(directory, { leads: before.leads, suspects, open });
+      const changes = compareSnapshots(before, after);
+      const { outward, privileged } = suspects;
+      const paths = new Set([...privileged.first, ...changes].map(({ path }) => path));
       return {
-        changedExecutablePaths: paths.slice(0, MOST_PATHS).map(toLine),
-        warnings: [...toUnreadWarning(before, after), ...toManyWarning(paths.length)],
+        changedExecutablePaths: [...paths].slice(0, MOST_PATHS).map(toShownPath),
+        gitChanges: changes.filter(({ effect }) => GIT_EFFECTS.includes(effect)).map(toSentence),
+        warnings: [
+          ...toPrivilegedWarnings(privileged),
+          ...changes.filter(({ effect }) => toEffectText(effect) !== undefined).slice(0, MOST_EXPLAINED).map(toSentence),
+          ...toOutwardWarning(outward),
+          ...toUnreadWarning(before, after),
+          ...toManyWarning(changes.length + privileged.count),
+        ],
       };
     },
   };
 }
 
+function toSentence({ effect, path }: Change): string {
+  const text = toEffectText(effect);
+  return `"${toShownPath(path)}" was changed${text === undefined ? "" : `: ${text}`}.`;
+}
+
+function toPrivilegedWarnings({ first }: Listed<Privileged>): readonly string[] {
+  return first
+    .slice(0, MOST_EXPLAINED)
+    .map(
+      ({ bit, id, path }) =>
+        `"${toShownPath(path)}" is a ${bit} file: whoever runs it has the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
+    );
+}
+
+function toOutwardWarning({ count, first }: Listed<Outward>): readonly string[] {
+  if (count === 0) return [];
+  const named = first
+    .slice(0, MOST_EXPLAINED)
+    .map(({ path, target }) => `"${toShownPath(path)}" to "${toShownPath(target)}"`);
+  const more = count > named.length ? ` and ${toCountText(count - named.length)} more` : "";
+  return [`New links lead out of the workspace: ${named.join(", ")}${more}.`];
+}
+
 function toUnreadWarning(before: Snapshot, after: Snapshot): readonly string[] {
   const [first] = [...after.unread, ...before.unread];
   if (first === undefined) return [];
+  const [path, why] = first;
   return [
-    `Not all of the workspace was looked at for changed files that your machine runs, since it is too large or may not be ` +
-      `read ("${toLine(first) || "."}" was not): "changedExecutablePaths" may be incomplete.`,
+    `Not all of the workspace was looked at for changed files that your machine runs: of "${toShownPath(path)}", ${why}. ` +
+      `"changedExecutablePaths" may be incomplete.`,
   ];
 }
 
@@ -51,9 +94,4 @@ function toManyWarning(count: number): readonly string[] {
   return [
     `The turn changed ${toCountText(count)} files that your machine runs; "changedExecutablePaths" has the first.`,
   ];
-}
-
-/** A file's name is the agent's choice, and is read by a model. */
-function toLine(path: string): string {
-  return sanitizeText(path).replace(/\s+/g, " ");
 }

@@ -11,26 +11,28 @@ describe("takeSnapshot", () => {
   it("stops at the number of entries, and says what it did not look into", async () => {
     const root = createPlace();
 
-    const { fingerprints, unread } = await takeSnapshot(root, { ...BOUNDS, entries: 2 });
+    const { notes, unread } = await takeSnapshot(root, { bounds: { ...BOUNDS, entries: 2 } });
 
-    expect([...fingerprints.keys()]).toEqual([".envrc"]);
-    expect([...unread]).toEqual(["folder"]);
+    expect([...notes.keys()]).toEqual([".envrc"]);
+    expect([...unread.keys()]).toEqual(["folder"]);
   });
 
   it("stops when the time is over", async () => {
-    expect([...(await takeSnapshot(createPlace(), { ...BOUNDS, timeMs: 0 })).unread]).toEqual([""]);
+    const { unread } = await takeSnapshot(createPlace(), { bounds: { ...BOUNDS, timeMs: 0 } });
+
+    expect([...unread.keys()]).toEqual([""]);
   });
 
   it("tells files apart by size and times when it may read no more", async () => {
-    const { fingerprints } = await takeSnapshot(createPlace(), { ...BOUNDS, bytes: 0 });
+    const { notes } = await takeSnapshot(createPlace(), { bounds: { ...BOUNDS, bytes: 0 } });
 
-    expect(fingerprints.get(".envrc")).toMatch(/^32768 644 4 [\d.]+ [\d.]+$/);
+    expect(notes.get(".envrc")?.fingerprint).toMatch(/^32768 644 4 [\d.]+ [\d.]+$/);
   });
 
   it("never fails, even without a workspace", async () => {
-    const { fingerprints, unread } = await takeSnapshot("/nowhere/at/all");
+    const { notes, unread } = await takeSnapshot("/nowhere/at/all");
 
-    expect({ fingerprints: fingerprints.size, unread: unread.size }).toEqual({ fingerprints: 0, unread: 0 });
+    expect({ notes: notes.size, unread: unread.size }).toEqual({ notes: 0, unread: 0 });
   });
 
   // Root may look everywhere.
@@ -41,19 +43,19 @@ describe("takeSnapshot", () => {
     const { unread } = await takeSnapshot(root);
 
     chmodSync(join(root, "folder"), 0o755);
-    expect([...unread]).toEqual(["folder"]);
+    expect([...unread.keys()]).toEqual(["folder"]);
   });
 });
 
 describe("compareSnapshots", () => {
   it("takes nothing for added or removed where one of the two did not look", async () => {
     const root = createPlace();
-    const [whole, part] = [await takeSnapshot(root), await takeSnapshot(root, { ...BOUNDS, entries: 2 })];
+    const [whole, part] = [await takeSnapshot(root), await takeSnapshot(root, { bounds: { ...BOUNDS, entries: 2 } })];
     writeFileSync(join(root, ".envrc"), "evil");
-    const later = await takeSnapshot(root, { ...BOUNDS, entries: 2 });
+    const later = await takeSnapshot(root, { bounds: { ...BOUNDS, entries: 2 } });
 
     expect([compareSnapshots(whole, part), compareSnapshots(part, whole)]).toEqual([[], []]);
-    expect(compareSnapshots(whole, later)).toEqual([".envrc"]);
+    expect(compareSnapshots(whole, later)).toEqual([{ path: ".envrc", effect: "plain" }]);
   });
 });
 

@@ -44,15 +44,16 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
 }
 
 function toErrorResult(error: BudgieError): CallToolResult {
-  const { changedExecutablePaths: paths, changedPaths, code, egress, message, missed, sessionId } = error;
+  const { changedExecutablePaths: paths, changedPaths, code, egress, message, missed, sessionId, warnings } = error;
   const refused = toRefusedText(egress);
   const policy = refused === "" ? "" : ` Its network policy refused: ${refused}.`;
   const changes =
     paths.length === 0 ? "" : ` Files that your machine runs by itself were changed: ${paths.join(", ")}.`;
+  const found = warnings.map((warning) => ` ${warning}`).join("");
   const hint = sessionId === undefined ? "" : ` The session can go on: pass sessionId "${sessionId}".`;
   return {
     isError: true,
-    content: [...toMissedContent(missed), { type: "text", text: `${code}: ${message}${policy}${changes}${hint}` }],
+    content: [...toMissedContent(missed), { type: "text", text: `${code}: ${message}${policy}${changes}${found}${hint}` }],
     structuredContent: {
       code,
       message,
@@ -61,6 +62,7 @@ function toErrorResult(error: BudgieError): CallToolResult {
       ...(missed.length === 0 ? {} : { missed }),
       ...(changedPaths === undefined ? {} : { changedPaths }),
       ...(sessionId === undefined ? {} : { sessionId }),
+      ...(warnings.length === 0 ? {} : { warnings }),
     },
   };
 }

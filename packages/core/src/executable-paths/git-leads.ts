@@ -1,0 +1,105 @@
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { holdChild, toPathIn, type HeldFolder } from "../walk/held-folder.ts";
+import { readPlainFile } from "./fingerprint.ts";
+import { parseGitConfig } from "./parse-git-config.ts";
+
+/** Where a workspace's repository leads git, besides what has a telling name. */
+export type GitLeads = {
+  /** Git folders outside the workspace: absolute */
+  readonly outside: readonly string[];
+  /** Paths below the workspace, and what they are: a thing that git's configuration names, or a folder on the way to one */
+  readonly inside: ReadonlyMap<string, "named" | "on-the-way">;
+};
+
+/** Those of a workspace without a repository. */
+export const NO_LEADS: GitLeads = { outside: [], inside: new Map() };
+
+/**
+ * Reads where the repository at a workspace's root leads. A git folder outside counts only if it names this workspace in turn,
+ * which git sees to and an agent cannot: any other could be one of which the agent wants to know what is in it.
+ */
+export async function findGitLeads(root: HeldFolder, directory: string): Promise<GitLeads> {
+  const git = await holdChild(root, Buffer.from(".git")).catch(() => undefined);
+  if (git !== undefined) {
+    try {
+      const configs = await Promise.all(CONFIGS.map((name) => readText(toPathIn(git, Buffer.from(name)))));
+      return { outside: [], inside: toInside(configs, { directory, base: join(directory, ".git") }) };
+    } finally {
+      await git.handle.close();
+    }
+  }
+  const target = (await readText(toPathIn(root, Buffer.from(".git")))).split("\n", 1)[0] ?? "";
+  if (!target.startsWith("gitdir: ")) return NO_LEADS;
+  const own = resolve(directory, target.slice("gitdir: ".length).trim());
+  return isBelow(own, directory) ? NO_LEADS : findOutside(own, directory);
+}
+
+const CONFIGS = ["config", "config.worktree"];
+
+async function findOutside(own: string, directory: string): Promise<GitLeads> {
+  const [back, config] = await Promise.all([readText(join(own, "gitdir")), readText(join(own, "config"))]);
+  const holder = dirname(own);
+  if (back.trim() === join(directory, ".git") && basename(holder) === "worktrees") {
+    const common = dirname(holder);
+    const configs = [await readText(join(common, "config")), await readText(join(own, "config.worktree"))];
+    return { outside: [own, common], inside: toInside(configs, { directory, base: common }) };
+  }
+  const worktree = parseGitConfig(config).find(({ key }) => key === "core.worktree")?.value;
+  if (worktree === undefined || resolve(own, worktree) !== directory) return NO_LEADS;
+  return { outside: [own], inside: toInside([config], { directory, base: own }) };
+}
+
+async function readText(path: string | Buffer): Promise<string> {
+  const content = await readPlainFile(path).catch(() => undefined);
+  return content?.subarray(0, MOST_BYTES).toString("utf8") ?? "";
+}
+
+const MOST_BYTES = 64 * 1024;
+
+type Places = { readonly directory: string; readonly base: string };
+
+/** What settings name that make git read more configuration, or run something. */
+function toInside(configs: readonly string[], { base, directory }: Places): GitLeads["inside"] {
+  const words = configs
+    .flatMap((text) => parseGitConfig(text))
+    .flatMap(({ key, value }) => {
+      if (PATHS.has(key)) return [value];
+      // A command: what has no slash is looked up elsewhere.
+      return COMMANDS.has(key) ? value.split(/[\s'";&|()]/).filter((word) => word.includes("/")) : [];
+    });
+  const inside = new Map<string, "named" | "on-the-way">();
+  for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
+    if (!isBelow(path, directory)) continue;
+    const names = relative(directory, path).split("/");
+    for (const depth of names.slice(1).keys()) inside.set(names.slice(0, depth + 1).join("/"), "on-the-way");
+  }
+  for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
+    if (isBelow(path, directory)) inside.set(relative(directory, path), "named");
+  }
+  return inside;
+}
+
+function isBelow(path: string, directory: string): boolean {
+  return path.startsWith(`${directory}/`);
+}
+
+const PATHS: ReadonlySet<string> = new Set(["include.path", "includeif.path", "core.hookspath", "core.worktree"]);
+const COMMANDS: ReadonlySet<string> = new Set([
+  "core.askpass",
+  "core.editor",
+  "core.fsmonitor",
+  "core.gitproxy",
+  "core.pager",
+  "core.sshcommand",
+  "credential.helper",
+  "diff.command",
+  "diff.external",
+  "diff.textconv",
+  "filter.clean",
+  "filter.process",
+  "filter.smudge",
+  "gpg.program",
+  "interactive.difffilter",
+  "merge.driver",
+  "sequence.editor",
+]);

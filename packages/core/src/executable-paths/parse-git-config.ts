@@ -1,0 +1,54 @@
+export type GitSetting = {
+  /** Section and name, without a subsection, in lower case: `filter.clean` */
+  readonly key: string;
+  readonly value: string;
+};
+
+/** Reads what a file of git's configuration sets, in git's own syntax. What is malformed is passed over. */
+export function parseGitConfig(text: string): readonly GitSetting[] {
+  let section = "";
+  const settings: GitSetting[] = [];
+  for (const line of toLines(text)) {
+    const end = line.startsWith("[") ? toHeaderEnd(line) : -1;
+    if (end !== -1) section = toSection(line.slice(1, end));
+    const setting = line.slice(end + 1).trim();
+    const equals = setting.indexOf("=");
+    if (equals === -1) continue;
+    const name = setting.slice(0, equals).trim().toLowerCase();
+    settings.push({ key: `${section}.${name}`, value: toValue(setting.slice(equals + 1).trim()) });
+  }
+  return settings;
+}
+
+/** A backslash at its end joins a line with the next. */
+function toLines(text: string): readonly string[] {
+  return text
+    .replaceAll("\r\n", "\n")
+    .replaceAll("\\\n", "")
+    .split("\n")
+    .map((line) => line.trim());
+}
+
+/** A subsection's name is quoted, and may have brackets. */
+function toHeaderEnd(line: string): number {
+  const [quote, end] = [line.indexOf('"'), line.indexOf("]")];
+  return quote === -1 || quote > end ? end : line.indexOf("]", line.indexOf('"', quote + 1));
+}
+
+/** `filter "lfs"` and the older `filter.lfs` */
+function toSection(header: string): string {
+  return (header.trim().split(/[\s."]/, 1)[0] ?? "").toLowerCase();
+}
+
+/** Without quotes, comments and escapes. */
+function toValue(text: string): string {
+  let [value, isQuoted] = ["", false];
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index] ?? "";
+    if (character === '"') isQuoted = !isQuoted;
+    else if (character === "\\") value += text[++index] ?? "";
+    else if (!isQuoted && (character === "#" || character === ";")) break;
+    else value += character;
+  }
+  return value.trim();
+}

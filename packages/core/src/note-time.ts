@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A moment, to tell by the times of files what is from later. */
+export type NotedTime = {
+  /** What is written from then on is later for certain: the file system's clock is coarse */
+  readonly ready: Promise<unknown>;
+  /** By the clock of now; `undefined` if it was set back too far to tell */
+  readonly toSinceMs: () => number | undefined;
+};
+
+// Linux notes times by the last tick of its clock, which is 10 ms ago at the most.
+const TICK_MS = 10;
+const MOST_SET_BACK_MS = 1000;
+
+/** Notes what time it is. */
+export function noteTime(): NotedTime {
+  const beganMs = performance.now();
+  // The end of this millisecond: what a caller has just written is from before.
+  const sinceMs = Date.now() + 1;
+  return {
+    ready: sleep(2 * TICK_MS),
+    toSinceMs() {
+      // In this order, since a pause in between must look as if the clock had been set back rather than hide that it was.
+      const nowMs = Date.now() + 1;
+      const setBackMs = Math.max(performance.now() - beganMs - (nowMs - sinceMs), 0);
+      return setBackMs > MOST_SET_BACK_MS ? undefined : sinceMs - setBackMs;
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import type { Dirent } from "node:fs";
+import { opendir } from "node:fs/promises";
+import { forEachOf } from "./for-each-of.ts";
+import { ROOT, toChildPath, toPathKey, type FolderPath } from "./folder-path.ts";
+import { createHeldChain } from "./held-chain.ts";
+import { holdChild, holdRoot, type HeldFolder, type OpenFolder } from "./held-folder.ts";
+
+export type WalkBounds = { readonly entries: number; readonly timeMs: number };
+
+/** Something in a folder. Its name is bytes, and need not be text. */
+export type Entry = {
+  readonly name: Buffer;
+  readonly type: "folder" | "file" | "link" | "other";
+};
+
+export type VisitedFolder = HeldFolder & {
+  readonly path: FolderPath;
+  /** What is in it, a few hundred at a time; they end early where the walk must */
+  readonly batches: () => AsyncIterable<readonly Entry[]>;
+};
+
+/** A folder to go into, and what it means to who walks. */
+export type Next<Kind> = {
+  readonly name: Buffer;
+  readonly kind: Kind;
+  /** Only after all that is not */
+  readonly isLate?: boolean;
+};
+
+/** What was not looked at, in whole or in part. */
+export type Unread = {
+  /** As of {@link toPathKey} */
+  readonly path: string;
+  readonly why: string;
+  /** Of the error, if it was one */
+  readonly code: string | undefined;
+};
+
+export type Walk<Kind> = {
+  readonly bounds: WalkBounds;
+  /** What the root means */
+  readonly kind: Kind;
+  /** Looks at a folder, and tells which of those in it to go into */
+  readonly visit: (folder: VisitedFolder, kind: Kind) => Promise<readonly Next<Kind>[]>;
+  readonly onUnread: (unread: Unread) => void;
+  /** Ends the walk, with nothing said of the rest */
+  readonly signal?: AbortSignal | undefined;
+  /** How folders are opened */
+  readonly open?: OpenFolder | undefined;
+};
+
+const AT_ONCE = 8;
+// Each holds a descriptor while what is in it is looked at.
+const MOST_LEVELS = 64;
+const BATCH = 500;
+// For a call to the file system to return by itself.
+const GRACE_MS = 500;
+
+/**
+ * Visits the folders of a workspace from a held root, each step through a held parent and no link: what is put in a folder's
+ * place meanwhile leads nowhere. Breadth first: when a bound is met, what lies near the root has been seen. It keeps few
+ * folders open and never fails.
+ */
+export async function walkWorkspace<Kind>(root: string, walk: Walk<Kind>): Promise<void> {
+  const { entries, timeMs } = walk.bounds;
+  const progress: Progress = { entriesLeft: entries, deadline: performance.now() + timeMs, isGivenUp: false };
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      // A file system whose server is gone never answers.
+      progress.isGivenUp = true;
+      walk.onUnread({ path: "", why: NO_TIME, code: undefined });
+      resolve();
+    }, timeMs + GRACE_MS);
+  });
+  try {
+    await Promise.race([walkFrom(root, walk, progress), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Progress = { entriesLeft: number; readonly deadline: number; isGivenUp: boolean };
+
+/** Folders to visit, by the one that they are in. */
+type Group<Kind> = { readonly path: FolderPath; readonly folders: readonly Next<Kind>[] };
+
+type Lanes<Kind> = { readonly soon: Group<Kind>[]; readonly late: Group<Kind>[] };
+
+const NO_TIME = "there was not enough time to look at all of it";
+const TOO_MUCH = "there is too much in it to look at";
+
+async function walkFrom<Kind>(root: string, walk: Walk<Kind>, progress: Progress): Promise<void> {
+  const held = await holdRoot(root).catch((error: unknown) => noteFailure(walk, ROOT, error));
+  if (held === undefined) return;
+  const chain = createHeldChain(held, walk.open ?? holdChild);
+  try {
+    let lanes = toLanes(ROOT, await visit({ walk, progress, path: ROOT, kind: walk.kind }, held));
+    while (lanes.soon.length + lanes.late.length > 0 && !isEnded(walk, progress)) {
+      const [level, late] = lanes.soon.length > 0 ? [lanes.soon, lanes.late] : [lanes.late, []];
+      lanes = { soon: [], late };
+      for (const group of level) await visitGroup({ chain, walk, progress, lanes }, group);
+    }
+  } finally {
+    await chain.close();
+  }
+}
+
+type GroupVisit<Kind> = {
+  readonly chain: ReturnType<typeof createHeldChain>;
+  readonly walk: Walk<Kind>;
+  readonly progress: Progress;
+  readonly lanes: Lanes<Kind>;
+};
+
+async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kind>, group: Group<Kind>): Promise<void> {
+  if (isEnded(walk, progress)) return;
+  const parent = await chain.hold(group.path).catch((error: unknown) => noteFailure(walk, group.path, error));
+  if (parent === undefined) return;
+  await forEachOf(group.folders, AT_ONCE, async ({ kind, name }) => {
+    const path = toChildPath(group.path, name);
+    const reason = toReasonNotToLook(path, progress);
+    if (isEnded(walk, progress)) return;
+    if (reason !== undefined) return walk.onUnread({ path: toPathKey(path), why: reason, code: undefined });
+    const open = walk.open ?? holdChild;
+    const folder = await open(parent, name).catch((error: unknown) => noteFailure(walk, path, error));
+    if (folder === undefined) return;
+    try {
+      const { late, soon } = toLanes(path, await visit({ walk, progress, path, kind }, folder));
+      lanes.soon.push(...soon);
+      lanes.late.push(...late);
+    } finally {
+      await folder.handle.close();
+    }
+  });
+}
+
+function toReasonNotToLook({ depth }: FolderPath, progress: Progress): string | undefined {
+  if (depth > MOST_LEVELS) return `it lies more than ${MOST_LEVELS} folders deep`;
+  if (performance.now() > progress.deadline) return NO_TIME;
+  return progress.entriesLeft <= 0 ? TOO_MUCH : undefined;
+}
+
+function isEnded<Kind>({ signal }: Walk<Kind>, { isGivenUp }: Progress): boolean {
+  return isGivenUp || signal?.aborted === true;
+}
+
+type Visit<Kind> = {
+  readonly walk: Walk<Kind>;
+  readonly progress: Progress;
+  readonly path: FolderPath;
+  readonly kind: Kind;
+};
+
+async function visit<Kind>(visiting: Visit<Kind>, folder: HeldFolder): Promise<readonly Next<Kind>[]> {
+  const { kind, path, walk } = visiting;
+  try {
+    return await walk.visit({ ...folder, path, batches: () => toBatches(visiting, folder) }, kind);
+  } catch (error) {
+    noteFailure(walk, path, error);
+    return [];
+  }
+}
+
+async function* toBatches<Kind>({ path, progress, walk }: Visit<Kind>, { at }: HeldFolder): AsyncGenerator<Entry[]> {
+  let batch: Entry[] = [];
+  const encoding = "buffer" as BufferEncoding;
+  for await (const entry of await opendir(at, { encoding, bufferSize: BATCH })) {
+    if (isEnded(walk, progress)) return;
+    const reason = toReasonNotToLook(path, progress);
+    if (reason !== undefined) {
+      walk.onUnread({ path: toPathKey(path), why: reason, code: undefined });
+      break;
+    }
+    progress.entriesLeft -= 1;
+    batch.push({ name: entry.name as unknown as Buffer, type: toType(entry) });
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function toType(entry: Dirent): Entry["type"] {
+  if (entry.isDirectory()) return "folder";
+  if (entry.isFile()) return "file";
+  return entry.isSymbolicLink() ? "link" : "other";
+}
+
+function toLanes<Kind>(path: FolderPath, folders: readonly Next<Kind>[]): Lanes<Kind> {
+  const soon = folders.filter(({ isLate }) => isLate !== true);
+  const late = folders.filter(({ isLate }) => isLate === true);
+  return { soon: toGroups(path, soon), late: toGroups(path, late) };
+}
+
+function toGroups<Kind>(path: FolderPath, folders: readonly Next<Kind>[]): Group<Kind>[] {
+  return folders.length === 0 ? [] : [{ path, folders }];
+}
+
+/** Says what could not be looked at; an error that is not the file system's is a bug. */
+function noteFailure<Kind>(walk: Walk<Kind>, path: FolderPath, error: unknown): undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  if (typeof code !== "string") throw error;
+  walk.onUnread({ path: toPathKey(path), why: `it cannot be read (${code})`, code });
+}

@@ -1,0 +1,120 @@
+import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { toPathKey } from "../../src/walk/folder-path.ts";
+import { holdChild, type OpenFolder } from "../../src/walk/held-folder.ts";
+import { walkWorkspace, type Next, type WalkBounds } from "../../src/walk/walk-workspace.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+describe("walkWorkspace", () => {
+  it("goes into folders breadth first, and into late ones after all others", async () => {
+    const root = createTree("a/deep/er", "late/deep", "z");
+
+    const { visited } = await walk(root);
+
+    expect(visited.map((path) => (path.startsWith("late") ? path : path.length))).toEqual([
+      0,
+      1,
+      1,
+      "a/deep".length,
+      "a/deep/er".length,
+      "late",
+      "late/deep",
+    ]);
+  });
+
+  it("goes on in what it holds when a folder on the way is exchanged for a link", async () => {
+    const [root, home] = [createTree("a/b/c"), createTree("b/c/private")];
+
+    const { unread, visited } = await walk(root, {
+      async open(parent, name) {
+        if (name.toString() === "b") {
+          renameSync(join(root, "a"), join(root, "moved"));
+          symlinkSync(home, join(root, "a"));
+        }
+        return holdChild(parent, name);
+      },
+    });
+
+    // When it is looked for once more, to go on from there, it is a link.
+    expect(visited).toEqual(["", "a", "a/b"]);
+    expect(unread).toEqual(["a/b: it cannot be read (ENOTDIR)"]);
+  });
+
+  it("does not begin at a link, nor at a path that leads through one", async () => {
+    const [root, home] = [createTemporaryFolder(), createTree("private/more")];
+    symlinkSync(home, join(root, "link"));
+
+    const whole = await walk(join(root, "link"));
+    const through = await walk(join(root, "link/private"));
+
+    expect([whole.visited, through.visited]).toEqual([[], []]);
+    expect([...whole.unread, ...through.unread]).toEqual([
+      ": it cannot be read (ENOTDIR)",
+      ": it cannot be read (ESTALE)",
+    ]);
+  });
+
+  it("counts entries as it reads them, and says which folders it did not look into", async () => {
+    const root = createTree("a", "b");
+    for (let index = 0; index < 1000; index++) writeFileSync(join(root, `file-${index}`), "");
+
+    const { entries, unread } = await walk(root, { bounds: { entries: 10, timeMs: 60_000 } });
+
+    expect(entries).toBe(10);
+    expect(unread[0]).toBe(": there is too much in it to look at");
+  });
+
+  it("keeps few folders open, however many there are", async () => {
+    const folders = Array.from({ length: 300 }, (_, index) => `many/${index}/a/b/c`);
+    const root = createTree(...folders);
+    const before = countDescriptors();
+    let most = 0;
+
+    const { visited } = await walk(root, {
+      async open(parent, name) {
+        most = Math.max(most, countDescriptors());
+        return holdChild(parent, name);
+      },
+    });
+
+    expect(visited).toHaveLength(2 + 4 * 300);
+    expect(most - before).toBeLessThan(40);
+    expect(countDescriptors()).toBe(before);
+  });
+});
+
+type Options = { readonly open?: OpenFolder; readonly bounds?: WalkBounds };
+
+async function walk(root: string, { bounds = { entries: 10_000, timeMs: 60_000 }, open }: Options = {}) {
+  const [visited, unread]: [string[], string[]] = [[], []];
+  let entries = 0;
+  await walkWorkspace(root, {
+    bounds,
+    open,
+    kind: undefined,
+    async visit(folder) {
+      visited.push(toPathKey(folder.path));
+      const next: Next<undefined>[] = [];
+      for await (const batch of folder.batches()) {
+        entries += batch.length;
+        for (const { name, type } of batch) {
+          if (type === "folder") next.push({ name, kind: undefined, isLate: name.toString() === "late" });
+        }
+      }
+      return next;
+    },
+    onUnread: ({ path, why }) => unread.push(`${path}: ${why}`),
+  });
+  return { entries, unread, visited };
+}
+
+function createTree(...folders: readonly string[]): string {
+  const root = createTemporaryFolder();
+  for (const folder of folders) mkdirSync(join(root, folder), { recursive: true });
+  return root;
+}
+
+function countDescriptors(): number {
+  return readdirSync("/proc/self/fd").length;
+}
