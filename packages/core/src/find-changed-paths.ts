@@ -1,10 +1,9 @@
-import { constants, type Stats } from "node:fs";
-import { lstat } from "node:fs/promises";
+import type { Stats } from "node:fs";
 import { hasLocalClock } from "./has-local-clock.ts";
 import { isSince } from "./is-since.ts";
 import { ROOT, toPathKey, type FolderPath } from "./walk/folder-path.ts";
-import { toPathIn } from "./walk/held-folder.ts";
-import { walkWorkspace, type Entry, type Next, type VisitedFolder, type WalkBounds } from "./walk/walk-workspace.ts";
+import { lookAtAll } from "./walk/look-at-all.ts";
+import { walkWorkspace, type Next, type VisitedFolder, type WalkBounds } from "./walk/walk-workspace.ts";
 
 /** What was found in a folder, as far as it could be looked at. */
 export type ChangedPaths = {
@@ -55,30 +54,25 @@ async function visit(search: Search, folder: VisitedFolder): Promise<readonly Ne
   const own = await folder.handle.stat();
   const path = toPathKey(folder.path);
   if (!search.devices.has(own.dev)) {
-    if (!(await hasLocalClock(folder.at))) search.stopAt(path, "its file system may have another clock");
+    if (!(await hasLocalClock(folder.at))) {
+      search.stopAt(path, "its file system may have another clock");
+      return [];
+    }
     search.devices.add(own.dev);
   }
   if (folder.path === ROOT) note(search, { folder: ROOT }, own);
   const next: Next<undefined>[] = [];
   for await (const batch of folder.batches()) {
-    const isFolder = await Promise.all(batch.map((entry) => look(search, folder, entry)));
-    next.push(...batch.filter((_, index) => isFolder[index]).map(({ name }) => ({ name, kind: undefined })));
+    for (const { entry, found } of await lookAtAll(folder, batch, { isLocal: true })) {
+      // One that is gone, too: somebody is still at work there.
+      if (typeof found === "string") search.stopAt(toPathKey(folder.path, entry.name), `it cannot be looked at (${found})`);
+      else {
+        note(search, { folder: folder.path, name: entry.name }, found);
+        if (found.isDirectory()) next.push({ name: entry.name, kind: undefined });
+      }
+    }
   }
   return next;
-}
-
-/** Notes what is in a folder if it has changed, and tells whether it is a folder to go into. */
-async function look(search: Search, folder: VisitedFolder, { name }: Entry): Promise<boolean> {
-  try {
-    const stats = await lstat(toPathIn(folder, name));
-    note(search, { folder: folder.path, name }, stats);
-    return isFolderMode(stats);
-  } catch (error) {
-    // One that is gone, too: somebody is still at work there.
-    const why = `it cannot be looked at (${(error as NodeJS.ErrnoException).code})`;
-    search.stopAt(toPathKey(folder.path, name), why);
-    return false;
-  }
 }
 
 type Place = { readonly folder: FolderPath; readonly name?: Buffer };
@@ -86,11 +80,7 @@ type Place = { readonly folder: FolderPath; readonly name?: Buffer };
 function note({ found, sinceMs }: Search, { folder, name }: Place, stats: Stats): void {
   if (!isSince(stats.ctimeMs, sinceMs)) return;
   const [path, parent] = [toPathKey(folder, name), toPathKey(folder)];
-  found.push({ path, parent, isFolder: isFolderMode(stats), isNew: isSince(stats.birthtimeMs, sinceMs) });
-}
-
-function isFolderMode({ mode }: Stats): boolean {
-  return (mode & constants.S_IFMT) === constants.S_IFDIR;
+  found.push({ path, parent, isFolder: stats.isDirectory(), isNew: isSince(stats.birthtimeMs, sinceMs) });
 }
 
 /** A folder changes with what is made and removed in it: where something new in it is named, it says nothing more. */

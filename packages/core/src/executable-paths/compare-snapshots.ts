@@ -1,4 +1,5 @@
 import { GIT_EFFECTS, type Effect } from "./effect.ts";
+import { isSameFingerprint } from "./fingerprint.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** A path that was added, removed or changed, and what the host does with it. */
@@ -8,7 +9,7 @@ export type Change = { readonly path: string; readonly effect: Effect };
 export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Change[] {
   const paths = new Set([...before.notes.keys(), ...after.notes.keys()]);
   return [...paths]
-    .filter((path) => before.notes.get(path)?.fingerprint !== after.notes.get(path)?.fingerprint)
+    .filter((path) => !isSameFingerprint(before.notes.get(path)?.fingerprint, after.notes.get(path)?.fingerprint))
     .filter((path) => (before.notes.has(path) || !isUnknown(path, before)) && (after.notes.has(path) || !isUnknown(path, after)))
     .toSorted()
     .map((path) => ({ path, effect: (after.notes.get(path) ?? before.notes.get(path))?.effect ?? "plain" }))

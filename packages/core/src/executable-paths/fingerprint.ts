@@ -3,29 +3,49 @@ import { constants } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 import type { Stats } from "node:fs";
 
-/** How many more bytes may be read. */
-export type ByteBudget = { left: number };
+/** What a path is; two of them say whether it changed in between. */
+export type Fingerprint = {
+  /** Kind and mode, and a link's target */
+  readonly what: string;
+  /** Of a file's content; `undefined` if that was not read */
+  readonly hash: string | undefined;
+  /** Size and times of a file */
+  readonly state: string;
+};
+
+/** How much more may be read. */
+export type ReadBudget = { bytes: number; files: number };
 
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
-/**
- * What a path is, as a text that changes with it: kind, mode, and content or target. No link is followed. A file that is too
- * large to read counts as changed when its times or its size do. `undefined` if there is nothing.
- */
+/** Looks at a path, of which no link is followed; `undefined` if there is nothing. */
 export async function toFingerprint(
   path: Buffer,
-  budget: ByteBudget,
+  budget: ReadBudget,
   toText: (content: Buffer) => string = toHash,
-): Promise<string | undefined> {
+): Promise<Fingerprint | undefined> {
   try {
     const found = await lstat(path);
-    if (found.isSymbolicLink()) return `link ${toHash(await readlink(path, "buffer"))}`;
-    const kind = `${found.mode & constants.S_IFMT} ${(found.mode & 0o7777).toString(8)}`;
-    return found.isFile() ? `${kind} ${await toContentText(path, found, { budget, toText })}` : kind;
+    if (found.isSymbolicLink()) {
+      return { what: `link ${toHash(await readlink(path, "buffer"))}`, hash: undefined, state: "" };
+    }
+    const what = `${found.mode & constants.S_IFMT} ${(found.mode & 0o7777).toString(8)}`;
+    if (!found.isFile()) return { what, hash: undefined, state: "" };
+    const state = `${found.size} ${found.mtimeMs} ${found.ctimeMs}`;
+    return { what, hash: await toContentHash(path, found, { budget, toText }), state };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === "ENOENT" || code === "ENOTDIR" ? undefined : `unreadable ${code}`;
+    const isGone = code === "ENOENT" || code === "ENOTDIR";
+    return isGone ? undefined : { what: `unreadable ${code}`, hash: undefined, state: "" };
   }
+}
+
+/** Whether nothing changed between two looks. What was not read both times changed if its size or times did. */
+export function isSameFingerprint(one: Fingerprint | undefined, other: Fingerprint | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  if (one.what !== other.what) return false;
+  const isRead = one.hash !== undefined && other.hash !== undefined;
+  return isRead ? one.hash === other.hash : one.state === other.state;
 }
 
 /** The content of a plain file, at most 1 MiB of it. */
@@ -57,14 +77,12 @@ export function toHash(content: Buffer): string {
   return createHash("sha256").update(content).digest("base64").slice(0, 24);
 }
 
-type Reading = { readonly budget: ByteBudget; readonly toText: (content: Buffer) => string };
+type Reading = { readonly budget: ReadBudget; readonly toText: (content: Buffer) => string };
 
-async function toContentText(path: Buffer, found: Stats, { budget, toText }: Reading): Promise<string> {
-  const { ctimeMs, mtimeMs, size } = found;
-  if (size <= LARGEST_FILE_BYTES && size <= budget.left) {
-    budget.left -= size;
-    const content = await readPlainFile(path);
-    if (content !== undefined) return toText(content);
-  }
-  return `${size} ${mtimeMs} ${ctimeMs}`;
+async function toContentHash(path: Buffer, { size }: Stats, { budget, toText }: Reading): Promise<string | undefined> {
+  if (size > LARGEST_FILE_BYTES || size > budget.bytes || budget.files <= 0) return undefined;
+  budget.bytes -= size;
+  budget.files -= 1;
+  const content = await readPlainFile(path);
+  return content && toText(content);
 }

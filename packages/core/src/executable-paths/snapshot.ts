@@ -1,5 +1,4 @@
 import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
-import { forEachOf } from "../walk/for-each-of.ts";
 import { toPathIn, type OpenFolder } from "../walk/held-folder.ts";
 import {
   walkWorkspace,
@@ -11,7 +10,7 @@ import {
 } from "../walk/walk-workspace.ts";
 import { toEffect, type Effect } from "./effect.ts";
 import { GIT_MARKS, isForge, isGitFolder, toNameKind, type FolderKind, type NameKind } from "./executable-names.ts";
-import { toFingerprint, toHash, toScriptsText, type ByteBudget } from "./fingerprint.ts";
+import { toFingerprint, toHash, toScriptsText, type Fingerprint, type ReadBudget } from "./fingerprint.ts";
 import { findGitLeads, NO_LEADS, type GitLeads } from "./git-leads.ts";
 import type { Suspects } from "./suspects.ts";
 
@@ -25,9 +24,9 @@ export type Snapshot = {
   readonly leads: GitLeads;
 };
 
-export type Note = { readonly fingerprint: string; readonly effect: Effect };
+export type Note = { readonly fingerprint: Fingerprint; readonly effect: Effect };
 
-export type SnapshotBounds = WalkBounds & { readonly bytes: number };
+export type SnapshotBounds = WalkBounds & { readonly read: Readonly<ReadBudget> };
 
 export type SnapshotOptions = {
   readonly bounds?: SnapshotBounds;
@@ -38,7 +37,11 @@ export type SnapshotOptions = {
   readonly open?: OpenFolder | undefined;
 };
 
-const BOUNDS: SnapshotBounds = { entries: 200_000, bytes: 32 * 1024 * 1024, timeMs: 5000 };
+const BOUNDS: SnapshotBounds = {
+  entries: 200_000,
+  timeMs: 5000,
+  read: { bytes: 32 * 1024 * 1024, files: 5000 },
+};
 
 /** Looks at a workspace, and at the git folder that it points to. Follows no link, and never fails. */
 export async function takeSnapshot(workspace: string, options: SnapshotOptions = {}): Promise<Snapshot> {
@@ -48,7 +51,7 @@ export async function takeSnapshot(workspace: string, options: SnapshotOptions =
     workspace,
     notes: new Map(),
     unread: new Map(),
-    bytes: { left: bounds.bytes },
+    budget: { ...bounds.read },
     leads: options.leads,
     suspects: options.suspects,
     outside: undefined,
@@ -67,7 +70,7 @@ type Look = {
   readonly workspace: string;
   readonly notes: Map<string, Note>;
   readonly unread: Map<string, string>;
-  readonly bytes: ByteBudget;
+  readonly budget: ReadBudget;
   leads: GitLeads | undefined;
   readonly suspects: Suspects | undefined;
   /** The folder outside the workspace that is looked at */
@@ -106,12 +109,11 @@ async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promi
   const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
   const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(toName(entry), own) }));
   const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
-  await forEachOf(files, FILES_AT_ONCE, (file) => note({ look, folder, kind: own }, file));
+  await folder.forEach(files, (file) => note({ look, folder, kind: own }, file));
   return found.flatMap((one) => (one.entry.type === "folder" ? toNext(look, own, one) : []));
 }
 
 const FILE_KINDS: ReadonlySet<NameKind> = new Set(["git", "hooks", "named", "package", "watched"]);
-const FILES_AT_ONCE = 8;
 
 /** Tells what a name in a folder means; what git is led to counts, whatever it is called. */
 function toMeanings(
@@ -135,9 +137,9 @@ type Noting = { readonly look: Look; readonly folder: VisitedFolder; readonly ki
 async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): Promise<void> {
   const name = toName(entry);
   const content = meaning === "package" ? toScriptsText : undefined;
-  const fingerprint = await toFingerprint(toPathIn(folder, entry.name), look.bytes, content);
+  const fingerprint = await toFingerprint(toPathIn(folder, entry.name), look.budget, content);
   if (fingerprint === undefined) return;
-  const isUsual = kind === "worktree" && (name === "gitdir" || (name === "commondir" && fingerprint.endsWith(COMMON)));
+  const isUsual = kind === "worktree" && (name === "gitdir" || (name === "commondir" && fingerprint.hash === COMMON));
   const effect = isUsual ? "plain" : toEffect(name, meaning, kind);
   look.notes.set(toKey(look, toPathKey(folder.path, entry.name)), { fingerprint, effect });
 }

@@ -1,9 +1,10 @@
-import { lstat, readlink } from "node:fs/promises";
 import type { Stats } from "node:fs";
+import { readlink } from "node:fs/promises";
 import { hasLocalClock } from "../has-local-clock.ts";
 import { isSince } from "../is-since.ts";
 import { ROOT, toPathKey } from "../walk/folder-path.ts";
 import { toPathIn, type HeldFolder } from "../walk/held-folder.ts";
+import { lookAtAll } from "../walk/look-at-all.ts";
 import type { Entry, VisitedFolder } from "../walk/walk-workspace.ts";
 import { leadsOutside } from "./leads-outside.ts";
 
@@ -28,30 +29,21 @@ export type Outward = { readonly path: string; readonly target: string };
  * file system with a clock of its own, every file with such rights counts, of which there are hardly any, and no link.
  */
 export function createSuspects(workspace: string, sinceMs: number | undefined): Suspects {
-  const [privileged, outward] = [toList<Privileged>(), toList<Outward>()];
-  const clocks = new Map<number, boolean>();
+  const [privileged, outward] = [createList<Privileged>(), createList<Outward>()];
+  const locals = new Map<number, boolean>();
   let root: HeldFolder | undefined;
 
-  async function isTimed(folder: VisitedFolder, dev: number): Promise<boolean> {
-    const isLocal = clocks.get(dev) ?? (await hasLocalClock(folder.at).catch(() => false));
-    clocks.set(dev, isLocal);
-    return isLocal && sinceMs !== undefined;
-  }
-
-  async function lookAt(folder: VisitedFolder, { name, type }: Entry): Promise<void> {
-    // Gone meanwhile, if it cannot be looked at.
-    const stats = await lstat(toPathIn(folder, name)).catch(() => undefined);
-    const bit = stats && toBit(stats);
-    if (stats === undefined || (type === "file" && bit === undefined)) return;
-    const isNew = (await isTimed(folder, stats.dev)) ? isSince(stats.ctimeMs, sinceMs ?? 0) : type === "file";
-    if (!isNew) return;
-    const path = toPathKey(folder.path, name);
-    if (bit !== undefined) return privileged.add({ path, bit, id: bit === "setuid" ? stats.uid : stats.gid });
+  async function noteLink(folder: VisitedFolder, name: Buffer): Promise<void> {
+    // Gone meanwhile, if it cannot be read.
     const target = await readlink(toPathIn(folder, name), "buffer").catch(() => undefined);
     if (target === undefined || root === undefined) return;
-    if (await leadsOutside(target, { root, workspace, folder: folder.path })) {
-      outward.add({ path, target: target.toString("latin1") });
-    }
+    if (!(await leadsOutside(target, { root, workspace, folder: folder.path }))) return;
+    outward.add({ path: toPathKey(folder.path, name), target: target.toString("latin1") });
+  }
+
+  function notePrivileged(folder: VisitedFolder, name: Buffer, { gid, mode, uid }: Stats): void {
+    const bit = (mode & SETUID) === 0 ? "setgid" : "setuid";
+    privileged.add({ path: toPathKey(folder.path, name), bit, id: bit === "setuid" ? uid : gid });
   }
 
   return {
@@ -59,15 +51,29 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
     outward,
     async look(folder, entries) {
       if (folder.path === ROOT) root = folder;
-      const looked = entries.filter(({ type }) => type === "file" || type === "link");
-      await Promise.all(looked.map((entry) => lookAt(folder, entry)));
+      const { dev } = await folder.handle.stat();
+      const isLocal = locals.get(dev) ?? (await hasLocalClock(folder.at));
+      locals.set(dev, isLocal);
+      const since = isLocal ? sinceMs : undefined;
+      const suspicious = entries.filter(({ type }) => type === "file" || type === "link");
+      const links: Buffer[] = [];
+      for (const { entry, found } of await lookAtAll(folder, suspicious, { isLocal })) {
+        // Gone meanwhile.
+        if (typeof found === "string") continue;
+        if (since !== undefined && !isSince(found.ctimeMs, since)) continue;
+        if (found.isFile() && (found.mode & (SETUID | SETGID)) !== 0) notePrivileged(folder, entry.name, found);
+        if (found.isSymbolicLink() && since !== undefined) links.push(entry.name);
+      }
+      await folder.forEach(links, (name) => noteLink(folder, name));
     },
   };
 }
 
+const SETUID = 0o4000;
+const SETGID = 0o2000;
 const MOST = 200;
 
-function toList<Item>(): Listed<Item> & { readonly add: (item: Item) => void } {
+function createList<Item>(): Listed<Item> & { readonly add: (item: Item) => void } {
   const first: Item[] = [];
   let count = 0;
   return {
@@ -80,10 +86,4 @@ function toList<Item>(): Listed<Item> & { readonly add: (item: Item) => void } {
       if (first.length < MOST) first.push(item);
     },
   };
-}
-
-function toBit(stats: Stats): Privileged["bit"] | undefined {
-  if (!stats.isFile()) return undefined;
-  if ((stats.mode & 0o4000) !== 0) return "setuid";
-  return (stats.mode & 0o2000) === 0 ? undefined : "setgid";
 }

@@ -17,6 +17,8 @@ export type VisitedFolder = HeldFolder & {
   readonly path: FolderPath;
   /** What is in it, a few hundred at a time; they end early where the walk must */
   readonly batches: () => AsyncIterable<readonly Entry[]>;
+  /** Works on some of it, a few at a time, and ends early like them */
+  readonly forEach: <Item>(items: Iterable<Item>, work: (item: Item) => Promise<unknown>) => Promise<void>;
 };
 
 /** A folder to go into, and what it means to who walks. */
@@ -155,10 +157,28 @@ type Visit<Kind> = {
 async function visit<Kind>(visiting: Visit<Kind>, folder: HeldFolder): Promise<readonly Next<Kind>[]> {
   const { kind, path, walk } = visiting;
   try {
-    return await walk.visit({ ...folder, path, batches: () => toBatches(visiting, folder) }, kind);
+    return await walk.visit(
+      {
+        ...folder,
+        path,
+        batches: () => toBatches(visiting, folder),
+        forEach: (items, work) => forEachOf(whileThereIsTime(visiting, items), AT_ONCE, work),
+      },
+      kind,
+    );
   } catch (error) {
     noteFailure(walk, path, error);
     return [];
+  }
+}
+
+function* whileThereIsTime<Kind, Item>({ path, progress, walk }: Visit<Kind>, items: Iterable<Item>): Generator<Item> {
+  for (const item of items) {
+    if (isEnded(walk, progress)) return;
+    if (performance.now() > progress.deadline) {
+      return walk.onUnread({ path: toPathKey(path), why: NO_TIME, code: undefined });
+    }
+    yield item;
   }
 }
 

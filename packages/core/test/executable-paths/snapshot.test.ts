@@ -5,7 +5,7 @@ import { compareSnapshots } from "../../src/executable-paths/compare-snapshots.t
 import { takeSnapshot } from "../../src/executable-paths/snapshot.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-const BOUNDS = { entries: 1000, bytes: 1000, timeMs: 5000 };
+const BOUNDS = { entries: 1000, timeMs: 5000, read: { bytes: 1000, files: 1000 } };
 
 describe("takeSnapshot", () => {
   it("stops at the number of entries, and says what it did not look into", async () => {
@@ -23,10 +23,23 @@ describe("takeSnapshot", () => {
     expect([...unread.keys()]).toEqual([""]);
   });
 
-  it("tells files apart by size and times when it may read no more", async () => {
-    const { notes } = await takeSnapshot(createPlace(), { bounds: { ...BOUNDS, bytes: 0 } });
+  it.each([
+    ["bytes", { bytes: 0, files: 1000 }],
+    ["files", { bytes: 1000, files: 0 }],
+  ])("tells files apart by size and times when it may read no more %s", async (_what, read) => {
+    const root = createPlace();
+    const bounds = { ...BOUNDS, read };
+    const [whole, part, again] = [
+      await takeSnapshot(root),
+      await takeSnapshot(root, { bounds }),
+      await takeSnapshot(root, { bounds }),
+    ];
 
-    expect(notes.get(".envrc")?.fingerprint).toMatch(/^32768 644 4 [\d.]+ [\d.]+$/);
+    writeFileSync(join(root, ".envrc"), "good");
+
+    const changes = compareSnapshots(part, await takeSnapshot(root, { bounds }));
+    expect(changes).toEqual([{ path: ".envrc", effect: "plain" }]);
+    expect([compareSnapshots(whole, part), compareSnapshots(part, again)]).toEqual([[], []]);
   });
 
   it("never fails, even without a workspace", async () => {

@@ -26,9 +26,12 @@ describe("walkWorkspace", () => {
   it("goes on in what it holds when a folder on the way is exchanged for a link", async () => {
     const [root, home] = [createTree("a/b/c"), createTree("b/c/private")];
 
+    let isExchanged = false;
+
     const { unread, visited } = await walk(root, {
       async open(parent, name) {
-        if (name.toString() === "b") {
+        if (name.toString() === "b" && !isExchanged) {
+          isExchanged = true;
           renameSync(join(root, "a"), join(root, "moved"));
           symlinkSync(home, join(root, "a"));
         }
@@ -36,9 +39,8 @@ describe("walkWorkspace", () => {
       },
     });
 
-    // When it is looked for once more, to go on from there, it is a link.
-    expect(visited).toEqual(["", "a", "a/b"]);
-    expect(unread).toEqual(["a/b: it cannot be read (ENOTDIR)"]);
+    expect(visited).toEqual(["", "a", "a/b", "a/b/c"]);
+    expect(unread).toEqual([]);
   });
 
   it("does not begin at a link, nor at a path that leads through one", async () => {
