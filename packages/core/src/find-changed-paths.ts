@@ -65,7 +65,8 @@ async function visit(search: Search, folder: VisitedFolder): Promise<readonly Ne
   for await (const batch of folder.batches()) {
     for (const { entry, found } of await lookAtAll(folder, batch, { isLocal: true })) {
       // One that is gone, too: somebody is still at work there.
-      if (typeof found === "string") search.stopAt(toPathKey(folder.path, entry.name), `it cannot be looked at (${found})`);
+      if (typeof found === "string")
+        search.stopAt(toPathKey(folder.path, entry.name), `it cannot be looked at (${found})`);
       else {
         note(search, { folder: folder.path, name: entry.name }, found);
         if (found.isDirectory()) next.push({ name: entry.name, kind: undefined });

@@ -142,7 +142,11 @@ describe("watchWorkspace", () => {
     onTestFinished(() => void execFileSync("rm", ["-rf", workspace]));
 
     // Each of the folders is in a new one, and only the last has nothing new in it.
-    expect(await toChanges()).toEqual({ paths: [`${"0".repeat(199)}1/${"0".repeat(99)}...`], count: 1, unknown: undefined });
+    expect(await toChanges()).toEqual({
+      paths: [`${"0".repeat(199)}1/${"0".repeat(99)}...`],
+      count: 1,
+      unknown: undefined,
+    });
   });
 
   it("cannot tell of what lies too deep", async () => {
@@ -151,7 +155,10 @@ describe("watchWorkspace", () => {
     await sleep(30);
     const { toChanges } = watchWorkspace(workspace);
 
-    expect(await toChanges()).toMatchObject({ paths: [], unknown: expect.stringContaining("more than 64 folders deep") });
+    expect(await toChanges()).toMatchObject({
+      paths: [],
+      unknown: expect.stringContaining("more than 64 folders deep"),
+    });
   });
 
   it("cannot tell of a file system whose times may be another machine's", async () => {

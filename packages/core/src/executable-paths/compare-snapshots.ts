@@ -10,7 +10,10 @@ export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Ch
   const paths = new Set([...before.notes.keys(), ...after.notes.keys()]);
   return [...paths]
     .filter((path) => !isSameFingerprint(before.notes.get(path)?.fingerprint, after.notes.get(path)?.fingerprint))
-    .filter((path) => (before.notes.has(path) || !isUnknown(path, before)) && (after.notes.has(path) || !isUnknown(path, after)))
+    .filter(
+      (path) =>
+        (before.notes.has(path) || !isUnknown(path, before)) && (after.notes.has(path) || !isUnknown(path, after)),
+    )
     .toSorted()
     .map((path) => ({ path, effect: (after.notes.get(path) ?? before.notes.get(path))?.effect ?? "plain" }))
     .toSorted((one, other) => toRank(one.effect) - toRank(other.effect));

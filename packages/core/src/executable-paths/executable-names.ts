@@ -65,39 +65,24 @@ export type NameKind =
  * What kind of folder a name is in; `git` is a repository's own, `hooks` its hooks, `worktrees` holds a `worktree` for each,
  * `bare` is one that git would take for a repository and that may be anything, and `rest` has nothing that the host runs.
  */
-export type FolderKind =
-  | "plain"
-  | "forge"
-  | "watched"
-  | "git"
-  | "hooks"
-  | "worktrees"
-  | "worktree"
-  | "bare"
-  | "rest";
+export type FolderKind = "plain" | "forge" | "watched" | "git" | "hooks" | "worktrees" | "worktree" | "bare" | "rest";
 
 /** What `name` in a folder of this kind means. Case does not count: it does not on every file system. */
 export function toNameKind(name: string, folder: FolderKind): NameKind {
-  const lower = name.toLowerCase();
-  switch (folder) {
-    case "plain":
-      return toPlainKind(lower);
-    case "forge":
-      return FORGE_FOLDERS.has(lower) ? "watched" : "none";
-    case "watched":
-    case "hooks":
-      return folder;
-    case "worktrees":
-      return "git";
-    case "git":
-    case "worktree":
-      return toGitKind(lower);
-    case "bare":
-      return toGitKind(lower) === "none" ? toPlainKind(lower) : toGitKind(lower);
-    case "rest":
-      return "none";
-  }
+  return NAME_KINDS[folder](name.toLowerCase());
 }
+
+const NAME_KINDS: Readonly<Record<FolderKind, (name: string) => NameKind>> = {
+  plain: toPlainKind,
+  forge: (name) => (FORGE_FOLDERS.has(name) ? "watched" : "none"),
+  watched: () => "watched",
+  git: toGitKind,
+  hooks: () => "hooks",
+  worktrees: () => "git",
+  worktree: toGitKind,
+  bare: (name) => (toGitKind(name) === "none" ? toPlainKind(name) : toGitKind(name)),
+  rest: () => "none",
+};
 
 /** Names by which git knows a repository, whatever its folder is called. */
 export const GIT_MARKS: ReadonlySet<string> = new Set(["HEAD", "commondir", "objects", "refs"]);

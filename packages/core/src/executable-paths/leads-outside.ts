@@ -17,36 +17,34 @@ export type LinkPlace = {
  */
 export async function leadsOutside(target: Buffer, { folder, root, workspace }: LinkPlace): Promise<boolean> {
   const home = `${Buffer.from(workspace).toString("latin1")}/`;
-  let at: string[] = toChain(folder)
-    .slice(1)
-    .map(({ name }) => name);
-  const left: string[] = [];
-
-  /** Puts a link's target before what is left of the way; `false` if it leads out at once. */
-  function turnTo(text: string): boolean {
-    const isAbsolute = text.startsWith("/");
-    if (isAbsolute && !`${text}/`.startsWith(home)) return false;
-    if (isAbsolute) at = [];
-    left.push(...(isAbsolute ? text.slice(home.length) : text).split("/").toReversed());
-    return true;
-  }
-
-  if (!turnTo(target.toString("latin1"))) return true;
-  for (let steps = 0; left.length > 0; steps++) {
-    if (steps > MOST_STEPS) return true;
-    const step = left.pop();
-    if (step === undefined || step === "" || step === ".") continue;
+  const names = toChain(folder).map(({ name }) => name);
+  let way = toWay({ at: names.slice(1), left: [] }, target.toString("latin1"), home);
+  for (let steps = 0; way !== undefined && steps < MOST_STEPS; steps++) {
+    const step = way.left.pop();
+    if (step === undefined) return false;
     if (step === "..") {
-      if (at.pop() === undefined) return true;
-      continue;
+      if (way.at.pop() === undefined) return true;
+    } else if (step !== "" && step !== ".") {
+      const next = await readlink(toPathIn(root, toPath([...way.at, step])), "buffer").catch(() => undefined);
+      if (next === undefined) way.at.push(step);
+      else way = toWay(way, next.toString("latin1"), home);
     }
-    const next = await readlink(toPathIn(root, Buffer.from([...at, step].join("/"), "latin1")), "buffer").catch(
-      () => undefined,
-    );
-    if (next === undefined) at.push(step);
-    else if (!turnTo(next.toString("latin1"))) return true;
   }
-  return false;
+  return true;
 }
 
 const MOST_STEPS = 256;
+
+/** Where a link is being followed: the folder reached, and the steps that are left, the next one last. */
+type Way = { readonly at: string[]; readonly left: string[] };
+
+/** The way by a link's target and then on; `undefined` if it leads out at once. */
+function toWay({ at, left }: Way, target: string, home: string): Way | undefined {
+  if (!target.startsWith("/")) return { at, left: [...left, ...target.split("/").toReversed()] };
+  if (!`${target}/`.startsWith(home)) return undefined;
+  return { at: [], left: [...left, ...target.slice(home.length).split("/").toReversed()] };
+}
+
+function toPath(names: readonly string[]): Buffer {
+  return Buffer.from(names.join("/"), "latin1");
+}

@@ -1,4 +1,4 @@
-import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
+import { ROOT, toPathKey } from "../walk/folder-path.ts";
 import { toPathIn, type OpenFolder } from "../walk/held-folder.ts";
 import {
   walkWorkspace,
@@ -9,9 +9,10 @@ import {
   type WalkBounds,
 } from "../walk/walk-workspace.ts";
 import { toEffect, type Effect } from "./effect.ts";
-import { GIT_MARKS, isForge, isGitFolder, toNameKind, type FolderKind, type NameKind } from "./executable-names.ts";
+import { GIT_MARKS, isGitFolder, type FolderKind, type NameKind } from "./executable-names.ts";
 import { toFingerprint, toHash, toScriptsText, type Fingerprint, type ReadBudget } from "./fingerprint.ts";
 import { findGitLeads, NO_LEADS, type GitLeads } from "./git-leads.ts";
+import { toFolderKind, toMeanings } from "./meanings.ts";
 import type { Suspects } from "./suspects.ts";
 
 /** The things of a workspace that the host runs, and what each was like. */
@@ -24,9 +25,9 @@ export type Snapshot = {
   readonly leads: GitLeads;
 };
 
-export type Note = { readonly fingerprint: Fingerprint; readonly effect: Effect };
+type Note = { readonly fingerprint: Fingerprint; readonly effect: Effect };
 
-export type SnapshotBounds = WalkBounds & { readonly read: Readonly<ReadBudget> };
+type SnapshotBounds = WalkBounds & { readonly read: Readonly<ReadBudget> };
 
 export type SnapshotOptions = {
   readonly bounds?: SnapshotBounds;
@@ -91,8 +92,25 @@ function toWalk(look: Look): Pick<Walk<FolderKind>, "visit" | "onUnread"> {
 
 /** Notes what is in a folder, and gives back the folders in it that are to be visited. */
 async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promise<readonly Next<FolderKind>[]> {
-  if (folder.path === ROOT && look.outside === undefined) look.leads ??= await findGitLeads(folder, look.workspace);
-  const toMeaning = toMeanings(look, folder.path);
+  const isRoot = folder.path === ROOT && look.outside === undefined;
+  if (isRoot) look.leads ??= await findGitLeads(folder, look.workspace);
+  const toMeaning = toMeanings(look.outside === undefined ? (look.leads ?? NO_LEADS) : NO_LEADS, folder.path);
+  const { candidates, marks } = await gather(look, folder, (name) => toMeaning(name, kind === "plain" ? "bare" : kind));
+  // Planted at the root, what makes a repository must not turn off the rest.
+  const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
+  const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(toName(entry), own) }));
+  const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
+  await folder.forEach(files, (file) => note({ look, folder, kind: own }, file));
+  const entered = found.filter(({ entry }) => entry.type === "folder");
+  return entered.flatMap(({ entry, meaning }): readonly Next<FolderKind>[] => {
+    const next = toFolderKind(toName(entry), meaning, own);
+    if (next !== undefined) return [{ name: entry.name, kind: next }];
+    return look.suspects === undefined ? [] : [{ name: entry.name, kind: "rest", isLate: true }];
+  });
+}
+
+/** The folders in a folder and the files that may be of interest, and what git knows a repository by. */
+async function gather(look: Look, folder: VisitedFolder, toMeaning: (name: string) => NameKind) {
   const candidates: Entry[] = [];
   const marks = new Set<string>();
   for await (const batch of folder.batches()) {
@@ -100,36 +118,14 @@ async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promi
     for (const entry of batch) {
       const name = toName(entry);
       if (GIT_MARKS.has(name)) marks.add(name);
-      const meaning = toMeaning(name, kind === "plain" ? "bare" : kind);
       // Most files are of no interest, and there may be very many.
-      if (entry.type === "folder" || FILE_KINDS.has(meaning)) candidates.push(entry);
+      if (entry.type === "folder" || FILE_KINDS.has(toMeaning(name))) candidates.push(entry);
     }
   }
-  // Planted at the root, what makes a repository must not turn off the rest.
-  const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
-  const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(toName(entry), own) }));
-  const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
-  await folder.forEach(files, (file) => note({ look, folder, kind: own }, file));
-  return found.flatMap((one) => (one.entry.type === "folder" ? toNext(look, own, one) : []));
+  return { candidates, marks };
 }
 
 const FILE_KINDS: ReadonlySet<NameKind> = new Set(["git", "hooks", "named", "package", "watched"]);
-
-/** Tells what a name in a folder means; what git is led to counts, whatever it is called. */
-function toMeanings(
-  { leads = NO_LEADS, outside }: Look,
-  folder: FolderPath,
-): (name: string, kind: FolderKind) => NameKind {
-  const path = toText(toPathKey(folder));
-  const isOnTheWay = outside === undefined && (path === "" || leads.inside.has(path));
-  if (leads.inside.size === 0 || !isOnTheWay) return toNameKind;
-  return (name, kind) => {
-    const meaning = toNameKind(name, kind);
-    const lead = leads.inside.get(path === "" ? name : `${path}/${name}`);
-    if (lead === "named" && meaning !== "git") return "named";
-    return lead === "on-the-way" && meaning === "none" ? "on-the-way" : meaning;
-  };
-}
 
 type Noting = { readonly look: Look; readonly folder: VisitedFolder; readonly kind: FolderKind };
 
@@ -147,33 +143,8 @@ async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): 
 // As git makes each worktree's.
 const COMMON = toHash(Buffer.from("../..\n"));
 
-function toNext({ suspects }: Look, own: FolderKind, { entry, meaning }: Found): readonly Next<FolderKind>[] {
-  const { name } = entry;
-  switch (meaning) {
-    case "watched":
-    case "hooks":
-    case "worktrees":
-      return [{ name, kind: meaning }];
-    case "git":
-      return [{ name, kind: own === "worktrees" ? "worktree" : "git" }];
-    case "named":
-      return [{ name, kind: "hooks" }];
-    case "enter":
-    case "package":
-      return [{ name, kind: isForge(toName(entry)) ? "forge" : "plain" }];
-    case "on-the-way":
-      return [{ name, kind: "rest" }];
-    case "none":
-      return suspects === undefined ? [] : [{ name, kind: "rest", isLate: true }];
-  }
-}
-
 function toName({ name }: Entry): string {
   return name.toString("utf8");
-}
-
-function toText(path: string): string {
-  return Buffer.from(path, "latin1").toString("utf8");
 }
 
 function toKey({ outside }: Look, path: string): string {

@@ -46,27 +46,41 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
     privileged.add({ path: toPathKey(folder.path, name), bit, id: bit === "setuid" ? uid : gid });
   }
 
+  /** Whether the times of what is in a folder can be compared with this machine's. */
+  async function isTimed({ at, handle }: VisitedFolder): Promise<boolean> {
+    const { dev } = await handle.stat();
+    const known = locals.get(dev) ?? (await hasLocalClock(at));
+    locals.set(dev, known);
+    return known;
+  }
+
   return {
     privileged,
     outward,
     async look(folder, entries) {
       if (folder.path === ROOT) root = folder;
-      const { dev } = await folder.handle.stat();
-      const isLocal = locals.get(dev) ?? (await hasLocalClock(folder.at));
-      locals.set(dev, isLocal);
+      const isLocal = await isTimed(folder);
       const since = isLocal ? sinceMs : undefined;
-      const suspicious = entries.filter(({ type }) => type === "file" || type === "link");
-      const links: Buffer[] = [];
-      for (const { entry, found } of await lookAtAll(folder, suspicious, { isLocal })) {
-        // Gone meanwhile.
-        if (typeof found === "string") continue;
-        if (since !== undefined && !isSince(found.ctimeMs, since)) continue;
-        if (found.isFile() && (found.mode & (SETUID | SETGID)) !== 0) notePrivileged(folder, entry.name, found);
-        if (found.isSymbolicLink() && since !== undefined) links.push(entry.name);
-      }
-      await folder.forEach(links, (name) => noteLink(folder, name));
+      const looked = await lookAtAll(folder, entries.filter(isFileOrLink), { isLocal });
+      const found = looked.flatMap((one) => (isFrom(one.found, since) ? [{ ...one.entry, stats: one.found }] : []));
+      for (const { name, stats } of found) if (isPrivileged(stats)) notePrivileged(folder, name, stats);
+      const links = since === undefined ? [] : found.filter(({ stats }) => stats.isSymbolicLink());
+      await folder.forEach(links, ({ name }) => noteLink(folder, name));
     },
   };
+}
+
+function isFileOrLink({ type }: Entry): boolean {
+  return type === "file" || type === "link";
+}
+
+/** Whether something is there still, and from then or later; of any time if there is none to tell by. */
+function isFrom(found: Stats | string, sinceMs: number | undefined): found is Stats {
+  return typeof found !== "string" && (sinceMs === undefined || isSince(found.ctimeMs, sinceMs));
+}
+
+function isPrivileged(stats: Stats): boolean {
+  return stats.isFile() && (stats.mode & (SETUID | SETGID)) !== 0;
 }
 
 const SETUID = 0o4000;

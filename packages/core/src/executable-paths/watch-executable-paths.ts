@@ -46,7 +46,10 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder): Exec
         gitChanges: changes.filter(({ effect }) => GIT_EFFECTS.includes(effect)).map(toSentence),
         warnings: [
           ...toPrivilegedWarnings(privileged),
-          ...changes.filter(({ effect }) => toEffectText(effect) !== undefined).slice(0, MOST_EXPLAINED).map(toSentence),
+          ...changes
+            .filter(({ effect }) => toEffectText(effect) !== undefined)
+            .slice(0, MOST_EXPLAINED)
+            .map(toSentence),
           ...toOutwardWarning(outward),
           ...toUnreadWarning(before, after),
           ...toManyWarning(changes.length + privileged.count),

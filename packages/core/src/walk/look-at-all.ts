@@ -16,7 +16,9 @@ export async function lookAtAll(
   { isLocal }: { readonly isLocal: boolean },
 ): Promise<readonly Looked[]> {
   const look = isLocal ? lstatSync : lstat;
-  return Promise.all(entries.map(async (entry) => ({ entry, found: await toFound(() => look(toPathIn(folder, entry.name))) })));
+  return Promise.all(
+    entries.map(async (entry) => ({ entry, found: await toFound(() => look(toPathIn(folder, entry.name))) })),
+  );
 }
 
 async function toFound(look: () => Stats | Promise<Stats>): Promise<Stats | string> {

@@ -30,7 +30,7 @@ export type Next<Kind> = {
 };
 
 /** What was not looked at, in whole or in part. */
-export type Unread = {
+type Unread = {
   /** As of {@link toPathKey} */
   readonly path: string;
   readonly why: string;

@@ -21,9 +21,11 @@ const MEMORY = "--max-old-space-size=64";
 const DESCRIPTORS = 100;
 
 describe("a folder with very many files", () => {
-  it.each([".vscode", "src"])("in %s costs little memory, few descriptors, and nobody else much time", (folder) => {
+  // What is in the one is compared by its content, and what is in the other only looked at.
+  it("costs little memory, few descriptors, and nobody else much time", { timeout: 120_000 }, () => {
     const workspace = createTemporaryFolder();
-    fill(join(workspace, folder));
+    fill(join(workspace, ".vscode"));
+    fill(join(workspace, "src"));
     const node = [process.execPath, MEMORY, "--input-type=module", "-e", PROGRAM, compileCore(), workspace];
 
     const { stdout, stderr } = spawnSync("sh", ["-c", `ulimit -n ${DESCRIPTORS}; exec "$@"`, "sh", ...node], {

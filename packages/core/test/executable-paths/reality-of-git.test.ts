@@ -19,7 +19,11 @@ const ATTACKS: readonly (readonly [string, string, Attack])[] = [
       writeFileSync(join(root, ".git/commondir"), "../evil\n");
     },
   ],
-  ["config.worktree", ".git/config.worktree", (root, command) => configure(join(root, ".git/config.worktree"), command)],
+  [
+    "config.worktree",
+    ".git/config.worktree",
+    (root, command) => configure(join(root, ".git/config.worktree"), command),
+  ],
   [
     "a .git that is a file",
     ".git",
@@ -39,7 +43,11 @@ const ATTACKS: readonly (readonly [string, string, Attack])[] = [
     },
   ],
   ["an included file", "included", (root, command) => configure(join(root, "included"), command)],
-  ["a program that the configuration names", "tools/monitor", (root, command) => script(root, "tools/monitor", command)],
+  [
+    "a program that the configuration names",
+    "tools/monitor",
+    (root, command) => script(root, "tools/monitor", command),
+  ],
   ["a hook where core.hooksPath has them", "tools/hooks/post-index-change", hook],
   [
     "a submodule's configuration",

@@ -53,7 +53,10 @@ function toErrorResult(error: BudgieError): CallToolResult {
   const hint = sessionId === undefined ? "" : ` The session can go on: pass sessionId "${sessionId}".`;
   return {
     isError: true,
-    content: [...toMissedContent(missed), { type: "text", text: `${code}: ${message}${policy}${changes}${found}${hint}` }],
+    content: [
+      ...toMissedContent(missed),
+      { type: "text", text: `${code}: ${message}${policy}${changes}${found}${hint}` },
+    ],
     structuredContent: {
       code,
       message,

@@ -1,0 +1,31 @@
+import { toPathKey, type FolderPath } from "../walk/folder-path.ts";
+import { isForge, toNameKind, type FolderKind, type NameKind } from "./executable-names.ts";
+import type { GitLeads } from "./git-leads.ts";
+
+/** Tells what names in a folder mean; what git is led to counts, whatever it is called. */
+export function toMeanings({ inside }: GitLeads, folder: FolderPath): (name: string, kind: FolderKind) => NameKind {
+  const path = Buffer.from(toPathKey(folder), "latin1").toString("utf8");
+  if (inside.size === 0 || (path !== "" && !inside.has(path))) return toNameKind;
+  return (name, kind) => {
+    const meaning = toNameKind(name, kind);
+    const lead = inside.get(path === "" ? name : `${path}/${name}`);
+    if (lead === "named" && meaning !== "git") return "named";
+    return lead === "on-the-way" && meaning === "none" ? "on-the-way" : meaning;
+  };
+}
+
+/** The kind of a folder with this name and meaning, which is in another; `undefined` if it is of no interest. */
+export function toFolderKind(name: string, meaning: NameKind, folder: FolderKind): FolderKind | undefined {
+  if (meaning === "enter" || meaning === "package") return isForge(name) ? "forge" : "plain";
+  if (meaning === "git") return folder === "worktrees" ? "worktree" : "git";
+  return FOLDER_KINDS.get(meaning);
+}
+
+const FOLDER_KINDS: ReadonlyMap<NameKind, FolderKind> = new Map<NameKind, FolderKind>([
+  ["watched", "watched"],
+  ["hooks", "hooks"],
+  ["worktrees", "worktrees"],
+  // What core.hooksPath names.
+  ["named", "hooks"],
+  ["on-the-way", "rest"],
+]);
