@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { expect } from "vitest";
 import type { Fault } from "./fault.ts";
+import { onEngineEvent } from "./on-engine-event.ts";
 
 /** What agents do to themselves and to the place that they work in. */
 export const AGENT_FAULTS: readonly Fault[] = [
@@ -79,6 +80,20 @@ export const AGENT_FAULTS: readonly Fault[] = [
     async strike({ call }) {
       const { told, word } = call({ first: "[[fault invalid-utf8]][[fault partial-line]]" });
       expect((await told).text).toContain(word);
+    },
+  },
+  {
+    name: "the agent fills a folder with 300,000 files, and budgie is asked to end (SIGTERM) while it looks at them",
+    on: "engine",
+    async strike({ budgie, call, docker, user }) {
+      await using died = await onEngineEvent(docker, { home: user.host.home, event: "die", role: "turn" });
+      const { told } = call({ first: "[[run: mkdir .vscode && cd .vscode && seq 300000 | xargs touch]]" });
+      await died.seen;
+      const askedMs = performance.now();
+      budgie().child.kill("SIGTERM");
+      expect(await budgie().ended).toMatchObject({ exitCode: 0 });
+      expect(performance.now() - askedMs).toBeLessThan(10_000);
+      expect((await told).end).not.toBe("answered");
     },
   },
   {
