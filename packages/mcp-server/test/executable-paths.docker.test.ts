@@ -77,6 +77,20 @@ describe("--protect-executable-paths", () => {
     expect(structuredContent?.["changedExecutablePaths"]).toEqual([".envrc"]);
   });
 
+  it("fails a turn that leads git elsewhere by what is not there, and says how", async () => {
+    await using user = await createBudgieUser();
+    createRepository(user);
+    const { ask } = await user.start({ sandbox, args: PROTECT });
+
+    const answer = await ask("shell-worker", { prompt: "[[write .git/commondir: ../evil]]" });
+
+    expect(toText(answer)).toMatch(
+      /^GIT_REDIRECTED: .*"\.git\/commondir" was changed: git takes its hooks and configuration/,
+    );
+    expect(answer.structuredContent).toMatchObject({ changedExecutablePaths: [".git/commondir"] });
+    expect(answer.structuredContent).toHaveProperty("sessionId");
+  });
+
   it("refuses a workspace where one of them is a link, and names it", async () => {
     await using user = await createBudgieUser();
     symlinkSync("elsewhere", join(user.workspace, ".vscode"));
@@ -86,6 +100,19 @@ describe("--protect-executable-paths", () => {
 
     expect(toText(answer)).toMatch(/^WORKSPACE_INVALID: /);
     expect(toText(answer)).toContain(`"${join(user.workspace, ".vscode")}"`);
+  });
+});
+
+describe("a turn that makes links", () => {
+  it("is answered with those that lead out of the workspace", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox });
+
+    const answer = await ask("shell-worker", { prompt: "[[run: ln -s /etc/passwd out; ln -s . in]]" });
+
+    expect(answer.structuredContent?.["warnings"]).toContain(
+      'New links lead out of the workspace: "out" to "/etc/passwd".',
+    );
   });
 });
 

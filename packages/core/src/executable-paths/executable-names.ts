@@ -63,7 +63,7 @@ export type NameKind =
 
 /**
  * What kind of folder a name is in; `git` is a repository's own, `hooks` its hooks, `worktrees` holds a `worktree` for each,
- * `bare` is one that git would take for a repository and that may be anything, and `rest` has nothing that the host runs.
+ * `bare` is one that git would take for a repository and that may be anything, and `rest` has nothing that the host runs but repositories.
  */
 export type FolderKind = "plain" | "forge" | "watched" | "git" | "hooks" | "worktrees" | "worktree" | "bare" | "rest";
 
@@ -75,13 +75,14 @@ export function toNameKind(name: string, folder: FolderKind): NameKind {
 const NAME_KINDS: Readonly<Record<FolderKind, (name: string) => NameKind>> = {
   plain: toPlainKind,
   forge: (name) => (FORGE_FOLDERS.has(name) ? "watched" : "none"),
-  watched: () => "watched",
+  // Git may look into whatever folder its index names.
+  watched: (name) => (name === ".git" ? "git" : "watched"),
   git: toGitKind,
   hooks: () => "hooks",
   worktrees: () => "git",
   worktree: toGitKind,
   bare: (name) => (toGitKind(name) === "none" ? toPlainKind(name) : toGitKind(name)),
-  rest: () => "none",
+  rest: (name) => (name === ".git" ? "git" : "none"),
 };
 
 /** Names by which git knows a repository, whatever its folder is called. */

@@ -11,6 +11,7 @@ export type Fingerprint = {
   readonly hash: string | undefined;
   /** Size and times of a file */
   readonly state: string;
+  readonly ctimeMs: number;
 };
 
 /** How much more may be read. */
@@ -26,17 +27,18 @@ export async function toFingerprint(
 ): Promise<Fingerprint | undefined> {
   try {
     const found = await lstat(path);
+    const { ctimeMs } = found;
     if (found.isSymbolicLink()) {
-      return { what: `link ${toHash(await readlink(path, "buffer"))}`, hash: undefined, state: "" };
+      return { what: `link ${toHash(await readlink(path, "buffer"))}`, hash: undefined, state: "", ctimeMs };
     }
     const what = `${found.mode & constants.S_IFMT} ${(found.mode & 0o7777).toString(8)}`;
-    if (!found.isFile()) return { what, hash: undefined, state: "" };
-    const state = `${found.size} ${found.mtimeMs} ${found.ctimeMs}`;
-    return { what, hash: await toContentHash(path, found, { budget, toText }), state };
+    if (!found.isFile()) return { what, hash: undefined, state: "", ctimeMs };
+    const hash = await toContentHash(path, found, { budget, toText });
+    return { what, hash, state: `${found.size} ${found.mtimeMs} ${ctimeMs}`, ctimeMs };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const isGone = code === "ENOENT" || code === "ENOTDIR";
-    return isGone ? undefined : { what: `unreadable ${code}`, hash: undefined, state: "" };
+    return isGone ? undefined : { what: `unreadable ${code}`, hash: undefined, state: "", ctimeMs: Infinity };
   }
 }
 
@@ -83,6 +85,7 @@ async function toContentHash(path: Buffer, { size }: Stats, { budget, toText }: 
   if (size > LARGEST_FILE_BYTES || size > budget.bytes || budget.files <= 0) return undefined;
   budget.bytes -= size;
   budget.files -= 1;
-  const content = await readPlainFile(path);
+  // Unreadable or gone meanwhile: its size and times must do.
+  const content = await readPlainFile(path).catch(() => undefined);
   return content && toText(content);
 }

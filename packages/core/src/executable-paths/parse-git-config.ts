@@ -15,10 +15,13 @@ export function parseGitConfig(text: string): readonly GitSetting[] {
     const equals = setting.indexOf("=");
     if (equals === -1) continue;
     const name = setting.slice(0, equals).trim().toLowerCase();
+    if (section === "" || !NAME.test(name)) continue;
     settings.push({ key: `${section}.${name}`, value: toValue(setting.slice(equals + 1).trim()) });
   }
   return settings;
 }
+
+const NAME = /^[a-z][a-z0-9-]*$/;
 
 /** A backslash at its end joins a line with the next. */
 function toLines(text: string): readonly string[] {

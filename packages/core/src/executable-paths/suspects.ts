@@ -12,6 +12,8 @@ import { leadsOutside } from "./leads-outside.ts";
 export type Suspects = {
   /** Looks at some of what is in a folder; the root comes first */
   readonly look: (folder: VisitedFolder, entries: readonly Entry[]) => Promise<void>;
+  /** Whether a time of a file is from this turn; `false` if that cannot be told */
+  readonly isNew: (ctimeMs: number) => boolean;
   /** Files that run with the rights of their owner or group */
   readonly privileged: Listed<Privileged>;
   /** Links that lead out of the workspace */
@@ -55,6 +57,7 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
   }
 
   return {
+    isNew: (ctimeMs) => sinceMs !== undefined && isSince(ctimeMs, sinceMs),
     privileged,
     outward,
     async look(folder, entries) {

@@ -15,6 +15,8 @@ export type Entry = {
 
 export type VisitedFolder = HeldFolder & {
   readonly path: FolderPath;
+  /** Whether it was entered late, or is in one that was */
+  readonly isLate: boolean;
   /** What is in it, a few hundred at a time; they end early where the walk must */
   readonly batches: () => AsyncIterable<readonly Entry[]>;
   /** Works on some of it, a few at a time, and ends early like them */
@@ -97,7 +99,7 @@ async function walkFrom<Kind>(root: string, walk: Walk<Kind>, progress: Progress
   if (held === undefined) return;
   const chain = createHeldChain(held, walk.open ?? holdChild);
   try {
-    let lanes = toLanes(ROOT, await visit({ walk, progress, path: ROOT, kind: walk.kind }, held));
+    let lanes = toLanes(ROOT, await visit({ walk, progress, path: ROOT, kind: walk.kind, isLate: false }, held));
     while (lanes.soon.length + lanes.late.length > 0 && !isEnded(walk, progress)) {
       const [level, late] = lanes.soon.length > 0 ? [lanes.soon, lanes.late] : [lanes.late, []];
       lanes = { soon: [], late };
@@ -119,7 +121,7 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
   if (isEnded(walk, progress)) return;
   const parent = await chain.hold(group.path).catch((error: unknown) => noteFailure(walk, group.path, error));
   if (parent === undefined) return;
-  await forEachOf(group.folders, AT_ONCE, async ({ kind, name }) => {
+  await forEachOf(group.folders, AT_ONCE, async ({ isLate = false, kind, name }) => {
     const path = toChildPath(group.path, name);
     const reason = toReasonNotToLook(path, progress);
     if (isEnded(walk, progress)) return;
@@ -128,7 +130,8 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
     const folder = await open(parent, name).catch((error: unknown) => noteFailure(walk, path, error));
     if (folder === undefined) return;
     try {
-      const { late, soon } = toLanes(path, await visit({ walk, progress, path, kind }, folder));
+      const next = await visit({ walk, progress, path, kind, isLate }, folder);
+      const { late, soon } = toLanes(path, isLate ? next.map((one) => ({ ...one, isLate })) : next);
       lanes.soon.push(...soon);
       lanes.late.push(...late);
     } finally {
@@ -152,15 +155,17 @@ type Visit<Kind> = {
   readonly progress: Progress;
   readonly path: FolderPath;
   readonly kind: Kind;
+  readonly isLate: boolean;
 };
 
 async function visit<Kind>(visiting: Visit<Kind>, folder: HeldFolder): Promise<readonly Next<Kind>[]> {
-  const { kind, path, walk } = visiting;
+  const { isLate, kind, path, walk } = visiting;
   try {
     return await walk.visit(
       {
         ...folder,
         path,
+        isLate,
         batches: () => toBatches(visiting, folder),
         forEach: (items, work) => forEachOf(whileThereIsTime(visiting, items), AT_ONCE, work),
       },

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { watchExecutablePaths } from "../../src/executable-paths/watch-executable-paths.ts";
 import { commit, createRepository, git, replaceGit, write } from "../helpers/executable-repository.ts";
@@ -31,6 +32,18 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     ],
     ["sets core.fsmonitor", ".git/config", byConfig, (root) => git(root, "config", "core.fsmonitor", "./evil")],
     ["plants a repository", "src/new/.git/config", byConfig, (root) => git(root, "init", "--quiet", "src/new")],
+    [
+      "plants one where nothing else is looked for",
+      "node_modules/new/.git/config",
+      byConfig,
+      (root) => git(root, "init", "--quiet", "node_modules/new"),
+    ],
+    [
+      "plants one where everything is looked for",
+      ".kiro/new/.git/config",
+      byConfig,
+      (root) => git(root, "init", "--quiet", ".kiro/new"),
+    ],
     [
       "changes a file that the configuration includes",
       "shared/git.conf",
@@ -70,6 +83,16 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     const { changedExecutablePaths, gitChanges } = await watch.toChanges();
     expect(changedExecutablePaths).toEqual(["tools/hooks/pre-commit"]);
     expect(gitChanges).toHaveLength(1);
+  });
+
+  it("does nothing in a repository that was there, where nothing else is looked for", async () => {
+    const workspace = createRepository();
+    git(workspace, "init", "--quiet", "node_modules/old");
+    await sleep(30);
+    const watch = watchExecutablePaths(workspace);
+    await watch.ready;
+
+    expect(await watch.toChanges()).toEqual({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
   });
 
   it("makes a worktree, and nothing is said of it", async () => {

@@ -99,6 +99,22 @@ describe("a failure", () => {
     });
   });
 
+  it("brings what the turn left in the workspace", async () => {
+    const error = Object.assign(new BudgieError("AGENT_FAILED", "It failed."), {
+      changedExecutablePaths: [".envrc"],
+      warnings: ["A link leads out."],
+    });
+
+    expect(await orErrorResult(Promise.reject(error))).toMatchObject({
+      content: [
+        {
+          text: "AGENT_FAILED: It failed. Files that your machine runs by itself were changed: .envrc. A link leads out.",
+        },
+      ],
+      structuredContent: { changedExecutablePaths: [".envrc"], warnings: ["A link leads out."] },
+    });
+  });
+
   it("says nothing of a network that refused nothing", async () => {
     const { content, structuredContent } = await failWith(undefined);
 
