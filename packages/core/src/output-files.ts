@@ -1,4 +1,4 @@
-import { constants, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { constants, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
@@ -7,6 +7,8 @@ import { join } from "node:path";
 export type OutputFiles = {
   /** Nothing is written yet */
   readonly open: () => OutputFile;
+  /** Removes those that are too old or too many, as each new one does */
+  readonly prune: () => void;
 };
 
 export type OutputFile = {
@@ -22,6 +24,8 @@ export type OutputFilesOptions = {
   readonly maxFileBytes?: number;
   /** Of all files, above which the oldest go. Default 1 GiB */
   readonly maxTotalBytes?: number;
+  /** Since the last write to a file, above which it goes. Default no limit */
+  readonly maxAgeMs?: number | undefined;
 };
 
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
@@ -29,12 +33,17 @@ const MAX_TOTAL_BYTES = 1024 * 1024 * 1024;
 
 /** Keeps them in `stateDir/outputs`, readable by this user alone, and bounded: an agent must not fill the host's disk. */
 export function createOutputFiles({
+  maxAgeMs = Infinity,
   maxFileBytes = MAX_FILE_BYTES,
   maxTotalBytes = MAX_TOTAL_BYTES,
   stateDir,
 }: OutputFilesOptions): OutputFiles {
   const folder = join(stateDir, "outputs");
+  const bounds = { maxAgeMs, maxBytes: maxTotalBytes - maxFileBytes };
   return {
+    prune() {
+      if (existsSync(folder)) prune(folder, bounds);
+    },
     open() {
       const path = join(folder, `${randomUUID()}.txt`);
       let file: Promise<FileHandle> | undefined;
@@ -44,7 +53,7 @@ export function createOutputFiles({
         async write(chunk) {
           if (isBroken || written >= maxFileBytes) return;
           try {
-            file ??= create(folder, path, maxTotalBytes - maxFileBytes);
+            file ??= create(folder, path, bounds);
             const fitting = chunk.subarray(0, maxFileBytes - written);
             await (await file).writeFile(fitting);
             written += fitting.length;
@@ -63,22 +72,25 @@ export function createOutputFiles({
   };
 }
 
-async function create(folder: string, path: string, othersMaxBytes: number): Promise<FileHandle> {
+type Bounds = { readonly maxAgeMs: number; readonly maxBytes: number };
+
+async function create(folder: string, path: string, bounds: Bounds): Promise<FileHandle> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  removeOldest(folder, othersMaxBytes);
+  prune(folder, bounds);
   const { O_CREAT, O_EXCL, O_WRONLY } = constants;
   return open(path, O_CREAT | O_EXCL | O_WRONLY, 0o600);
 }
 
-function removeOldest(folder: string, maxBytes: number): void {
+function prune(folder: string, { maxAgeMs, maxBytes }: Bounds): void {
   const files = readdirSync(folder).flatMap((name) => {
     const path = join(folder, name);
     const facts = statSync(path, { throwIfNoEntry: false });
     return facts === undefined ? [] : [{ path, bytes: facts.size, atMs: facts.mtimeMs }];
   });
+  const oldestMs = Date.now() - maxAgeMs;
   let total = 0;
-  for (const { bytes, path } of files.toSorted((a, b) => b.atMs - a.atMs)) {
+  for (const { atMs, bytes, path } of files.toSorted((a, b) => b.atMs - a.atMs)) {
     total += bytes;
-    if (total > maxBytes) rmSync(path, { force: true });
+    if (total > maxBytes || atMs < oldestMs) rmSync(path, { force: true });
   }
 }

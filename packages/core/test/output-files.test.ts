@@ -53,6 +53,30 @@ describe("createOutputFiles", () => {
     expect(paths.map((path) => existsSync(path))).toEqual([false, true, true]);
   });
 
+  it("removes those that nobody wrote to for longer than they are kept, when asked to and with the next one", async () => {
+    const files = createOutputFiles({ stateDir, maxAgeMs: 60_000 });
+    const age = async (): Promise<string> => {
+      const path = (await write(files, "an output")) ?? "";
+      utimesSync(path, Date.now() / 1000 - 61, Date.now() / 1000 - 61);
+      return path;
+    };
+    const young = (await write(files, "an output")) ?? "";
+
+    const first = await age();
+    files.prune();
+    const afterPruning = existsSync(first);
+    const second = await age();
+    const next = (await write(files, "an output")) ?? "";
+
+    expect([afterPruning, existsSync(second), existsSync(young), existsSync(next)]).toEqual([false, false, true, true]);
+  });
+
+  it("has nothing to remove where nothing was written", () => {
+    createOutputFiles({ stateDir, maxAgeMs: 0 }).prune();
+
+    expect(readdirSync(stateDir)).toEqual([]);
+  });
+
   it("leaves nothing and says so where a file cannot be made", async () => {
     writeFileSync(join(stateDir, "outputs"), "in the way");
 

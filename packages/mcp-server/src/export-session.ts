@@ -7,6 +7,7 @@ import type { Host } from "./host.ts";
 import { interruptible } from "./interruptible.ts";
 import { withSessions } from "./known-sessions.ts";
 import { toSafeJson } from "./to-safe-json.ts";
+import { toShown } from "./to-shown.ts";
 
 export type ExportOptions = {
   readonly id: string;
@@ -28,7 +29,7 @@ export async function exportSession(config: Config, options: ExportOptions, host
       : packIntoFile({ config, session, host, signal }, file),
   );
   if (json) host.stdout.write(toSafeJson({ session, file, leftOut }));
-  else for (const what of leftOut) host.report(`Left out: ${what}`);
+  else for (const what of leftOut) host.report(toShown(`Left out: ${what}`));
   return 0;
 }
 

@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { BudgieError } from "@budgie/core";
 import { runCli } from "./cli.ts";
 import type { Host } from "./host.ts";
+import { toShown } from "./to-shown.ts";
 
 // A reader of the log that went away is no reason to stop.
 process.stderr.on("error", () => undefined);
@@ -25,7 +26,8 @@ void runCli(process.argv.slice(2), host).catch(toFailed).then(exitOnceRead);
 
 function toFailed(error: unknown): number {
   const isExpected = error instanceof BudgieError;
-  host.report(isExpected ? error.message : String(error instanceof Error ? error.stack : error));
+  // Names that an agent chose may be in it.
+  host.report(isExpected ? error.message.split("\n").map(toShown).join("\n") : String(error instanceof Error ? error.stack : error));
   return isExpected ? 1 : 70;
 }
 

@@ -9,6 +9,7 @@ import {
   toTurnLimits,
   type Hygiene,
   type KiroOptions,
+  type OutputFiles,
   type Owner,
   type Runner,
   type SessionBook,
@@ -57,13 +58,14 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
   const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
   const sessions = createSessionBook(runner, { register, owner, keepMs });
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
+  const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const depth = findDepth(host.env, config.maxDepth);
   const runTurn = createRunTurn({
     agents: shelf.agents,
     runner,
     depth,
     retry: config.retry,
-    protocol: createKiroProtocol(toKiroOptions(config, host)),
+    protocol: createKiroProtocol(toKiroOptions(config, host, outputFiles)),
     hygiene: toHygiene(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: checkTurnRates(config.maxTurnsPerMinute, first.loaded.agents),
@@ -74,7 +76,11 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     sessions,
   });
   const sweeper = createSweeper({
-    sweeps: [() => expireSessions(sessions, config), () => sweepGarbage(runner, register, owner)],
+    sweeps: [
+      () => expireSessions(sessions, config),
+      () => sweepGarbage(runner, register, owner),
+      () => pruneOutputs(outputFiles),
+    ],
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
@@ -131,11 +137,16 @@ async function expireSessions(sessions: SessionBook, { sessionTtlMs }: Config): 
   return [];
 }
 
+async function pruneOutputs(files: OutputFiles): Promise<readonly string[]> {
+  files.prune();
+  return [];
+}
+
 function toHygiene({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): Hygiene {
   return { maxAnswerBytes, maxPromptBytes, sanitize };
 }
 
-function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {
+function toKiroOptions(config: Config, { env, home }: Host, outputFiles: OutputFiles): KiroOptions {
   return {
     binary: config.kiroBinary,
     defaultModel: config.model,
@@ -144,7 +155,7 @@ function toKiroOptions(config: Config, { env, home }: Host): KiroOptions {
     // Without a sandbox Kiro's variables reach the agent by themselves.
     env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
     projections: toSharedProjections(home, config.promptsDir),
-    outputFiles: createOutputFiles({ stateDir: config.stateDir }),
+    outputFiles,
     verbose: config.verbose,
   };
 }

@@ -45,15 +45,16 @@ export async function createDockerSession(
   const starting = new Set<Promise<unknown>>();
   const running = new Set<TurnProcess>();
   const leaving = new Set<Promise<void>>();
-  let removed = false;
+  const removed = new AbortController();
 
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
     const holderThere = holder.ensure();
     // A start that fails before it needs the holder leaves nobody to see this fail.
     holderThere.catch(() => undefined);
+    const over = [removed.signal, ...(options.signal === undefined ? [] : [options.signal])];
     const prepareHome = async (): Promise<void> => {
       await holderThere;
-      if (running.size === 0) await login.prepare(toLoginNeed(command));
+      if (running.size === 0) await login.prepare(toLoginNeed(command), AbortSignal.any(over));
       // One turn's container is gone before the next one's agent begins, a retry's above all.
       await lastTurnsGone();
     };
@@ -82,7 +83,7 @@ export async function createDockerSession(
   }
 
   async function stop(): Promise<void> {
-    removed = true;
+    removed.abort(sessionEnded(id));
     // What is just starting would hold the volumes, and be left alone with them.
     await Promise.allSettled(starting);
     await Promise.all([...running].map((child) => child.stop("shutdown")));
@@ -120,7 +121,7 @@ export async function createDockerSession(
     id,
     paths: () => ({ workspace: SANDBOX.workspace, home: SANDBOX.home }),
     async start(command, options) {
-      if (removed) throw sessionEnded(id);
+      removed.signal.throwIfAborted();
       const started = told(start(command, options));
       starting.add(started);
       return started.finally(() => starting.delete(started));

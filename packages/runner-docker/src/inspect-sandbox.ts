@@ -9,7 +9,8 @@ import type { EngineWall } from "./engine-walls.ts";
 import type { HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
 import { inspectPrograms } from "./inspect-programs.ts";
-import { DATABASE, loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
+import { DATABASE } from "./kiro-database.ts";
+import { loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
 import { toSandboxUser, toUserNotices, type Caller } from "./sandbox-user.ts";
 
 export type InspectOptions = {

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
 import { loadSqlite, type Database, type Row } from "@budgie/store";
+import { DATABASE, LOGIN_STATE } from "./kiro-database.ts";
 
 /** What of the host's Kiro database a sandbox gets: enough to be logged in, and no conversation. */
 export type KiroLogin = {
@@ -14,11 +15,6 @@ export type KiroLogin = {
   /** Changes when a row of `auth` or `state` does */
   readonly fingerprint: string;
 };
-
-export const DATABASE = "data.sqlite3";
-
-/** The profile and the region that an Identity Center login needs; all else in `state` is the host's own business. */
-export const LOGIN_STATE = `key = 'api.codewhisperer.profile' OR key LIKE 'auth.idc.%'`;
 
 /**
  * Reads the host's login, or `undefined` if there is none. The database is opened read-only, and read in one transaction,

@@ -3,14 +3,9 @@ import { toAccessTokenLogin } from "./access-token-login.ts";
 import { SANDBOX } from "./container-options.ts";
 import type { Credentials } from "./credentials.ts";
 import type { ArchiveFile, HomeArchive } from "./home-archive.ts";
-import { DATABASE, loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
-import {
-  clearSessionDatabase,
-  COMPANIONS,
-  createSessionDatabase,
-  updateSessionDatabase,
-  type DatabaseFiles,
-} from "./session-database.ts";
+import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
+import { loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
+import { createSessionDatabase, renewSessionDatabase, type DatabaseFiles } from "./session-database.ts";
 
 export type LoginSyncOptions = {
   readonly archive: HomeArchive;
@@ -27,29 +22,27 @@ export type LoginNeed = "none" | "if-any" | "required";
 
 /** Keeps the login in one session's home as new as the host's. */
 export type LoginSync = {
-  /** Makes the home ready for a command, or throws `LOGIN_REQUIRED` or `SESSION_UNUSABLE`. */
-  prepare(need: LoginNeed): Promise<void>;
+  /** Makes the home ready for a command, or throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or why `signal` came. */
+  prepare(need: LoginNeed, signal: AbortSignal): Promise<void>;
   /** Takes the login out of the database in the home, unless `signal` comes before that is written. */
   clear(signal: AbortSignal): Promise<void>;
 };
 
 const FOLDER = `${SANDBOX.home}/.local/share/kiro-cli`;
 const FILE = `${FOLDER}/${DATABASE}`;
-// A long conversation may be tens of megabytes.
-const LARGEST_DATABASE_BYTES = 256 * 1024 * 1024;
 
 /** Creates the login of a session. */
 export function createLoginSync(options: LoginSyncOptions): LoginSync {
-  const { archive } = options;
+  const { archive, scratchDir } = options;
   let { exists = false } = options;
   let prepared = false;
   let synced: string | undefined;
   return {
-    async prepare(need) {
+    async prepare(need, signal) {
       const login = await loadNeeded(options, need);
       if (login !== undefined && login.fingerprint !== synced) {
         // Only when the host's rows changed: a token that was renewed inside must not be undone.
-        await writeLogin(options, login, exists);
+        await (exists ? renewLogin(options, login, signal) : createLogin(options, login));
         synced = login.fingerprint;
       } else if (!prepared) {
         await (exists ? archive.write([]) : archive.create([]));
@@ -62,7 +55,7 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       if (!exists || !hasHostLogin(options)) return;
       const files = await readDatabase(options);
       if (signal.aborted || !files.has("")) return;
-      const content = await clearSessionDatabase(files, options.scratchDir);
+      const content = await renewSessionDatabase({ files, host: await loadForm(options), scratchDir, signal });
       if (!signal.aborted) await archive.write(toDatabaseFiles(content));
     },
   };
@@ -100,24 +93,34 @@ async function loadLogin({ credentials, kiroDataDir }: LoginSyncOptions): Promis
   }
 }
 
-async function writeLogin(options: LoginSyncOptions, login: KiroLogin, exists: boolean): Promise<void> {
-  const snapshot = await createSessionDatabase(login, options.scratchDir);
-  const forReading: ArchiveFile = { path: `${SANDBOX.auth}/${DATABASE}`, content: snapshot, mode: 0o400 };
-  if (!exists) return options.archive.create([{ path: FILE, content: snapshot, mode: 0o600 }, forReading]);
-  const content = await updated(options, login, snapshot);
-  return options.archive.write([...toDatabaseFiles(content), forReading]);
+async function createLogin({ archive, scratchDir }: LoginSyncOptions, login: KiroLogin): Promise<void> {
+  const content = await createSessionDatabase(login, scratchDir);
+  await archive.create([{ path: FILE, content, mode: 0o600 }, toReadable(content)]);
+}
+
+async function renewLogin(options: LoginSyncOptions, login: KiroLogin, signal: AbortSignal): Promise<void> {
+  const { archive, scratchDir } = options;
+  const host = await createSessionDatabase(login, scratchDir);
+  const files = await readDatabase(options);
+  // The agent may have removed its database, and then there is no conversation to keep.
+  const content = files.has("") ? await renewSessionDatabase({ files, host, scratchDir, signal }) : host;
+  await archive.write([...toDatabaseFiles(content), toReadable(host)]);
+}
+
+function toReadable(content: Buffer): ArchiveFile {
+  return { path: `${SANDBOX.auth}/${DATABASE}`, content, mode: 0o400 };
+}
+
+/** The form of the host's database, which may have more in it than names, types and keys. */
+async function loadForm({ kiroDataDir, scratchDir }: LoginSyncOptions): Promise<Buffer | undefined> {
+  const login = await loadKiroLogin(kiroDataDir).catch(() => undefined);
+  return login && createSessionDatabase({ ...login, auth: [], state: [] }, scratchDir);
 }
 
 /** Archives cannot delete, and SQLite would play an old log back over a new database: empty ones take their place. */
 function toDatabaseFiles(content: Buffer): readonly ArchiveFile[] {
   const emptied = COMPANIONS.map((ending) => ({ path: FILE + ending, content: Buffer.alloc(0), mode: 0o600 }));
   return [{ path: FILE, content, mode: 0o600 }, ...emptied];
-}
-
-async function updated(options: LoginSyncOptions, login: KiroLogin, snapshot: Buffer): Promise<Buffer> {
-  const files = await readDatabase(options);
-  // The agent may have removed its database, and then there is no conversation to keep.
-  return files.has("") ? updateSessionDatabase(files, login, options.scratchDir) : snapshot;
 }
 
 async function readDatabase({ archive }: LoginSyncOptions): Promise<DatabaseFiles> {

@@ -1,29 +1,36 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { extract, pack, type Header, type Pack } from "tar-stream";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, createLeftOut, type LeftOut } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
-import { DATABASE } from "./kiro-login.ts";
-import { clearSessionDatabase, COMPANIONS } from "./session-database.ts";
+import { COPY_FILES } from "./copy-database.ts";
+import { copySessionDatabase } from "./copy-session-database.ts";
+import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
+import { createScratchFolder } from "./scratch-folder.ts";
 
 export type HomePacking = {
   /** What an engine makes of `/home` */
   readonly archive: Readable;
   readonly to: Writable;
-  /** A private folder of the host for copies that live some milliseconds */
+  /** A private folder of the host for a copy of the database, until all is written */
   readonly scratchDir: string;
   readonly signal: AbortSignal;
+  /** Of all files; one that does not fit any more is left out. Default 10 GiB: a file with holes may claim any size */
+  readonly maxBytes?: number;
 };
 
 const FILE = `${SANDBOX.home.slice(1)}/.local/share/kiro-cli/${DATABASE}`;
-// A long conversation may be tens of megabytes.
-const LARGEST_DATABASE_BYTES = 256 * 1024 * 1024;
+const MAX_BYTES = 10 * 1024 ** 3;
 
 /** Writes a home's archive on, entry by entry, with Kiro's database freed of the login, and answers with what was left out. */
-export async function packHome({ archive, scratchDir, signal, to }: HomePacking): Promise<readonly string[]> {
+export async function packHome(packing: HomePacking): Promise<readonly string[]> {
+  const { archive, signal, to } = packing;
   const packed = pack();
   const writing = pipeline(toNode<Readable>(packed), to, { signal });
-  const copying = copy(archive, packed, scratchDir);
+  const copying = copy(packing, packed);
   // Whichever fails ends the other, and says why.
   copying.catch((error: unknown) => packed.destroy(error instanceof Error ? error : new Error(String(error))));
   writing.catch(() => archive.destroy());
@@ -33,7 +40,29 @@ export async function packHome({ archive, scratchDir, signal, to }: HomePacking)
   return copied.value;
 }
 
-async function copy(archive: Readable, packed: Pack, scratchDir: string): Promise<readonly string[]> {
+async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomePacking, packed: Pack) {
+  await using folder = await createScratchFolder(scratchDir);
+  const leftOut = createLeftOut();
+  const database: FoundDatabase = { folder: folder.path, header: undefined, roomBytes: LARGEST_DATABASE_BYTES };
+  let roomBytes = maxBytes;
+  for await (const entry of entriesOf(archive)) {
+    const { name, size = 0 } = entry.header;
+    if (isDatabase(entry.header)) await takeDatabase(entry, database, leftOut);
+    else if (size > roomBytes) {
+      leave(entry);
+      leftOut.add(`"${name}": with it the files have more than ${maxBytes / 2 ** 30} GiB.`);
+    } else {
+      roomBytes -= size;
+      await pass(entry, packed);
+    }
+  }
+  if (database.header !== undefined) leftOut.add(await addDatabase(packed, database, signal));
+  packed.finalize();
+  return leftOut.list();
+}
+
+/** Fails where the archive ends before it is whole. */
+function entriesOf(archive: Readable): ReturnType<typeof extract> {
   const entries = archive.pipe(extract());
   archive.once("error", (error) => entries.destroy(error));
   let isWhole = false;
@@ -41,23 +70,7 @@ async function copy(archive: Readable, packed: Pack, scratchDir: string): Promis
   archive.once("close", () => {
     if (!isWhole) entries.destroy(endedEarly());
   });
-  const database = new Map<string, Buffer>();
-  const leftOut: string[] = [];
-  let header: Header | undefined;
-  for await (const entry of entries) {
-    const { name } = entry.header;
-    if (!isDatabase(entry.header)) await pass(entry, packed);
-    else if (name.startsWith(FILE) && entry.header.size <= LARGEST_DATABASE_BYTES) {
-      if (name === FILE) header = entry.header;
-      database.set(name.slice(FILE.length), await readAll(entry));
-    } else {
-      toNode<Readable>(entry).resume();
-      leftOut.push(`"${name}": it may hold a login.`);
-    }
-  }
-  if (header !== undefined) leftOut.push(...(await addDatabase(packed, { header, files: database, scratchDir })));
-  packed.finalize();
-  return leftOut;
+  return entries;
 }
 
 function endedEarly(): BudgieError {
@@ -68,6 +81,32 @@ function endedEarly(): BudgieError {
 }
 
 type Entry = { readonly header: Header };
+
+/** Kiro's database in a scratch folder, with what is beside it, as far as it was met. */
+type FoundDatabase = {
+  readonly folder: string;
+  header: Header | undefined;
+  /** For what of it is still to come */
+  roomBytes: number;
+};
+
+/** Only where Kiro has it; elsewhere the agent may have put any number. */
+async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: LeftOut): Promise<void> {
+  const { name, size = 0, type } = entry.header;
+  const ending = ["", ...COMPANIONS].find((candidate) => name === FILE + candidate);
+  if (ending === undefined || type !== "file" || size > database.roomBytes) {
+    leave(entry);
+    return leftOut.add(`"${name}": it may hold a login.`);
+  }
+  database.roomBytes -= size;
+  if (ending === "") database.header = entry.header;
+  const path = join(database.folder, COPY_FILES.session + ending);
+  await pipeline(toNode<Readable>(entry), createWriteStream(path, { mode: 0o600 }));
+}
+
+function leave(entry: Entry): void {
+  toNode<Readable>(entry).resume();
+}
 
 const NAMES: ReadonlySet<string> = new Set([DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)]);
 
@@ -92,25 +131,16 @@ function toNode<T extends Readable | Writable>(stream: unknown): T {
   return stream as T;
 }
 
-async function readAll(entry: Entry): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of toNode<Readable>(entry)) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
-}
-
-type FoundDatabase = {
-  readonly header: Header;
-  readonly files: ReadonlyMap<string, Buffer>;
-  readonly scratchDir: string;
-};
-
-async function addDatabase(packed: Pack, { files, header, scratchDir }: FoundDatabase): Promise<readonly string[]> {
+async function addDatabase(packed: Pack, { folder, header }: FoundDatabase, signal: AbortSignal): Promise<string> {
+  let path: string;
   try {
-    const content = await clearSessionDatabase(files, scratchDir);
-    packed.entry({ ...header, size: content.length }, content);
-    return [`The login, which was in "${FILE}".`];
+    path = await copySessionDatabase(folder, signal);
   } catch (error) {
+    signal.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
-    return [`"${FILE}", with the conversation: the login cannot be taken out of it (${reason}).`];
+    return `"${FILE}", with the conversation: the login cannot be taken out of it (${reason}).`;
   }
+  const target = packed.entry({ ...header, name: FILE, size: (await stat(path)).size });
+  await pipeline(createReadStream(path), toNode<Writable>(target));
+  return `The login, which was in "${FILE}".`;
 }

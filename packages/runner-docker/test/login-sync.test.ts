@@ -111,9 +111,10 @@ describe("prepare", () => {
     const archive: HomeArchive = { ...made.archive, create: (files) => create(files) };
     const sync = createLoginSync({ archive, credentials: "full", kiroDataDir: made.host.dataDir, scratchDir: root });
 
-    await expect(sync.prepare("required")).rejects.toThrow("lost");
+    const { signal } = new AbortController();
+    await expect(sync.prepare("required", signal)).rejects.toThrow("lost");
     create = (files) => made.archive.create(files);
-    await sync.prepare("required");
+    await sync.prepare("required", signal);
 
     expect(made.work(TOKEN)).toEqual([expect.stringContaining(made.host.canaries.login)]);
     rmSync(root, { recursive: true });

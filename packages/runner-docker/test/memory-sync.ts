@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { createHostHome, type HostHome } from "@budgie/testkit";
 import type { Credentials } from "../src/credentials.ts";
 import type { ArchiveFile, HomeArchive } from "../src/home-archive.ts";
-import { createLoginSync } from "../src/login-sync.ts";
+import { createLoginSync, type LoginNeed } from "../src/login-sync.ts";
 
 export const FILE = "/home/agent/.local/share/kiro-cli/data.sqlite3";
 export const AUTH = "/auth/data.sqlite3";
@@ -45,7 +45,10 @@ export async function openSync(options: Parameters<typeof createHostHome>[0] = {
   return {
     ...memory,
     host,
-    sync,
+    sync: {
+      ...sync,
+      prepare: (need: LoginNeed, signal = new AbortController().signal) => sync.prepare(need, signal),
+    },
     /** Opens the session's database as an agent does, and stores what the agent made of it */
     work(sql: string) {
       const path = join(root, "agent.sqlite3");

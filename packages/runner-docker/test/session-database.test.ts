@@ -1,11 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createHostHome } from "@budgie/testkit";
 import { loadKiroLogin, type KiroLogin } from "../src/kiro-login.ts";
-import { createSessionDatabase, updateSessionDatabase } from "../src/session-database.ts";
+import { createSessionDatabase, renewSessionDatabase, type DatabaseFiles } from "../src/session-database.ts";
+import { HOSTILE_SQL, makeEndless, spoil } from "./hostile-database.ts";
 
 let root: string;
 let scratch: string;
@@ -98,12 +99,12 @@ describe("createSessionDatabase", () => {
   });
 });
 
-describe("updateSessionDatabase", () => {
+describe("renewSessionDatabase", () => {
   it("replaces the login and keeps the conversation", async () => {
     const { after, before } = await logins();
     const files = work(await createSessionDatabase(before, scratch), say);
 
-    const bytes = await updateSessionDatabase(files, after, scratch);
+    const bytes = await renew(files, after);
 
     expect(rows(bytes, SAID)).toEqual(["what was said"]);
     expect(rows(bytes, "SELECT key, value FROM auth_kv")).toEqual(["kirocli:odic:token", "the new token"]);
@@ -117,7 +118,7 @@ describe("updateSessionDatabase", () => {
     );
     const after = { ...before, state: [{ key: "auth.idc.region", value: '"eu-west-1"' }] };
 
-    const bytes = await updateSessionDatabase(files, after, scratch);
+    const bytes = await renew(files, after);
 
     expect(rows(bytes, "SELECT key, value FROM state ORDER BY 1")).toEqual([
       "auth.idc.region",
@@ -136,7 +137,7 @@ describe("updateSessionDatabase", () => {
     const files = work(await createSessionDatabase(before, scratch), wal, true);
 
     expect(files.get("-wal")?.length).toBeGreaterThan(0);
-    const bytes = await updateSessionDatabase(files, after, scratch);
+    const bytes = await renew(files, after);
 
     expect(rows(bytes, SAID)).toEqual(["what was said"]);
     expect(rows(bytes, "SELECT value FROM auth_kv")).toEqual(["the new token"]);
@@ -153,28 +154,124 @@ describe("updateSessionDatabase", () => {
     const files = work(await createSessionDatabase(before, scratch), half, true);
 
     expect(files.get("-journal")?.length).toBeGreaterThan(0);
-    const bytes = await updateSessionDatabase(files, after, scratch);
+    const bytes = await renew(files, after);
 
     expect(rows(bytes, SAID)).toEqual(["what was said"]);
     expect(rows(bytes, "PRAGMA integrity_check")).toEqual(["ok"]);
   });
 
+  it("brings over what a newer Kiro than the host's made of it, with its own list of migrations", async () => {
+    const { after, before } = await logins();
+    const files = work(await createSessionDatabase(before, scratch), (database) => {
+      database.exec(`ALTER TABLE conversations ADD COLUMN model TEXT; INSERT INTO migrations VALUES (99, 42, 0);
+        CREATE TABLE "more" (id INTEGER PRIMARY KEY, "key" TEXT NOT NULL UNIQUE, UNIQUE (id, key));
+        CREATE UNIQUE INDEX idx_more ON more (key DESC, id)`);
+      database.exec("INSERT INTO conversations VALUES ('/workspace', 'what was said', 'm'); INSERT INTO more VALUES (7, 'k')");
+    });
+
+    const bytes = await renew(files, after);
+
+    expect(rows(bytes, "SELECT value, model, max(version), id, more.key FROM conversations, migrations, more")).toEqual([
+      "what was said",
+      "m",
+      42,
+      7,
+      "k",
+    ]);
+    expect(rows(bytes, "SELECT name FROM pragma_index_list('more') ORDER BY 1")).toContain("idx_more");
+    expect(rows(bytes, "PRAGMA integrity_check")).toEqual(["ok"]);
+  });
+
+  it("brings over what is the host's to the letter, whatever it is", async () => {
+    const { before } = await logins();
+    const own = { ...before, schema: [...before.schema, "CREATE TABLE own (a TEXT DEFAULT (1 + 1) CHECK (a <> 3))"] };
+    const files = work(await createSessionDatabase(own, scratch), (database) => database.exec("INSERT INTO own DEFAULT VALUES"));
+
+    expect(rows(await renew(files, own), "SELECT a FROM own")).toEqual(["2"]);
+    expect(await outcomeOf(renew(files, before))).toMatchObject({ code: "SESSION_UNUSABLE" });
+  });
+
+  it("leaves the login out where there is none to put in", async () => {
+    const { before } = await logins();
+    const files = work(await createSessionDatabase(before, scratch), say);
+
+    const bytes = await renew(files, undefined);
+
+    expect(rows(bytes, SAID)).toEqual(["what was said"]);
+    expect(rows(bytes, "SELECT (SELECT count(*) FROM auth_kv) + (SELECT count(*) FROM state)")).toEqual([0]);
+  });
+
   it.each([
-    ["a trigger", "CREATE TRIGGER t AFTER INSERT ON auth_kv BEGIN UPDATE state SET value = new.value; END"],
-    ["a temporary-looking trigger on delete", "CREATE TRIGGER sqlite BEFORE DELETE ON state BEGIN SELECT 1; END"],
-    ["a view", "CREATE VIEW v AS SELECT 1"],
-    ["a view in place of a table", "DROP TABLE auth_kv; CREATE VIEW auth_kv AS SELECT 'a' AS key, 'b' AS value"],
-    ["a virtual table in place of a table", "DROP TABLE auth_kv; CREATE VIRTUAL TABLE auth_kv USING fts5(key, value)"],
+    ...Object.entries(HOSTILE_SQL),
     ["no table of that name", "DROP TABLE auth_kv"],
     ["other columns", "ALTER TABLE auth_kv RENAME COLUMN value TO other"],
   ])("refuses a database in which the agent left %s", async (_, sql) => {
     const { after, before } = await logins();
-    const files = work(await createSessionDatabase(before, scratch), (database) => database.exec(sql));
+    const files = new Map([["", spoil(await createSessionDatabase(before, scratch), sql)]]);
 
-    expect(await outcomeOf(updateSessionDatabase(files, after, scratch))).toMatchObject({
+    expect(await outcomeOf(renew(files, after))).toMatchObject({
       code: "SESSION_UNUSABLE",
       message: expect.stringMatching(/Begin a new session\.$/),
     });
+  });
+
+  it("ends with one that has no end, and nobody else waits meanwhile", async () => {
+    const { after, before } = await logins();
+    const files = new Map([["", makeEndless(await createSessionDatabase(before, scratch), "state")]]);
+    let turns = 0;
+    const timer = setInterval(() => turns++, 20);
+
+    const outcome = await outcomeOf(renew(files, after));
+    clearInterval(timer);
+
+    expect(outcome).toMatchObject({ code: "SESSION_UNUSABLE", message: expect.stringContaining("within 10 s") });
+    expect(turns).toBeGreaterThan(100);
+  });
+
+  it("stops at once when it is told to", async () => {
+    const { after, before } = await logins();
+    const files = new Map([["", makeEndless(await createSessionDatabase(before, scratch), "state")]]);
+    const stopping = new AbortController();
+    const outcome = outcomeOf(renew(files, after, stopping.signal));
+    await vi.waitFor(() => expect(readdirSync(scratch).flatMap((name) => readdirSync(join(scratch, name)))).toContain("copy.sqlite3"), 10_000);
+
+    const began = performance.now();
+    stopping.abort(new Error("stopped"));
+
+    expect(await outcome).toMatchObject({ message: "stopped" });
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+
+  it("does not fill the disk", async () => {
+    const { after, before } = await logins();
+    const long = "INSERT INTO conversations VALUES (NULL, hex(zeroblob(1000000)))";
+    const spoilt = makeEndless(spoil(await createSessionDatabase(before, scratch), long), "conversations");
+    let most = 0;
+    const timer = setInterval(() => (most = Math.max(most, sizeOf(scratch))), 20);
+
+    const outcome = await outcomeOf(renew(new Map([["", spoilt]]), after));
+    clearInterval(timer);
+
+    expect(outcome).toMatchObject({ code: "SESSION_UNUSABLE" });
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(300 * 2 ** 20);
+  });
+
+  it("makes no file larger than it may be, whatever page a log says it has", async () => {
+    const { after, before } = await logins();
+    const files = work(
+      await createSessionDatabase(before, scratch),
+      (database) => {
+        database.pragma("journal_mode = WAL");
+        say(database);
+      },
+      true,
+    );
+    const wal = withPage(files.get("-wal") ?? Buffer.alloc(0), 2 ** 30);
+
+    const outcome = await outcomeOf(renew(new Map([...files, ["-wal", wal]]), after));
+
+    expect(outcome).toMatchObject({ code: "SESSION_UNUSABLE" });
   });
 
   it.each([
@@ -189,7 +286,7 @@ describe("updateSessionDatabase", () => {
     const { after, before } = await logins();
     const files = new Map([["", damage(await createSessionDatabase(before, scratch))]]);
 
-    expect(await outcomeOf(updateSessionDatabase(files, after, scratch))).toMatchObject({ code: "SESSION_UNUSABLE" });
+    expect(await outcomeOf(renew(files, after))).toMatchObject({ code: "SESSION_UNUSABLE" });
   });
 
   // SQLite deletes the file that such a journal names as soon as it has played the journal back.
@@ -203,12 +300,23 @@ describe("updateSessionDatabase", () => {
       ["-journal", plantJournal(database, victim)],
     ]);
 
-    const outcome = await outcomeOf(updateSessionDatabase(files, after, scratch));
+    const outcome = await outcomeOf(renew(files, after));
 
     expect(existsSync(victim)).toBe(true);
     expect(outcome).toMatchObject({ code: "SESSION_UNUSABLE" });
   });
 });
+
+/** Puts a login into a database that an agent worked on. */
+async function renew(files: DatabaseFiles, login: KiroLogin | undefined, signal = new AbortController().signal) {
+  const host = login && (await createSessionDatabase(login, scratch));
+  return renewSessionDatabase({ files, host, scratchDir: scratch, signal });
+}
+
+function sizeOf(folder: string): number {
+  const files = readdirSync(folder, { recursive: true }).map((name) => statSync(join(folder, String(name)), { throwIfNoEntry: false }));
+  return files.reduce((sum, facts) => sum + (facts?.isFile() === true ? facts.size : 0), 0);
+}
 
 /** The error, or "updated"; the bytes would fill the screen. */
 function outcomeOf(update: Promise<Buffer>): Promise<unknown> {
@@ -216,6 +324,28 @@ function outcomeOf(update: Promise<Buffer>): Promise<unknown> {
     () => "updated",
     (error: unknown) => error,
   );
+}
+
+/** A log whose last page is another one, with all sums right. */
+function withPage(log: Buffer, page: number): Buffer {
+  const [size, made] = [log.readUInt32BE(8), Buffer.from(log)];
+  const isBig = (log.readUInt32BE(0) & 1) === 1;
+  let sums: readonly [number, number] = [log.readUInt32BE(24), log.readUInt32BE(28)];
+  for (let at = 32; at < log.length; at += 24 + size) {
+    if (at + 24 + size >= log.length) [0, 4].forEach((offset) => made.writeUInt32BE(page, at + offset));
+    sums = addUp(addUp(sums, made.subarray(at, at + 8), isBig), made.subarray(at + 24, at + 24 + size), isBig);
+    sums.forEach((sum, index) => made.writeUInt32BE(sum, at + 16 + 4 * index));
+  }
+  return made;
+}
+
+function addUp([first, second]: readonly [number, number], bytes: Buffer, isBig: boolean): readonly [number, number] {
+  const read = (at: number): number => (isBig ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at));
+  for (let at = 0; at < bytes.length; at += 8) {
+    first = (first + read(at) + second) >>> 0;
+    second = (second + read(at + 4) + first) >>> 0;
+  }
+  return [first, second];
 }
 
 const JOURNAL_MAGIC = Buffer.from("d9d505f920a163d7", "hex");

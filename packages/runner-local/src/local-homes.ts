@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { posix } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { BudgieError, type Owner, type SessionHomes, type SessionId } from "@budgie/core";
+import { BudgieError, createLeftOut, type Owner, type SessionHomes, type SessionId } from "@budgie/core";
 import { endSessionProcesses } from "./end-session-processes.ts";
 import { listSessions } from "./list-sessions.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -35,13 +35,13 @@ export function createLocalHomes({ owner, stateDir }: LocalHomesOptions): Sessio
     },
     async pack(id, to, signal) {
       const home = await findHome(id);
-      const leftOut: string[] = [];
+      const leftOut = createLeftOut();
       const { pack } = await import("tar-fs");
       const archive = pack(home, {
         strict: false,
         ignore(path) {
           const isLeftOut = hasNoPlace(path);
-          if (isLeftOut) leftOut.push(`"${path}": a tar cannot hold it.`);
+          if (isLeftOut) leftOut.add(`"${path}": a tar cannot hold it.`);
           return isLeftOut;
         },
         // As in the archive of a sandbox's home.
@@ -54,7 +54,7 @@ export function createLocalHomes({ owner, stateDir }: LocalHomesOptions): Sessio
       await pipeline(archive, to, { signal }).catch((error: unknown) => {
         throw isReadable || signal.aborted ? error : toUnreadable(id, error);
       });
-      return leftOut;
+      return leftOut.list();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { BudgieError } from "@budgie/core";
+import { BudgieError } from "@budgie/core/errors";
 
 type Value = string | number | bigint | null | Uint8Array;
 export type Row = Readonly<Record<string, Value>>;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { toAgentProjections, toSharedProjections, type Projection } from "@budgie/core";
-import { DATABASE } from "../kiro-login.ts";
+import { DATABASE } from "../kiro-database.ts";
 import { loadSqlite } from "@budgie/store";
 
 /** A user's home, made up: nothing of the real user's is read for a probe. */

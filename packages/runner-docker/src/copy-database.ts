@@ -1,0 +1,101 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { loadSqlite, type Database } from "@budgie/store/sqlite";
+import { isPlainSql } from "./is-plain-sql.ts";
+import { DATABASE, LOGIN_STATE } from "./kiro-database.ts";
+
+/** Names of files in the folder of a copy. */
+export const COPY_FILES = { session: DATABASE, host: "host.sqlite3", copy: "copy.sqlite3" } as const;
+
+/** The exit code of a process that says on stderr why it makes no copy. */
+export const REFUSED = 3;
+
+/**
+ * Makes a new database of a session's: its rows but for the login, and the login of the host's database where there is one in
+ * the folder. The session's is the agent's. It may take any time, memory and disk, so this belongs in a process of its own.
+ * Nothing is written to what the agent defined, and nothing of it is evaluated: tables and indexes are the host's to the
+ * letter, or made of names, types and keys alone.
+ */
+export async function copyDatabase(folder: string): Promise<void> {
+  const toPath = (name: string): string => join(folder, name);
+  refuseLedJournal(`${toPath(COPY_FILES.session)}-journal`);
+  // SQLite makes the index of a log anew, and must not read one of the agent's.
+  rmSync(`${toPath(COPY_FILES.session)}-shm`, { force: true });
+  const sqlite = await loadSqlite();
+  const database = sqlite(toPath(COPY_FILES.copy), { readOnly: false });
+  database.exec(CAREFUL);
+  database.run("ATTACH ? AS host", toPath(COPY_FILES.host));
+  database.run("ATTACH ? AS session", toPath(COPY_FILES.session));
+  database.exec("BEGIN");
+  copySchemaAndRows(database);
+  for (const table of ["auth_kv", "state"]) copyLogin(database, table);
+  database.exec("COMMIT");
+  database.close();
+}
+
+// The copy is thrown away after a crash, so it need not survive one.
+const CAREFUL = `PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF;
+  PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF`;
+
+function copySchemaAndRows(database: Database): void {
+  const known = new Set(readSchema(database, "host").map(({ sql }) => sql));
+  const things = readSchema(database, "session");
+  const foreign = things.find(({ sql }) => !known.has(sql) && !isPlainSql(sql));
+  if (foreign !== undefined) throw new Error(`it holds a ${foreign.type} that Kiro did not make`);
+  const tables = things.filter(({ sql }) => /^CREATE TABLE /i.test(sql));
+  for (const { name, sql } of tables) {
+    database.exec(sql);
+    // By the table itself: an index may say anything. With a condition, or SQLite would take over the indexes' pages as they are.
+    const rows = `SELECT * FROM session.${quote(name)} NOT INDEXED WHERE ${KEPT.get(name.toLowerCase()) ?? "TRUE"}`;
+    database.exec(`INSERT INTO main.${quote(name)} ${rows}`);
+  }
+  for (const thing of things) if (!tables.includes(thing)) database.exec(thing.sql);
+}
+
+// What of a table's rows is no login.
+const KEPT: ReadonlyMap<string, string> = new Map([
+  ["auth_kv", "FALSE"],
+  ["state", `(${LOGIN_STATE}) IS NOT TRUE`],
+]);
+
+type Thing = { readonly type: string; readonly name: string; readonly sql: string };
+
+function readSchema(database: Database, schema: "host" | "session"): readonly Thing[] {
+  const own = `name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`;
+  return database
+    .all(`SELECT type, name, sql FROM ${schema}.sqlite_master WHERE ${own} ORDER BY rowid`)
+    .map(({ name, sql, type }) => ({ type: String(type), name: String(name), sql: String(sql) }));
+}
+
+function copyLogin(database: Database, table: string): void {
+  const columns = database.all(`PRAGMA host.table_info(${table})`).map(({ name }) => quote(String(name)));
+  if (columns.length === 0) return;
+  const list = columns.join(", ");
+  database.exec(`INSERT INTO main.${table} (${list}) SELECT ${list} FROM host.${table}`);
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+const JOURNAL_END = Buffer.from("d9d505f920a163d7", "hex");
+
+/**
+ * A journal that ends so names the leader of a transaction over several files, and SQLite deletes that file, wherever it
+ * is, when it has played the journal back: https://www.sqlite.org/atomiccommit.html. Kiro has one file.
+ */
+function refuseLedJournal(path: string): void {
+  if (readEnd(path, JOURNAL_END.length).equals(JOURNAL_END)) throw new Error("its journal names another file");
+}
+
+function readEnd(path: string, length: number): Buffer {
+  const end = Buffer.alloc(length);
+  if (!existsSync(path)) return end;
+  const file = openSync(path, "r");
+  try {
+    readSync(file, end, 0, length, Math.max(0, fstatSync(file).size - length));
+    return end;
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,12 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** A private folder for copies that live some milliseconds; what is in it goes with it. */
+export type ScratchFolder = AsyncDisposable & { readonly path: string };
+
+/** Creates one below a folder of the host. */
+export async function createScratchFolder(scratchDir: string): Promise<ScratchFolder> {
+  await mkdir(scratchDir, { recursive: true, mode: 0o700 });
+  const path = await mkdtemp(join(scratchDir, "login-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
