@@ -27,7 +27,11 @@ void runCli(process.argv.slice(2), host).catch(toFailed).then(exitOnceRead);
 function toFailed(error: unknown): number {
   const isExpected = error instanceof BudgieError;
   // Names that an agent chose may be in it.
-  host.report(isExpected ? error.message.split("\n").map(toShown).join("\n") : String(error instanceof Error ? error.stack : error));
+  host.report(
+    isExpected
+      ? error.message.split("\n").map(toShown).join("\n")
+      : String(error instanceof Error ? error.stack : error),
+  );
   return isExpected ? 1 : 70;
 }
 

@@ -9,7 +9,7 @@ import { SANDBOX } from "./container-options.ts";
 import { COPY_FILES } from "./copy-database.ts";
 import { copySessionDatabase } from "./copy-session-database.ts";
 import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
-import { createScratchFolder } from "./scratch-folder.ts";
+import { createScratchFolder, type ScratchFolder } from "./scratch-folder.ts";
 
 export type HomePacking = {
   /** What an engine makes of `/home` */
@@ -41,22 +41,28 @@ export async function packHome(packing: HomePacking): Promise<readonly string[]>
 }
 
 async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomePacking, packed: Pack) {
-  await using folder = await createScratchFolder(scratchDir);
   const leftOut = createLeftOut();
-  const database: FoundDatabase = { folder: folder.path, header: undefined, roomBytes: LARGEST_DATABASE_BYTES };
+  const folder = createScratchFolder(scratchDir);
+  // The archive must not end before anybody listens; who needs the folder is told.
+  folder.catch(() => undefined);
+  const database: FoundDatabase = { folder, header: undefined, roomBytes: LARGEST_DATABASE_BYTES };
   let roomBytes = maxBytes;
-  for await (const entry of entriesOf(archive)) {
-    const { name, size = 0 } = entry.header;
-    if (isDatabase(entry.header)) await takeDatabase(entry, database, leftOut);
-    else if (size > roomBytes) {
-      leave(entry);
-      leftOut.add(`"${name}": with it the files have more than ${maxBytes / 2 ** 30} GiB.`);
-    } else {
-      roomBytes -= size;
-      await pass(entry, packed);
+  try {
+    for await (const entry of entriesOf(archive)) {
+      const { name, size } = entry.header;
+      if (isDatabase(entry.header)) await takeDatabase(entry, database, leftOut);
+      else if (size > roomBytes) {
+        leave(entry);
+        leftOut.add(`"${name}": with it the files have more than ${maxBytes / 2 ** 30} GiB.`);
+      } else {
+        roomBytes -= size;
+        await pass(entry, packed);
+      }
     }
+    if (database.header !== undefined) leftOut.add(await addDatabase(packed, database, signal));
+  } finally {
+    await (await folder)[Symbol.asyncDispose]();
   }
-  if (database.header !== undefined) leftOut.add(await addDatabase(packed, database, signal));
   packed.finalize();
   return leftOut.list();
 }
@@ -84,7 +90,7 @@ type Entry = { readonly header: Header };
 
 /** Kiro's database in a scratch folder, with what is beside it, as far as it was met. */
 type FoundDatabase = {
-  readonly folder: string;
+  readonly folder: Promise<ScratchFolder>;
   header: Header | undefined;
   /** For what of it is still to come */
   roomBytes: number;
@@ -92,7 +98,7 @@ type FoundDatabase = {
 
 /** Only where Kiro has it; elsewhere the agent may have put any number. */
 async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: LeftOut): Promise<void> {
-  const { name, size = 0, type } = entry.header;
+  const { name, size, type } = entry.header;
   const ending = ["", ...COMPANIONS].find((candidate) => name === FILE + candidate);
   if (ending === undefined || type !== "file" || size > database.roomBytes) {
     leave(entry);
@@ -100,7 +106,7 @@ async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: Left
   }
   database.roomBytes -= size;
   if (ending === "") database.header = entry.header;
-  const path = join(database.folder, COPY_FILES.session + ending);
+  const path = join((await database.folder).path, COPY_FILES.session + ending);
   await pipeline(toNode<Readable>(entry), createWriteStream(path, { mode: 0o600 }));
 }
 
@@ -134,7 +140,7 @@ function toNode<T extends Readable | Writable>(stream: unknown): T {
 async function addDatabase(packed: Pack, { folder, header }: FoundDatabase, signal: AbortSignal): Promise<string> {
   let path: string;
   try {
-    path = await copySessionDatabase(folder, signal);
+    path = await copySessionDatabase((await folder).path, signal);
   } catch (error) {
     signal.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);

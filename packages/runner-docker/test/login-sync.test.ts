@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { HomeArchive } from "../src/home-archive.ts";
 import { createLoginSync } from "../src/login-sync.ts";
-import { AUTH, changeHost, FILE, openSync, ROTATE, SAID, SAY, TOKEN } from "./memory-sync.ts";
+import { HOSTILE_SQL, makeEndless, spoil } from "./hostile-database.ts";
+import { AUTH, changeHost, FILE, openSync, ROTATE, SAID, SAY, TOKEN, type MemorySync } from "./memory-sync.ts";
 
 describe("prepare", () => {
   it("puts the login into the home, writable for its owner alone, and a copy into /auth, read-only", async () => {
@@ -118,5 +119,51 @@ describe("prepare", () => {
 
     expect(made.work(TOKEN)).toEqual([expect.stringContaining(made.host.canaries.login)]);
     rmSync(root, { recursive: true });
+  });
+});
+
+describe("clear", () => {
+  const never = new AbortController().signal;
+
+  it("takes the login out, and keeps the conversation", async () => {
+    await using made = await openSync();
+    await made.sync.prepare("required");
+    made.work(SAY);
+
+    await made.sync.clear(never);
+
+    expect(made.work(TOKEN)).toEqual([]);
+    expect(made.work(SAID)).toEqual(["what was said"]);
+    expect(made.files.get(FILE)?.content.includes(made.host.canaries.login)).toBe(false);
+  });
+
+  it.each(Object.keys(HOSTILE_SQL))("writes nothing where the agent left %s in its database", async (what) => {
+    await using made = await openSync();
+    await made.sync.prepare("required");
+    made.spoil((content) => spoil(content, HOSTILE_SQL[what] ?? ""));
+
+    await expect(made.sync.clear(never)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+
+    expect(made.writes).toHaveLength(1);
+  });
+});
+
+describe("with a database that has no end", () => {
+  it.each([
+    ["a renewed login", (made: MemorySync, signal: AbortSignal) => made.sync.prepare("required", signal)],
+    ["an exit", (made: MemorySync, signal: AbortSignal) => made.sync.clear(signal)],
+  ] as const)("%s stops as soon as it is told to, and writes nothing", async (_what, act) => {
+    await using made = await openSync();
+    await made.sync.prepare("required");
+    made.spoil((content) => makeEndless(content, "state"));
+    changeHost(made.host, ROTATE);
+    const stopping = new AbortController();
+    setTimeout(() => stopping.abort(new Error("stopped")), 500);
+
+    const began = performance.now();
+    await expect(act(made, stopping.signal)).rejects.toThrow("stopped");
+
+    expect(performance.now() - began).toBeLessThan(8000);
+    expect(made.writes).toHaveLength(1);
   });
 });

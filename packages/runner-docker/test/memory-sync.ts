@@ -65,12 +65,19 @@ export async function openSync(options: Parameters<typeof createHostHome>[0] = {
         rmSync(path);
       }
     },
+    /** Replaces it by what an agent makes of its bytes */
+    spoil(change: (content: Buffer) => Buffer) {
+      const content = change(memory.files.get(FILE)?.content ?? Buffer.alloc(0));
+      memory.files.set(FILE, { path: FILE, content, mode: 0o600 });
+    },
     async [Symbol.asyncDispose]() {
       await host[Symbol.asyncDispose]();
       rmSync(root, { recursive: true });
     },
   };
 }
+
+export type MemorySync = Awaited<ReturnType<typeof openSync>>;
 
 /** Changes the host's database, as its Kiro does. */
 export function changeHost({ database }: HostHome, sql: string): void {

@@ -1,12 +1,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough, type Readable } from "node:stream";
+import { PassThrough, Readable, type Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import Database from "better-sqlite3";
 import { extract, pack, type Header } from "tar-stream";
 import { expect, it, onTestFinished } from "vitest";
-import { packHome } from "../src/pack-home.ts";
+import { packHome, type HomePacking } from "../src/pack-home.ts";
+import { makeEndless } from "./hostile-database.ts";
 
 const FOLDER = "home/agent/.local/share/kiro-cli";
 const FILE = `${FOLDER}/data.sqlite3`;
@@ -17,6 +18,8 @@ const SCHEMA = `
   CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT);
   INSERT INTO auth_kv VALUES ('a:token', 'old ${SECRET}');
   INSERT INTO conversations VALUES ('/workspace', 'token-finch')`;
+
+const STATE = `CREATE TABLE state (key TEXT PRIMARY KEY, value BLOB); INSERT INTO state VALUES ('auth.idc.region', 1)`;
 
 type File = Partial<Header> & { readonly name: string; readonly content?: Buffer | string };
 
@@ -83,8 +86,10 @@ it.each<readonly [string, readonly File[]]>([
     "with a trigger in it",
     [{ name: FILE, content: makeDatabase("CREATE TRIGGER t AFTER DELETE ON auth_kv BEGIN SELECT 1; END") }],
   ],
+  ["that has no end", [{ name: FILE, content: makeEndless(makeDatabase(STATE), "state") }]],
   ["that was moved", [{ name: "home/agent/elsewhere/data.sqlite3", content: makeDatabase() }]],
   ["that has another name too", [{ name: "home/agent/other", type: "link", linkname: FILE }]],
+  ["that lies below one that is a folder", [{ name: `${FILE}/data.sqlite3`, content: makeDatabase() }]],
 ])("leaves a database out %s, and says so", async (_what, files) => {
   const { bytes, entries, leftOut } = await exported([...files, { name: "home/agent/note", content: "noted" }]);
 
@@ -93,15 +98,59 @@ it.each<readonly [string, readonly File[]]>([
   expect(leftOut).toEqual([expect.stringContaining(files[0]?.name ?? "?")]);
 });
 
+it("holds none of any number of databases in memory, however large", async () => {
+  const large = Buffer.alloc(30_000_000, SECRET);
+  const names = ["", "/a", "-wal", "/b", "-shm", "/c"].map((ending) => `${FILE}${ending}`);
+  let most = 0;
+  const timer = setInterval(() => (most = Math.max(most, process.memoryUsage().arrayBuffers)), 5);
+  const before = process.memoryUsage().arrayBuffers;
+
+  const archive = toLazyArchive(
+    names.map((name) => ({ name: name.replace(/\/(.)$/, "/$1/data.sqlite3"), content: large })),
+  );
+  const leftOut = await packed(archive, new PassThrough().resume());
+  clearInterval(timer);
+
+  expect(leftOut).toHaveLength(4);
+  expect(most - before).toBeLessThan(large.length);
+});
+
+it("leaves out what does not fit any more, and names only the first", async () => {
+  const holes = Array.from({ length: 150 }, (_, index) => ({ name: `home/agent/hole-${index}`, content: "12345" }));
+  const to = new PassThrough().resume();
+
+  const leftOut = await packed(toArchive([...holes, { name: "home/agent/small", content: "123" }]), to, {
+    maxBytes: 103,
+  });
+
+  expect(leftOut).toHaveLength(101);
+  expect(leftOut[0]).toContain('"home/agent/hole-20": ');
+  expect(leftOut.at(-1)).toBe("30 more.");
+});
+
+it("ends a copy that has no end when it is told to", async () => {
+  const stopping = new AbortController();
+  const archive = toArchive([{ name: FILE, content: makeEndless(makeDatabase(STATE), "state") }]);
+  const outcome = packed(archive, new PassThrough().resume(), { signal: stopping.signal }).catch(
+    (error: Error) => error.name,
+  );
+  setTimeout(() => stopping.abort(), 500);
+
+  const began = performance.now();
+
+  expect(await outcome).toBe("AbortError");
+  expect(performance.now() - began).toBeLessThan(8000);
+});
+
 it("fails, and does not hang, when the archive or its reader ends early", async () => {
   const whole = await buffer(toArchive([{ name: "home/agent/large", content: Buffer.alloc(1_000_000) }]));
   const cut = new PassThrough();
   cut.write(whole.subarray(0, 500_000));
   setTimeout(() => cut.destroy(new Error("engine lost")), 50);
   const gone = new PassThrough();
-  setTimeout(() => gone.destroy(new Error("no room")), 50);
 
   await expect(packed(cut, new PassThrough().resume())).rejects.toThrow();
+  setTimeout(() => gone.destroy(new Error("no room")), 50);
   await expect(
     packed(toArchive([{ name: "home/agent/large", content: Buffer.alloc(9_000_000) }]), gone),
   ).rejects.toThrow();
@@ -118,11 +167,27 @@ async function exported(files: readonly File[]) {
   return { entries, bytes, leftOut };
 }
 
-async function packed(archive: Readable, to: PassThrough): Promise<readonly string[]> {
+async function packed(archive: Readable, to: PassThrough, more: Partial<HomePacking> = {}): Promise<readonly string[]> {
   const scratchDir = makeFolder();
-  const leftOut = await packHome({ archive, to, scratchDir, signal: new AbortController().signal });
+  const leftOut = await packHome({ archive, to, scratchDir, signal: new AbortController().signal, ...more });
   expect(readdirSync(scratchDir)).toEqual([]);
   return leftOut;
+}
+
+/** One whose files are only made when they are read. */
+function toLazyArchive(files: readonly { readonly name: string; readonly content: Buffer }[]): Readable {
+  const archive = pack();
+  const add = ([file, ...rest]: typeof files): void => {
+    if (file === undefined) return archive.finalize();
+    const entry = archive.entry({ name: file.name, size: file.content.length }, () => add(rest));
+    Readable.from(toPieces(file.content)).pipe(entry as unknown as Writable);
+  };
+  add(files);
+  return archive as unknown as Readable;
+}
+
+function* toPieces(content: Buffer): Generator<Buffer> {
+  for (let at = 0; at < content.length; at += 65_536) yield content.subarray(at, at + 65_536);
 }
 
 function toArchive(files: readonly File[]): Readable {

@@ -1,0 +1,62 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect } from "vitest";
+import { createHostHome } from "@budgie/testkit";
+import { loadKiroLogin, type KiroLogin } from "../src/kiro-login.ts";
+import { createSessionDatabase, renewSessionDatabase, type DatabaseFiles } from "../src/session-database.ts";
+
+/** A folder with a session's databases in it, and who works on them. */
+export type DatabasePlace = ReturnType<typeof createDatabasePlace>;
+
+/** Creates one. */
+export function createDatabasePlace() {
+  const root = mkdtempSync(join(tmpdir(), "budgie-session-db-"));
+  const scratch = join(root, "scratch");
+  return {
+    root,
+    scratch,
+    /** Asks a database, as Kiro would in the sandbox */
+    rows(bytes: Buffer, sql: string): unknown[] {
+      const path = join(root, `copy-${Math.random()}`);
+      writeFileSync(path, bytes);
+      const database = new Database(path);
+      try {
+        return database.prepare(sql).raw().all().flat();
+      } finally {
+        database.close();
+      }
+    },
+    /** Lets an agent work on a session's database, and gives all files that it left. */
+    work(bytes: Buffer, act: (database: Database.Database) => void, hot = false): DatabaseFiles {
+      const path = join(root, "agent.sqlite3");
+      writeFileSync(path, bytes);
+      const database = new Database(path);
+      act(database);
+      if (!hot) database.close();
+      const endings = ["", "-wal", "-shm", "-journal"].filter((ending) => existsSync(path + ending));
+      const files = new Map(endings.map((ending) => [ending, readFileSync(path + ending)]));
+      if (hot) database.close();
+      return files;
+    },
+    /** Puts a login into a database that an agent worked on. */
+    async renew(files: DatabaseFiles, login: KiroLogin | undefined, signal = new AbortController().signal) {
+      const host = login && (await createSessionDatabase(login, scratch));
+      return renewSessionDatabase({ files, host, scratchDir: scratch, signal });
+    },
+    [Symbol.dispose]() {
+      // Copies of the login live for milliseconds.
+      expect(existsSync(scratch) ? readdirSync(scratch) : []).toEqual([]);
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+/** A host's login, and the one after it. */
+export async function logins(): Promise<{ readonly before: KiroLogin; readonly after: KiroLogin }> {
+  await using host = await createHostHome();
+  const before = await loadKiroLogin(host.dataDir);
+  if (before === undefined) throw new Error("no login");
+  return { before, after: { ...before, auth: [{ key: "kirocli:odic:token", value: "the new token" }] } };
+}
