@@ -1,8 +1,15 @@
 import { AGENT_FAULTS } from "./agent-faults.ts";
 import { BUDGIE_FAULTS } from "./budgie-faults.ts";
+import { DATABASE_FAULTS } from "./database-faults.ts";
 import { ENGINE_FAULTS } from "./engine-faults.ts";
 import type { Fault } from "./fault.ts";
 import { MACHINE_FAULTS } from "./machine-faults.ts";
 
 /** All faults, in the order of the table in docs/reliability.md. */
-export const FAULTS: readonly Fault[] = [...BUDGIE_FAULTS, ...AGENT_FAULTS, ...ENGINE_FAULTS, ...MACHINE_FAULTS];
+export const FAULTS: readonly Fault[] = [
+  ...BUDGIE_FAULTS,
+  ...AGENT_FAULTS,
+  ...DATABASE_FAULTS,
+  ...ENGINE_FAULTS,
+  ...MACHINE_FAULTS,
+];

@@ -37,7 +37,7 @@ function listFiles(folder: string): readonly string[] {
   }
 }
 
-/** By what they inherited of the user's environment. */
+/** By what they inherited of the user's environment, or by what they work on. */
 function listProcesses(home: string): readonly string[] {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.filter((pid) => hasHome(pid, home)).map((pid) => `process ${pid}`);
@@ -45,7 +45,8 @@ function listProcesses(home: string): readonly string[] {
 
 function hasHome(pid: string, home: string): boolean {
   try {
-    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`HOME=${home}`);
+    if (readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`HOME=${home}`)) return true;
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(home);
   } catch {
     return false;
   }

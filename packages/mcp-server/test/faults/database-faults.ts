@@ -1,0 +1,103 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { loadKiroLogin } from "../../../runner-docker/src/kiro-login.ts";
+import { createSessionDatabase } from "../../../runner-docker/src/session-database.ts";
+import { makeEndless } from "../../../runner-docker/test/hostile-database.ts";
+import { toEngineVariables, waitFor, type Budgie } from "../helpers/start-budgie.ts";
+import type { Fault } from "./fault.ts";
+import { PATIENCE_MS, type FaultPlace } from "./fault-place.ts";
+
+const KEEP = ["--keep-sessions"];
+const LIMIT_MS = 10_000;
+// It may use a shell.
+const AGENT = "shell-worker";
+
+/** What an agent makes of its own database, which budgie has to read. */
+export const DATABASE_FAULTS: readonly Fault[] = [
+  {
+    name: "the agent's database has no end when its login is renewed",
+    on: "engine",
+    async strike(place) {
+      const renewing = await renew(place);
+      const other = place.call();
+      expect((await other.told).text).toContain(other.word);
+      expect(await renewing.told).toMatchObject({ structuredContent: { code: "SESSION_UNUSABLE" } });
+    },
+  },
+  {
+    name: "budgie is asked to end (SIGTERM) while it reads such a database",
+    on: "engine",
+    async strike(place) {
+      const { told } = await renew(place);
+      await endInTime(place.budgie());
+      expect((await told)?.structuredContent?.["response"]).toBeUndefined();
+    },
+  },
+  {
+    name: "the agent's database has no end when budgie ends with --keep-sessions",
+    on: "engine",
+    async strike(place) {
+      const { keeping, session } = await keepSession(place);
+      await endInTime(keeping);
+      await place.user.run(["sessions", "rm", session], toEngineVariables());
+    },
+  },
+  {
+    name: "the agent's database has no end when its session is exported",
+    on: "engine",
+    async strike(place) {
+      const { user } = place;
+      const { keeping, session } = await keepSession(place);
+      const file = join(user.host.home, "exported.tar");
+      const { exitCode, stderr } = await user.run(["sessions", "export", session, file], toEngineVariables());
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 0,
+        stderr: expect.stringMatching(/^budgie: Left out: .*data\.sqlite3", with the conversation: .*\n$/),
+      });
+      await endInTime(keeping);
+      await user.run(["sessions", "rm", session], toEngineVariables());
+    },
+  },
+];
+
+const RENEW = "UPDATE auth_kv SET value = replace(value, '-access', '-renewed') WHERE key LIKE '%:token'";
+
+/** Begins a turn whose login is new, and waits until budgie is at its database. `told` is `undefined` where the call is cut off. */
+async function renew(place: FaultPlace) {
+  const { host } = place.user;
+  const sessionId = await plantDatabase(place, place.budgie());
+  host.changeDatabase(RENEW);
+  const told = place
+    .budgie()
+    .ask(AGENT, { prompt: "Go on.", sessionId })
+    .catch(() => undefined);
+  const scratch = join(host.home, ".local", "state", "budgie", "scratch");
+  const isAtIt = (): boolean =>
+    readdirSync(scratch, { recursive: true }).some((name) => String(name).endsWith("copy.sqlite3"));
+  await waitFor(isAtIt, PATIENCE_MS);
+  return { told };
+}
+
+async function keepSession(place: FaultPlace): Promise<{ readonly keeping: Budgie; readonly session: string }> {
+  const keeping = await place.user.start({ sandbox: true, args: KEEP });
+  return { keeping, session: await plantDatabase(place, keeping) };
+}
+
+/** Has an agent put such a database in the place of its own, and answers with its session. */
+async function plantDatabase({ user }: FaultPlace, budgie: Budgie): Promise<string> {
+  const login = await loadKiroLogin(user.host.dataDir);
+  if (login === undefined) throw new Error("The user has no login.");
+  const database = await createSessionDatabase(login, join(user.host.home, "tmp"));
+  writeFileSync(join(user.workspace, "endless"), makeEndless(database, "state"), { mode: 0o666 });
+  const prompt = '[[run: cp endless "$HOME/new" && mv "$HOME/new" "$HOME/.local/share/kiro-cli/data.sqlite3"]]';
+  const { structuredContent } = await budgie.ask(AGENT, { prompt });
+  return String(structuredContent?.["sessionId"]);
+}
+
+async function endInTime({ child, ended }: Budgie): Promise<void> {
+  const began = performance.now();
+  child.kill("SIGTERM");
+  expect(await ended).toMatchObject({ exitCode: 0 });
+  expect(performance.now() - began).toBeLessThan(LIMIT_MS);
+}
