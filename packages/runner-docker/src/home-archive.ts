@@ -1,7 +1,9 @@
-import { posix } from "node:path";
-import type { Readable } from "node:stream";
+import { createReadStream, createWriteStream } from "node:fs";
+import { join, posix } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type Docker from "dockerode";
-import { extract, pack, type Header } from "tar-stream";
+import { extract, pack, type Header, type Pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { SANDBOX } from "./container-options.ts";
@@ -9,7 +11,7 @@ import { statusOf } from "./docker-errors.ts";
 import { enterContainer } from "./enter-container.ts";
 import type { Holder } from "./holder.ts";
 import { foldersOf, hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-facts.ts";
-import { readStart } from "./read-start.ts";
+import { readStart, takeStart } from "./read-start.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 import { unpack } from "./unpack.ts";
 
@@ -17,8 +19,18 @@ import { unpack } from "./unpack.ts";
 export type ArchiveFile = {
   /** Absolute, below `/home/agent` or `/auth` */
   readonly path: string;
-  readonly content: Buffer;
+  readonly content: Buffer | HostFile;
   readonly mode: number;
+};
+
+/** What is too large to be held: a file of the host, as long as it is written. */
+export type HostFile = { readonly path: string; readonly bytes: number };
+
+export type Saving = {
+  /** An existing folder of the host */
+  readonly to: string;
+  /** Of all files */
+  readonly maxBytes: number;
 };
 
 /**
@@ -28,8 +40,8 @@ export type ArchiveFile = {
 export type HomeArchive = {
   /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing or anything else. */
   readFile(name: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** Reads the regular files among `names` in a folder; throws `SESSION_UNUSABLE` past `maxBytes` in all, or for a planted link. */
-  readFiles(folder: string, names: readonly string[], maxBytes: number): Promise<ReadonlyMap<string, Buffer>>;
+  /** Saves the regular files among `names` in a folder, and says which; throws `SESSION_UNUSABLE` past the bound, or for a planted link. */
+  saveFiles(folder: string, names: readonly string[], saving: Saving): Promise<ReadonlySet<string>>;
   /** Makes a new home, and writes files into it. Only for volumes that no agent has seen. */
   create(files: readonly ArchiveFile[]): Promise<void>;
   /** Throws `SESSION_UNUSABLE` if one of these mount points is a link in the home, or below one: the engine would follow it. */
@@ -52,7 +64,7 @@ export function createHomeArchive({ container: holder, lend }: ArchiveHolder, us
       const below = { path, folders: FOLDERS.filter((folder) => folder.startsWith(path)), user };
       const content = files.filter((file) => file.path.startsWith(path));
       if (below.folders.length + content.length === 0) return;
-      await unpack(() => into.putArchive(toArchive(content, below), { path, ...withLimit() }), FOLDERS.length);
+      await unpack(() => putFiles(into, content, below), FOLDERS.length);
     });
     // None goes on behind the back of who hears that one has failed.
     const failed = (await Promise.allSettled(puts)).find((result) => result.status === "rejected");
@@ -60,19 +72,14 @@ export function createHomeArchive({ container: holder, lend }: ArchiveHolder, us
   };
   return {
     readFile: (name, maxBytes) => readFile(holder, posix.join(SANDBOX.home, name), maxBytes),
-    async readFiles(folder, names, maxBytes) {
+    async saveFiles(folder, names, { maxBytes, to }) {
       const paths = names.map((name) => `${folder}/${name}`);
       await refuseLinks(holder, new Set(paths.flatMap(foldersInHome)));
       const facts = await Promise.all(paths.map((path) => readPathFacts(holder, path)));
       // Asked first: the agent may have made files of any size.
       if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
-      const contents = await Promise.all(paths.map((path) => readFile(holder, path, maxBytes)));
-      return new Map(
-        names.flatMap((name, index) => {
-          const content = contents[index];
-          return content === undefined ? [] : [[name, content] as const];
-        }),
-      );
+      const saved = await Promise.all(paths.map((path) => saveFile(holder, path, { to, maxBytes })));
+      return new Set(names.filter((_, index) => saved[index] === true));
     },
     create: (files) => lend((copy) => put(copy, files)),
     async checkMountPoints(paths) {
@@ -139,8 +146,24 @@ function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** Reads the first `maxBytes` of a plain file. Anything else is not even fetched: a folder may hold any number of bytes. */
-async function readFile(container: Docker.Container, path: string, maxBytes: number): Promise<Buffer | undefined> {
+function readFile(container: Docker.Container, path: string, maxBytes: number): Promise<Buffer | undefined> {
+  return readPlain(container, path, (content) => readStart(content, maxBytes));
+}
+
+function saveFile(container: Docker.Container, path: string, { maxBytes, to }: Saving): Promise<boolean | undefined> {
+  const file = join(to, posix.basename(path));
+  return readPlain(container, path, async (content) => {
+    await pipeline(takeStart(content, maxBytes), createWriteStream(file, { mode: 0o600 }));
+    return true;
+  });
+}
+
+/** Reads a plain file. Anything else is not even fetched: a folder may hold any number of bytes. */
+async function readPlain<T>(
+  container: Docker.Container,
+  path: string,
+  read: (content: AsyncIterable<Buffer>) => Promise<T>,
+): Promise<T | undefined> {
   const facts = await readPathFacts(container, path);
   if (facts === undefined || hasBits(facts.mode, MODE.notPlain)) return undefined;
   const source = await openArchive(container, path);
@@ -152,7 +175,7 @@ async function readFile(container: Docker.Container, path: string, maxBytes: num
       // Podman follows a link, and then names what it leads to.
       const isAsked = posix.basename(entry.header.name) === posix.basename(path);
       if (isAsked && entry.header.type === "file") {
-        return await readStart(entry as unknown as AsyncIterable<Buffer>, maxBytes);
+        return await read(entry as unknown as AsyncIterable<Buffer>);
       }
       entry.resume();
     }
@@ -185,12 +208,28 @@ type Below = {
   readonly user: SandboxUser;
 };
 
-function toArchive(files: readonly ArchiveFile[], { folders, path: root, user }: Below): NodeJS.ReadableStream {
+async function putFiles(into: Docker.Container, files: readonly ArchiveFile[], below: Below): Promise<void> {
   const archive = pack();
+  // Whoever does not read it to its end leaves a file open.
+  fill(archive, files, below).catch((error: unknown) => archive.destroy(toError(error)));
+  try {
+    await into.putArchive(archive as unknown as NodeJS.ReadableStream, { path: below.path, ...withLimit() });
+  } finally {
+    archive.destroy();
+  }
+}
+
+async function fill(archive: Pack, files: readonly ArchiveFile[], { folders, path: root, user }: Below): Promise<void> {
   const owned: Partial<Header> = { uid: user.uid, gid: user.gid };
   const nameOf = (path: string): string => path.slice(root.length);
   for (const path of folders) archive.entry({ ...owned, name: nameOf(path), type: "directory", mode: 0o700 });
-  for (const { content, mode, path } of files) archive.entry({ ...owned, name: nameOf(path), mode }, content);
+  for (const { content, mode, path } of files) {
+    const header = { ...owned, name: nameOf(path), mode };
+    if (Buffer.isBuffer(content)) archive.entry(header, content);
+    else {
+      const entry = archive.entry({ ...header, size: content.bytes });
+      await pipeline(createReadStream(content.path), entry as unknown as Writable);
+    }
+  }
   archive.finalize();
-  return archive as unknown as NodeJS.ReadableStream;
 }

@@ -2,10 +2,11 @@ import { BudgieError } from "@budgie/core";
 import { toAccessTokenLogin } from "./access-token-login.ts";
 import { SANDBOX } from "./container-options.ts";
 import type { Credentials } from "./credentials.ts";
-import type { ArchiveFile, HomeArchive } from "./home-archive.ts";
+import type { ArchiveFile, HomeArchive, HostFile } from "./home-archive.ts";
 import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
 import { loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
-import { createSessionDatabase, renewSessionDatabase, type DatabaseFiles } from "./session-database.ts";
+import { createScratchFolder } from "./scratch-folder.ts";
+import { createSessionDatabase, renewSessionDatabase } from "./session-database.ts";
 
 export type LoginSyncOptions = {
   readonly archive: HomeArchive;
@@ -53,9 +54,10 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
     async clear(signal) {
       // What budgie did not put in, it could not put in again.
       if (!exists || !hasHostLogin(options)) return;
-      const files = await readDatabase(options);
-      if (signal.aborted || !files.has("")) return;
-      const content = await renewSessionDatabase({ files, host: await loadForm(options), scratchDir, signal });
+      await using scratch = await createScratchFolder(scratchDir);
+      const folder = scratch.path;
+      if (!(await saveDatabase(archive, folder))) return;
+      const content = await renewSessionDatabase({ folder, host: await loadForm(options), signal });
       if (!signal.aborted) await archive.write(toDatabaseFiles(content));
     },
   };
@@ -101,9 +103,11 @@ async function createLogin({ archive, scratchDir }: LoginSyncOptions, login: Kir
 async function renewLogin(options: LoginSyncOptions, login: KiroLogin, signal: AbortSignal): Promise<void> {
   const { archive, scratchDir } = options;
   const host = await createSessionDatabase(login, scratchDir);
-  const files = await readDatabase(options);
+  await using scratch = await createScratchFolder(scratchDir);
+  const folder = scratch.path;
   // The agent may have removed its database, and then there is no conversation to keep.
-  const content = files.has("") ? await renewSessionDatabase({ files, host, scratchDir, signal }) : host;
+  const isThere = await saveDatabase(archive, folder);
+  const content = isThere ? await renewSessionDatabase({ folder, host, signal }) : host;
   await archive.write([...toDatabaseFiles(content), toReadable(host)]);
 }
 
@@ -118,15 +122,16 @@ async function loadForm({ kiroDataDir, scratchDir }: LoginSyncOptions): Promise<
 }
 
 /** Archives cannot delete, and SQLite would play an old log back over a new database: empty ones take their place. */
-function toDatabaseFiles(content: Buffer): readonly ArchiveFile[] {
+function toDatabaseFiles(content: Buffer | HostFile): readonly ArchiveFile[] {
   const emptied = COMPANIONS.map((ending) => ({ path: FILE + ending, content: Buffer.alloc(0), mode: 0o600 }));
   return [{ path: FILE, content, mode: 0o600 }, ...emptied];
 }
 
-async function readDatabase({ archive }: LoginSyncOptions): Promise<DatabaseFiles> {
+/** Answers whether there is one. */
+async function saveDatabase(archive: HomeArchive, to: string): Promise<boolean> {
   const names = [DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)];
-  const found = await archive.readFiles(FOLDER, names, LARGEST_DATABASE_BYTES);
-  return new Map([...found].map(([name, bytes]) => [name.slice(DATABASE.length), bytes]));
+  const saved = await archive.saveFiles(FOLDER, names, { to, maxBytes: LARGEST_DATABASE_BYTES });
+  return saved.has(DATABASE);
 }
 
 function refuse(remedy: string): never {

@@ -1,11 +1,16 @@
 /** Reads the first `maxBytes` of a source, and leaves the rest. */
 export async function readStart(source: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
+  for await (const chunk of takeStart(source, maxBytes)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** The same, piece by piece. */
+export async function* takeStart(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
   let room = maxBytes;
   for await (const chunk of source) {
-    chunks.push(chunk.subarray(0, room));
+    yield chunk.subarray(0, room);
     room -= Math.min(room, chunk.length);
     if (room === 0) break;
   }
-  return Buffer.concat(chunks);
 }

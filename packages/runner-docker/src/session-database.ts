@@ -1,9 +1,10 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
 import { loadSqlite, type Database, type Row } from "@budgie/store";
 import { COPY_FILES } from "./copy-database.ts";
 import { copySessionDatabase } from "./copy-session-database.ts";
+import type { HostFile } from "./home-archive.ts";
 import type { KiroLogin } from "./kiro-login.ts";
 import { createScratchFolder } from "./scratch-folder.ts";
 
@@ -33,27 +34,20 @@ export async function createSessionDatabase(
   return readFile(path);
 }
 
-/** A database's files by their endings: `""` for the database itself, and those of its companions. */
-export type DatabaseFiles = ReadonlyMap<string, Buffer>;
-
 export type Renewal = {
-  /** As the sandbox has them */
-  readonly files: DatabaseFiles;
+  /** Has the session's database, as it is in the sandbox */
+  readonly folder: string;
   /** What {@link createSessionDatabase} made of the host's; left out, the new one has no login */
   readonly host?: Buffer | undefined;
-  readonly scratchDir: string;
   readonly signal: AbortSignal;
 };
 
 /** Makes a session's database anew, with the host's login in place of its own; throws `SESSION_UNUSABLE` for what Kiro did not make. */
-export async function renewSessionDatabase({ files, host, scratchDir, signal }: Renewal): Promise<Buffer> {
-  await using folder = await createScratchFolder(scratchDir);
-  const write = (name: string, bytes: Buffer): Promise<void> =>
-    writeFile(join(folder.path, name), bytes, { mode: 0o600 });
-  for (const [ending, bytes] of files) await write(COPY_FILES.session + ending, bytes);
-  if (host !== undefined) await write(COPY_FILES.host, host);
+export async function renewSessionDatabase({ folder, host, signal }: Renewal): Promise<HostFile> {
+  if (host !== undefined) await writeFile(join(folder, COPY_FILES.host), host, { mode: 0o600 });
   try {
-    return await readFile(await copySessionDatabase(folder.path, signal));
+    const path = await copySessionDatabase(folder, signal);
+    return { path, bytes: (await stat(path)).size };
   } catch (cause) {
     signal.throwIfAborted();
     const reason = cause instanceof Error ? cause.message : String(cause);

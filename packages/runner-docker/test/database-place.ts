@@ -5,7 +5,12 @@ import Database from "better-sqlite3";
 import { expect } from "vitest";
 import { createHostHome } from "@budgie/testkit";
 import { loadKiroLogin, type KiroLogin } from "../src/kiro-login.ts";
-import { createSessionDatabase, renewSessionDatabase, type DatabaseFiles } from "../src/session-database.ts";
+import { COPY_FILES } from "../src/copy-database.ts";
+import { createSessionDatabase, renewSessionDatabase } from "../src/session-database.ts";
+import { createScratchFolder } from "../src/scratch-folder.ts";
+
+/** A database's files by their endings: `""` for the database itself. */
+type DatabaseFiles = ReadonlyMap<string, Buffer>;
 
 /** A folder with a session's databases in it, and who works on them. */
 export type DatabasePlace = ReturnType<typeof createDatabasePlace>;
@@ -43,7 +48,10 @@ export function createDatabasePlace() {
     /** Puts a login into a database that an agent worked on. */
     async renew(files: DatabaseFiles, login: KiroLogin | undefined, signal = new AbortController().signal) {
       const host = login && (await createSessionDatabase(login, scratch));
-      return renewSessionDatabase({ files, host, scratchDir: scratch, signal });
+      await using folder = await createScratchFolder(scratch);
+      for (const [ending, bytes] of files) writeFileSync(join(folder.path, COPY_FILES.session + ending), bytes);
+      const { path } = await renewSessionDatabase({ folder: folder.path, host, signal });
+      return readFileSync(path);
     },
     [Symbol.dispose]() {
       // Copies of the login live for milliseconds.

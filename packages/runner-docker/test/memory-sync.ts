@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -12,17 +12,21 @@ export const AUTH = "/auth/data.sqlite3";
 
 /** Two volumes in memory, and how they were written. */
 function createMemoryArchive() {
-  const files = new Map<string, ArchiveFile>();
+  const files = new Map<string, ArchiveFile & { readonly content: Buffer }>();
   const writes: { readonly how: "create" | "write"; readonly paths: readonly string[] }[] = [];
   const put = (how: "create" | "write") => async (given: readonly ArchiveFile[]) => {
     writes.push({ how, paths: given.map(({ path }) => path) });
-    for (const file of given) files.set(file.path, file);
+    for (const file of given) {
+      const content = Buffer.isBuffer(file.content) ? file.content : readFileSync(file.content.path);
+      files.set(file.path, { ...file, content });
+    }
   };
   const archive: HomeArchive = {
     readFile: async (name) => files.get(`/home/agent/${name}`)?.content,
-    async readFiles(folder, names) {
-      const found = names.map((name) => [name, files.get(`${folder}/${name}`)?.content] as const);
-      return new Map(found.flatMap(([name, content]) => (content === undefined ? [] : [[name, content] as const])));
+    async saveFiles(folder, names, { to }) {
+      const found = names.filter((name) => files.has(`${folder}/${name}`));
+      for (const name of found) writeFileSync(join(to, name), files.get(`${folder}/${name}`)?.content ?? "");
+      return new Set(found);
     },
     checkMountPoints: () => Promise.resolve(),
     create: put("create"),
