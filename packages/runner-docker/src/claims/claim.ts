@@ -49,6 +49,8 @@ type OwnWall =
   | "own-volumes"
   // Of the host's database only the login is copied, and of the login what --credentials says.
   | "login-rows"
+  // Of a session's database the rows are copied into a new one, and nothing is written to it.
+  | "copied-rows"
   // Nothing of budgie's own environment is passed on.
   | "own-environment"
   // Each turn has a new container.

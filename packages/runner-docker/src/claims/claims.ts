@@ -3,6 +3,7 @@ import { CALLER_CLAIMS } from "./caller-claims.ts";
 import { CAPABILITY_CLAIMS } from "./capability-claims.ts";
 import type { Claim } from "./claim.ts";
 import { CONFIGURATION_CLAIMS } from "./configuration-claims.ts";
+import { DATABASE_CLAIMS } from "./database-claims.ts";
 import { DOOR_CLAIMS } from "./door-claims.ts";
 import { ENGINE_CLAIMS } from "./engine-claims.ts";
 import { FILE_SYSTEM_CLAIMS } from "./file-system-claims.ts";
@@ -28,7 +29,7 @@ export const CLAIM_GROUPS = {
   container: [...PROCESS_CLAIMS, ...ENGINE_CLAIMS, ...FILE_SYSTEM_CLAIMS],
   resources: RESOURCE_CLAIMS,
   secrets: [...SECRET_CLAIMS, ...LOGIN_CLAIMS],
-  sessions: SESSION_CLAIMS,
+  sessions: [...SESSION_CLAIMS, ...DATABASE_CLAIMS],
   "read-only": CONFIGURATION_CLAIMS,
   links: [...LINK_CLAIMS, ...HOME_CLAIMS, ...SWAP_CLAIMS],
   caller: CALLER_CLAIMS,

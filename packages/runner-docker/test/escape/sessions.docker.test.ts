@@ -8,6 +8,7 @@ import { inCarelessLab } from "./careless.ts";
 import { describeClaims } from "./describe-claims.ts";
 import { createRawContainer, openRawSession } from "./raw-session.ts";
 import type { CreateBody } from "./rewriting-engine.ts";
+import { updateInPlace } from "./update-in-place.ts";
 
 describeClaims(CLAIM_GROUPS.sessions, {
   removals: { "own-volumes": showOtherVolumes },
@@ -16,6 +17,7 @@ describeClaims(CLAIM_GROUPS.sessions, {
       open: (options = {}) => (options.id === undefined ? lab.open(options) : openRawSession(options)),
       call: callAny(lab),
     })),
+    "copied-database": inCarelessLab(updateInPlace),
     "new-container": async (claim) => {
       const options = { Cmd: ["sleep", "600"], Env: ["LEFT_BEHIND=x"], WorkingDir: "/" };
       await using raw = await createRawContainer(await testEngine(), options);
