@@ -33,3 +33,15 @@ it.skipIf(process.getuid?.() !== 0)(
     }
   },
 );
+
+it("an export shows no name as a terminal would obey it", async () => {
+  await using user = await createBudgieUser();
+  const budgie = await user.start({ args: ["--keep-sessions"] });
+  const id = await begin(budgie);
+  spawnSync("mkfifo", [join(user.sessionsDir, id, "pi\u001B]0;pe\u0007")]);
+
+  const { exitCode, stderr } = await user.run(["sessions", "export", id, join(user.host.home, "home.tar")]);
+
+  const line = expect.stringMatching(/^budgie: Left out: ".*\/pi\?\]0;pe\?": .*\n$/);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: line });
+});
