@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type Docker from "dockerode";
 import type { EgressProxy, UpstreamOptions } from "@budgie/egress";
 import type { OwnerRecord } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
@@ -27,14 +28,16 @@ export type ContainerDoorsOptions = {
  */
 export function createContainerDoors(options: ContainerDoorsOptions): Doors {
   const { docker } = options.engine;
-  const labels = toLabels(options.owner, "", "proxy");
-  const volume = { name: `budgie-proxy-${options.owner.instance}`, labels };
+  const toProxyLabels = (): Readonly<Record<string, string>> => toLabels(options.owner, "", "proxy");
+  const volume = { name: `budgie-proxy-${options.owner.instance}`, labels: toProxyLabels() };
   const mount = volumeMount(volume, DOORS_TARGET);
   let starting: Promise<ProxyContainerProcess> | undefined;
   let isUsed = false;
 
   async function connect(): Promise<EgressProxy> {
-    const started = (starting ??= startProxyContainer({ ...options, name: volume.name, mount, labels }));
+    // Each is known by the time in its labels.
+    const made = { name: volume.name, mount, labels: toProxyLabels() };
+    const started = (starting ??= startProxyContainer({ ...options, ...made }));
     const forget = (): void => void (starting === started && (starting = undefined));
     started.then(({ gone }) => gone.then(forget), forget);
     return (await started).proxy;
@@ -44,7 +47,7 @@ export function createContainerDoors(options: ContainerDoorsOptions): Doors {
     async reserve() {
       isUsed = true;
       // Podman gives no labels to a volume that it makes for a mount, and then nothing would ever collect it.
-      await docker.createVolume({ Name: volume.name, Labels: { ...labels }, ...withLimit() });
+      await docker.createVolume({ Name: volume.name, Labels: { ...volume.labels }, ...withLimit() });
       const socketPath = `${DOORS_TARGET}/doors/${randomBytes(8).toString("hex")}`;
       return {
         mount: { ...mount, ReadOnly: true },
@@ -57,10 +60,16 @@ export function createContainerDoors(options: ContainerDoorsOptions): Doors {
     async close() {
       if (!isUsed) return;
       await (await starting?.catch(() => undefined))?.stop();
-      // One that ended by itself has kept its name, and with it the volume.
-      await removeContainer(docker.getContainer(volume.name));
+      // One that ended by itself has kept the volume.
+      await removeProxies(docker, options.owner);
       await docker.getVolume(volume.name).remove(withLimit()).catch(ignoreMissing);
       isUsed = false;
     },
   };
+}
+
+async function removeProxies(docker: Docker, { instance }: OwnerRecord): Promise<void> {
+  const filters = { label: [`dev.budgie.instance=${instance}`, "dev.budgie.role=proxy"] };
+  const proxies = await docker.listContainers({ all: true, filters, ...withLimit() });
+  await Promise.all(proxies.map(({ Id }) => removeContainer(docker.getContainer(Id))));
 }

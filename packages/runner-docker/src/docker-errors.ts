@@ -16,6 +16,11 @@ export function ignoreMissing(error: unknown): void {
   if (statusOf(error) !== 404) throw error;
 }
 
+/** Whether an engine refused to create a container because another one has its name: Docker with HTTP 409, Podman with 500. */
+export function isNameTaken(error: unknown): boolean {
+  return statusOf(error) !== undefined && /\bname\b.{1,200}\bis already in use by\b/.test(textOf(error));
+}
+
 /** Translates what the engine, the way to it or the disk said; what is not recognised passes unchanged. */
 export function toBudgieError(error: unknown, image: string): unknown {
   if (error instanceof BudgieError || !(error instanceof Error)) return error;
@@ -30,7 +35,7 @@ export function translated<T>(call: Promise<T>, image: string): Promise<T> {
 }
 
 function fromRefusal(cause: EngineError, image: string): BudgieError {
-  const text = cause.json?.message ?? cause.message;
+  const text = textOf(cause);
   if (/no such image/i.test(text)) return imageNotFound(image, cause);
   if (/bind source path does not exist/i.test(text) || (/statfs /i.test(text) && /: no such file/i.test(text))) {
     const message = `The engine does not find a directory of the host: ${text}. Check that it still exists.`;
@@ -38,6 +43,11 @@ function fromRefusal(cause: EngineError, image: string): BudgieError {
   }
   const message = `The engine refused (HTTP ${cause.statusCode}): ${text}. "budgie doctor" says more.`;
   return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
+}
+
+function textOf(error: unknown): string {
+  const { json, message } = error as EngineError;
+  return json?.message ?? message;
 }
 
 // Of the file system, and of SQLite in the login's copy.

@@ -83,5 +83,5 @@ async function createReader(engine: Engine, owner: Owner, id: SessionId): Promis
     socketPath: "/nowhere",
     labels: toLabels(owner.record, id, "reader"),
   });
-  return createNamed(engine, { name: `budgie-reader-${id}-${randomBytes(4).toString("hex")}` }, body);
+  return createNamed(engine, `budgie-reader-${id}-${randomBytes(4).toString("hex")}`, body);
 }

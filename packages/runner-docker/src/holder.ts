@@ -10,7 +10,7 @@ import { ensureHolderImage } from "./holder-image.ts";
 import { toLabels } from "./labels.ts";
 import { toHolderMounts, type SessionVolumes } from "./mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
-import { createNamed, type ContainerName } from "./create-named.ts";
+import { createNamed } from "./create-named.ts";
 import { removeContainer } from "./turn-process.ts";
 
 /** A session's holder: its volumes are read and written through it, and its network is what turns join. */
@@ -47,7 +47,7 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
     const state = await stateOf(container);
     if (state !== "missing") return state;
     await refuseLostVolumes(docker, parts);
-    await makeHolder(context, { name, isReused: true }, parts);
+    await makeHolder(context, name, parts);
     return "stopped";
   }
 
@@ -58,7 +58,7 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
   }
 
   async function lend(use: (copy: Docker.Container) => Promise<void>): Promise<void> {
-    const copy = await makeHolder(context, { name: `${name}-copy-${randomUUID().slice(0, 8)}` }, parts);
+    const copy = await makeHolder(context, `${name}-copy-${randomUUID().slice(0, 8)}`, parts);
     try {
       await use(copy);
     } catch (error) {
@@ -69,7 +69,7 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
     }
   }
 
-  await inTurn(() => makeHolder(context, { name, isReused: true }, parts));
+  await inTurn(() => makeHolder(context, name, parts));
   return {
     container,
     name,
@@ -103,7 +103,7 @@ async function startIfThere(container: Docker.Container): Promise<boolean> {
 
 async function makeHolder(
   { engine, owner, user }: SandboxContext,
-  name: ContainerName,
+  name: string,
   { door, session, volumes }: HolderParts,
 ): Promise<Docker.Container> {
   const body = toHolderContainer({

@@ -22,7 +22,7 @@ export async function inspectPrograms(engine: Engine, question: ProgramsQuestion
   const { image, owner, program, user } = question;
   const labels = toLabels(owner, createSessionId(), "holder");
   const body = toIdleContainer(image.id, labels);
-  const container = await createNamed(engine, { name: `budgie-holder-doctor-${randomUUID().slice(0, 8)}` }, body);
+  const container = await createNamed(engine, `budgie-holder-doctor-${randomUUID().slice(0, 8)}`, body);
   try {
     await findProgram(container, { program: "/bin/sh", path: image.path, user });
     return await findProgram(container, { program, path: image.path, user });

@@ -45,8 +45,6 @@ export async function startProxyContainer(options: ProxyContainerOptions): Promi
   const { engine, image, labels, mount, name, user } = options;
   const { loadProxyProgram } = await import("@budgie/egress");
   const program = await loadProxyProgram();
-  // One that ended by itself still has the name.
-  await removeContainer(engine.docker.getContainer(name));
   const command = [
     "/bin/sh",
     "-c",
@@ -56,7 +54,7 @@ export async function startProxyContainer(options: ProxyContainerOptions): Promi
     `${PROGRAM}/${program.entry}`,
   ] as const;
   const body = toProxyContainer({ imageId: image.id, user, command, mounts: [mount], labels });
-  const container = await createNamed(engine, { name, isReused: true }, body);
+  const container = await createNamed(engine, name, body);
   try {
     await refuseWithoutNode(container, options);
     await container.putArchive(toArchive(program, user), { path: DOORS_TARGET, ...withLimit() });

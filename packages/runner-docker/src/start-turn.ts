@@ -135,7 +135,7 @@ async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promi
   });
   const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
   const [created, checked] = await Promise.allSettled([
-    createNamed(engine, { name }, body),
+    createNamed(engine, name, body),
     // Before it is started, when the engine makes the mounts.
     turn.checkMountPoints(mounts.map(({ Target }) => Target)),
   ]);

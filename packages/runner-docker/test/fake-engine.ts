@@ -3,8 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** An engine's answers by `METHOD /path`; a missing one is a 404, and `"never"` is none at all. */
+/** An engine's answers by `METHOD /path`; a missing one is a 404, `"never"` is none at all, and a list of them is gone through to its last. */
 export type Answers = Readonly<Record<string, unknown>>;
+
+/** An element of such a list. */
+type Reply = { readonly status: number; readonly body: unknown };
 
 export type FakeEngine = AsyncDisposable & {
   readonly hostEnv: { readonly DOCKER_HOST: string };
@@ -18,7 +21,7 @@ export async function createFakeEngine(answers: Answers): Promise<FakeEngine> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
-    answer(answers, request, response);
+    answer(toReply(answers, request, requests), response);
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   return {
@@ -32,9 +35,17 @@ export async function createFakeEngine(answers: Answers): Promise<FakeEngine> {
   };
 }
 
-function answer(answers: Answers, { method, url = "" }: IncomingMessage, response: ServerResponse): void {
-  const body = answers[`${method} ${url.split("?")[0]}`];
+function toReply(answers: Answers, { method, url = "" }: IncomingMessage, requests: readonly string[]): Reply {
+  const asked = `${method} ${url.split("?")[0]}`;
+  const found = answers[asked];
+  if (found === undefined) return { status: 404, body: { message: `page not found: ${url}` } };
+  if (!Array.isArray(found)) return { status: 200, body: found };
+  const times = requests.filter((request) => request.split("?")[0] === asked).length;
+  return (found as readonly Reply[])[Math.min(times, found.length) - 1] as Reply;
+}
+
+function answer({ body, status }: Reply, response: ServerResponse): void {
   if (body === "never") return;
-  response.writeHead(body === undefined ? 404 : 200, { "Content-Type": "application/json" });
-  response.end(JSON.stringify(body ?? { message: `page not found: ${url}` }));
+  response.writeHead(status, { "Content-Type": "application/json" });
+  response.end(status === 204 ? "" : JSON.stringify(body));
 }

@@ -26,7 +26,7 @@ export async function createMeddlingEngine({
   hostEnv,
   which = 0,
 }: MeddlingOptions): Promise<MeddlingEngine | undefined> {
-  const { endpoint } = await connectEngine(hostEnv, home);
+  const { endpoint, name } = await connectEngine(hostEnv, home);
   if (!("socketPath" in endpoint.address)) return undefined;
   const { socketPath } = endpoint.address;
   const folder = await mkdtemp(join(tmpdir(), "budgie-meddling-"));
@@ -39,7 +39,7 @@ export async function createMeddlingEngine({
     let isStarting = false;
     for (const socket of [client, engine]) sockets.add(socket.on("error", () => undefined));
     client.on("data", (chunk) => {
-      if (/^POST [^ ]*\/start /.test(chunk.toString("latin1")) && starts++ === which) {
+      if (MOUNTING[name].test(chunk.toString("latin1")) && starts++ === which) {
         isStarting = true;
         const meddled = meddling?.before();
         if (meddled !== undefined) return void meddled.then(() => engine.write(chunk));
@@ -66,6 +66,9 @@ export async function createMeddlingEngine({
     },
   };
 }
+
+// When a turn's mounts are made: Podman does it already for who attaches.
+const MOUNTING = { Docker: /^POST [^ ]*\/start /, Podman: /^POST [^ ]*\/attach\?/ } as const;
 
 /** What happens right before and right after. */
 export type Meddling = { readonly before: () => void | Promise<void>; readonly after: () => void };
