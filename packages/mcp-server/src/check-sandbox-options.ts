@@ -14,7 +14,7 @@ export function checkSandboxOptions(config: Config, { env }: Pick<Host, "env">):
   );
 }
 
-function refuseWithoutSandbox({ caFile, credentials, protectExecutablePaths, runtime }: Config): void {
+function refuseWithoutSandbox({ acceptWeaker, caFile, credentials, protectExecutablePaths, runtime }: Config): void {
   if (caFile !== undefined) {
     throw new BudgieError(
       "CONFIG_INVALID",
@@ -31,6 +31,12 @@ function refuseWithoutSandbox({ caFile, credentials, protectExecutablePaths, run
     throw new BudgieError(
       "CONFIG_INVALID",
       `--credentials ${credentials} needs --sandbox: without one agents have your own login. Add --sandbox, or leave --credentials out.`,
+    );
+  }
+  if (acceptWeaker.length > 0) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `--accept-weaker ${acceptWeaker.join(",")} needs --sandbox: without one there is no wall at all. Add --sandbox, or leave it out.`,
     );
   }
   if (runtime === undefined) return;

@@ -4,6 +4,7 @@ import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "
 import { PRESET_NAMES } from "./egress-list.ts";
 import { TOOL_MODES } from "./mcp/tool-mode.ts";
 import { SPELLINGS } from "./mcp/tool-name.ts";
+import { NUMBERS } from "./numbers.ts";
 
 // Messages say what was expected: "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
@@ -15,14 +16,7 @@ const prefix = z
   .default("kiro-subagents.");
 const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
 
-const limit = toNumber(/^\d{1,15}$/, "a number of bytes, or 0 for no limit");
-const depth = toNumber(/^[1-9]\d?$/, "a number from 1 to 99");
-const count = toNumber(/^\d{1,9}$/, "a whole number");
-const positive = toNumber(/^[1-9]\d{0,8}$/, "a whole number of at least 1");
-const tcpPort = toNumber(/^\d{1,5}$/, "a port from 0 to 65535").refine(
-  (port) => port <= 65_535,
-  "a port from 0 to 65535",
-);
+const { count, depth, limit, positive, tcpPort } = NUMBERS;
 const address = z.string().regex(/^[\w.:-]+$/, "an address or name of this machine");
 const hostName = z
   .string()
@@ -89,6 +83,10 @@ export const configSchema = z.strictObject({
     .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
     .optional()
     .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
+  acceptWeaker: z
+    .array(z.enum(["limits", "seccomp"], '"limits" or "seccomp"'))
+    .default([])
+    .describe("run agents though the engine cannot hold this: limits or seccomp; repeatable, nothing by default"),
   workspace: z
     .enum(["ro", "rw"], '"ro" or "rw"')
     .default("rw")
@@ -202,7 +200,3 @@ export const configSchema = z.strictObject({
 
 /** The name of an option, as a key of {@link configSchema}. */
 export type ConfigKey = keyof typeof configSchema.shape;
-
-function toNumber(pattern: RegExp, expected: string) {
-  return z.string().regex(pattern, expected).transform(Number);
-}

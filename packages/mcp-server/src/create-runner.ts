@@ -8,7 +8,16 @@ import { toUpstreamProxy } from "./upstream-proxy.ts";
 /** Creates the runner that was asked for. The other one is never loaded, and never takes its place. */
 export async function createRunner(config: Config, host: Host, owner: Owner): Promise<Runner> {
   checkSandboxOptions(config, host);
-  const { caFile, credentials, kiroDataDir, runtime, sandboxImage: image, sessionsDir, stateDir } = config;
+  const {
+    acceptWeaker,
+    caFile,
+    credentials,
+    kiroDataDir,
+    runtime,
+    sandboxImage: image,
+    sessionsDir,
+    stateDir,
+  } = config;
   const { env: hostEnv, home } = host;
   const keepSessionsMs = config.keepSessions ? config.sessionTtlMs : undefined;
   if (config.sandbox) {
@@ -16,7 +25,7 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
     const upstreamProxy = toUpstreamProxy(hostEnv);
     const network = { caFile, upstreamProxy } satisfies Partial<DockerRunnerOptions>;
     const place = { image, owner, stateDir, kiroDataDir, home, hostEnv };
-    return createDockerRunner({ ...place, credentials, runtime, keepSessionsMs, ...network });
+    return createDockerRunner({ ...place, acceptWeaker, credentials, runtime, keepSessionsMs, ...network });
   }
   const { createLocalRunner } = await import("@budgie/runner-local");
   return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env: config.env, keepSessionsMs });

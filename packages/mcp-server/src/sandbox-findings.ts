@@ -8,14 +8,14 @@ import { toSandboxSecrets } from "./sandbox-secrets.ts";
 /** Says what was found of the engine, the image, and what of the login a sandbox gets. */
 export function toSandboxFindings(
   { engine, image, login, notices, program, runtime }: SandboxFacts,
-  { credentials, kiroDataDir }: Config,
+  { acceptWeaker, credentials, kiroDataDir }: Config,
   { env }: Host,
 ): readonly Finding[] {
   return [
     toFinding("engine", engine, ({ apiVersion, endpoint, name, version }) => {
       return `${name} ${version}, API ${apiVersion}, at ${endpoint}`;
     }),
-    ...(engine.ok ? engine.facts.walls.map(toWallFinding) : []),
+    ...(engine.ok ? engine.facts.walls.map((wall) => toWallFinding(wall, acceptWeaker)) : []),
     toFinding("image", image, ({ created, id, name }) => `${name} (${id.slice(0, 19)}), built ${toAge(created)} ago`),
     ...(engine.ok && image.ok ? inspectPlatform(image.facts, engine.facts) : []),
     toFinding("program", program, ({ path }) => `"${path}" in the image, and a /bin/sh to start it`),
@@ -29,10 +29,14 @@ export function toSandboxFindings(
 type EngineFacts = Extract<SandboxFacts["engine"], { readonly ok: true }>["facts"];
 type Wall = EngineFacts["walls"][number];
 
-const STATES: Readonly<Record<Wall["state"], Finding["state"]>> = { held: "ok", weak: "note", missing: "failed" };
+const STATES = { held: "ok", weak: "note" } as const;
 
-function toWallFinding({ name, state, text }: Wall): Finding {
-  return { state: STATES[state], what: name, text };
+function toWallFinding(wall: Wall, accepted: Config["acceptWeaker"]): Finding {
+  const { name: what, text } = wall;
+  if (wall.state !== "missing") return { state: STATES[wall.state], what, text };
+  const told = `${text} Claims that do not hold: ${wall.breaks.join(", ")}.`;
+  if (accepted.includes(wall.name)) return { state: "note", what, text: `${told} You accepted that.` };
+  return { state: "failed", what, text: `${told} Without --accept-weaker ${what}, budgie --sandbox does not start.` };
 }
 
 function inspectPlatform(image: { readonly platform: string }, engine: EngineFacts): readonly Finding[] {

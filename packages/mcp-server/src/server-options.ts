@@ -45,6 +45,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   sandboxImage: "<image>",
   credentials: "<what>",
   runtime: "<name>",
+  acceptWeaker: "<wall>",
   workspace: "<mode>",
   egress: "<mode>",
   allowHost: "<host>",
@@ -86,6 +87,7 @@ const HEADINGS: Partial<Record<ConfigKey, string>> = {
   listTools: "Diagnosis:",
 };
 const REPEATABLE: ReadonlySet<ConfigKey> = new Set([
+  "acceptWeaker",
   "allowHost",
   "allowPreset",
   "env",

@@ -8,6 +8,7 @@ describe("budgie does not start", () => {
     [["--credentials", "api-key"], /^budgie: --credentials api-key needs --sandbox: .*your own login/],
     [["--credentials", "none"], /^budgie: --credentials none needs --sandbox: /],
     [["--runtime", "runsc"], /^budgie: --runtime "runsc" needs --sandbox: /],
+    [["--accept-weaker", "limits"], /^budgie: --accept-weaker limits needs --sandbox: /],
     [["--ca-file", "/etc/passwd"], /^budgie: --ca-file "\/etc\/passwd" needs --sandbox: /],
     [["--egress", "open"], /^budgie: Without --sandbox nothing can hold an agent to --egress\./],
     [["--protect-executable-paths"], /^budgie: --protect-executable-paths needs --sandbox: /],

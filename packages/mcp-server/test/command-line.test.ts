@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { createFakeEngine } from "../../runner-docker/test/fake-engine.ts";
+import { createFakeEngine, WHOLE_ENGINE } from "../../runner-docker/test/fake-engine.ts";
 import { budgiePath, createBudgieUser } from "./helpers/start-budgie.ts";
 
 describe("the command line", () => {
@@ -187,8 +187,13 @@ describe("--sandbox", () => {
     ["an engine that never answers", { "GET /version": "never", "GET /info": "never" }, /no answer within 5 s/],
     [
       "an engine without the image",
-      { "GET /version": { ApiVersion: "1.41" }, "GET /info": {} },
+      { "GET /version": { ApiVersion: "1.41" }, "GET /info": WHOLE_ENGINE },
       /"budgie build-image"/,
+    ],
+    [
+      "an engine without limits",
+      { "GET /version": { ApiVersion: "1.41" }, "GET /info": { ...WHOLE_ENGINE, MemoryLimit: false } },
+      /cannot limit memory .* --accept-weaker limits\./,
     ],
   ])("fails with %s, whatever the client asked and though it is gone", async (_engine, answers, message) => {
     await using user = await createBudgieUser();

@@ -9,6 +9,7 @@ const here = new URL(import.meta.url).pathname;
 describe("parseConfig", () => {
   it("has the first budgie's defaults", () => {
     expect(parseConfig({}, host)).toEqual({
+      acceptWeaker: [],
       agentsDir: "/home/me/.kiro/agents",
       sessionsDir: "/home/me/.kiro/sub-agents/sessions",
       promptsDir: "/home/me/.kiro/sub-agents/prompts",
@@ -119,6 +120,10 @@ describe("parseConfig", () => {
     [
       { credentials: "some" },
       'Expected --credentials (or BUDGIE_CREDENTIALS) to be "full", "access-token", "api-key" or "none", got "some".',
+    ],
+    [
+      { acceptWeaker: ["limits", "users"] },
+      'Expected --accept-weaker (or BUDGIE_ACCEPT_WEAKER) to be "limits" or "seccomp", got "users".',
     ],
     [
       { runtime: "run sc" },

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createFakeEngine } from "../../runner-docker/test/fake-engine.ts";
+import { createFakeEngine, WHOLE_ENGINE } from "../../runner-docker/test/fake-engine.ts";
 import { createBudgieUser, TEST_IMAGE, type Budgie, type BudgieUser } from "./helpers/start-budgie.ts";
 
 const HOOK = `import { writeSync } from "node:fs";
@@ -26,7 +26,7 @@ async function listImports(user: BudgieUser, argv: readonly string[]): Promise<s
 
 const ENGINE = {
   "GET /version": { ApiVersion: "1.41" },
-  "GET /info": {},
+  "GET /info": WHOLE_ENGINE,
   [`GET /images/${TEST_IMAGE}/json`]: { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z" },
 };
 

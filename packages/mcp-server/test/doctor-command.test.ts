@@ -119,7 +119,10 @@ describe("budgie doctor", () => {
       /^failed {2}seccomp {4}The engine runs .* without seccomp/m,
     ],
     [{ SecurityOptions: ["name=seccomp,profile=default"] }, /^ok {6}seccomp {4}by the engine's own profile$/m],
-    [{ PidsLimit: false }, /^failed {2}limits {5}The engine cannot limit processes \(/m],
+    [
+      { PidsLimit: false },
+      /^failed {2}limits {5}The engine cannot limit processes \(.* hold: bounded-processes\. Without --accept-/m,
+    ],
     [{ SwapLimit: false }, /^note {4}swap {7}The engine cannot limit swap/m],
     [{ SecurityOptions: ["name=rootless"] }, /^ok {6}users {6}the engine is rootless/m],
     [{ SecurityOptions: ["name=apparmor"] }, /^ok {6}mandatory {2}AppArmor$/m],

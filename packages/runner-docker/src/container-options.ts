@@ -173,6 +173,8 @@ export function toIdleContainer(imageId: string, labels: Readonly<Record<string,
     User: "0:0",
     Labels: { ...labels },
     HostConfig: {
+      // Podman looks for what that takes when the container is created.
+      Init: true,
       NetworkMode: "none",
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges"],

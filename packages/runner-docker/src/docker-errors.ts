@@ -41,9 +41,18 @@ function fromRefusal(cause: EngineError, image: string): BudgieError {
     const message = `The engine does not find a directory of the host: ${text}. Check that it still exists.`;
     return new BudgieError("WORKSPACE_INVALID", message, { cause });
   }
+  if (NO_INIT.test(text)) {
+    const message =
+      `The engine lacks the program that each container begins with: ${text}. Install it where the engine runs: for Podman ` +
+      `the package "catatonit", such as with "sudo apt install catatonit".`;
+    return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
+  }
   const message = `The engine refused (HTTP ${cause.statusCode}): ${text}. "budgie doctor" says more.`;
   return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
 }
+
+// As Podman 4 and 5 say it.
+const NO_INIT = /container-init binary not found|lookup init binary/;
 
 function textOf(error: unknown): string {
   const { json, message } = error as EngineError;

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import pLimit from "p-limit";
 import { DEFAULT_LIMITS, type GuardedPath, type Limits, type Owner, type Runner, type SessionId } from "@budgie/core";
 import { checkRuntime } from "./check-runtime.ts";
+import { checkWalls } from "./check-walls.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 import type { Credentials } from "./credentials.ts";
 import { translated } from "./docker-errors.ts";
 import { createDockerSession, type DockerSession, type HomeOrigin } from "./docker-session.ts";
 import { createDoors } from "./create-doors.ts";
 import { connectEngine, type Engine } from "./engine.ts";
-import { toWallNotices } from "./engine-walls.ts";
+import { toWallNotices, type Weaker } from "./engine-walls.ts";
 import { usualSockets, type HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
 import type { StartProxy } from "./host-doors.ts";
@@ -37,6 +38,8 @@ export type DockerRunnerOptions = {
   readonly credentials?: Credentials | undefined;
   /** A runtime of the engine's, such as `runsc`; default the engine's own */
   readonly runtime?: string | undefined;
+  /** Walls that the engine may miss; default none */
+  readonly acceptWeaker?: readonly Weaker[] | undefined;
   /** Certificates that sandboxes shall trust, in place of the image's own: a file of the host */
   readonly caFile?: string | undefined;
   /** The proxy through which the host itself reaches the internet, as a URL */
@@ -63,8 +66,8 @@ const MOST_LIVE_HOLDERS = 32;
 const CLEARING_LIMIT_MS = 3000;
 
 /**
- * Creates the runner that gives every process a hardened container of its own. Engine, runtime and image are checked at once:
- * `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written, and SQLite is not loaded, before the first session.
+ * Creates the runner that gives every process a hardened container of its own. Engine, runtime, walls and image are checked at
+ * once: `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written, and SQLite is not loaded, before the first session.
  */
 export async function createDockerRunner(
   options: DockerRunnerOptions,
@@ -77,6 +80,7 @@ export async function createDockerRunner(
     finding.catch(() => undefined);
   });
   checkRuntime(engine, options.runtime);
+  checkWalls(engine.walls, options.acceptWeaker ?? []);
   const image = await (finding ?? findImage(engine, options.image));
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
   const user = toSandboxUser(caller, engine.users);

@@ -2,13 +2,26 @@ import type { Engine } from "./engine.ts";
 
 /**
  * A wall that the engine holds up for budgie, by the engine's own word. `held`; `weak`: less than there could be, but all that budgie
- * promises; `missing`: a promise of budgie's does not hold.
+ * promises; `missing`: the named claims do not hold.
  */
-export type EngineWall = {
-  readonly name: "limits" | "seccomp" | "sockets" | "swap" | "users" | "mandatory" | "engine";
-  readonly state: "held" | "weak" | "missing";
+export type EngineWall = HeldWall | MissingWall;
+
+type HeldWall = {
+  readonly name: Weaker | "sockets" | "swap" | "users" | "mandatory" | "engine";
+  readonly state: "held" | "weak";
   readonly text: string;
 };
+
+type MissingWall = {
+  readonly name: Weaker;
+  readonly state: "missing";
+  readonly text: string;
+  /** The ids of claims */
+  readonly breaks: readonly string[];
+};
+
+/** What users can accept to be without. */
+export type Weaker = "limits" | "seccomp";
 
 /** What is read of an engine's `info`. */
 export type EngineInfo = {
@@ -20,6 +33,8 @@ export type EngineInfo = {
   readonly CgroupDriver?: string;
   readonly SecurityOptions?: readonly string[] | null;
   readonly Warnings?: readonly string[] | null;
+  /** Podman's own; before 4.5 its only word for it */
+  readonly Rootless?: boolean;
 };
 
 /** Tells what an engine enforces, and what it cannot. What it does not tell of counts as what it cannot. */
@@ -37,7 +52,7 @@ export function toEngineWalls(info: EngineInfo): readonly EngineWall[] {
 
 /** Tells what a uid in a container of this engine is on the host. */
 export function toUsers(info: EngineInfo): Engine["users"] {
-  if (optionOf(info, "rootless") !== undefined) return "rootless";
+  if (info.Rootless === true || optionOf(info, "rootless") !== undefined) return "rootless";
   return optionOf(info, "userns") === undefined ? "same" : "remapped";
 }
 
@@ -46,11 +61,17 @@ export function toWallNotices(walls: readonly EngineWall[]): readonly string[] {
   return walls.filter(({ state }) => state === "missing").map(({ text }) => text);
 }
 
-const LIMITS = { MemoryLimit: "memory", PidsLimit: "processes", CpuCfsQuota: "processors" } as const;
+const LIMITS = {
+  MemoryLimit: { what: "memory", claim: "bounded-memory" },
+  PidsLimit: { what: "processes", claim: "bounded-processes" },
+  CpuCfsQuota: { what: "processors", claim: "bounded-cpu" },
+} as const;
 
 function toLimits(info: EngineInfo): EngineWall {
   const keys = Object.keys(LIMITS) as readonly (keyof typeof LIMITS)[];
-  const unlimited = keys.filter((key) => info[key] !== true).map((key) => LIMITS[key]);
+  // Podman ignores them there, and tells of the machine's.
+  const cannot = toUsers(info) === "rootless" && info.CgroupVersion === "1";
+  const unlimited = keys.filter((key) => cannot || info[key] !== true).map((key) => LIMITS[key]);
   const cgroups = `cgroup v${info.CgroupVersion ?? "?"}, ${info.CgroupDriver || "no driver"}`;
   if (unlimited.length === 0) {
     return { name: "limits", state: "held", text: `on memory, processes and processors (${cgroups})` };
@@ -62,7 +83,10 @@ function toLimits(info: EngineInfo): EngineWall {
   return {
     name: "limits",
     state: "missing",
-    text: `The engine cannot limit ${unlimited.join(" or ")} (${cgroups}): agents can use up the machine's. ${remedy}.`,
+    text:
+      `The engine cannot limit ${unlimited.map(({ what }) => what).join(" or ")} (${cgroups}): agents can use up the ` +
+      `machine's. ${remedy}.`,
+    breaks: unlimited.map(({ claim }) => claim),
   };
 }
 
@@ -88,6 +112,7 @@ function toSeccomp(info: EngineInfo): EngineWall {
       name: "seccomp",
       state: "missing",
       text: `The engine runs containers without seccomp: agents reach every system call of the kernel. ${remedy}.`,
+      breaks: ["no-keyrings", "no-namespaces"],
     };
   }
   if (profile === "default" || profile === "builtin") {

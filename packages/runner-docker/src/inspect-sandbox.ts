@@ -4,6 +4,7 @@ import { BudgieError, type OwnerRecord } from "@budgie/core";
 import { toAccessTokenLogin } from "./access-token-login.ts";
 import { checkRuntime } from "./check-runtime.ts";
 import type { Credentials } from "./credentials.ts";
+import { translated } from "./docker-errors.ts";
 import { connectEngine, type Engine } from "./engine.ts";
 import type { EngineWall } from "./engine-walls.ts";
 import type { HostEnvironment } from "./find-engine.ts";
@@ -88,7 +89,8 @@ async function inspectImage(
   const image = await attempt(() => findImage(facts, name));
   if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" } };
   const question = { image: image.facts, program, owner, user: toSandboxUser(caller, facts.users) };
-  return { image, program: await attempt(async () => ({ path: await inspectPrograms(facts, question) })) };
+  const path = translated(inspectPrograms(facts, question), name);
+  return { image, program: await attempt(async () => ({ path: await path })) };
 }
 
 async function inspectRuntime(engine: Part<Engine>, name: string | undefined): Promise<SandboxFacts["runtime"]> {

@@ -228,5 +228,6 @@ it("a container that is looked into can do nothing even if somebody starts it", 
   const { Cmd, Entrypoint, HostConfig } = toIdleContainer("sha256:abc", {});
 
   expect([Entrypoint, Cmd]).toEqual([["/bin/sh"], ["-c", "exit 0"]]);
-  expect(HostConfig).toMatchObject({ NetworkMode: "none", CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"] });
+  const nothing = { NetworkMode: "none", CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"] };
+  expect(HostConfig).toMatchObject({ Init: true, ...nothing });
 });

@@ -11,7 +11,10 @@ const SESSION = createSessionId();
 const LABELS = toLabels({ instance: "own", host: "here", lock: "/lock" }, SESSION, "holder");
 
 const TAKEN = {
-  Docker: { status: 409, body: { message: `Conflict. The container name "/${NAME}" is already in use by container "1".` } },
+  Docker: {
+    status: 409,
+    body: { message: `Conflict. The container name "/${NAME}" is already in use by container "1".` },
+  },
   Podman: {
     status: 500,
     body: { message: `creating container storage: the container name "${NAME}" is already in use by 1: in use` },
@@ -24,16 +27,19 @@ const CREATE = "POST /containers/create";
 const LOOK = `GET /containers/${NAME}/json`;
 
 describe("a container whose name is taken", () => {
-  it.each(["Docker", "Podman"] as const)("is created once an earlier one of this budgie's is removed, on %s", async (name) => {
-    await using engine = await createFakeEngine({
-      [CREATE]: [TAKEN[name], CREATED],
-      [LOOK]: [container("old", LABELS)],
-      ...removing("old"),
-    });
+  it.each(["Docker", "Podman"] as const)(
+    "is created once an earlier one of this budgie's is removed, on %s",
+    async (name) => {
+      await using engine = await createFakeEngine({
+        [CREATE]: [TAKEN[name], CREATED],
+        [LOOK]: [container("old", LABELS)],
+        ...removing("old"),
+      });
 
-    expect((await create(engine, name)).id).toBe("new");
-    expect(toOrder(engine)).toEqual([CREATE, LOOK, "DELETE /containers/old", "GET /containers/old/json", CREATE]);
-  });
+      expect((await create(engine, name)).id).toBe("new");
+      expect(toOrder(engine)).toEqual([CREATE, LOOK, "DELETE /containers/old", "GET /containers/old/json", CREATE]);
+    },
+  );
 
   it("is created once one of its session, that another budgie is just removing, is gone", async () => {
     await using engine = await createFakeEngine({
@@ -62,11 +68,16 @@ describe("a container whose name is taken", () => {
     ["of another role", { ...LABELS, "dev.budgie.role": "turn" }, "running"],
     ["another budgie's, which goes on with the session", { ...LABELS, "dev.budgie.instance": "other" }, "running"],
   ])("is not created where that one is %s, which stays", async (_whose, labels, status) => {
-    await using engine = await createFakeEngine({ [CREATE]: [TAKEN.Docker], [LOOK]: [container("old", labels, status)] });
+    await using engine = await createFakeEngine({
+      [CREATE]: [TAKEN.Docker],
+      [LOOK]: [container("old", labels, status)],
+    });
 
     await expect(create(engine)).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
-      message: expect.stringContaining(`"${NAME}" that is not this budgie's, so it stays. Remove it with "docker rm -f ${NAME}"`),
+      message: expect.stringContaining(
+        `"${NAME}" that is not this budgie's, so it stays. Remove it with "docker rm -f ${NAME}"`,
+      ),
     });
     await expect.poll(() => engine.requests.filter((request) => request.startsWith(LOOK))).toHaveLength(2);
     expect(engine.requests.filter((request) => request.startsWith("DELETE"))).toEqual([]);

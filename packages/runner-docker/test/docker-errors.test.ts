@@ -17,6 +17,21 @@ describe("toBudgieError", () => {
       /\/w/,
     ],
     ["Podman's words for that", refusal(500, "statfs /w: no such file or directory"), "WORKSPACE_INVALID", /\/w/],
+    [
+      "Podman 4.3 without catatonit",
+      refusal(
+        500,
+        "container create: container-init binary not found on the host: stat /usr/libexec/podman/catatonit: no such file or directory",
+      ),
+      "RUNNER_UNAVAILABLE",
+      /Install it where the engine runs: .* "catatonit"/,
+    ],
+    [
+      "Podman 5 without it",
+      refusal(500, 'container create: lookup init binary: exec: "catatonit": executable file not found in $PATH'),
+      "RUNNER_UNAVAILABLE",
+      /Install it where the engine runs: .* "catatonit"/,
+    ],
     ["any other refusal", refusal(500, "the disk is full"), "RUNNER_UNAVAILABLE", /HTTP 500.*the disk is full.*doctor/],
     ["a dead engine", lost("ECONNREFUSED"), "RUNNER_UNAVAILABLE", /ECONNREFUSED/],
     ["a closed connection", lost("EPIPE"), "RUNNER_UNAVAILABLE", /Start it again/],

@@ -4,52 +4,62 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createOwner, type Runner } from "@budgie/core";
 import { createDockerRunner } from "../src/docker-runner.ts";
-import { createFakeEngine } from "./fake-engine.ts";
-
-const LIMITS = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
-const SECCOMP = ["name=seccomp,profile=default"];
+import type { Weaker } from "../src/engine-walls.ts";
+import { createFakeEngine, WHOLE_ENGINE } from "./fake-engine.ts";
 
 let stateDir: string;
 beforeEach(() => void (stateDir = mkdtempSync(join(tmpdir(), "budgie-state-"))));
 afterEach(() => rmSync(stateDir, { recursive: true }));
 
-async function runnerOn(info: Readonly<Record<string, unknown>>): Promise<Runner> {
+type Info = Partial<Record<keyof typeof WHOLE_ENGINE | "NCPU" | "MemTotal", unknown>>;
+
+async function runnerOn(changes: Info, acceptWeaker?: readonly Weaker[]): Promise<Runner> {
   await using fake = await createFakeEngine({
     "GET /version": { ApiVersion: "1.41" },
-    "GET /info": info,
+    "GET /info": { ...WHOLE_ENGINE, ...changes },
     "GET /images/there/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z" },
   });
   const owner = createOwner({ stateDir });
   const places = { stateDir, kiroDataDir: stateDir, home: stateDir };
-  return await createDockerRunner({ image: "there", owner, ...places, hostEnv: fake.hostEnv });
-}
-
-async function noticesOn(info: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
-  return (await runnerOn(info)).notices;
+  return await createDockerRunner({ image: "there", owner, ...places, hostEnv: fake.hostEnv, acceptWeaker });
 }
 
 describe("the capacity of a runner", () => {
   it("is that of the engine's machine", async () => {
-    const { capacity } = await runnerOn({ ...LIMITS, NCPU: 12, MemTotal: 2 ** 35, SecurityOptions: SECCOMP });
+    const { capacity } = await runnerOn({ NCPU: 12, MemTotal: 2 ** 35 });
 
     expect(capacity).toEqual({ cpus: 12, memoryBytes: 2 ** 35 });
   });
 });
 
-describe("the notices of a runner", () => {
-  it("say which walls the engine does not hold up", async () => {
-    const fine = await noticesOn({ ...LIMITS, SecurityOptions: SECCOMP });
-
-    const unconfined = await noticesOn({ ...LIMITS, SecurityOptions: ["name=seccomp,profile=unconfined"] });
-    const unlimited = await noticesOn({ ...LIMITS, MemoryLimit: false, SecurityOptions: SECCOMP });
-
-    expect(unconfined).toEqual([...fine, expect.stringMatching(/without seccomp/)]);
-    expect(unlimited).toEqual([...fine, expect.stringMatching(/cannot limit memory/)]);
+describe("a runner on an engine that misses a wall", () => {
+  it("is not created, and the error says how it would be", async () => {
+    await expect(runnerOn({ MemoryLimit: false })).rejects.toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+      message: expect.stringMatching(/cannot limit memory .* --accept-weaker limits\.$/),
+    });
   });
 
-  it("leave out what only the doctor tells", async () => {
-    const fine = await noticesOn({ ...LIMITS, SecurityOptions: [...SECCOMP, "name=apparmor", "name=rootless"] });
+  it("is created where that was accepted, and says so in every result", async () => {
+    const fine = (await runnerOn({})).notices;
+    const unlimited = { MemoryLimit: false };
+    const unconfined = { SecurityOptions: ["name=seccomp,profile=unconfined"] };
 
-    expect(await noticesOn({ ...LIMITS, SwapLimit: false, SecurityOptions: SECCOMP })).toEqual(fine);
+    const { notices } = await runnerOn({ ...unlimited, ...unconfined }, ["limits", "seccomp"]);
+
+    expect(notices).toEqual([
+      ...fine,
+      expect.stringMatching(/cannot limit memory/),
+      expect.stringMatching(/without seccomp/),
+    ]);
+    await expect(runnerOn({ ...unlimited, ...unconfined }, ["seccomp"])).rejects.toThrow(/--accept-weaker limits\.$/);
+  });
+});
+
+describe("a runner on an engine with a weak wall", () => {
+  it("is created, and leaves that to the doctor to tell", async () => {
+    const fine = (await runnerOn({ SecurityOptions: ["name=seccomp", "name=apparmor", "name=rootless"] })).notices;
+
+    expect((await runnerOn({ SwapLimit: false })).notices).toEqual(fine);
   });
 });

@@ -1,17 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { toEngineWalls, toUsers, toWallNotices, type EngineInfo } from "../src/engine-walls.ts";
+import { ENGINE_ANSWERS } from "./engine-answers.ts";
 
-// As Docker 20.10 on cgroup v1, and Podman 4.3, tell of themselves.
-const GOOD: EngineInfo = {
-  MemoryLimit: true,
-  SwapLimit: true,
-  PidsLimit: true,
-  CpuCfsQuota: true,
-  CgroupVersion: "1",
-  CgroupDriver: "cgroupfs",
-  SecurityOptions: ["name=seccomp,profile=default"],
-  Warnings: null,
-};
+const GOOD: EngineInfo = ENGINE_ANSWERS["Docker 20.10.24"];
+
+// In the ids of claims, where it is another word.
+const CLAIM_NAMES: Readonly<Record<string, string>> = { processors: "cpu" };
 
 const wallOf = (name: string, changes: EngineInfo) =>
   toEngineWalls({ ...GOOD, ...changes }).find((wall) => wall.name === name);
@@ -41,7 +35,28 @@ describe("toEngineWalls", () => {
       name: "limits",
       state: "missing",
       text: expect.stringMatching(new RegExp(`^The engine cannot limit ${what} \\(cgroup v1, cgroupfs\\): .*kernel`)),
+      breaks: what.split(" or ").map((limit) => `bounded-${CLAIM_NAMES[limit] ?? limit}`),
     });
+  });
+
+  it.each(["name=rootless", "name=seccomp,profile=default"])(
+    "misses all limits on a rootless engine with cgroup v1, which says that it has them, with %s",
+    (option) => {
+      const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], SecurityOptions: [option] };
+
+      expect(toEngineWalls(info)[0]).toMatchObject({
+        name: "limits",
+        state: "missing",
+        text: expect.stringMatching(/memory or processes or processors.*Delegate=/),
+        breaks: ["bounded-memory", "bounded-processes", "bounded-cpu"],
+      });
+    },
+  );
+
+  it("misses none on one with cgroup v2 that has them", () => {
+    const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], CgroupVersion: "2" };
+
+    expect(toEngineWalls(info)[0]).toMatchObject({ name: "limits", state: "held" });
   });
 
   it("tells the user of a rootless engine how it gets limits", () => {
@@ -86,6 +101,17 @@ describe("toEngineWalls", () => {
   ])("tells of users with %j", (SecurityOptions, state, users) => {
     expect(wallOf("users", { SecurityOptions })?.state).toBe(state);
     expect(toUsers({ SecurityOptions })).toBe(users);
+  });
+
+  it.each([
+    ["Docker 20.10.24", "same"],
+    ["Docker 26.1.5", "same"],
+    ["Podman 4.3.1", "same"],
+    // Podman before 4.5 does not say so in its security options: https://github.com/containers/podman/issues/18208
+    ["Podman 4.3.1, rootless", "rootless"],
+    ["Podman 5.4.2", "same"],
+  ] as const)("knows of %s whose its users are", (engine, users) => {
+    expect(toUsers(ENGINE_ANSWERS[engine])).toBe(users);
   });
 
   it.each([

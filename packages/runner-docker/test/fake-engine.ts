@@ -14,6 +14,15 @@ export type FakeEngine = AsyncDisposable & {
   readonly requests: readonly string[];
 };
 
+/** The `GET /info` of an engine that misses nothing which budgie promises. */
+export const WHOLE_ENGINE = {
+  MemoryLimit: true,
+  SwapLimit: true,
+  PidsLimit: true,
+  CpuCfsQuota: true,
+  SecurityOptions: ["name=seccomp,profile=builtin"],
+};
+
 /** Serves answers on a unix socket, for engines that cannot be had. */
 export async function createFakeEngine(answers: Answers): Promise<FakeEngine> {
   const folder = mkdtempSync(join(tmpdir(), "budgie-fake-"));

@@ -50,6 +50,24 @@ it("says of each part what is wrong with it", async () => {
   });
 });
 
+it("says what an engine lacks that cannot begin a container", async () => {
+  await using host = await createHostHome();
+  const refusal = {
+    message: 'container create: lookup init binary: exec: "catatonit": executable file not found in $PATH',
+  };
+  await using fake = await createFakeEngine({
+    ...ANSWERS,
+    "POST /containers/create": [{ status: 500, body: refusal }],
+  });
+
+  const { program } = await inspectSandbox(optionsOf(host, "there", fake.hostEnv));
+
+  expect(program).toEqual({
+    ok: false,
+    problem: expect.stringMatching(/Install it where the engine runs: .*catatonit/),
+  });
+});
+
 it("asks no engine that is not there for an image", async () => {
   await using host = await createHostHome();
 

@@ -80,14 +80,16 @@ describe("a session that is gone on with", () => {
     const Image = BASE_IMAGE;
     const taken = await docker.createContainer({ name: `budgie-holder-${id}`, Image, Cmd: ["true"] });
     const { runner } = await place.createRunner({ keepSessionsMs: 3_600_000 });
-    const failed = await runner.resumeSession(id).then(
-      () => undefined,
-      ({ code }: { code?: string }) => code,
-    );
+    const failed = await runner.resumeSession(id).catch((error: unknown) => error);
     const left = (await docker.listVolumes()).Volumes.map(({ Name }) => Name).filter((name) => name.includes(id));
-    await taken.remove().catch(() => undefined);
+    const there = await taken.inspect();
+    await taken.remove();
 
-    expect(failed).toBe("RUNNER_UNAVAILABLE");
+    expect(failed).toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+      message: expect.stringContaining(`"docker rm -f budgie-holder-${id}"`),
+    });
+    expect(there.Id).toBe(taken.id);
     expect(left).toEqual([`budgie-session-${id}`]);
     await (await runner.resumeSession(id)).remove();
   });

@@ -18,6 +18,7 @@ import {
   type SessionId,
 } from "@budgie/core";
 import type { Credentials } from "../credentials.ts";
+import type { Weaker } from "../engine-walls.ts";
 import type { HostEnvironment } from "../find-engine.ts";
 import { createDockerRunner, type DockerRunnerOptions } from "../docker-runner.ts";
 import { createCaller } from "./caller.ts";
@@ -92,6 +93,9 @@ export type LabOptions = Pick<
   readonly signal?: AbortSignal | undefined;
 };
 
+// Probes show whether something is missing, and no agent runs.
+const ANY: readonly Weaker[] = ["limits", "seccomp"];
+
 // A probe's turn takes a fraction of a second.
 const TURN_LIMIT_MS = 30_000;
 
@@ -135,7 +139,7 @@ async function fillLab(
   const createRunner = async (others: Partial<LabOptions> = {}, own = owner): Promise<Runner> => {
     const known = { owner: own, stateDir, kiroDataDir: host.kiroDataDir };
     const proxy = startProxy && { startProxy: () => startProxy(network) };
-    const created = await createDockerRunner({ ...options, ...others, ...known }, proxy);
+    const created = await createDockerRunner({ ...options, ...others, ...known, acceptWeaker: ANY }, proxy);
     undo.push(() => created.close());
     return created;
   };

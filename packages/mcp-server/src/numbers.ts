@@ -1,0 +1,14 @@
+import { z } from "zod";
+
+/** The numbers that options take, as text. */
+export const NUMBERS = {
+  limit: toNumber(/^\d{1,15}$/, "a number of bytes, or 0 for no limit"),
+  depth: toNumber(/^[1-9]\d?$/, "a number from 1 to 99"),
+  count: toNumber(/^\d{1,9}$/, "a whole number"),
+  positive: toNumber(/^[1-9]\d{0,8}$/, "a whole number of at least 1"),
+  tcpPort: toNumber(/^\d{1,5}$/, "a port from 0 to 65535").refine((port) => port <= 65_535, "a port from 0 to 65535"),
+} as const;
+
+function toNumber(pattern: RegExp, expected: string) {
+  return z.string().regex(pattern, expected).transform(Number);
+}
