@@ -1,6 +1,6 @@
 // What the bash scripts ask of the engine: node engine-cli.mjs COMMAND ARGUMENT...
 import { listTraces, openEngine } from "./engine.mjs";
-import { buildImage, hasImage, importImage, isBuilt, pullImage } from "./images.mjs";
+import { buildImage, hasImage, importImage, isBuilt, loadImage, pullImage, saveImage } from "./images.mjs";
 
 const COMMANDS = {
   where: async ({ name, version, endpoint }) => `${name} ${version} at ${endpoint.url}`,
@@ -9,6 +9,8 @@ const COMMANDS = {
     if (!(await hasImage(docker, tag))) process.exitCode = 1;
   },
   import: ({ docker }, file, tag) => importImage(docker, file, tag),
+  save: ({ docker }, tag, file) => saveImage(docker, tag, file),
+  load: ({ docker }, file) => loadImage(docker, file),
   pull: ({ docker }, from, tag) => pullImage(docker, from, tag),
   built: async ({ docker }, recipe, tag) => {
     if (!(await isBuilt(docker, recipe, tag))) process.exitCode = 1;

@@ -1,8 +1,9 @@
 // Images, made through the engine's API so that no docker command is needed.
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, createWriteStream } from "node:fs";
 import { lstat, readFile, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 
 const TITLE = "org.opencontainers.image.title";
 const HASH = "dev.budgie.image.hash";
@@ -16,6 +17,15 @@ export async function importImage(docker, file, tag) {
   const [repo, version = "latest"] = tag.split(":");
   const changes = [`LABEL ${TITLE}=${repo}`, `CMD ["/bin/sh"]`];
   await follow(docker, await docker.importImage(createReadStream(file), { repo, tag: version, changes }));
+}
+
+/** Writes an image with its name to a tar file, for another engine to load. */
+export async function saveImage(docker, tag, file) {
+  await pipeline(await docker.getImage(tag).get(), createWriteStream(file));
+}
+
+export async function loadImage(docker, file) {
+  await follow(docker, await docker.loadImage(createReadStream(file)));
 }
 
 /** Pulls an image from its registry and gives it a name of our own. */

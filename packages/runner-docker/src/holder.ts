@@ -6,6 +6,7 @@ import { withLimit } from "./api-limit.ts";
 import { toHolderContainer } from "./container-options.ts";
 import { ignoreMissing, statusOf } from "./docker-errors.ts";
 import type { DoorPlace } from "./doors.ts";
+import { findOwn, type OwnPlace } from "./find-own.ts";
 import { ensureHolderImage } from "./holder-image.ts";
 import { toLabels } from "./labels.ts";
 import { toHolderMounts, type SessionVolumes } from "./mounts.ts";
@@ -39,12 +40,13 @@ export type HolderParts = {
 export async function createHolder(context: SandboxContext, parts: HolderParts): Promise<Holder> {
   const { docker, removals } = context.engine;
   const name = `budgie-holder-${parts.session}`;
+  const place: OwnPlace = { docker, name, labels: toLabels(context.owner.record, parts.session, "holder") };
   const container = docker.getContainer(name);
   // What stops an idle one must not meet what starts it for the next turn.
   const inTurn = pLimit(1);
 
   async function ensure(): Promise<State> {
-    const state = await stateOf(container);
+    const state = await stateOf(place);
     if (state !== "missing") return state;
     await refuseLostVolumes(docker, parts);
     await makeHolder(context, name, parts);
@@ -76,15 +78,16 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
     ensure: async () => void (await inTurn(ensure)),
     start: () => inTurn(start),
     stop: () => inTurn(() => killHolder(container)),
-    isRunning: async () => (await inTurn(() => stateOf(container))) === "running",
+    isRunning: async () => (await inTurn(() => stateOf(place))) === "running",
     lend,
   };
 }
 
 type State = "missing" | "stopped" | "running";
 
-async function stateOf(container: Docker.Container): Promise<State> {
-  const facts = await container.inspect(withLimit()).catch(ignoreMissing);
+/** Throws `RUNNER_UNAVAILABLE` if somebody else's has its name: a turn would join that one's network. */
+async function stateOf(place: OwnPlace): Promise<State> {
+  const facts = await findOwn(place);
   if (facts === undefined) return "missing";
   return facts.State.Running ? "running" : "stopped";
 }

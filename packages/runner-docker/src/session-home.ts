@@ -51,20 +51,29 @@ export async function resumeHome(context: SandboxContext, parts: HolderParts): P
 async function reopenHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
   const { docker, removals } = context.engine;
   const { session, volumes } = parts;
-  const removeAllButHome = async (): Promise<void> => {
-    await removeEach((await listContainers(docker, session)).filter(isOfSession), docker);
-    await removeVolumes(docker, [volumes.auth.name]);
-  };
+  const find = async () => (await listContainers(docker, session)).filter(isOfSession);
   // A budgie that was killed left its holder, and perhaps a turn.
-  await removeAllButHome();
+  await removeEach(await find(), docker);
+  await removeVolumes(docker, [volumes.auth.name]);
   try {
     await createVolume(docker, volumes.auth);
     return await createHolder(context, parts);
   } catch (error) {
     removals.suspect(error);
-    await removals.remove(removeAllButHome).tried.catch(() => undefined);
+    const removeOwn = async (): Promise<void> => {
+      const found = await find();
+      const own = found.filter(({ Labels }) => isOwn(context, Labels));
+      await removeEach(own, docker);
+      if (own.length === found.length) await removeVolumes(docker, [volumes.auth.name]);
+    };
+    await removals.remove(removeOwn).tried.catch(() => undefined);
     throw error;
   }
+}
+
+/** Another budgie may have gone on with the session meanwhile. */
+function isOwn({ owner }: SandboxContext, labels: Readonly<Record<string, string>>): boolean {
+  return parseLabels(labels).owner.instance === owner.record.instance;
 }
 
 /** What a home is exported through is the exporting program's. */

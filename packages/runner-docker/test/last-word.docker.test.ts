@@ -5,6 +5,7 @@ import type Docker from "dockerode";
 import { afterAll, describe, expect, it } from "vitest";
 import { createSessionId, type RunnerSession, type SessionId } from "@budgie/core";
 import { createEngineProxy } from "./engine-proxy.ts";
+import { findProcesses } from "./find-processes.ts";
 import { createDockerPlace, run, runCommand, testEngine } from "./docker-place.ts";
 
 const place = createDockerPlace();
@@ -51,13 +52,8 @@ describe("the end of a turn", () => {
       { argv: ["sh", "-c", "trap '' TERM; sleep 60 & sleep 1"], env: {}, projections: [] },
       { directory: place.workspace, input: "" },
     );
-    const docker = await testEngine();
     const [found] = await listTurns(session.id);
-    const { State } = await docker.getContainer(found?.Id ?? "").inspect();
-    const { Processes } = (await docker.getContainer(found?.Id ?? "").top()) as {
-      readonly Processes: readonly string[][];
-    };
-    const pids = [String(State.Pid), ...Processes.map(([, pid]) => pid ?? "")];
+    const pids = findProcesses("cgroup", found?.Id ?? "no turn");
     const living = () => pids.filter((pid) => existsSync(`/proc/${pid}`));
     expect(living().length).toBeGreaterThan(3);
 

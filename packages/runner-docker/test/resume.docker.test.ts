@@ -4,6 +4,7 @@ import { createSessionId, type Runner, type SessionId } from "@budgie/core";
 import type Docker from "dockerode";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { toLabels } from "../src/labels.ts";
+import { createRewritingEngine } from "./escape/rewriting-engine.ts";
 import { BASE_IMAGE, createDockerPlace, run, runCommand, testEngine } from "./docker-place.ts";
 
 const place = createDockerPlace();
@@ -71,6 +72,29 @@ describe("a session that is gone on with", () => {
 
     expect(there).toBe(reader.id);
     await expect(reader.inspect()).rejects.toMatchObject({ statusCode: 404 });
+  });
+
+  it("leaves alone what another budgie, which goes on with it at the same time, made of it", async () => {
+    const docker = await testEngine();
+    const id = await leave(makeWorkspace(), "true");
+    const other = { instance: "other", host: "here", lock: "/nowhere/lock" };
+    const Labels = toLabels(other, id, "holder");
+    let theirs: Docker.Container | undefined;
+    await using engine = await createRewritingEngine(
+      async () => {
+        theirs ??= await docker.createContainer({ name: `budgie-holder-${id}`, Image: BASE_IMAGE, Labels });
+      },
+      { role: "holder" },
+    );
+    const { runner } = await place.createRunner({ keepSessionsMs: 3_600_000, hostEnv: engine.hostEnv });
+
+    await expect(runner.resumeSession(id)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+
+    const auth = docker.getVolume(`budgie-session-${id}-auth`);
+    expect([(await theirs?.inspect())?.Id, (await auth.inspect()).Name]).toEqual([theirs?.id, auth.name]);
+    await runner.close();
+    await theirs?.remove();
+    await (await (await place.createRunner()).runner.resumeSession(id)).remove();
   });
 
   it("leaves its home and nothing else on the engine where that fails", async () => {

@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
+import { findProcesses } from "../../../runner-docker/test/find-processes.ts";
 import { TEST_IMAGE } from "../helpers/start-budgie.ts";
 import type { Fault } from "./fault.ts";
 
@@ -43,6 +44,24 @@ export const ENGINE_FAULTS: readonly Fault[] = [
       }
       const { code, end, text } = await told;
       expect(end === "answered" ? text.includes(word) : code).toBeTruthy();
+    },
+  },
+  {
+    name: "somebody's own container takes the name of the session's holder",
+    on: "engine",
+    async strike({ call, docker }) {
+      const { facts } = await call().told;
+      const name = `budgie-holder-${String(facts["sessionId"])}`;
+      await docker.getContainer(name).remove({ force: true });
+      const taken = await docker.createContainer({ name, Image: TEST_IMAGE, Entrypoint: ["true"] });
+      const again = () => call({ input: { sessionId: facts["sessionId"] } }).told;
+      try {
+        expect(await again()).toMatchObject({ end: "refused", code: "RUNNER_UNAVAILABLE" });
+        expect((await taken.inspect()).Id).toBe(taken.id);
+      } finally {
+        await taken.remove();
+      }
+      expect((await again()).end).toBe("answered");
     },
   },
   {
@@ -171,8 +190,9 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     async strike({ callAtWork, findTurns }) {
       const { told } = await callAtWork({ first: "[[sleep 2000]]" });
       for (const turn of await findTurns()) {
-        const { stdout } = await run("pgrep", ["-f", `containerd-shim.* -id ${turn.id}`]);
-        for (const pid of stdout.trim().split("\n")) process.kill(Number(pid), "SIGKILL");
+        const shims = findProcesses("cmdline", "containerd-shim", ` -id ${turn.id}`);
+        expect(shims).not.toEqual([]);
+        for (const pid of shims) process.kill(Number(pid), "SIGKILL");
       }
       expect((await told).end).not.toBe("cut off");
     },

@@ -14,10 +14,13 @@ export type CreateBody = ContainerCreateOptions & {
 };
 
 /**
- * The real engine behind a socket that changes what turns' containers are asked to be: the code under test stays as it is.
+ * The real engine behind a socket that changes what containers of a role are asked to be: the code under test stays as it is.
  * A blind one has never heard of any path in a container, nor lets anybody look at one on its own.
  */
-export async function createRewritingEngine(rewrite: (body: CreateBody) => Promise<void>, { blind = false } = {}) {
+export async function createRewritingEngine(
+  rewrite: (body: CreateBody) => Promise<void>,
+  { blind = false, role = "turn" } = {},
+) {
   const { endpoint } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
   if (!("socketPath" in endpoint.address)) throw new Error("The test needs an engine on a unix socket.");
   const { socketPath } = endpoint.address;
@@ -29,7 +32,7 @@ export async function createRewritingEngine(rewrite: (body: CreateBody) => Promi
     const { headers, method = "GET", url = "/" } = incoming;
     const isCreation = method === "POST" && /\/containers\/create(\?|$)/.test(url);
     const body = isCreation ? ((await json(incoming)) as CreateBody) : undefined;
-    if (body?.Labels["dev.budgie.role"] === "turn") await rewrite(body);
+    if (body?.Labels["dev.budgie.role"] === role) await rewrite(body);
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const length = bytes === undefined ? {} : { "content-length": bytes.length };
     const call = request({ socketPath, method, path: url, headers: { ...headers, ...length }, agent: false });

@@ -1,0 +1,53 @@
+import type Docker from "dockerode";
+import { BudgieError } from "@budgie/core";
+import { withLimit } from "./api-limit.ts";
+import { ignoreMissing } from "./docker-errors.ts";
+import { parseLabels } from "./labels.ts";
+
+/** A container that budgie has or had, by its name and by the labels that it was given then. */
+export type OwnPlace = { readonly docker: Docker; readonly name: string; readonly labels: Labels };
+
+type Labels = Readonly<Record<string, string>>;
+
+/**
+ * Finds a container of this budgie's own by session and role, or one of the same session that is being removed. Throws
+ * `RUNNER_UNAVAILABLE` if somebody else's has its name.
+ */
+export async function findOwn(place: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
+  const found = await findNamed(place);
+  if (found === undefined || isOwn(found, place.labels)) return found;
+  throw nameTaken(place.name);
+}
+
+/** Finds the container that was given exactly these labels, with the time in them, and no later one of the same name. */
+export async function findMade(place: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
+  const found = await findNamed(place);
+  return found !== undefined && hasAll(found.Config.Labels, place.labels) ? found : undefined;
+}
+
+async function findNamed({ docker, name }: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
+  return (await docker.getContainer(name).inspect(withLimit()).catch(ignoreMissing)) ?? undefined;
+}
+
+/** Another budgie may have gone on with the session meanwhile: what it made is its own, unless it is going already. */
+function isOwn({ Config, State }: Docker.ContainerInspectInfo, labels: Labels): boolean {
+  const [found, own] = [parseLabels(Config.Labels), parseLabels(labels)];
+  const isGoing = State.Status === "removing" || State.Status === "dead";
+  return (
+    hasAll(Config.Labels, { "dev.budgie": "1" }) &&
+    found.session === own.session &&
+    found.role === own.role &&
+    (isGoing || found.owner.instance === own.owner.instance)
+  );
+}
+
+function hasAll(found: Labels | null | undefined, labels: Labels): boolean {
+  return Object.entries(labels).every(([name, value]) => found?.[name] === value);
+}
+
+function nameTaken(name: string): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The engine has a container "${name}" that is not this budgie's, so it stays. Remove it with "docker rm -f ${name}", and ask again.`,
+  );
+}

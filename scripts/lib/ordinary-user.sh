@@ -1,0 +1,32 @@
+# shellcheck shell=bash disable=SC2154
+# Sourced after steps.sh: an ordinary user without a name, with a copy of the checkout, since the checkout itself may lie where
+# only root can go. The temporary folder has a short name: the paths of sockets below it are bounded.
+
+ordinary=61000
+
+make_ordinary_user() {
+  chmod 711 "$work"
+  mkdir -p "$work/user/bin" "$work/user/home" "$work/t" "$work/user/checkout"
+  chown -R "$ordinary:$ordinary" "$work/user" "$work/t"
+  setpriv --reuid "$ordinary" --regid "$ordinary" --clear-groups node --version >/dev/null 2>&1 ||
+    install -m 755 "$(node -p process.execPath)" "$work/user/bin/node"
+}
+
+copy_checkout() {
+  tar c --exclude=./.git --exclude=./interop/node_modules . | (cd "$work/user/checkout" && setpriv_ordinary tar x)
+}
+
+# Uses the engine at $socket.
+as_ordinary_user() {
+  (
+    cd "$work/user/checkout" || exit
+    setpriv_ordinary env -i PATH="$work/user/bin:$PATH" HOME="$work/user/home" TMPDIR="$work/t" \
+      LANG="${LANG:-C.UTF-8}" TERM="${TERM:-dumb}" ${CI:+CI="$CI"} DOCKER_HOST="unix://$socket" \
+      ${BUDGIE_TEST_IMAGE:+BUDGIE_TEST_IMAGE="$BUDGIE_TEST_IMAGE"} BUDGIE_TEST_BASE_IMAGE="$BUDGIE_TEST_BASE_IMAGE" \
+      ${BUDGIE_TEST_PROGRAMS_IMAGE:+BUDGIE_TEST_PROGRAMS_IMAGE="$BUDGIE_TEST_PROGRAMS_IMAGE"} "$@"
+  )
+}
+
+setpriv_ordinary() {
+  setpriv --reuid "$ordinary" --regid "$ordinary" --groups "$(stat -c %g "$socket")" --inh-caps=-all "$@"
+}
