@@ -25,6 +25,11 @@ export async function findMade(place: OwnPlace): Promise<Docker.ContainerInspect
   return found !== undefined && hasAll(found.Config.Labels, place.labels) ? found : undefined;
 }
 
+/** Whether an engine is just removing a container: it runs nothing any more, and still has its name. */
+export function isGoing({ Status }: Pick<Docker.ContainerInspectInfo["State"], "Status">): boolean {
+  return Status === "removing" || Status === "dead";
+}
+
 async function findNamed({ docker, name }: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
   return (await docker.getContainer(name).inspect(withLimit()).catch(ignoreMissing)) ?? undefined;
 }
@@ -32,12 +37,11 @@ async function findNamed({ docker, name }: OwnPlace): Promise<Docker.ContainerIn
 /** Another budgie may have gone on with the session meanwhile: what it made is its own, unless it is going already. */
 function isOwn({ Config, State }: Docker.ContainerInspectInfo, labels: Labels): boolean {
   const [found, own] = [parseLabels(Config.Labels), parseLabels(labels)];
-  const isGoing = State.Status === "removing" || State.Status === "dead";
   return (
     hasAll(Config.Labels, { "dev.budgie": "1" }) &&
     found.session === own.session &&
     found.role === own.role &&
-    (isGoing || found.owner.instance === own.owner.instance)
+    (isGoing(State) || found.owner.instance === own.owner.instance)
   );
 }
 

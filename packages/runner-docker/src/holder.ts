@@ -6,7 +6,7 @@ import { withLimit } from "./api-limit.ts";
 import { toHolderContainer } from "./container-options.ts";
 import { ignoreMissing, statusOf } from "./docker-errors.ts";
 import type { DoorPlace } from "./doors.ts";
-import { findOwn, type OwnPlace } from "./find-own.ts";
+import { findOwn, isGoing, type OwnPlace } from "./find-own.ts";
 import { ensureHolderImage } from "./holder-image.ts";
 import { toLabels } from "./labels.ts";
 import { toHolderMounts, type SessionVolumes } from "./mounts.ts";
@@ -88,7 +88,7 @@ type State = "missing" | "stopped" | "running";
 /** Throws `RUNNER_UNAVAILABLE` if somebody else's has its name: a turn would join that one's network. */
 async function stateOf(place: OwnPlace): Promise<State> {
   const facts = await findOwn(place);
-  if (facts === undefined) return "missing";
+  if (facts === undefined || isGoing(facts.State)) return "missing";
   return facts.State.Running ? "running" : "stopped";
 }
 

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { CLAIMS } from "../src/claims/claims.ts";
 import { toEngineWalls, toUsers, toWallNotices, type EngineInfo } from "../src/engine-walls.ts";
 import { ENGINE_ANSWERS } from "./engine-answers.ts";
 
@@ -130,6 +132,33 @@ describe("toEngineWalls", () => {
     const passed = toEngineWalls({ ...GOOD, Warnings }).filter(({ name }) => name === "engine");
 
     expect(passed.map(({ text }) => text)).toEqual(["WARNING: API is accessible on http://0.0.0.0:2375 see docs"]);
+  });
+});
+
+describe("the claims that a missing wall breaks", () => {
+  const page = readFileSync(new URL("../../../docs/security.md", import.meta.url), "utf8");
+
+  it("are claims", () => {
+    const ids = CLAIMS.map(({ id }) => id);
+
+    expect(toEngineWalls({}).flatMap((wall) => (wall.state === "missing" ? wall.breaks : []))).not.toEqual([]);
+    for (const wall of toEngineWalls({})) {
+      if (wall.state === "missing") expect(ids).toEqual(expect.arrayContaining([...wall.breaks]));
+    }
+  });
+
+  it.each([
+    ["Docker 20.10.24", ""],
+    ["Docker 26.1.5", ""],
+    ["Podman 5.4.2", ""],
+    ["Podman 4.3.1, rootless", ", on cgroup v1"],
+  ] as const)("are in docs/security.md for %s", (engine, where) => {
+    const missing = toEngineWalls(ENGINE_ANSWERS[engine]).filter((wall) => wall.state === "missing");
+    const toCell = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ") || "none";
+
+    const cells = [toCell(missing.map(({ name }) => name)), toCell(missing.flatMap(({ breaks }) => breaks))];
+
+    expect(page).toContain(`| ${engine}${where} | ${cells.join(" | ")} |\n`);
   });
 });
 
