@@ -126,7 +126,7 @@ async function writeCodeCaches(program) {
 
 async function start({ program, home, socket, flags }) {
   const child = spawn(process.execPath, [WARM_UP, program, ...flags], {
-    env: { PATH: process.env.PATH, HOME: home, DOCKER_HOST: `unix://${socket}` },
+    env: { PATH: process.env.PATH, HOME: home, DOCKER_HOST: `unix://${socket}`, BUDGIE_ALLOW_ROOT: home },
     stdio: ["pipe", "pipe", "pipe"],
     timeout: LIMIT_MS,
   });

@@ -60,7 +60,8 @@ function report({ rounds, engine, starts, bytes, times }) {
 
 /** As an MCP client gives it: what is in a user's own, such as more certificates to load, would slow the base down as well. */
 function toEnvironment(home, { endpoint }) {
-  return { PATH: process.env.PATH, HOME: home, DOCKER_HOST: endpoint.url, DOCKER_CONFIG: join(homedir(), ".docker") };
+  const engine = { DOCKER_HOST: endpoint.url, DOCKER_CONFIG: join(homedir(), ".docker") };
+  return { PATH: process.env.PATH, HOME: home, BUDGIE_ALLOW_ROOT: home, ...engine };
 }
 
 async function addAgents({ agentsDir }, count) {

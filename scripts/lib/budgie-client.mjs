@@ -1,5 +1,5 @@
 // budgie as an MCP client starts it: a child process that speaks JSON-RPC on its standard streams.
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -41,7 +41,8 @@ function toPlaces({ agentsDir, promptsDir, dataDir }) {
 function toEnvironment({ home }, { url }) {
   const passed = Object.entries(process.env).filter(([name]) => /^(?:PATH|LANG|TERM|TMPDIR|DOCKER_.*)$/.test(name));
   const engine = url.startsWith("unix:") ? { DOCKER_HOST: url } : {};
-  return { DOCKER_CONFIG: join(homedir(), ".docker"), ...Object.fromEntries(passed), ...engine, HOME: home };
+  const own = { DOCKER_CONFIG: join(homedir(), ".docker"), BUDGIE_ALLOW_ROOT: tmpdir() };
+  return { ...own, ...Object.fromEntries(passed), ...engine, HOME: home };
 }
 
 async function ask(client, agent, question) {

@@ -40,6 +40,7 @@ async function callOnce() {
       HOME: host.home,
       DOCKER_HOST: engine.endpoint.url,
       DOCKER_CONFIG: join(homedir(), ".docker"),
+      BUDGIE_ALLOW_ROOT: directory,
     },
     stderr: "ignore",
   });

@@ -67,6 +67,7 @@ export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
     response,
     sessionId: session.id,
     agent: agent.name,
+    directory: session.directory,
     isolation: runner.isolation,
     durationMs: Math.round(performance.now() - began),
     exit,

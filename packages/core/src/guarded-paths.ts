@@ -28,9 +28,21 @@ export function toGuardedPaths(paths: UserPaths): readonly GuardedPath[] {
     { path: stateDir, what: "budgie's own state" },
     { path: sessionsDir, what: "budgie's session folders" },
     ...(isAbsolute(runtimeDir) ? [{ path: runtimeDir, what: "the sockets of your login" }] : []),
-    ...SYSTEM.map((path) => ({ path, what: "the system's own view of this machine" })),
+    ...KERNEL.map((path) => ({ path, what: "the system's own view of this machine" })),
+    ...SERVICES.map((path) => ({ path, what: "the sockets of this machine's services", except: [home, "/run/media"] })),
+    ...SYSTEM.map((path) => ({ path, what: "the system's own files", except: [home] })),
   ];
 }
 
 // Mounted into a container, they show the host's processes and their secrets, its settings and its devices.
-const SYSTEM = ["/proc", "/sys", "/dev"];
+const KERNEL = ["/proc", "/sys", "/dev"];
+
+// Of container engines too: who reaches containerd's is root, and a read-only mount keeps nobody from it.
+const SERVICES = ["/run", "/var/run"];
+
+// Passwords and keys, what starts by itself, and what services keep; some of those have their home there. The last are of macOS.
+const SYSTEM = (
+  "/bin /boot /etc /lib /lib32 /lib64 /libx32 /root /sbin /usr " +
+  "/var/backups /var/cache /var/lib /var/log /var/mail /var/spool " +
+  "/Applications /Library /System /private/var/db /private/var/root"
+).split(" ");

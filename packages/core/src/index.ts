@@ -61,7 +61,7 @@ export {
   type Policy,
   type Tightening,
 } from "./tighter-policy.ts";
-export type { GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
+export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
 export type { Keeping } from "./kept-sessions.ts";
 export { createSessionBook, type SessionBook } from "./session-book.ts";
 export type { SessionHomes } from "./session-homes.ts";

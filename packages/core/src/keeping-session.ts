@@ -9,6 +9,7 @@ export async function keepingSession<T>(book: SessionBook, session: Session, tur
     return await session.using(turn);
   } catch (error) {
     const isOver = !session.begun || (error instanceof BudgieError && endsSession(error.code, isFirst));
+    if (error instanceof BudgieError) error.directory = session.directory;
     // The runner still owns what could not be removed, and tries again when it closes.
     if (isOver) await book.discard(session).catch(() => undefined);
     else if (error instanceof BudgieError) error.sessionId = session.id;

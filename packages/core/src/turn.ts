@@ -24,6 +24,8 @@ export type Reply = {
   readonly runId: string;
   readonly sessionId: string;
   readonly agent: string;
+  /** Where it worked: the call's directory, without links */
+  readonly directory: string;
   readonly isolation: Isolation;
   readonly durationMs: number;
   readonly exit: ProtocolAnswer["exit"];

@@ -1,21 +1,34 @@
 import { readlink, realpath } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { isWithin } from "./is-within.ts";
+import { loadMounts } from "./mount-table.ts";
+import { toOtherNames, toShownPlaces } from "./shown-places.ts";
 
 /** Which directories may be a workspace. */
 export type WorkspaceRules = {
-  /** If there are any, a workspace must lie in one of them; resolved when budgie started, so that no link can be turned later */
-  readonly allowedRoots: readonly string[];
-  /** What no workspace may hold; empty where there is no sandbox to keep it out of */
-  readonly guarded: readonly GuardedPath[];
+  /** If there are any, a workspace must lie in one of them */
+  readonly allowedRoots: readonly AllowedRoot[];
+  /** What no workspace may hold; `undefined` where there is no sandbox to keep it out of, so that a link leads to nothing new */
+  readonly guarded: readonly GuardedPath[] | undefined;
+};
+
+/** A directory that calls may work in, with all below it. */
+export type AllowedRoot = {
+  /** As the user wrote it, made absolute */
+  readonly named: string;
+  /** Resolved when budgie started, so that no link can be turned later */
+  readonly path: string;
 };
 
 /** A path of the host that no workspace may hold, whether it exists or not. */
 export type GuardedPath = {
   readonly path: string;
-  /** Such as `the SSH keys` */
+  /** Such as `your SSH keys` */
   readonly what: string;
-  /** True for the home directory, which holds the projects as well */
+  /** True for the home directory: a workspace may lie in it, though not in its dot-directories */
   readonly mayHoldWorkspaces?: boolean;
+  /** Where in it a workspace may lie all the same */
+  readonly except?: readonly string[];
 };
 
 /** Why a workspace is refused, as the rest of a sentence about it and a remedy. */
@@ -26,32 +39,88 @@ export async function findRefusal(
   directory: string,
   { allowedRoots, guarded }: WorkspaceRules,
 ): Promise<WorkspaceRefusal | undefined> {
-  if (allowedRoots.length > 0 && !allowedRoots.some((root) => isWithin(directory, root))) {
-    const roots = allowedRoots.map((root) => JSON.stringify(root)).join(", ");
-    return {
-      what: `lies in none of the allowed roots (${roots})`,
-      remedy: "Pass one in there, or start budgie with one more --allow-root.",
-    };
-  }
-  for (const thing of guarded) {
-    const relation = toRelation(directory, [thing.path, ...(await trailOf(thing.path))], thing);
-    if (relation !== undefined) {
-      const what = `${relation} ${thing.what} (${JSON.stringify(thing.path)}), which a sandbox is never given`;
-      return { what, remedy: "Pass a project's own directory." };
-    }
+  const refusal = guarded && (await findGuarded(directory, guarded, allowedRoots));
+  if (refusal !== undefined) return refusal;
+  if (allowedRoots.length === 0 || allowedRoots.some(({ path }) => isWithin(directory, path))) return undefined;
+  const roots = allowedRoots.map(({ path }) => JSON.stringify(path)).join(", ");
+  return {
+    what: `lies in none of the allowed roots (${roots})`,
+    remedy: "Pass one in there, or start budgie with one more --allow-root.",
+  };
+}
+
+async function findGuarded(
+  directory: string,
+  guarded: readonly GuardedPath[],
+  allowedRoots: readonly AllowedRoot[],
+): Promise<WorkspaceRefusal | undefined> {
+  const things = await Promise.all(guarded.map(locate));
+  const mounts = await loadMounts();
+  const roots = allowedRoots.flatMap(({ path }) => [path, ...toOtherNames(path, mounts)]);
+  const refusal = judge(directory, things, roots);
+  if (refusal !== undefined) return refusal;
+  for (const { path, point } of toShownPlaces(directory, mounts)) {
+    // What is mounted in a guarded folder is not that folder's own.
+    const own = things.filter(({ trail }) => !trail.some((step) => step !== point && isWithin(point, step)));
+    const shown = judge(path, own, roots);
+    if (shown !== undefined) return { ...shown, what: `shows ${JSON.stringify(path)}, which ${shown.what}` };
   }
   return undefined;
 }
 
-function toRelation(directory: string, trail: readonly string[], thing: GuardedPath): string | undefined {
+type Located = GuardedPath & {
+  /** Where it is, and where its links lead */
+  readonly trail: readonly string[];
+};
+
+async function locate(thing: GuardedPath): Promise<Located> {
+  const except = await Promise.all((thing.except ?? []).map(resolveExisting));
+  return { ...thing, except, trail: [thing.path, ...(await trailOf(thing.path))] };
+}
+
+function judge(directory: string, things: readonly Located[], roots: readonly string[]): WorkspaceRefusal | undefined {
+  for (const thing of things) {
+    const relation = toRelation(directory, thing);
+    if (relation === undefined) continue;
+    const what = `${relation} ${thing.what} (${JSON.stringify(thing.path)}), which a sandbox is never given`;
+    return { what, remedy: "Pass a project's own directory." };
+  }
+  const homes = things.filter(({ mayHoldWorkspaces }) => mayHoldWorkspaces === true);
+  const folder = homes.map((home) => findClosedFolder(directory, home, roots)).find((found) => found !== undefined);
+  return folder === undefined ? undefined : { what: toClosedText(folder), remedy: NAME_IT };
+}
+
+const NAME_IT = "Pass a project's own directory, or start budgie with --allow-root for one in there.";
+
+function toClosedText(folder: string): string {
+  return `lies in ${JSON.stringify(folder)}, where programs keep logins and settings`;
+}
+
+function toRelation(directory: string, { except = [], mayHoldWorkspaces, trail }: Located): string | undefined {
   if (trail.includes(directory)) return "is";
   if (trail.some((path) => isWithin(path, directory))) return "holds";
-  if (thing.mayHoldWorkspaces !== true && trail.some((path) => isWithin(directory, path))) return "lies in";
-  return undefined;
+  if (mayHoldWorkspaces === true) return undefined;
+  const holder = trail.find((path) => isWithin(directory, path));
+  // An exception elsewhere, such as a home at `/`, is none.
+  const isExcepted = holder !== undefined && except.some((path) => isWithin(path, holder) && isWithin(directory, path));
+  return holder === undefined || isExcepted ? undefined : "lies in";
 }
 
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+// Where applications keep what elsewhere is in dot-directories.
+const CLOSED = process.platform === "darwin" ? "Library" : "snap";
+
+/** The first dot-directory on the way from a home, unless the way from an allowed root has none. */
+function findClosedFolder(directory: string, { trail }: Located, roots: readonly string[]): string | undefined {
+  const home = trail.find((path) => isWithin(directory, path));
+  if (home === undefined) return undefined;
+  const names = relative(home, directory).split("/");
+  const index = names.findIndex((name, place) => name.startsWith(".") || (place === 0 && name === CLOSED));
+  if (index === -1) return undefined;
+  const folder = join(home, ...names.slice(0, index + 1));
+  const isNamed = roots.some(
+    (root) => isWithin(root, folder) && isWithin(directory, root) && !/(?:^|\/)\./.test(relative(root, directory)),
+  );
+  return isNamed ? undefined : folder;
 }
 
 const MOST_HOPS = 40;

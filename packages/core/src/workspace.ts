@@ -1,18 +1,38 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
-import { isAbsolute } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { BudgieError } from "./errors.ts";
-import { findRefusal, type WorkspaceRules } from "./workspace-rules.ts";
+import { isWithin } from "./is-within.ts";
+import { resolveSystemLinks } from "./system-links.ts";
+import { findRefusal, type AllowedRoot, type WorkspaceRefusal, type WorkspaceRules } from "./workspace-rules.ts";
 
 /** Checks a caller's `directory` and resolves its symlinks, or throws `WORKSPACE_INVALID`. */
 export async function checkWorkspace(directory: string, rules: WorkspaceRules): Promise<string> {
   const path = await findDirectory(directory);
-  const refusal = await findRefusal(path, rules);
+  const refusal = (await findRefusal(path, rules)) ?? (await findTurn(directory, path, rules));
   if (refusal === undefined) return path;
   throw invalid(
     directory,
     `${path === directory ? "" : `(really ${JSON.stringify(path)}) `}${refusal.what}`,
     refusal.remedy,
   );
+}
+
+/** A link on the way that an agent may have made leads a call to another directory than the one that it names. */
+async function findTurn(
+  directory: string,
+  path: string,
+  { allowedRoots, guarded }: WorkspaceRules,
+): Promise<WorkspaceRefusal | undefined> {
+  const named = resolve(directory);
+  if (guarded === undefined || path === named) return undefined;
+  const meant = await resolveSystemLinks(named);
+  const isAllowed = (root: AllowedRoot): boolean =>
+    isWithin(path, root.path) && (isWithin(meant, root.path) || isWithin(named, root.named));
+  if (path === meant || allowedRoots.some(isAllowed)) return undefined;
+  return {
+    what: "is named by way of a link that an agent may have made",
+    remedy: `Pass ${JSON.stringify(path)} if that is meant, or start budgie with --allow-root for what holds both.`,
+  };
 }
 
 async function findDirectory(directory: string): Promise<string> {

@@ -150,7 +150,7 @@ function create(program: FakeProgram, onRecord = async (): Promise<void> => unde
     runner,
     protocol,
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
-    workspaceRules: { allowedRoots: [], guarded: [] },
+    workspaceRules: { allowedRoots: [], guarded: undefined },
     retryDelayMs: 1,
     runLog: {
       ...createMemoryRunLog(),

@@ -85,7 +85,7 @@ function create({ fails = () => false, runLog = createMemoryRunLog() }: Options 
     runner: createFakeRunner(() => ({})),
     protocol,
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
-    workspaceRules: { allowedRoots: [], guarded: [] },
+    workspaceRules: { allowedRoots: [], guarded: undefined },
     runLog,
   });
   return { runLog, runTurn };

@@ -76,7 +76,7 @@ function create({ failure, isolation = "container", mode = "allowlist", processe
     runner: { ...runner, isolation },
     protocol,
     policyOf: () => policy,
-    workspaceRules: { allowedRoots: [], guarded: [] },
+    workspaceRules: { allowedRoots: [], guarded: undefined },
   });
   return { runTurn };
 }

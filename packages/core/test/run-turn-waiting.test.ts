@@ -65,7 +65,7 @@ function createPlace(concurrent = 1) {
     protocol: runOnce,
     turnLimits: toTurnLimits({ concurrent }, runner.capacity),
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
-    workspaceRules: { allowedRoots: [], guarded: [] },
+    workspaceRules: { allowedRoots: [], guarded: undefined },
   });
   return { runTurn, sessions, gate, release, setProgram: (next: FakeProgram) => void (program = next) };
 }
@@ -85,7 +85,7 @@ it("A turn whose agent goes while it waits is refused, and no process is started
     protocol: runOnce,
     turnLimits: toTurnLimits({ concurrent: 1 }, runner.capacity),
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
-    workspaceRules: { allowedRoots: [], guarded: [] },
+    workspaceRules: { allowedRoots: [], guarded: undefined },
   });
   const told: TurnProgress[] = [];
   const first = runTurn(TURN);

@@ -161,7 +161,9 @@ describe("a turn", () => {
   });
 
   it("refuses a directory that the rules do not allow before anything is made", async () => {
-    const { runTurn, runner } = create(() => ({}), { workspaceRules: { allowedRoots: ["/nowhere"] } });
+    const { runTurn, runner } = create(() => ({}), {
+      workspaceRules: { allowedRoots: [{ named: "/nowhere", path: "/nowhere" }] },
+    });
 
     expect(await failureOf(runTurn(TURN))).toMatchObject({ code: "WORKSPACE_INVALID" });
     expect(runner.homes.size).toBe(0);
@@ -186,7 +188,7 @@ const runOnce: Protocol = async ({ directory, session, signal }) => {
   return { response: "done", file: undefined, exit: await process.exit, denied: [], warnings: ["from the protocol"] };
 };
 
-const ANYWHERE: WorkspaceRules = { allowedRoots: [], guarded: [] };
+const ANYWHERE: WorkspaceRules = { allowedRoots: [], guarded: undefined };
 const POLICY: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 };
 
 type Oddities = {

@@ -1,7 +1,7 @@
-import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { GuardedPath, WorkspaceRules } from "@budgie/core";
+import type { AllowedRoot, GuardedPath, WorkspaceRules } from "@budgie/core";
 import { checkWorkspace } from "../src/workspace.ts";
 import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
 
@@ -24,8 +24,13 @@ function guarding(...more: readonly GuardedPath[]): WorkspaceRules {
   return { allowedRoots: [], guarded };
 }
 
-function allowing(...allowedRoots: readonly string[]): WorkspaceRules {
-  return { allowedRoots, guarded: [] };
+function allowing(...paths: readonly string[]): WorkspaceRules {
+  return { allowedRoots: paths.map(toRoot), guarded: undefined };
+}
+
+/** As it was when budgie started. */
+function toRoot(named: string): AllowedRoot {
+  return { named, path: existsSync(named) ? realpathSync(named) : named };
 }
 
 const refused = (message: RegExp | string) => ({
@@ -103,9 +108,37 @@ describe("guarded paths", () => {
   });
 
   it("are not taken for their neighbours", async () => {
-    mkdirSync(join(home, ".ssh-notes"));
+    mkdirSync(join(root, "home/me-too"));
+    const rules = guarding({ path: join(home, "code/a"), what: "the state" });
 
-    expect(await checkWorkspace(join(home, ".ssh-notes"), guarding())).toBe(join(home, ".ssh-notes"));
+    expect(await checkWorkspace(join(root, "home/me-too"), rules)).toBe(join(root, "home/me-too"));
+    expect(await checkWorkspace(join(home, "code/app"), rules)).toBe(join(home, "code/app"));
+  });
+
+  it("may have folders in which workspaces lie, such as a home", async () => {
+    const services = { path: root, what: "the services", except: [join(home, "code"), "/"] };
+    const rules = { allowedRoots: [], guarded: [services] };
+
+    expect(await checkWorkspace(join(home, "code/app"), rules)).toBe(join(home, "code/app"));
+    await expect(checkWorkspace(home, rules)).rejects.toMatchObject(refused("lies in the services"));
+    await expect(checkWorkspace(root, rules)).rejects.toMatchObject(refused("is the services"));
+  });
+
+  it("are joined by the dot-directories of a home, which nobody could list", async () => {
+    for (const folder of [".config/gh", "code/app/.claude/worktrees/one"])
+      mkdirSync(join(home, folder), { recursive: true });
+    const remedy = "Pass a project's own directory, or start budgie with --allow-root for one in there.";
+
+    for (const [folder, closed] of [
+      [".config", ".config"],
+      [".config/gh", ".config"],
+      [".local/state", ".local"],
+      ["code/app/.claude/worktrees/one", "code/app/.claude"],
+    ] as const) {
+      await expect(checkWorkspace(join(home, folder), guarding())).rejects.toMatchObject(
+        refused(`lies in "${join(home, closed)}", where programs keep logins and settings. ${remedy}`),
+      );
+    }
   });
 
   it("do not hang the check by a circle of links", async () => {
@@ -144,9 +177,33 @@ describe("allowed roots", () => {
   });
 
   it("do not allow what is guarded", async () => {
-    const rules = { ...guarding(), allowedRoots: [home] };
+    const rules = { ...guarding(), allowedRoots: [toRoot(home)] };
 
     await expect(checkWorkspace(join(home, ".ssh"), rules)).rejects.toMatchObject(refused("is the keys"));
+  });
+
+  it("name a dot-directory that workspaces may lie in, and no other by that", async () => {
+    for (const folder of [".config/gh", ".local/src/app", ".local/src/app/.git"]) {
+      mkdirSync(join(home, folder), { recursive: true });
+    }
+    const rules = { ...guarding(), allowedRoots: [toRoot(home), toRoot(join(home, ".local/src"))] };
+
+    expect(await checkWorkspace(join(home, ".local/src/app"), rules)).toBe(join(home, ".local/src/app"));
+    await expect(checkWorkspace(join(home, ".local"), rules)).rejects.toMatchObject(refused("where programs keep"));
+    await expect(checkWorkspace(join(home, ".local/src/app/.git"), rules)).rejects.toMatchObject(
+      refused("where programs keep"),
+    );
+    await expect(checkWorkspace(join(home, ".config/gh"), rules)).rejects.toMatchObject(
+      refused(`lies in "${join(home, ".config")}", where programs keep logins and settings. Pass a project's own`),
+    );
+  });
+
+  it("may hold a link and where it leads", async () => {
+    symlinkSync(join(home, "code/app"), join(home, "alias"));
+    const rules = { ...guarding(), allowedRoots: [toRoot(join(home, "alias"))] };
+
+    expect(await checkWorkspace(join(home, "alias"), rules)).toBe(join(home, "code/app"));
+    expect(await checkWorkspace(join(home, "code/app"), rules)).toBe(join(home, "code/app"));
   });
 
   it("do not turn with a link that took the place of one", async () => {

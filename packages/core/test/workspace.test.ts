@@ -6,7 +6,8 @@ import { checkWorkspace } from "../src/workspace.ts";
 import { compileCore } from "./helpers/compile-core.ts";
 import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
 
-const ANYWHERE = { allowedRoots: [], guarded: [] };
+const ANYWHERE = { allowedRoots: [], guarded: undefined };
+const IN_A_SANDBOX = { allowedRoots: [], guarded: [] };
 
 describe("checkWorkspace", () => {
   it("gives back an existing directory", async () => {
@@ -22,13 +23,44 @@ describe("checkWorkspace", () => {
     expect(await checkWorkspace(folder, ANYWHERE)).toBe(folder);
   });
 
-  it("resolves symlinks and dots, so that one directory has one name", async () => {
+  it("resolves symlinks and dots without a sandbox, so that one directory has one name", async () => {
     const folder = createTemporaryFolder();
     mkdirSync(join(folder, "real"));
     symlinkSync(join(folder, "real"), join(folder, "link"));
 
     expect(await checkWorkspace(join(folder, "link"), ANYWHERE)).toBe(join(folder, "real"));
     expect(await checkWorkspace(`${folder}/real/../real/`, ANYWHERE)).toBe(join(folder, "real"));
+  });
+
+  it("takes no other directory for a sandbox than the one that is named", async () => {
+    const folder = createTemporaryFolder();
+    mkdirSync(join(folder, "app", "packages"), { recursive: true });
+    mkdirSync(join(folder, "other", "ui"), { recursive: true });
+    symlinkSync(join(folder, "other"), join(folder, "app", "packages", "link"));
+    const [link, other] = [join(folder, "app", "packages", "link"), join(folder, "other")];
+
+    await expect(checkWorkspace(link, IN_A_SANDBOX)).rejects.toMatchObject({
+      code: "WORKSPACE_INVALID",
+      message:
+        `The directory "${link}" (really "${other}") is named by way of a link that an agent may have made. ` +
+        `Pass "${other}" if that is meant, or start budgie with --allow-root for what holds both.`,
+    });
+    await expect(checkWorkspace(join(link, "ui"), IN_A_SANDBOX)).rejects.toThrow("by way of a link");
+    await expect(checkWorkspace(`${link}/../other`, IN_A_SANDBOX)).rejects.toThrow("by way of a link");
+    expect(await checkWorkspace(`${folder}/app/../other/`, IN_A_SANDBOX)).toBe(other);
+  });
+
+  it("follows a link for a sandbox where an allowed root covers its name and its end", async () => {
+    const folder = createTemporaryFolder();
+    for (const name of ["code/app", "code/other", "elsewhere"]) mkdirSync(join(folder, name), { recursive: true });
+    const code = { named: join(folder, "code"), path: join(folder, "code") };
+    const elsewhere = { named: join(folder, "elsewhere"), path: join(folder, "elsewhere") };
+    const rules = { allowedRoots: [code, elsewhere], guarded: [] };
+    symlinkSync("../other", join(folder, "code/app/near"));
+    symlinkSync("../../elsewhere", join(folder, "code/app/far"));
+
+    expect(await checkWorkspace(join(folder, "code/app/near"), rules)).toBe(join(folder, "code/other"));
+    await expect(checkWorkspace(join(folder, "code/app/far"), rules)).rejects.toThrow("by way of a link");
   });
 
   it.each([

@@ -3,14 +3,30 @@ import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 
-/** Throws `CONFIG_INVALID` for a wall that was asked for without a sandbox, and `LOGIN_REQUIRED` for an API key that is not there. */
-export function checkSandboxOptions(config: Config, { env }: Pick<Host, "env">): void {
+/**
+ * Throws `CONFIG_INVALID` for a wall that was asked for without a sandbox and for a sandbox of root's without allowed roots,
+ * and `LOGIN_REQUIRED` for an API key that is not there.
+ */
+export function checkSandboxOptions(config: Config, { env, uid }: Pick<Host, "env" | "uid">): void {
   const { credentials, sandbox } = config;
   if (!sandbox) return refuseWithoutSandbox(config);
+  refuseRootAnywhere(config, { uid });
   if (credentials !== "api-key" || Object.keys(toSandboxSecrets(credentials, env)).length > 0) return;
   throw new BudgieError(
     "LOGIN_REQUIRED",
     "KIRO_API_KEY is not set, and --credentials api-key hands over nothing else. Set it where budgie is started, or choose another of --credentials.",
+  );
+}
+
+/** Throws `CONFIG_INVALID` for a sandbox of root's without allowed roots: to root every directory of the machine is its own. */
+export function refuseRootAnywhere(
+  { allowRoot, sandbox }: Pick<Config, "allowRoot" | "sandbox">,
+  { uid }: Pick<Host, "uid">,
+): void {
+  if (uid !== 0 || !sandbox || allowRoot.length > 0) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    "Started by root, --sandbox needs --allow-root, since root may use any directory of this machine. Name those that calls may work in, or start budgie as an ordinary user.",
   );
 }
 

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { BudgieError } from "@budgie/core";
 import { runBuildImage } from "./build-image-command.ts";
+import { refuseRootAnywhere } from "./check-sandbox-options.ts";
 import { parseConfig, type Config } from "./config.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { addEgress } from "./egress-commands.ts";
@@ -103,7 +104,9 @@ function checkServerOptions(args: readonly string[], host: Host): void {
   const { operands, unknown } = program.parseOptions([...toDoubleDashed(args, SERVER_FLAGS)]);
   const [odd] = [...operands, ...unknown];
   if (odd !== undefined) throw new BudgieError("CONFIG_INVALID", `The server takes no "${odd}". See "budgie --help".`);
-  if (parseConfig(toServerValues(program, {}), host).transport === "stdio") return;
+  const config = parseConfig(toServerValues(program, {}), host);
+  refuseRootAnywhere(config, host);
+  if (config.transport === "stdio") return;
   throw new BudgieError(
     "CONFIG_INVALID",
     "A client starts its own budgie and speaks to it over stdio, not --transport http.",

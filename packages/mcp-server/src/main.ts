@@ -15,6 +15,7 @@ const host: Host = {
   home: homedir(),
   cwd: process.cwd(),
   platform: process.platform,
+  uid: process.getuid?.(),
   stdin: process.stdin,
   stdout: process.stdout,
   columns: process.stdout.isTTY ? process.stdout.columns : undefined,

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { BudgieError, toGuardedPaths, type Runner, type WorkspaceRules } from "@budgie/core";
+import { BudgieError, toGuardedPaths, type AllowedRoot, type Runner, type WorkspaceRules } from "@budgie/core";
 import type { Config } from "./config.ts";
 import type { Host } from "./host.ts";
 
@@ -15,14 +15,14 @@ export function toWorkspaceRules(
     guarded:
       runner.isolation === "container"
         ? [...toGuardedPaths({ ...config, home, runtimeDir: env["XDG_RUNTIME_DIR"] }), ...runner.guarded]
-        : [],
+        : undefined,
   };
 }
 
 /** Once and for all: an agent that may write beside a root that is a link could turn it elsewhere. */
-function resolveRoot(root: string): string {
+function resolveRoot(root: string): AllowedRoot {
   try {
-    return realpathSync.native(root);
+    return { named: root, path: realpathSync.native(root) };
   } catch (cause) {
     throw new BudgieError(
       "CONFIG_INVALID",

@@ -53,7 +53,7 @@ function createWatchedToolbox({ host }: BudgieUser, protocol: Protocol) {
     protocol,
     runLog,
     policyOf: () => ({ workspace: "rw", egress: EGRESS, limits: {}, timeoutMs: 1000 }),
-    workspaceRules: { allowedRoots: [], guarded: [] },
+    workspaceRules: { allowedRoots: [], guarded: undefined },
   });
   const tools = toTools(agents, { ...TOOL_OPTIONS, toolPrefix: "" });
   const options = { tools: () => tools, runTurn, health: neverAsked, onCall: () => undefined, report: undefined };

@@ -17,6 +17,7 @@ const REPLY = {
   response: "",
   runId: "",
   agent: "",
+  directory: "",
   isolation: "none",
   durationMs: 1,
   exit: { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false },

@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import pLimit from "p-limit";
 import { DEFAULT_LIMITS, type GuardedPath, type Limits, type Owner, type Runner, type SessionId } from "@budgie/core";
 import { checkRuntime } from "./check-runtime.ts";
@@ -132,10 +132,16 @@ export async function createDockerRunner(
 }
 
 /** The other usual sockets too: who may use two engines can be ruined by either. */
-function toGuarded({ endpoint: { address } }: Engine, { home, hostEnv }: DockerRunnerOptions): readonly GuardedPath[] {
+function toGuarded(
+  { endpoint: { address }, rootDir }: Engine,
+  { home, hostEnv }: DockerRunnerOptions,
+): readonly GuardedPath[] {
   const own = "socketPath" in address ? [address.socketPath] : [];
   const what = "a container engine's socket";
-  return [...own, ...usualSockets(hostEnv, home)].map((path) => ({ path, what }));
+  return [
+    ...[...own, ...usualSockets(hostEnv, home)].map((path) => ({ path, what })),
+    ...(isAbsolute(rootDir) ? [{ path: rootDir, what: "the container engine's own files" }] : []),
+  ];
 }
 
 /** A removed session is forgotten, so that its name is free and closing does not remove it twice. */

@@ -25,6 +25,8 @@ export type Engine = {
   readonly system: string;
   /** The release of the kernel that its containers share */
   readonly kernel: string;
+  /** Where it keeps images, containers and volumes, on its machine; empty if it does not say */
+  readonly rootDir: string;
   /** The names of what can run its containers */
   readonly runtimes: readonly string[];
   /** What a uid in a container is on the host: the same; for a rootless engine uid 0 is its user; or else a stranger */
@@ -73,6 +75,7 @@ type Info = EngineInfo & {
   readonly MemTotal?: number;
   readonly OperatingSystem?: string;
   readonly KernelVersion?: string;
+  readonly DockerRootDir?: string;
   readonly Runtimes?: Readonly<Record<string, unknown>>;
 };
 
@@ -99,6 +102,7 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     apiVersion,
     platform: `${version.Os ?? "unknown"}/${version.Arch ?? "unknown"}`,
     ...toMachine(info),
+    rootDir: info.DockerRootDir ?? "",
     runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
     users: toUsers(info),
     walls: toEngineWalls(info),

@@ -43,7 +43,7 @@ export async function createTurnPlace(options: TurnPlaceOptions): Promise<TurnPl
       runner,
       protocol,
       policyOf: () => ({ workspace: "rw", egress: { mode: egress, hosts: [] }, limits: {}, timeoutMs }),
-      workspaceRules: { allowedRoots: [], guarded: [] },
+      workspaceRules: { allowedRoots: [], guarded: undefined },
       retryDelayMs: 20,
     }),
     traces: () => listTracesOf(place.stateDir),

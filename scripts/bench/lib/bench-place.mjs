@@ -43,7 +43,13 @@ async function connect({ host, directory, flags, dockerHost }) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [MAIN, ...places, ...flags],
-    env: { PATH: process.env.PATH, HOME: home, DOCKER_HOST: dockerHost, DOCKER_CONFIG: join(homedir(), ".docker") },
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      DOCKER_HOST: dockerHost,
+      DOCKER_CONFIG: join(homedir(), ".docker"),
+      BUDGIE_ALLOW_ROOT: directory,
+    },
     stderr: "ignore",
   });
   const client = new Client({ name: "budgie-bench", version: "1.0.0" });

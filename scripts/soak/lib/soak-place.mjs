@@ -25,6 +25,7 @@ export async function createSoakPlace() {
     HOME: host.home,
     DOCKER_HOST: engine.endpoint.url,
     DOCKER_CONFIG: join(homedir(), ".docker"),
+    BUDGIE_ALLOW_ROOT: directory,
   };
   const samples = [];
   let budgie;

@@ -101,7 +101,7 @@ export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
       protocol,
       runLog,
       policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs }),
-      workspaceRules: { allowedRoots: [], guarded: [] },
+      workspaceRules: { allowedRoots: [], guarded: undefined },
       retryDelayMs: 20,
       ...more,
     }),

@@ -44,7 +44,17 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
 }
 
 function toErrorResult(error: BudgieError): CallToolResult {
-  const { changedExecutablePaths: paths, changedPaths, code, egress, message, missed, sessionId, warnings } = error;
+  const {
+    changedExecutablePaths: paths,
+    changedPaths,
+    code,
+    directory,
+    egress,
+    message,
+    missed,
+    sessionId,
+    warnings,
+  } = error;
   const refused = toRefusedText(egress);
   const policy = refused === "" ? "" : ` Its network policy refused: ${refused}.`;
   const changes =
@@ -60,6 +70,7 @@ function toErrorResult(error: BudgieError): CallToolResult {
     structuredContent: {
       code,
       message,
+      ...(directory === undefined ? {} : { directory }),
       ...(egress === undefined ? {} : { egress: toNamedEgress(egress) }),
       ...(paths.length === 0 ? {} : { changedExecutablePaths: paths }),
       ...(missed.length === 0 ? {} : { missed }),

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -54,6 +54,9 @@ type StartOptions = {
 // Tests use one engine at the same time, and some leave garbage there for the code that they test.
 const NO_SWEEP: Variables = { BUDGIE_SWEEP_EVERY: "0" };
 
+// A sandbox of root's is for allowed roots alone.
+const AS_ROOT: Variables = process.getuid?.() === 0 ? { BUDGIE_ALLOW_ROOT: tmpdir() } : {};
+
 /** A Debian with the stand-in for kiro-cli. */
 export const TEST_IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:latest";
 
@@ -83,7 +86,8 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
   const started: Budgie[] = [];
 
   function launch(argv: readonly string[], env: Variables = {}, program = budgiePath): Budgie["child"] {
-    const all = { PATH: process.env["PATH"] ?? "", HOME: host.home, FAKE_KIRO_LOG: kiroLog, ...env };
+    const own = { PATH: process.env["PATH"] ?? "", HOME: host.home, FAKE_KIRO_LOG: kiroLog };
+    const all = { ...own, ...(argv.includes("--sandbox") ? AS_ROOT : {}), ...env };
     const child = spawn(process.execPath, [program, ...argv], { env: all, stdio: "pipe" });
     return child as Budgie["child"];
   }

@@ -6,6 +6,7 @@ export function toSilentHost(given: Pick<Host, "cwd" | "home"> & Partial<Host>):
   return {
     env: {},
     platform: "linux",
+    uid: 1000,
     stdin: new PassThrough(),
     stdout: new PassThrough(),
     columns: undefined,

@@ -10,6 +10,7 @@ function makeReply(egress: EgressReport | undefined): Reply {
     runId: "r",
     sessionId: "s",
     agent: "a",
+    directory: "/project",
     isolation: "container",
     durationMs: 1,
     exit: { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false },

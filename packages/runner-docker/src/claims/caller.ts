@@ -4,6 +4,7 @@ import {
   createRunTurn,
   toGuardedPaths,
   type Agent,
+  type GuardedPath,
   type Policy,
   type Protocol,
   type Runner,
@@ -39,7 +40,10 @@ export function createCaller({ allowedRoots = [], host, policy = TIGHT, rules, r
     runner,
     protocol: runShell,
     policyOf: () => policy,
-    workspaceRules: rules ?? { allowedRoots, guarded: [...toGuarded(host), ...runner.guarded] },
+    workspaceRules: rules ?? {
+      allowedRoots: allowedRoots.map((path) => ({ named: path, path })),
+      guarded: [...toGuarded(host), ...runner.guarded],
+    },
   });
 }
 
@@ -49,7 +53,7 @@ function toAgent(name: string, { agentsDir }: MadeUpHome): Agent {
   return { name, ...words, file, promptFile: undefined, writesFiles: false, model: undefined };
 }
 
-function toGuarded(host: MadeUpHome): WorkspaceRules["guarded"] {
+function toGuarded(host: MadeUpHome): readonly GuardedPath[] {
   const sessionsDir = join(host.path, ".kiro/sub-agents/sessions");
   return toGuardedPaths({ ...host, home: host.path, sessionsDir, runtimeDir: undefined });
 }

@@ -5,7 +5,7 @@ import { inCarelessLab } from "./careless.ts";
 import { describeClaims } from "./describe-claims.ts";
 
 const withoutRules = inCarelessLab((lab) => {
-  const call = createCaller({ ...lab, rules: { allowedRoots: [], guarded: [] } });
+  const call = createCaller({ ...lab, rules: { allowedRoots: [], guarded: undefined } });
   return { call: insteadOfRoot(lab, call), callForProject: call };
 });
 
