@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { AgentHook } from "./agent-hooks.ts";
 
 /** An agent that someone configured, as budgie offers it. */
 export type Agent = {
@@ -16,6 +17,8 @@ export type Agent = {
   readonly writesFiles: boolean;
   /** From the prompt file's frontmatter */
   readonly model: string | undefined;
+  /** What Kiro runs by itself while it works */
+  readonly hooks?: readonly AgentHook[];
   /** Why its file cannot be used at the moment, if it cannot: all of the above is then from before */
   readonly broken?: string | undefined;
 };
@@ -30,6 +33,7 @@ export const agentFileSchema = z.looseObject({
   prompt: z.string().nullish(),
   tools: z.array(z.string()).optional(),
   allowedTools: z.array(z.string()).optional(),
+  hooks: z.unknown().optional(),
 });
 
 export type AgentFile = z.infer<typeof agentFileSchema>;

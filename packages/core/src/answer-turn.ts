@@ -1,3 +1,4 @@
+import { findSilencedHooks } from "./agent-hooks.ts";
 import type { CheckedRequest } from "./check-request.ts";
 import { toDepthEnvironment, type Depth } from "./depth.ts";
 import { toEgressNotices } from "./egress-notices.ts";
@@ -37,6 +38,8 @@ export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
   const { notes, protocol, runner, session, signal } = turn;
   const { agent, policy, prompt } = turn.request;
   const began = performance.now();
+  const silenced =
+    runner.isolation === "container" ? await findSilencedHooks(agent.hooks ?? [], session.directory) : [];
   const started: AgentProcess[] = [];
   const watch = toWatch(turn);
   const ready = Promise.all([turn.ready, watch?.ready]);
@@ -74,7 +77,7 @@ export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
     retried: notes.tries > 1,
     denied,
     usage,
-    warnings: [...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
+    warnings: [...silenced, ...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
   };
 }
 

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { agentFileSchema, allowsFileTools, toSubAgentDescription, type Agent, type AgentFile } from "./agent.ts";
+import { toAgentHooks } from "./agent-hooks.ts";
 import { parseAgentProfile, toEnhancedDescription, toWhenToUse, type AgentProfile } from "./agent-profile.ts";
 import { reloadFile, UNREADABLE, type LoadedFile } from "./reload-file.ts";
 import { sanitizeText } from "./sanitize-text.ts";
@@ -68,6 +69,7 @@ function toSubAgent(
     promptFile: toPromptFile(value, file),
     writesFiles: allowsFileTools(value),
     model: profile?.model ?? undefined,
+    ...(value.hooks === undefined ? {} : { hooks: toAgentHooks(value.hooks) }),
     broken: problem,
   };
 }

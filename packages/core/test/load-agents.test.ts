@@ -27,6 +27,17 @@ describe("loadAgents", () => {
     expect(problems).toEqual([]);
   });
 
+  it("knows their hooks, and leaves it to Kiro to judge them", () => {
+    const guard = { trigger: "preToolUse", command: "bash .kiro/hooks/guard.sh" };
+    const { agents, problems } = load({
+      "a.json": { ...subAgent("a"), hooks: { preToolUse: [{ matcher: "fs_write", command: guard.command }] } },
+      "b.json": { ...subAgent("b"), hooks: 7 },
+    });
+
+    expect(agents.map(({ hooks }) => hooks)).toEqual([[guard], []]);
+    expect(problems).toEqual([]);
+  });
+
   it("names their files by absolute paths when the folder's is relative", () => {
     const { folder } = load({ "a.json": { ...subAgent("a"), prompt: "file://a.md" } });
     const agentsDir = relative(process.cwd(), join(folder, "agents"));

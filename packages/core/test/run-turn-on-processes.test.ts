@@ -16,6 +16,7 @@ describe("a turn with a real agent process", () => {
       runId: expect.any(String),
       sessionId: expect.toSatisfy(isSessionId),
       agent: "tester",
+      directory: workspace,
       isolation: "none",
       durationMs: expect.any(Number),
       exit: { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false },

@@ -1,3 +1,5 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   BudgieError,
@@ -12,6 +14,7 @@ import {
 import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
 import { AGENT } from "./helpers/agent.ts";
 import { failureOf } from "./helpers/failure-of.ts";
+import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
 
 const TURN = { agent: "tester", prompt: "x", directory: import.meta.dirname };
 
@@ -65,6 +68,18 @@ describe("a turn", () => {
     const { runTurn } = create(() => ({}), { notices: ["You are root."] });
 
     expect((await runTurn(TURN)).warnings).toEqual(["You are root.", "from the protocol"]);
+  });
+
+  it("names the directory that the agent really worked in, and does so when it fails", async () => {
+    const folder = createTemporaryFolder();
+    mkdirSync(join(folder, "real"));
+    symlinkSync("real", join(folder, "link"));
+    const turn = { ...TURN, directory: join(folder, "link") };
+    const working = create(() => ({}));
+    const failing = create(refusing("IMAGE_NOT_FOUND"));
+
+    expect(await working.runTurn(turn)).toMatchObject({ directory: join(folder, "real") });
+    expect(await failureOf(failing.runTurn(turn))).toMatchObject({ directory: join(folder, "real") });
   });
 
   it.each<ErrorCode>(["RUNNER_UNAVAILABLE", "IMAGE_NOT_FOUND", "LOGIN_REQUIRED"])(

@@ -21,7 +21,7 @@ export const replyOutput = z.looseObject({
       "Pass it to go on with this conversation, which ends when nobody uses it for long, and usually with this server",
     ),
   agent: z.string(),
-  directory: z.string().describe("Where it really worked: the directory of the call, without links"),
+  directory: z.string(),
   isolation: z.string().describe('"container", or "none" if the agent ran unprotected'),
   durationMs: z.number(),
   exit: z.looseObject({}).describe("How the agent's process ended"),
