@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { checkSandboxOptions } from "../src/check-sandbox-options.ts";
+import { parseConfig } from "../src/config.ts";
 import { createBudgieUser } from "./helpers/start-budgie.ts";
+import { toSilentHost } from "./helpers/to-silent-host.ts";
 
 const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
@@ -30,6 +33,29 @@ describe("budgie does not start", () => {
     const { exitCode, stderr } = await user.run(["--sandbox"], env);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/KIRO_API_KEY is not set/) });
+  });
+});
+
+describe("a sandbox of root's", () => {
+  const config = (values: Readonly<Record<string, unknown>>) =>
+    parseConfig({ sandbox: true, ...values }, toSilentHost({ home: "/root", cwd: "/root" }));
+
+  it("needs allowed roots, since every directory is root's", () => {
+    expect(() => checkSandboxOptions(config({}), { env: {}, uid: 0 })).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: expect.stringMatching(
+          /^Started by root, --sandbox needs --allow-root, .* or start budgie as an ordinary/,
+        ),
+      }),
+    );
+  });
+
+  it("starts with one, and an ordinary user's without", () => {
+    checkSandboxOptions(config({ allowRoot: ["~/code"] }), { env: {}, uid: 0 });
+    checkSandboxOptions(config({}), { env: {}, uid: 1000 });
+    checkSandboxOptions(config({}), { env: {}, uid: undefined });
+    checkSandboxOptions(config({ sandbox: false }), { env: {}, uid: 0 });
   });
 });
 

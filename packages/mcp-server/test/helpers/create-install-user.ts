@@ -28,7 +28,7 @@ export type InstallUser = Disposable & {
   readonly files: () => Readonly<Record<string, string>>;
 };
 
-export function createInstallUser(): InstallUser {
+export function createInstallUser({ uid = 1000 }: { readonly uid?: number } = {}): InstallUser {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-install-")));
   const [home, project] = [join(root, "home"), join(root, "project")];
   mkdirSync(home);
@@ -39,7 +39,7 @@ export function createInstallUser(): InstallUser {
     async run(argv, env = {}) {
       const stdout = new PassThrough();
       const { platform } = process;
-      const exitCode = await runCli(argv, toSilentHost({ env, home, cwd: project, platform, stdout }));
+      const exitCode = await runCli(argv, toSilentHost({ env, home, cwd: project, platform, stdout, uid }));
       return { exitCode, stdout: String((stdout.read() as Buffer | null) ?? "") };
     },
     write(path, content, mode = 0o644) {

@@ -152,6 +152,15 @@ describe("budgie install", () => {
     expect(user.files()).toEqual({});
   });
 
+  it("refuses root a sandbox without allowed roots, which would not start", async () => {
+    using user = createInstallUser({ uid: 0 });
+
+    await expect(user.run(["install", "kiro"])).rejects.toThrow("Started by root, --sandbox needs --allow-root");
+    expect(user.files()).toEqual({});
+    expect(await user.run(["install", "kiro", "--", "--allow-root", user.project])).toMatchObject({ exitCode: 0 });
+    expect(await user.run(["install", "claude", "--", "--no-sandbox"])).toMatchObject({ exitCode: 0 });
+  });
+
   it("has another name if it is to", async () => {
     using user = createInstallUser();
 

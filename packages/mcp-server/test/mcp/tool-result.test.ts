@@ -116,6 +116,15 @@ describe("a failure", () => {
     });
   });
 
+  it("names the directory that the agent worked in", async () => {
+    const error = Object.assign(new BudgieError("AGENT_FAILED", "It said nothing."), { directory: "/project" });
+
+    const { structuredContent } = await orErrorResult(Promise.reject(error));
+
+    expect(structuredContent).toMatchObject({ code: "AGENT_FAILED", directory: "/project" });
+    expect(toReplyResult(makeReply(undefined)).structuredContent).toMatchObject({ directory: "/project" });
+  });
+
   it("says nothing of a network that refused nothing", async () => {
     const { content, structuredContent } = await failWith(undefined);
 

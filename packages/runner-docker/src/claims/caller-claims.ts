@@ -1,10 +1,11 @@
-import { mkdtemp, symlink } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readdir, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { RunTurn, Tightening } from "@budgie/core";
+import type { AgentHook, RunTurn, Tightening } from "@budgie/core";
+import { GUARDS } from "./caller.ts";
 import type { Claim, Probe, Verdict } from "./claim.ts";
 import type { Lab } from "./lab.ts";
 import type { SecretPath } from "./made-up-home.ts";
-import { toRefusal } from "./verdicts.ts";
+import { held, through, toRefusal } from "./verdicts.ts";
 
 type ToDirectory = (lab: Lab) => string | Promise<string>;
 
@@ -34,11 +35,43 @@ export const CALLER_CLAIMS: readonly Claim[] = [
         script: 'for file in *; do if [ -S "$file" ]; then echo "a socket: $file"; fi; done',
         evidence: "a socket",
       })),
+      toSecretProbe("have ~/.config", ".config/gh/hosts.yml", inHome(".config")),
+      toSecretProbe("have a program's login in ~/.config", ".config/gh/hosts.yml", inHome(".config/gh")),
+      toSecretProbe(
+        "have what starts with the desktop",
+        ".config/autostart/agent.desktop",
+        inHome(".config/autostart"),
+      ),
+      toSecretProbe("have ~/.kube", ".kube/config", inHome(".kube")),
+      toSecretProbe("have another agent's login", ".codex/auth.json", inHome(".codex")),
+      toSecretProbe("have ~/.claude", ".claude/credentials.json", inHome(".claude")),
+      toSecretProbe("have a browser's profile", ".mozilla/firefox/default/logins.json", inHome(".mozilla/firefox")),
+      toSecretProbe("have the keyrings", ".local/share/keyrings/login.keyring", inHome(".local/share/keyrings")),
+      ...["/etc", "/usr", "/run"].map((folder) => toMachineProbe(`have ${folder}`, () => folder)),
+      toMachineProbe("have a folder of /run, where services have their sockets", () => findOpenFolder("/run")),
+      toMachineProbe("have a folder of /var/lib, where they keep their data", () => findOpenFolder("/var/lib")),
       toProbe("have the host's /proc", () => ({
         directory: "/proc",
         script: `[ -d ./${process.pid} ] && echo "a process"`,
         evidence: "a process",
       })),
+    ],
+  },
+  {
+    id: "named-directories",
+    promise: "A call works in the directory that it names: a link that an agent may have made leads it to no other.",
+    walls: ["workspace-rules"],
+    probes: [
+      toOtherProbe(
+        "have another project by a link in the project",
+        linkTo(({ host }) => host.otherProject),
+      ),
+      toOtherProbe("have it by a relative link, as a repository stores one", linkTo("../../other")),
+      toOtherProbe("have it by a link on the way", async (lab) => `${await linkTo("../..")(lab)}/other`),
+      toOtherProbe("have it by .. behind a link", async (lab) => `${await linkTo("..")(lab)}/../other`),
+      toOtherProbe("have it by a link to a link", async (lab) =>
+        linkTo(await linkTo(({ host }) => host.otherProject)(lab))(lab),
+      ),
     ],
   },
   {
@@ -67,7 +100,27 @@ export const CALLER_CLAIMS: readonly Claim[] = [
       toWishProbe("have more time", { timeoutMs: 3_600_000 }),
     ],
   },
+  {
+    id: "told-hooks",
+    promise: "A result names the guard hooks of its agent that did not run, since a sandbox hides them.",
+    walls: ["told-hooks"],
+    probes: GUARDS.map(toHookProbe),
+  },
 ];
+
+/** A hook that is not found does not keep an agent from using a tool. */
+function toHookProbe({ command }: AgentHook): Probe {
+  return {
+    name: `work without its guard ${command.replaceAll('"', "")}`,
+    async attempt(lab) {
+      const directory = await lab.makeDirectory();
+      for (const place of ["hooks", "settings"]) await mkdir(join(directory, ".kiro", place), { recursive: true });
+      const { warnings } = await lab.call({ agent: "guarded", prompt: "echo it ran", directory });
+      const told = warnings.find((text) => text.startsWith(`The guard hook ${JSON.stringify(command)}`));
+      return told === undefined ? through("nobody was told") : held(told);
+    },
+  };
+}
 
 function toSecretProbe(name: string, secret: SecretPath, toDirectory: ToDirectory): Probe {
   return toProbe(name, async (lab) => toSecretAttack(lab, secret, await toDirectory(lab)));
@@ -110,6 +163,29 @@ function toProbe(name: string, toAttack: (lab: Lab) => Attack | Promise<Attack>)
   };
 }
 
+function toOtherProbe(name: string, toDirectory: ToDirectory): Probe {
+  return toSecretProbe(name, "code/other/secret.txt", toDirectory);
+}
+
+/** Of this machine itself, of which nothing is shown but that there is something. */
+function toMachineProbe(name: string, toDirectory: ToDirectory): Probe {
+  return toProbe(name, async (lab) => ({
+    directory: await toDirectory(lab),
+    script: 'for file in ./*; do if [ -e "$file" ]; then echo "it has files"; break; fi; done',
+    evidence: "it has files",
+  }));
+}
+
+/** Finds one with files in it that everybody may look into. */
+async function findOpenFolder(folder: string): Promise<string> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    const mode = await lstat(path).then((found) => (found.isDirectory() ? found.mode : 0));
+    if ((mode & 0o005) === 0o005 && (await readdir(path)).length > 0) return path;
+  }
+  return folder;
+}
+
 /** Reads the secret wherever the home is in the directory, and however deep in the home the directory is. */
 function toSecretAttack({ host }: Lab, secret: SecretPath, directory: string): Attack {
   const parts = join(host.path, secret).split("/").slice(1);
@@ -123,10 +199,10 @@ function inHome(folder: string): ToDirectory {
 }
 
 /** A link in the project, which is made first. */
-function linkTo(toTarget: (lab: Lab) => string): ToDirectory {
+function linkTo(target: string | ((lab: Lab) => string)): (lab: Lab) => Promise<string> {
   return async (lab) => {
     const path = join(await mkdtemp(join(lab.host.project, "links-")), "link");
-    await symlink(toTarget(lab), path);
+    await symlink(typeof target === "string" ? target : target(lab), path);
     return path;
   };
 }

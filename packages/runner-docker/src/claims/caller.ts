@@ -4,6 +4,7 @@ import {
   createRunTurn,
   toGuardedPaths,
   type Agent,
+  type AgentHook,
   type GuardedPath,
   type Policy,
   type Protocol,
@@ -20,6 +21,8 @@ export type CallerOptions = {
   readonly allowedRoots?: readonly string[];
   /** Default those of the made-up home's owner */
   readonly rules?: WorkspaceRules;
+  /** Of the agent "guarded"; default {@link GUARDS} */
+  readonly hooks?: readonly AgentHook[];
   /** Default {@link TIGHT} */
   readonly policy?: Policy;
 };
@@ -32,9 +35,19 @@ export const TIGHT: Policy = {
   timeoutMs: 20_000,
 };
 
+/** Hooks that a sandbox keeps from running, if the repository has such places. */
+export const GUARDS: readonly AgentHook[] = [
+  "bash .kiro/hooks/guard.sh",
+  'python3 "$PWD/.kiro/hooks/guard.py"',
+  ".kiro/settings/guard",
+  "~/.kiro/hooks/guard.sh",
+].map((command) => ({ trigger: "preToolUse", command }));
+
 /** All of budgie behind its tools, with agents that do what their prompt says: each is a shell. */
-export function createCaller({ allowedRoots = [], host, policy = TIGHT, rules, runner }: CallerOptions): RunTurn {
+export function createCaller(options: CallerOptions): RunTurn {
+  const { allowedRoots = [], hooks = GUARDS, host, policy = TIGHT, rules, runner } = options;
   const agents = ["reviewer", "writer"].map((name) => toAgent(name, host));
+  agents.push({ ...toAgent("guarded", host), hooks });
   return createRunTurn({
     agents: () => agents,
     runner,

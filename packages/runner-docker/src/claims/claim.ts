@@ -65,6 +65,8 @@ type OwnWall =
   | "tighter-policy"
   | "protected-paths"
   | "workspace-rules"
+  // A result says which hooks of its agent a sandbox keeps from running.
+  | "told-hooks"
   | "egress-proxy";
 
 /** One attack. */

@@ -12,7 +12,9 @@ const withoutRules = inCarelessLab((lab) => {
 describeClaims(CLAIM_GROUPS.caller, {
   controls: {
     "guarded-directories": withoutRules,
+    "named-directories": withoutRules,
     "allowed-roots": withoutRules,
+    "told-hooks": inCarelessLab((lab) => ({ call: createCaller({ ...lab, hooks: [] }) })),
     "only-tighter": inCarelessLab((lab) => {
       const policy = { ...TIGHT, workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} } as const;
       return { call: createCaller({ ...lab, policy: { ...policy, timeoutMs: 24 * 3_600_000 } }) };
