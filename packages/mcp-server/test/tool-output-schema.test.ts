@@ -32,6 +32,9 @@ describe("tools/list", () => {
             },
             "type": "array",
           },
+          "directory": {
+            "type": "string",
+          },
           "durationMs": {
             "type": "number",
           },

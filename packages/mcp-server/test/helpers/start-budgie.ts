@@ -87,7 +87,7 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
 
   function launch(argv: readonly string[], env: Variables = {}, program = budgiePath): Budgie["child"] {
     const own = { PATH: process.env["PATH"] ?? "", HOME: host.home, FAKE_KIRO_LOG: kiroLog };
-    const all = { ...own, ...(argv.includes("--sandbox") ? AS_ROOT : {}), ...env };
+    const all = { ...own, ...(argv.some((word) => /^--?sandbox$/.test(word)) ? AS_ROOT : {}), ...env };
     const child = spawn(process.execPath, [program, ...argv], { env: all, stdio: "pipe" });
     return child as Budgie["child"];
   }
