@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, toText } from "./helpers/start-budgie.ts";
 
@@ -31,6 +32,7 @@ describe("tools/call", () => {
       runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       sessionId: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
       agent: "code-reviewer",
+      directory: realpathSync(user.workspace),
       isolation: "none",
       durationMs: expect.any(Number),
       exit: { exitCode: 0, oomKilled: false },

@@ -4,11 +4,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { budgiePath, createBudgieUser } from "../helpers/start-budgie.ts";
 
+// Root is asked for them.
+const ROOTS = ["--allow-root", "~/code"];
+
 describe("the program that was built", () => {
   it.each(["codex", "vscode"] as const)("installs itself for %s, and takes that out again", async (client) => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr } = await user.run(["install", client]);
+    const { exitCode, stderr } = await user.run(["install", client, "--", ...ROOTS]);
     const { stdout } = await user.run(["uninstall", client]);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -26,7 +29,8 @@ describe("the program that was built", () => {
       cpSync(join(budgiePath, "../..", part), join(place, part), { recursive: true });
     }
 
-    const { stdout } = spawnSync(process.execPath, [join(place, "bin/budgie.js"), "install", "kiro"], {
+    const argv = [join(place, "bin/budgie.js"), "install", "kiro", "--", ...ROOTS];
+    const { stdout } = spawnSync(process.execPath, argv, {
       env: { HOME: user.host.home },
       encoding: "utf8",
     });

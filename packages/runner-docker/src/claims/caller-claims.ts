@@ -12,7 +12,8 @@ type ToDirectory = (lab: Lab) => string | Promise<string>;
 export const CALLER_CLAIMS: readonly Claim[] = [
   {
     id: "guarded-directories",
-    promise: "No caller gets a directory that holds a secret of the user's, the engine's socket or budgie's state.",
+    promise:
+      "No caller gets a directory that holds a secret of the user's, the system's own files, an engine's socket or budgie's state.",
     walls: ["workspace-rules"],
     probes: [
       toSecretProbe("have the root directory", ".ssh/id_rsa", () => "/"),
