@@ -44,9 +44,7 @@ export const configSchema = z.strictObject({
   allowRoot: z
     .array(path)
     .optional()
-    .describe(
-      "one more directory that calls may work in, with all below it; anywhere by default, but for a sandbox of root's; repeatable",
-    ),
+    .describe("one more directory that calls may work in, with all below it; anywhere by default; repeatable"),
   model: model.default("claude-sonnet-4.5").describe('for agents that name none; "auto" leaves the choice to Kiro'),
   trustAllTools: flag.default(false).describe("let agents use every tool they have, unasked"),
   env: z

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, toEngineVariables, toText, type BudgieUser } from "./helpers/start-budgie.ts";
@@ -20,7 +20,8 @@ describe("what a sandbox is never given", () => {
     for (const folder of [app, join(home, ".ssh/keys"), join(home, "state/x"), join(home, "sessions")]) {
       mkdirSync(folder, { recursive: true });
     }
-    for (const folder of [".aws", ".gnupg/private", "prompts"]) mkdirSync(join(home, folder), { recursive: true });
+    for (const folder of [".aws", ".config/gh", ".gnupg/private", "code/app/.hidden", "prompts"])
+      mkdirSync(join(home, folder), { recursive: true });
     symlinkSync(join(home, ".ssh"), join(app, "link"));
     symlinkSync("../..", join(app, "up"));
     const args = ["--state-dir", join(home, "state"), "--sessions-dir", join(home, "sessions")];
@@ -43,10 +44,16 @@ describe("what a sandbox is never given", () => {
       [join(home, "state/x"), /lies in budgie's own state/],
       [join(home, "sessions"), /is budgie's session folders/],
       [join(home, "prompts"), /is the agents' prompt files/],
+      [join(home, ".config/gh"), /lies in ".*\/\.config", where programs keep logins/],
+      [join(app, ".hidden"), /lies in ".*\/app\/\.hidden", where programs/],
+      ["/etc", /is the system's own files/],
+      ["/usr/share", /lies in the system's own files/],
+      ["/var", /holds /],
+      ["/run", /(?:is|holds) the sockets/],
       ["/proc", /is the system's own view/],
       ["/proc/self/task", /lies in the system's own view/],
       ["/dev/fd", /lies in the system's own view/],
-      [await socketFolder(), /holds a container engine's socket/],
+      [await socketFolder(), /holds a container engine's socket|the sockets of this machine's services/],
       [join(app, "link"), /\(really ".*\.ssh"\) is your SSH keys/],
       [join(app, "up"), /\(really ".*"\) is your home directory/],
     ];
@@ -56,6 +63,44 @@ describe("what a sandbox is never given", () => {
     }
     expect(await listTraces(user)).toEqual([]);
     expect(await outcomeOf(app)).not.toContain("WORKSPACE_INVALID");
+  });
+});
+
+describe("a directory that is named by way of a link", () => {
+  it("is taken for a sandbox where an allowed root holds both, and its real name is in the result", async () => {
+    await using user = await createBudgieUser();
+    const [app, other] = [join(user.workspace, "app"), join(user.host.home, "other")];
+    for (const folder of [join(app, "ui"), other]) mkdirSync(folder, { recursive: true });
+    symlinkSync("ui", join(app, "near"));
+    symlinkSync("../../other", join(app, "far"));
+    const { ask } = await user.start({ sandbox, args: ["--allow-root", app, "--allow-root", other] });
+
+    const near = await ask("code-reviewer", { prompt: "[[say: Done.]]", directory: join(app, "near") });
+    const far = await ask("code-reviewer", { prompt: "Hello", directory: join(app, "far") });
+
+    expect(near.structuredContent).toMatchObject({ response: "Done.", directory: join(app, "ui") });
+    expect(toText(far)).toBe(
+      `WORKSPACE_INVALID: The directory "${join(app, "far")}" (really "${other}") is named by way of a link that an agent ` +
+        `may have made. Pass "${other}" if that is meant, or start budgie with --allow-root for what holds both.`,
+    );
+  });
+});
+
+describe("a guard hook that a sandbox hides", () => {
+  it("is named in the result, since the agent works without it", async () => {
+    await using user = await createBudgieUser();
+    const file = join(user.host.agentsDir, "shell-worker.json");
+    const hooks = { preToolUse: [{ matcher: "execute_bash", command: "bash .kiro/hooks/guard.sh" }] };
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), hooks }));
+    mkdirSync(join(user.workspace, ".kiro/hooks"), { recursive: true });
+    writeFileSync(join(user.workspace, ".kiro/hooks/guard.sh"), "exit 2\n");
+    const { ask } = await user.start({ sandbox });
+
+    const { structuredContent } = await ask("shell-worker", { prompt: "[[run: ls .kiro/hooks]]" });
+
+    expect(structuredContent?.["warnings"]).toContainEqual(
+      expect.stringMatching(/^The guard hook "bash \.kiro\/hooks\/guard\.sh" \(preToolUse\) did not run: /),
+    );
   });
 });
 
