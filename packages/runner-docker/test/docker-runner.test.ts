@@ -11,7 +11,7 @@ let stateDir: string;
 beforeEach(() => void (stateDir = mkdtempSync(join(tmpdir(), "budgie-state-"))));
 afterEach(() => rmSync(stateDir, { recursive: true }));
 
-type Info = Partial<Record<keyof typeof WHOLE_ENGINE | "NCPU" | "MemTotal", unknown>>;
+type Info = Partial<Record<keyof typeof WHOLE_ENGINE | "DockerRootDir" | "NCPU" | "MemTotal", unknown>>;
 
 async function runnerOn(changes: Info, acceptWeaker?: readonly Weaker[]): Promise<Runner> {
   await using fake = await createFakeEngine({
@@ -29,6 +29,16 @@ describe("the capacity of a runner", () => {
     const { capacity } = await runnerOn({ NCPU: 12, MemTotal: 2 ** 35 });
 
     expect(capacity).toEqual({ cpus: 12, memoryBytes: 2 ** 35 });
+  });
+});
+
+describe("what no workspace of a runner may hold", () => {
+  it("is the engine's own files, where it says where they are", async () => {
+    const { guarded } = await runnerOn({ DockerRootDir: "/data/docker" });
+    const silent = await runnerOn({});
+
+    expect(guarded).toContainEqual({ path: "/data/docker", what: "the container engine's own files" });
+    expect(silent.guarded.map(({ what }) => what)).not.toContain("the container engine's own files");
   });
 });
 
