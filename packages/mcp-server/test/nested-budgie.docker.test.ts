@@ -20,7 +20,7 @@ describe("a budgie in a sandbox", () => {
     ],
   ])("lists its tools, and refuses every call when %s", async (_how, command) => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox: true });
+    const { ask } = await user.start({ sandbox: true, args: ["--allow-root", directory] });
 
     const answer = await ask("shell-worker", { directory, prompt: `[[run: echo Hello >/tmp/prompt; ${command}]]` });
 
@@ -29,7 +29,7 @@ describe("a budgie in a sandbox", () => {
 
   it("answers where the outermost allows it, whatever it asks for itself", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox: true, args: ["--max-depth", "2"] });
+    const { ask } = await user.start({ sandbox: true, args: ["--max-depth", "2", "--allow-root", directory] });
     // The engine has made parts of the home to mount on, which are root's.
     const call = `${CLEARED} ${CALL} --max-depth 99 --sessions-dir /tmp/sessions`;
     const prompt = `[[run: echo '[[env]' >/tmp/prompt; sed -i 's/$/]/' /tmp/prompt; ${call}]]`;
