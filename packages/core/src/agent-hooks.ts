@@ -36,12 +36,21 @@ export async function findSilencedHooks(hooks: readonly AgentHook[], directory: 
     const hidden = toHidden(hook);
     if (hidden !== undefined && (await isThere(hidden, directory))) silenced.push(hidden);
   }
-  silenced.sort((a, b) => Number(isGuard(b)) - Number(isGuard(a)));
   const rest = silenced.length - MOST_HOOKS;
   return [
-    ...silenced.slice(0, MOST_HOOKS).map(toWarning),
+    ...guardsFirst(silenced).slice(0, MOST_HOOKS).map(toWarning),
     ...(rest > 0 ? [`${rest} more of the agent's hooks did not run either.`] : []),
   ];
+}
+
+/** Names the hooks that no sandbox runs where the repository has the folder that they are in, guards first. */
+export function toHidableHooks(hooks: readonly AgentHook[]): readonly string[] {
+  const hidable = hooks.filter((hook) => toHidden(hook) !== undefined);
+  return guardsFirst(hidable).slice(0, MOST_HOOKS).map(toName);
+}
+
+function guardsFirst<Hook extends AgentHook>(hooks: readonly Hook[]): readonly Hook[] {
+  return hooks.toSorted((a, b) => Number(isGuard(b)) - Number(isGuard(a)));
 }
 
 type Silenced = AgentHook & {
@@ -68,15 +77,18 @@ async function isThere({ isOfHome, place }: Silenced, directory: string): Promis
 }
 
 function isGuard({ trigger }: AgentHook): boolean {
-  return trigger === "preToolUse";
+  return trigger.toLowerCase() === "pretooluse";
 }
 
 function toWarning(hook: Silenced): string {
-  const [command, trigger] = [hook.command, hook.trigger].map(toLine);
-  const name = `${isGuard(hook) ? "guard hook" : "hook"} ${JSON.stringify(command)} (${trigger})`;
   const where = hook.isOfHome ? `shows no "~/${hook.place}"` : `hides "${hook.place}" of the repository`;
   const so = isGuard(hook) ? ", and Kiro uses a tool whose guard it cannot find" : "";
-  return `The ${name} did not run: a sandbox ${where}${so}. Keep it elsewhere, such as in the sandbox's image.`;
+  return `The ${toName(hook)} did not run: a sandbox ${where}${so}. Keep it elsewhere, such as in the sandbox's image.`;
+}
+
+function toName(hook: AgentHook): string {
+  const [command, trigger] = [hook.command, hook.trigger].map(toLine);
+  return `${isGuard(hook) ? "guard hook" : "hook"} ${JSON.stringify(command)} (${trigger})`;
 }
 
 function toLine(text: string): string {

@@ -1,5 +1,5 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
-export type { AgentHook } from "./agent-hooks.ts";
+export { toHidableHooks, type AgentHook } from "./agent-hooks.ts";
 export type { Agent } from "./agent.ts";
 export { cutText } from "./cut-text.ts";
 export { DEPTH_VARIABLES, isTooDeep, OUTERMOST, type Depth } from "./depth.ts";

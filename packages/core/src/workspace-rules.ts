@@ -60,12 +60,19 @@ async function findGuarded(
   const refusal = judge(directory, things, roots);
   if (refusal !== undefined) return refusal;
   for (const { path, point } of toShownPlaces(directory, mounts)) {
-    // What is mounted in a guarded folder is not that folder's own.
-    const own = things.filter(({ trail }) => !trail.some((step) => step !== point && isWithin(point, step)));
-    const shown = judge(path, own, roots);
+    const shown = judge(
+      path,
+      things.filter((thing) => isOwn(thing, point)),
+      roots,
+    );
     if (shown !== undefined) return { ...shown, what: `shows ${JSON.stringify(path)}, which ${shown.what}` };
   }
   return undefined;
+}
+
+/** What is mounted in a folder of the system, such as a backup in `/run`, is not that folder's own; in a home it is. */
+function isOwn({ mayHoldWorkspaces, trail }: Located, point: string): boolean {
+  return mayHoldWorkspaces === true || !trail.some((step) => step !== point && isWithin(point, step));
 }
 
 type Located = GuardedPath & {

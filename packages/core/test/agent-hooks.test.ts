@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findSilencedHooks, toAgentHooks } from "../src/agent-hooks.ts";
+import { findSilencedHooks, toAgentHooks, toHidableHooks } from "../src/agent-hooks.ts";
 import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
 
 const GUARD = { trigger: "preToolUse", command: "bash .kiro/hooks/guard.sh" };
@@ -29,6 +29,17 @@ describe("toAgentHooks", () => {
       expect(toAgentHooks(hooks)).toEqual([]);
     },
   );
+});
+
+describe("toHidableHooks", () => {
+  it("names those that a sandbox can hide, whatever the repository", () => {
+    const shown = { trigger: "preToolUse", command: "scripts/guard.sh" };
+
+    expect(toHidableHooks([SPAWN, shown, GUARD])).toEqual([
+      'guard hook "bash .kiro/hooks/guard.sh" (preToolUse)',
+      'hook "cat .kiro/settings/notes" (agentSpawn)',
+    ]);
+  });
 });
 
 describe("findSilencedHooks", () => {

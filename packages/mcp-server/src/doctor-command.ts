@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { BudgieError, createOwner, loadAgents, type EgressPolicy } from "@budgie/core";
+import { BudgieError, createOwner, loadAgents, toHidableHooks, type Agent, type EgressPolicy } from "@budgie/core";
 import type { LabOptions, SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "./config.ts";
 import { toEgressFindings } from "./egress-findings.ts";
@@ -72,8 +72,17 @@ function inspectAgents(config: Config): readonly Finding[] {
   return [
     { state: agents.length === 0 ? "failed" : "ok", what: "agents", text: `${names}, in "${config.agentsDir}"` },
     ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
+    ...agents.flatMap(inspectHooks),
     ...inspectNames(() => checkToolNames(agents, config)),
     ...inspectNames(() => refuseStrangers(config.policies, agents, config.config)),
+  ];
+}
+
+function inspectHooks({ hooks = [], name }: Agent): readonly Finding[] {
+  const hidden = toHidableHooks(hooks).join(", ");
+  if (hidden === "") return [];
+  return [
+    { state: "note", what: "agents", text: `a sandbox hides from "${name}", and so keeps from running: ${hidden}` },
   ];
 }
 

@@ -103,6 +103,21 @@ describe("budgie doctor", () => {
     expect(none.stdout).toMatch(/^ok {6}secrets {4}none in a sandbox's variables$/m);
   });
 
+  it("notes hooks that a sandbox hides", async () => {
+    await using user = await createBudgieUser();
+    const hooks = { preToolUse: [{ command: "bash .kiro/hooks/guard.sh" }] };
+    const agent = { name: "guarded", description: "sub-agent: Is guarded", hooks };
+    writeFileSync(join(user.host.agentsDir, "guarded.json"), JSON.stringify(agent));
+
+    const { stdout } = await user.run(["doctor"], NO_ENGINE);
+
+    expect(stdout).toContain(
+      'note    agents     a sandbox hides from "guarded", and so keeps from running: ' +
+        'guard hook "bash .kiro/hooks/guard.sh" (preToolUse)\n',
+    );
+    expect(stdout).not.toContain('a sandbox hides from "code-reviewer"');
+  });
+
   it("finds a directory that cannot be written", async () => {
     await using user = await createBudgieUser();
     const file = join(user.workspace, "file");

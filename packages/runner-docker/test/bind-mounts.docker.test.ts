@@ -14,6 +14,11 @@ mount --bind /home/me/.config/gh /srv/gh
 mount --bind /home /srv/all
 mount --bind /home/me/.config/gh /home/me/code/app/gh
 mount --bind /home/me/code/plain /srv/plain
+mkdir -p /home/me/.mozilla /srv/mozilla /run/backup /srv/backup
+mount -t tmpfs none /home/me/.mozilla
+mount --bind /home/me/.mozilla /srv/mozilla
+mount -t tmpfs none /srv/backup
+mount --bind /srv/backup /run/backup
 exec "$@"`;
 
 const DIRECTORIES = [
@@ -28,6 +33,8 @@ const DIRECTORIES = [
   "/srv",
   "/srv/home/code/plain",
   "/srv/plain",
+  "/srv/mozilla",
+  "/srv/backup",
 ];
 
 it("a guarded directory is one by whatever path it is mounted at, and whatever it is mounted in", async () => {
@@ -46,6 +53,9 @@ it("a guarded directory is one by whatever path it is mounted at, and whatever i
     "/srv": expect.stringContaining("your home directory"),
     "/srv/home/code/plain": "given",
     "/srv/plain": "given",
+    "/srv/mozilla": expect.stringContaining('which lies in "/home/me/.mozilla"'),
+    // It is mounted in /run too, and nothing of /run's.
+    "/srv/backup": "given",
   });
 });
 
