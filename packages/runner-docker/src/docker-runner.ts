@@ -10,7 +10,9 @@ import { translated } from "./docker-errors.ts";
 import { createDockerSession, type DockerSession, type HomeOrigin } from "./docker-session.ts";
 import { createDoors } from "./create-doors.ts";
 import { connectEngine, type Engine } from "./engine.ts";
+import { createEngineSight } from "./engine-sight.ts";
 import { toWallNotices, type Weaker } from "./engine-walls.ts";
+import type { LookInto } from "./enter-container.ts";
 import { usualSockets, type HostEnvironment } from "./find-engine.ts";
 import { findImage, type SandboxImage } from "./find-image.ts";
 import type { StartProxy } from "./host-doors.ts";
@@ -58,6 +60,8 @@ export type DockerRunnerOptions = {
 export type RunnerParts = {
   /** Where the proxy runs in this process */
   readonly startProxy?: StartProxy;
+  /** How a look into a container goes */
+  readonly lookInto?: LookInto;
 };
 
 const HOLDER_IDLE_MS = 5 * 60_000;
@@ -69,10 +73,7 @@ const CLEARING_LIMIT_MS = 3000;
  * Creates the runner that gives every process a hardened container of its own. Engine, runtime, walls and image are checked at
  * once: `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written, and SQLite is not loaded, before the first session.
  */
-export async function createDockerRunner(
-  options: DockerRunnerOptions,
-  { startProxy }: RunnerParts = {},
-): Promise<Runner> {
+export async function createDockerRunner(options: DockerRunnerOptions, parts: RunnerParts = {}): Promise<Runner> {
   let finding: Promise<SandboxImage> | undefined;
   const engine = await connectEngine(options.hostEnv, options.home, (endpoint) => {
     finding = findImage({ endpoint }, options.image);
@@ -90,7 +91,7 @@ export async function createDockerRunner(
 
   async function open(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
     await options.owner.hold();
-    context ??= toContext({ options, engine, image, user, scratchDir, startProxy });
+    context ??= toContext({ options, engine, image, user, scratchDir, parts });
     return createDockerSession(context, id, origin);
   }
 
@@ -165,10 +166,15 @@ type ContextParts = {
   readonly image: SandboxImage;
   readonly user: SandboxUser;
   readonly scratchDir: string;
-  readonly startProxy: StartProxy | undefined;
+  readonly parts: RunnerParts;
 };
 
-function toContext({ engine, image, options, scratchDir, startProxy, user }: ContextParts): SandboxContext {
+function toContext({ engine, image, options, parts, scratchDir, user }: ContextParts): SandboxContext {
+  const { lookInto, startProxy } = parts;
+  const live = createLiveHolders({
+    idleMs: options.holderIdleMs ?? HOLDER_IDLE_MS,
+    most: options.maxLiveHolders ?? MOST_LIVE_HOLDERS,
+  });
   return {
     engine,
     image,
@@ -181,10 +187,9 @@ function toContext({ engine, image, options, scratchDir, startProxy, user }: Con
     credentials: options.credentials ?? "full",
     kiroDataDir: options.kiroDataDir,
     doors: createDoors({ ...options, engine, image, user, startProxy }),
-    live: createLiveHolders({
-      idleMs: options.holderIdleMs ?? HOLDER_IDLE_MS,
-      most: options.maxLiveHolders ?? MOST_LIVE_HOLDERS,
-    }),
+    live,
+    sight: createEngineSight({ engine, runtime: options.runtime, live, lookInto }),
+    lookInto,
     caFile: options.caFile,
     scratchDir,
     ensureMountedFiles: () => ensureMountedFiles(options.stateDir, user),

@@ -1,14 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NO_SERVERS } from "./hidden-places.ts";
 import { toPasswd, type SandboxUser } from "./sandbox-user.ts";
 
 /** Small files of budgie's own that sandboxes mount. */
 export type MountedFiles = {
   /** Mounted over `/etc/passwd` */
   readonly passwdFile: string;
-  /** Mounted over a repository's list of MCP servers */
-  readonly noServersFile: string;
 };
 
 /** Has them below the state directory, written again where somebody cleared that away. */
@@ -16,7 +13,6 @@ export function ensureMountedFiles(stateDir: string, user: SandboxUser): Mounted
   const folder = join(stateDir, "sandbox");
   return {
     passwdFile: ensureFile(folder, `passwd-${user.uid}-${user.gid}`, toPasswd(user)),
-    noServersFile: ensureFile(folder, "no-servers.json", NO_SERVERS),
   };
 }
 

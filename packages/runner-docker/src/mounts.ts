@@ -1,9 +1,9 @@
-import { stat } from "node:fs/promises";
-import { join, posix } from "node:path";
+import { basename, join, posix } from "node:path";
 import type { MountSettings } from "dockerode";
 import type { Access, Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
-import { emptyFolder, toHidingMounts } from "./hidden-places.ts";
+import { coverHiddenPlaces, makeMountPoint, type CoveredFolder } from "./hidden-places.ts";
+import { createHolds, toMoved, type HeldSource, type Holds } from "./hold-sources.ts";
 import { CA_FILE } from "./proxy-environment.ts";
 
 /** The volumes of one session. */
@@ -27,38 +27,56 @@ export type TurnMounts = {
   readonly projections: readonly Projection[];
   /** On the host, as the next */
   readonly passwdFile: string;
-  /** For a list of MCP servers that is to be hidden */
-  readonly noServersFile: string;
   /** On the host; `undefined` if the image's own certificates will do */
   readonly caFile: string | undefined;
+  /** A folder to be made on the host, with what covers and mount points a turn needs */
+  readonly skeleton: string;
+};
+
+/** One mount of a turn's container. */
+export type TurnMount = {
+  readonly settings: MountSettings;
+  /** Of a bind mount, unless there is none, which is for the engine to refuse */
+  readonly source?: HeldSource | undefined;
+};
+
+/** The mounts of a turn, with their sources held open until it is disposed of. */
+export type HeldMounts = AsyncDisposable & {
+  readonly mounts: readonly TurnMount[];
+  readonly workspace: HeldSource;
+  /** What would have been covered, had it been there */
+  readonly absent: readonly { readonly folder: HeldSource; readonly name: string }[];
 };
 
 /** Everything of the host that a turn sees, as mounts: unlike `-v` strings they take any path, and refuse a missing one. */
-export async function toTurnMounts({
-  noServersFile,
-  caFile,
-  passwdFile,
-  projections,
-  protectedPaths,
-  volumes,
-  workspace,
-  workspaceMode,
-}: TurnMounts): Promise<MountSettings[]> {
-  const mounts: MountSettings[] = [
-    volumeMount(volumes.home, "/home"),
-    { ...volumeMount(volumes.auth, SANDBOX.auth), ReadOnly: true },
-    readOnlyBind(passwdFile, "/etc/passwd"),
-    ...(caFile === undefined ? [] : [readOnlyBind(caFile, CA_FILE)]),
-    workspaceMount(workspace, workspaceMode),
-    ...(await toHidingMounts(workspace, noServersFile)),
-    ...protectedPaths.flatMap((path) => protectingMounts(workspace, path)),
-    ...(await projectionMounts(projections)),
-    // Nor may the agent, with a file in its home that gives its name more tools in its next turn. Last, as the user's own
-    // agents go there.
-    emptyFolder(`${SANDBOX.home}/.kiro/agents`),
-  ];
-  // The engine refuses two mounts on one target; the first one wins.
-  return mounts.filter(({ Target }, index) => mounts.findIndex((other) => other.Target === Target) === index);
+export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
+  const holds = createHolds();
+  try {
+    const workspace = await holdWorkspace(holds, turn.workspace);
+    const { absent, covered } = await coverHiddenPlaces(workspace, holds, turn.skeleton);
+    const mounts = [
+      { settings: volumeMount(turn.volumes.home, "/home") },
+      { settings: { ...volumeMount(turn.volumes.auth, SANDBOX.auth), ReadOnly: true } },
+      await ownBind(holds, turn.passwdFile, "/etc/passwd"),
+      ...(turn.caFile === undefined ? [] : [await ownBind(holds, turn.caFile, CA_FILE)]),
+      workspaceBind(workspace, SANDBOX.workspace, turn.workspaceMode),
+      ...(await Promise.all(covered.map((folder) => coveringMounts(folder, holds, turn)))).flat(),
+      ...(await protectingMounts(workspace, holds, turn.protectedPaths)),
+      ...(await homeMounts(holds, turn)),
+    ];
+    // The engine refuses two mounts on one target; the first one wins.
+    const isFirst = ({ settings: { Target } }: TurnMount, index: number): boolean =>
+      mounts.findIndex(({ settings }) => settings.Target === Target) === index;
+    return {
+      mounts: mounts.filter(isFirst),
+      workspace,
+      absent: absent.map((name) => ({ folder: workspace, name })),
+      [Symbol.asyncDispose]: () => holds[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await holds[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 /** What a session's holder has besides its door: the volumes, writable. */
@@ -83,37 +101,89 @@ export function readOnlyBind(source: string, target: string): MountSettings {
   return { Type: "bind", Source: source, Target: target, ReadOnly: true };
 }
 
-function workspaceMount(source: string, mode: Access["workspace"]): MountSettings {
-  if (mode === "rw") return { Type: "bind", Source: source, Target: SANDBOX.workspace };
+async function holdWorkspace(holds: Holds, path: string): Promise<HeldSource> {
+  const workspace = await holds.open(path);
+  if (workspace?.kind === "folder") return workspace;
+  throw toMoved(path, "is no directory any more");
+}
+
+async function ownBind(holds: Holds, path: string, target: string): Promise<TurnMount> {
+  return { settings: readOnlyBind(path, target), source: await holds.follow(path) };
+}
+
+/** Shows the workspace, or something in it, as a mount of its own. */
+function workspaceBind(source: HeldSource, target: string, mode: Access["workspace"]): TurnMount {
+  if (mode === "rw") return { settings: { Type: "bind", Source: source.path, Target: target }, source };
   // "Read-only" is true of the mount itself: what is mounted further down would stay writable, and so stays out.
   const BindOptions = { Propagation: "rprivate", NonRecursive: true } as MountSettings["BindOptions"];
-  return { ...readOnlyBind(source, SANDBOX.workspace), BindOptions };
+  return { settings: { ...readOnlyBind(source.path, target), BindOptions }, source };
+}
+
+/** Lays budgie's own folder over one of the repository, and on that what is to be seen of it. */
+async function coveringMounts(
+  { cover, name, shown }: CoveredFolder,
+  holds: Holds,
+  { protectedPaths, workspaceMode }: TurnMounts,
+): Promise<readonly TurnMount[]> {
+  const target = `${SANDBOX.workspace}/${name}`;
+  const mode = protectedPaths.includes(name) ? "ro" : workspaceMode;
+  const children = shown.map((child) => workspaceBind(child, `${target}/${basename(child.path)}`, mode));
+  return [await ownBind(holds, cover, target), ...children];
 }
 
 /**
- * A path of the workspace, read-only. The folders on the way to it become mounts too, writable as they were: renamed, a plain
+ * Paths of the workspace, read-only. The folders on the way to each become mounts too, writable as they were: renamed, a plain
  * folder would take the mount with it, and another could be put in its place.
  */
-function protectingMounts(workspace: string, path: string): MountSettings[] {
-  const parts = path.split("/");
-  return parts.map((_, index): MountSettings => {
-    const part = parts.slice(0, index + 1).join("/");
-    const bind = readOnlyBind(join(workspace, part), `${SANDBOX.workspace}/${part}`);
-    return part === path ? bind : { ...bind, ReadOnly: false };
-  });
+async function protectingMounts(
+  workspace: HeldSource,
+  holds: Holds,
+  protectedPaths: readonly string[],
+): Promise<readonly TurnMount[]> {
+  const mounts = new Map<string, TurnMount & { readonly source: HeldSource }>();
+  for (const path of protectedPaths) {
+    const parts = path.split("/");
+    let folder = workspace;
+    for (const [index, name] of parts.entries()) {
+      const part = parts.slice(0, index + 1).join("/");
+      const mount =
+        mounts.get(part) ?? (await protectingMount(part, holds, { folder, name, isOnTheWay: part !== path }));
+      mounts.set(part, mount);
+      folder = mount.source;
+    }
+  }
+  return [...mounts.values()];
 }
 
-/** Each path appears below the agent's `$HOME`, and where the host has it: agent files name prompts by absolute path. */
-async function projectionMounts(projections: readonly Projection[]): Promise<MountSettings[]> {
-  const mounts = projections.map(async ({ home, source }) => {
-    const exists = await stat(source).then(
-      () => true,
-      () => false,
-    );
-    if (!exists) return [];
-    const targets = home === undefined ? [source] : [`${SANDBOX.home}/${home}`, source];
-    // The engine takes `a/` for `a`, and refuses to mount both.
-    return targets.map((target) => readOnlyBind(source, posix.join(target, ".")));
-  });
-  return (await Promise.all(mounts)).flat();
+type Part = { readonly folder: HeldSource; readonly name: string; readonly isOnTheWay: boolean };
+
+async function protectingMount(path: string, holds: Holds, { folder, isOnTheWay, name }: Part) {
+  const source = await holds.open(name, folder);
+  if (source === undefined || source.kind === "link") throw toMoved(`${folder.path}/${name}`);
+  const settings = { ...readOnlyBind(source.path, `${SANDBOX.workspace}/${path}`), ReadOnly: !isOnTheWay };
+  return { settings, source };
 }
+
+/**
+ * Each projection appears below the agent's `$HOME`, and where the host has it: agent files name prompts by absolute path. All
+ * else in the folder of agents is budgie's, and empty: a file in its home could give the agent's name more tools in its next turn.
+ */
+async function homeMounts(holds: Holds, { projections, skeleton }: TurnMounts): Promise<readonly TurnMount[]> {
+  const cover = join(skeleton, "agents");
+  await makeMountPoint(cover, "folder");
+  const mounts: TurnMount[] = [];
+  for (const { home, source: path } of projections) {
+    const source = await holds.follow(path);
+    if (source === undefined) continue;
+    const targets = home === undefined ? [path] : [`${SANDBOX.home}/${home}`, path];
+    // The engine takes `a/` for `a`, and refuses to mount both.
+    for (const target of targets.map((written) => posix.join(written, "."))) {
+      mounts.push({ settings: readOnlyBind(path, target), source });
+      if (target.startsWith(`${AGENTS}/`)) await makeMountPoint(cover + target.slice(AGENTS.length), source.kind);
+    }
+  }
+  // Last, where the user's own folder is not shown as a whole.
+  return [...mounts, await ownBind(holds, cover, AGENTS)];
+}
+
+const AGENTS = `${SANDBOX.home}/.kiro/agents`;

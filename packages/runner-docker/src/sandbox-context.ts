@@ -3,6 +3,8 @@ import type { Limits, Owner } from "@budgie/core";
 import type { Credentials } from "./credentials.ts";
 import type { Doors } from "./doors.ts";
 import type { Engine } from "./engine.ts";
+import type { EngineSight } from "./engine-sight.ts";
+import type { LookInto } from "./enter-container.ts";
 import type { SandboxImage } from "./find-image.ts";
 import type { LiveHolders } from "./live-holders.ts";
 import type { MountedFiles } from "./mounted-files.ts";
@@ -22,10 +24,13 @@ export type SandboxContext = {
   readonly runtime: string | undefined;
   readonly credentials: Credentials;
   readonly kiroDataDir: string;
-  /** A private folder of the host for copies that live some milliseconds */
+  /** A private folder of the host for what lives no longer than a turn */
   readonly scratchDir: string;
   readonly doors: Doors;
   readonly live: LiveHolders;
+  readonly sight: EngineSight;
+  /** Default the kernel's own */
+  readonly lookInto: LookInto | undefined;
   /** Certificates of the host that sandboxes shall trust */
   readonly caFile: string | undefined;
   /** Has them on the host, whatever became of them since the last turn */

@@ -1,17 +1,21 @@
 import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
 import { BudgieError, type Access, type Command, type Limits, type SessionId, type StartOptions } from "@budgie/core";
 import { withLimit } from "./api-limit.ts";
 import { attach } from "./attach.ts";
 import { toTurnContainer } from "./container-options.ts";
+import { confirmMounts } from "./confirm-mounts.ts";
 import { createNamed } from "./create-named.ts";
 import { toBudgieError } from "./docker-errors.ts";
+import { PATIENCE_MS } from "./engine-sight.ts";
 import { enterContainer, type ContainerRoot } from "./enter-container.ts";
 import { toInitInput } from "./init-script.ts";
 import { toLabels } from "./labels.ts";
-import { toTurnMounts, type SessionVolumes } from "./mounts.ts";
-import { pinWorkspace, type PinnedWorkspace } from "./pin-workspace.ts";
+import { toMoved } from "./hold-sources.ts";
+import { holdTurnMounts, type HeldMounts, type SessionVolumes } from "./mounts.ts";
 import { toExtraGroups } from "./sandbox-user.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import type { TurnNetwork } from "./session-egress.ts";
@@ -24,6 +28,8 @@ export type TurnStart = {
   readonly command: Command;
   readonly options: StartOptions;
   readonly network: TurnNetwork;
+  /** Whether a container that cannot be looked into is refused */
+  readonly inSight: Promise<boolean>;
   /** When the session's holder, and with it its volumes, are known to be there */
   readonly holderThere: Promise<unknown>;
   /** Fills the session's home, while the container starts */
@@ -51,6 +57,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
     removals: context.engine.removals,
     token: options.input === undefined ? undefined : token,
   });
+  void child.gone.then(() => removeSkeleton(launched.value.skeleton));
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
     await child.stop("cancelled");
     refuseCancelled(options.signal);
@@ -60,7 +67,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   return stoppingOn(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
 }
 
-type Launched = Omit<StartedTurn, "removals" | "token">;
+type Launched = Omit<StartedTurn, "removals" | "token"> & { readonly skeleton: string };
 
 /** The network may be lost at the last moment, when somebody removes the holder that it belongs to. */
 async function launchIn(turn: TurnStart): Promise<Launched> {
@@ -74,8 +81,18 @@ async function launchIn(turn: TurnStart): Promise<Launched> {
 
 async function launch(turn: TurnStart): Promise<Launched> {
   refuseCancelled(turn.options.signal);
-  await using pinned = await pinWorkspace(turn.options.directory);
-  const container = await createContainer(turn, pinned);
+  const skeleton = join(turn.context.scratchDir, `turn-${randomUUID()}`);
+  try {
+    await using held = await holdMounts(turn, skeleton);
+    return { ...(await launchWith(turn, held)), skeleton };
+  } catch (error) {
+    await removeSkeleton(skeleton);
+    throw error;
+  }
+}
+
+async function launchWith(turn: TurnStart, held: HeldMounts): Promise<Omit<Launched, "skeleton">> {
+  const container = await createContainer(turn, held);
   try {
     refuseCancelled(turn.options.signal);
     const socket = await attach(turn.context.engine.endpoint.address, container.id);
@@ -83,7 +100,7 @@ async function launch(turn: TurnStart): Promise<Launched> {
       await turn.network.joinable;
       refuseCancelled(turn.options.signal);
       await container.start(withLimit());
-      return { container, socket, root: await enter(container, pinned) };
+      return { container, socket, root: await enter(turn, container, held) };
     } catch (error) {
       socket.destroy();
       throw error;
@@ -94,11 +111,17 @@ async function launch(turn: TurnStart): Promise<Launched> {
   }
 }
 
-/** It waits for its word to begin, and gets none if its workspace is not the directory that was checked. */
-async function enter(container: Docker.Container, pinned: PinnedWorkspace): Promise<ContainerRoot | undefined> {
-  const root = await enterContainer(container);
+/** It waits for its word to begin, and gets none if it has anything else mounted than what was checked. */
+async function enter(
+  { context: { lookInto }, inSight }: TurnStart,
+  container: Docker.Container,
+  held: HeldMounts,
+): Promise<ContainerRoot | undefined> {
+  const mustSee = await inSight;
+  const root = await enterContainer(container, { lookInto, patienceMs: mustSee ? PATIENCE_MS : 0 });
   try {
-    await pinned.confirm(root);
+    if (mustSee && root === undefined && (await isRunning(container))) throw unseen(held);
+    await confirmMounts(held, root);
     return root;
   } catch (error) {
     await root?.[Symbol.asyncDispose]();
@@ -106,30 +129,49 @@ async function enter(container: Docker.Container, pinned: PinnedWorkspace): Prom
   }
 }
 
-async function createContainer(turn: TurnStart, { gid }: PinnedWorkspace): Promise<Docker.Container> {
-  const { command, context, network, options, session } = turn;
-  const { caFile, callerGroups, engine, image, limits, owner, runtime, user } = context;
+/** In one that has ended by itself nothing can begin; its exit says how it went. */
+async function isRunning(container: Docker.Container): Promise<boolean> {
+  return (await container.inspect(withLimit())).State.Running;
+}
+
+function unseen({ workspace: { path } }: HeldMounts): BudgieError {
+  return toMoved(path, "cannot be seen in its container, so that it may be another one than was checked");
+}
+
+async function holdMounts({ command, context, options, volumes }: TurnStart, skeleton: string): Promise<HeldMounts> {
   const { access = EVERYTHING, directory: workspace, protectedPaths = [] } = options;
-  const finding = toTurnMounts({
-    volumes: turn.volumes,
+  return holdTurnMounts({
+    volumes,
     workspace,
     workspaceMode: access.workspace,
     protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
     projections: command.projections,
     ...context.ensureMountedFiles(),
-    caFile,
+    caFile: context.caFile,
+    skeleton,
   });
+}
+
+// What cannot be removed now goes with the runner's other scratch files.
+async function removeSkeleton(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true }).catch(() => undefined);
+}
+
+async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Docker.Container> {
+  const { command, context, network, options, session } = turn;
+  const { caFile, callerGroups, engine, image, limits, owner, runtime, user } = context;
   // The engine would make new volumes in the place of lost ones.
-  const [mounts] = await Promise.all([finding, turn.holderThere]);
+  await turn.holderThere;
+  const mounts = held.mounts.map(({ settings }) => settings);
   const body = toTurnContainer({
     imageId: image.id,
     command,
     user,
-    extraGroups: toExtraGroups(gid, user, callerGroups),
+    extraGroups: toExtraGroups(held.workspace.gid, user, callerGroups),
     mounts,
     network: network.mode,
     caFile,
-    limits: toLowerLimits(limits, access.limits),
+    limits: toLowerLimits(limits, options.access?.limits ?? {}),
     runtime,
     labels: toLabels(owner.record, session, "turn"),
   });

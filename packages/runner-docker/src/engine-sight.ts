@@ -1,0 +1,58 @@
+import { platform, release } from "node:os";
+import type { Engine } from "./engine.ts";
+import { enterContainer, type LookInto } from "./enter-container.ts";
+import type { Holder } from "./holder.ts";
+import type { LiveHolders } from "./live-holders.ts";
+import { isOnThisMachine } from "./proxy-placement.ts";
+
+/** Whether the kernel lets budgie see what the containers of an engine have mounted. */
+export type EngineSight = {
+  /**
+   * Decided once, by the holder of the first session: no agent runs in it, and none can make a look at it fail. From then on
+   * a container that cannot be looked into is refused.
+   */
+  decide(holder: Holder): Promise<boolean>;
+};
+
+export type EngineSightParts = {
+  readonly engine: Engine;
+  /** The engine's own if undefined */
+  readonly runtime: string | undefined;
+  readonly live: LiveHolders;
+  readonly lookInto: LookInto | undefined;
+};
+
+/** How long a container is looked at after its start, until the kernel lets it be seen. */
+export const PATIENCE_MS = 2000;
+
+// Holders run on the engine's own runtime; of the others these are known to use this kernel.
+const SAME_KERNEL = new Set([undefined, "runc", "crun", "io.containerd.runc.v2"]);
+
+/** Creates the sight of an engine, not yet decided. */
+export function createEngineSight({ engine, live, lookInto, runtime }: EngineSightParts): EngineSight {
+  let deciding: Promise<boolean> | undefined;
+  const isHere = isOnThisMachine(engine, { platform: platform(), kernel: release() });
+  // A remapped container is a stranger's to all but root.
+  const isOwn = engine.users !== "remapped" || process.getuid?.() === 0;
+
+  async function look(holder: Holder): Promise<boolean> {
+    live.enter(holder);
+    try {
+      await holder.start();
+      await using root = await enterContainer(holder.container, { lookInto, patienceMs: PATIENCE_MS });
+      return root !== undefined;
+    } finally {
+      live.leave(holder);
+    }
+  }
+
+  async function decide(holder: Holder): Promise<boolean> {
+    if (!isHere || !isOwn || !SAME_KERNEL.has(runtime)) return false;
+    deciding ??= look(holder);
+    // An engine that failed can be asked again.
+    deciding.catch(() => (deciding = undefined));
+    return deciding;
+  }
+
+  return { decide };
+}
