@@ -62,10 +62,9 @@ export async function createDockerSession(
       if (visited) await archive.checkMountPoints(paths);
     };
     const network = egress.enter((options.access ?? EVERYTHING).egress);
-    const inSight = holderThere.then(() => context.sight.decide(holder));
-    inSight.catch(() => undefined);
+    const decideSight = () => context.sight.decide(holder);
     const home = { holderThere, prepareHome, checkMountPoints };
-    const turn = { context, session: id, volumes, command, options, network, inSight, ...home };
+    const turn = { context, session: id, volumes, command, options, network, decideSight, ...home };
     const child = await startTurn(turn).catch(async (error: unknown) => {
       removals.suspect(error);
       await network.leave();

@@ -42,7 +42,7 @@ export function createEngineSight({ engine, live, lookInto, runtime }: EngineSig
       await using root = await enterContainer(holder.container, { lookInto, patienceMs: PATIENCE_MS });
       return root !== undefined;
     } finally {
-      live.leave(holder);
+      await live.release(holder);
     }
   }
 

@@ -7,6 +7,8 @@ export type LiveHolders = {
   enter(holder: Stoppable): void;
   /** Notes that a process has left it. */
   leave(holder: Stoppable): void;
+  /** Notes that nobody needs it now, and stops it unless a process is in it. */
+  release(holder: Stoppable): Promise<void>;
   /** Notes that it is being removed. */
   forget(holder: Stoppable): void;
 };
@@ -28,10 +30,17 @@ export function createLiveHolders({ idleMs, most }: LiveHoldersOptions): LiveHol
     uses.delete(holder);
   }
 
-  function stop(holder: Stoppable): void {
+  async function stop(holder: Stoppable): Promise<void> {
     forget(holder);
     // One that cannot be stopped stays until its session goes.
-    holder.stop().catch(() => undefined);
+    await holder.stop().catch(() => undefined);
+  }
+
+  function leave(holder: Stoppable): void {
+    const use = uses.get(holder);
+    if (use === undefined || --use.processes > 0) return;
+    uses.delete(holder);
+    uses.set(holder, { processes: 0, timer: setTimeout(() => void stop(holder), idleMs).unref() });
   }
 
   return {
@@ -39,14 +48,13 @@ export function createLiveHolders({ idleMs, most }: LiveHoldersOptions): LiveHol
       const processes = (uses.get(holder)?.processes ?? 0) + 1;
       forget(holder);
       const idle = [...uses].find(([, use]) => use.processes === 0)?.[0];
-      if (uses.size >= most && idle !== undefined) stop(idle);
+      if (uses.size >= most && idle !== undefined) void stop(idle);
       uses.set(holder, { processes, timer: undefined });
     },
-    leave(holder) {
-      const use = uses.get(holder);
-      if (use === undefined || --use.processes > 0) return;
-      uses.delete(holder);
-      uses.set(holder, { processes: 0, timer: setTimeout(() => stop(holder), idleMs).unref() });
+    leave,
+    async release(holder) {
+      leave(holder);
+      if (uses.get(holder)?.processes === 0) await stop(holder);
     },
     forget,
   };

@@ -7,14 +7,11 @@ import { BudgieError, type Access, type Command, type Limits, type SessionId, ty
 import { withLimit } from "./api-limit.ts";
 import { attach } from "./attach.ts";
 import { toTurnContainer } from "./container-options.ts";
-import { confirmMounts } from "./confirm-mounts.ts";
 import { createNamed } from "./create-named.ts";
 import { toBudgieError } from "./docker-errors.ts";
-import { PATIENCE_MS } from "./engine-sight.ts";
-import { enterContainer, type ContainerRoot } from "./enter-container.ts";
+import { enterConfirmed, type Sight } from "./enter-confirmed.ts";
 import { toInitInput } from "./init-script.ts";
 import { toLabels } from "./labels.ts";
-import { toMoved } from "./hold-sources.ts";
 import { holdTurnMounts, type HeldMounts, type SessionVolumes } from "./mounts.ts";
 import { toExtraGroups } from "./sandbox-user.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
@@ -29,7 +26,7 @@ export type TurnStart = {
   readonly options: StartOptions;
   readonly network: TurnNetwork;
   /** Whether a container that cannot be looked into is refused */
-  readonly inSight: Promise<boolean>;
+  readonly decideSight: () => Promise<boolean>;
   /** When the session's holder, and with it its volumes, are known to be there */
   readonly holderThere: Promise<unknown>;
   /** Fills the session's home, while the container starts */
@@ -92,7 +89,7 @@ async function launch(turn: TurnStart): Promise<Launched> {
 }
 
 async function launchWith(turn: TurnStart, held: HeldMounts): Promise<Omit<Launched, "skeleton">> {
-  const container = await createContainer(turn, held);
+  const { container, sight } = await createContainer(turn, held);
   try {
     refuseCancelled(turn.options.signal);
     const socket = await attach(turn.context.engine.endpoint.address, container.id);
@@ -100,7 +97,7 @@ async function launchWith(turn: TurnStart, held: HeldMounts): Promise<Omit<Launc
       await turn.network.joinable;
       refuseCancelled(turn.options.signal);
       await container.start(withLimit());
-      return { container, socket, root: await enter(turn, container, held) };
+      return { container, socket, root: await enterConfirmed(container, held, sight) };
     } catch (error) {
       socket.destroy();
       throw error;
@@ -109,33 +106,6 @@ async function launchWith(turn: TurnStart, held: HeldMounts): Promise<Omit<Launc
     await discard(turn, container, error);
     throw error;
   }
-}
-
-/** It waits for its word to begin, and gets none if it has anything else mounted than what was checked. */
-async function enter(
-  { context: { lookInto }, inSight }: TurnStart,
-  container: Docker.Container,
-  held: HeldMounts,
-): Promise<ContainerRoot | undefined> {
-  const mustSee = await inSight;
-  const root = await enterContainer(container, { lookInto, patienceMs: mustSee ? PATIENCE_MS : 0 });
-  try {
-    if (mustSee && root === undefined && (await isRunning(container))) throw unseen(held);
-    await confirmMounts(held, root);
-    return root;
-  } catch (error) {
-    await root?.[Symbol.asyncDispose]();
-    throw error;
-  }
-}
-
-/** In one that has ended by itself nothing can begin; its exit says how it went. */
-async function isRunning(container: Docker.Container): Promise<boolean> {
-  return (await container.inspect(withLimit())).State.Running;
-}
-
-function unseen({ workspace: { path } }: HeldMounts): BudgieError {
-  return toMoved(path, "cannot be seen in its container, so that it may be another one than was checked");
 }
 
 async function holdMounts({ command, context, options, volumes }: TurnStart, skeleton: string): Promise<HeldMounts> {
@@ -157,9 +127,11 @@ async function removeSkeleton(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true }).catch(() => undefined);
 }
 
-async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Docker.Container> {
+type Created = { readonly container: Docker.Container; readonly sight: Sight };
+
+async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Created> {
   const { command, context, network, options, session } = turn;
-  const { caFile, callerGroups, engine, image, limits, owner, runtime, user } = context;
+  const { caFile, callerGroups, engine, image, limits, lookInto, owner, runtime, user } = context;
   // The engine would make new volumes in the place of lost ones.
   await turn.holderThere;
   const mounts = held.mounts.map(({ settings }) => settings);
@@ -178,11 +150,16 @@ async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Docke
   const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
   const [created, checked] = await Promise.allSettled([
     createNamed(engine, name, body),
-    // Before it is started, when the engine makes the mounts.
-    turn.checkMountPoints(mounts.map(({ Target }) => Target)),
+    Promise.all([
+      turn.decideSight(),
+      // Before it is started, when the engine makes the mounts.
+      turn.checkMountPoints(mounts.map(({ Target }) => Target)),
+    ]),
   ]);
   if (created.status === "rejected") throw created.reason;
-  if (checked.status === "fulfilled") return created.value;
+  if (checked.status === "fulfilled") {
+    return { container: created.value, sight: { lookInto, isRequired: checked.value[0] } };
+  }
   await discard(turn, created.value, checked.reason);
   throw checked.reason;
 }

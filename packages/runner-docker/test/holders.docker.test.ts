@@ -95,7 +95,7 @@ describe("a holder", () => {
   it("that goes just before a turn joins it is made again for that turn", async ({ skip }) => {
     // Podman keeps a container that another one was made to join.
     skip((await connectEngine(process.env, process.env["HOME"] ?? "/root")).name === "Podman");
-    const engine = await createMeddlingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env, which: 1 });
+    const engine = await createMeddlingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env });
     if (engine === undefined) throw new Error("The test needs an engine on a unix socket.");
     await using _ = engine;
     const { runner } = await place.createRunner({ hostEnv: engine.hostEnv });

@@ -10,23 +10,16 @@ export type MeddlingEngine = AsyncDisposable & {
   /** With which a runner finds it */
   readonly hostEnv: HostEnvironment;
   readonly meddle: (around: Meddling) => void;
-  /** How many containers were started */
+  /** How many turns' containers were started */
   readonly starts: () => number;
 };
 
 /** Where the user's engine is looked for. */
-type MeddlingOptions = Pick<DockerRunnerOptions, "home" | "hostEnv"> & {
-  /** Which start, counted from 0, which is the default */
-  readonly which?: number;
-};
+type MeddlingOptions = Pick<DockerRunnerOptions, "home" | "hostEnv">;
 
-/** The user's engine behind a socket that meddles around a start of a container; `undefined` if it is on no socket. */
-export async function createMeddlingEngine({
-  home,
-  hostEnv,
-  which = 0,
-}: MeddlingOptions): Promise<MeddlingEngine | undefined> {
-  const { endpoint, name } = await connectEngine(hostEnv, home);
+/** The user's engine behind a socket that meddles around the first start of a turn's container; `undefined` if it is on no socket. */
+export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): Promise<MeddlingEngine | undefined> {
+  const { endpoint } = await connectEngine(hostEnv, home);
   if (!("socketPath" in endpoint.address)) return undefined;
   const { socketPath } = endpoint.address;
   const folder = await mkdtemp(join(tmpdir(), "budgie-meddling-"));
@@ -39,7 +32,8 @@ export async function createMeddlingEngine({
     let isStarting = false;
     for (const socket of [client, engine]) sockets.add(socket.on("error", () => undefined));
     client.on("data", (chunk) => {
-      if (MOUNTING[name].test(chunk.toString("latin1")) && starts++ === which) {
+      // Holders go by their names.
+      if (/^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /.test(chunk.toString("latin1")) && starts++ === 0) {
         isStarting = true;
         const meddled = meddling?.before();
         if (meddled !== undefined) return void meddled.then(() => engine.write(chunk));
@@ -66,9 +60,6 @@ export async function createMeddlingEngine({
     },
   };
 }
-
-// When a turn's mounts are made: Podman does it already for who attaches.
-const MOUNTING = { Docker: /^POST [^ ]*\/start /, Podman: /^POST [^ ]*\/attach\?/ } as const;
 
 /** What happens right before and right after. */
 export type Meddling = { readonly before: () => void | Promise<void>; readonly after: () => void };

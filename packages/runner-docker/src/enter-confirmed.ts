@@ -1,0 +1,39 @@
+import type Docker from "dockerode";
+import { withLimit } from "./api-limit.ts";
+import { confirmMounts } from "./confirm-mounts.ts";
+import { PATIENCE_MS } from "./engine-sight.ts";
+import { enterContainer, type ContainerRoot, type LookInto } from "./enter-container.ts";
+import { toMoved } from "./hold-sources.ts";
+import type { HeldMounts } from "./mounts.ts";
+
+export type Sight = {
+  readonly lookInto: LookInto | undefined;
+  /** Whether a container that cannot be looked into is refused */
+  readonly isRequired: boolean;
+};
+
+/**
+ * Enters a container that waits for its word to begin. Throws `WORKSPACE_INVALID` if it has anything else mounted than what was
+ * held, or if nobody can tell.
+ */
+export async function enterConfirmed(
+  container: Docker.Container,
+  held: HeldMounts,
+  { isRequired, lookInto }: Sight,
+): Promise<ContainerRoot | undefined> {
+  const root = await enterContainer(container, { lookInto, patienceMs: isRequired ? PATIENCE_MS : 0 });
+  try {
+    if (root === undefined && isRequired) throw toUnseen(held);
+    await confirmMounts(held, root);
+    return root;
+  } catch (error) {
+    await root?.[Symbol.asyncDispose]();
+    // In one that has ended by itself nothing can begin, and its exit says how it went.
+    if (!(await container.inspect(withLimit())).State.Running) return undefined;
+    throw error;
+  }
+}
+
+function toUnseen({ workspace }: HeldMounts): Error {
+  return toMoved(workspace.path, "cannot be seen in its container, so that it may be another one than was checked");
+}
