@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Access, Projection } from "@budgie/core";
-import { toHolderMounts, toTurnMounts } from "../src/mounts.ts";
+import { holdTurnMounts, toHolderMounts } from "../src/mounts.ts";
 
 let root: string;
 let workspace: string;
@@ -11,6 +11,7 @@ beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-mounts-")));
   workspace = join(root, "workspace");
   mkdirSync(workspace);
+  writeFileSync(join(root, "passwd"), "");
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
@@ -19,27 +20,35 @@ const volumes = {
   auth: { name: "the-auth", labels: { role: "auth" } },
 };
 
-const FILES = { passwdFile: "/state/passwd", noServersFile: "/state/no-servers.json", caFile: undefined };
+type Asked = {
+  readonly projections?: readonly Projection[];
+  readonly workspaceMode?: Access["workspace"];
+  readonly protectedPaths?: readonly string[];
+};
 
-function mountsOf(projections: readonly Projection[] = [], workspaceMode: Access["workspace"] = "rw") {
-  return toTurnMounts({ volumes, workspace, workspaceMode, protectedPaths: [], projections, ...FILES });
+async function mountsOf({ projections = [], protectedPaths = [], workspaceMode = "rw" }: Asked = {}) {
+  const passwdFile = join(root, "passwd");
+  const skeleton = join(root, `skeleton-${Math.random()}`);
+  const files = { passwdFile, caFile: undefined, skeleton };
+  await using held = await holdTurnMounts({ volumes, workspace, workspaceMode, protectedPaths, projections, ...files });
+  return held.mounts.map(({ settings }) => ({ ...settings, Source: settings.Source.replace(skeleton, "SKELETON") }));
 }
 
-describe("toTurnMounts", () => {
+describe("holdTurnMounts", () => {
   it("mounts the home and the workspace writable, and all else read-only", async () => {
     const mounts = await mountsOf();
 
     expect(mounts.map(({ ReadOnly, Source, Target, Type }) => [Type, Source, Target, ReadOnly === true])).toEqual([
       ["volume", "the-home", "/home", false],
       ["volume", "the-auth", "/auth", true],
-      ["bind", "/state/passwd", "/etc/passwd", true],
+      ["bind", join(root, "passwd"), "/etc/passwd", true],
       ["bind", workspace, "/workspace", false],
-      ["tmpfs", "", "/home/agent/.kiro/agents", true],
+      ["bind", "SKELETON/agents", "/home/agent/.kiro/agents", true],
     ]);
   });
 
   it("mounts the workspace read-only when it is to be, and nothing that is mounted in it", async () => {
-    const mounts = await mountsOf([], "ro");
+    const mounts = await mountsOf({ workspaceMode: "ro" });
 
     expect(mounts.find(({ Target }) => Target === "/workspace")).toEqual({
       Type: "bind",
@@ -76,15 +85,9 @@ describe("toTurnMounts", () => {
 
 describe("a protected path", () => {
   it("is mounted read-only, and the folders on its way hold it in place", async () => {
-    const protectedPaths = [".git/hooks", ".git/config", ".envrc"];
-    const mounts = await toTurnMounts({
-      volumes,
-      workspace,
-      workspaceMode: "rw",
-      protectedPaths,
-      projections: [],
-      ...FILES,
-    });
+    mkdirSync(join(workspace, ".git/hooks"), { recursive: true });
+    for (const file of [".git/config", ".envrc"]) writeFileSync(join(workspace, file), "");
+    const mounts = await mountsOf({ protectedPaths: [".git/hooks", ".git/config", ".envrc"] });
 
     const below = mounts.filter(({ Target }) => Target.startsWith("/workspace/"));
 
@@ -97,12 +100,49 @@ describe("a protected path", () => {
   });
 });
 
+describe("a path that is to be protected", () => {
+  it.each([".git", ".git/hooks"])("ends the turn once %s is a link, whoever looked at it before", async (link) => {
+    mkdirSync(join(root, "secrets/hooks"), { recursive: true });
+    if (link !== ".git") mkdirSync(join(workspace, ".git"));
+    symlinkSync(join(root, "secrets"), join(workspace, link));
+
+    await expect(mountsOf({ protectedPaths: [".git/hooks"] })).rejects.toMatchObject({
+      code: "WORKSPACE_INVALID",
+      message: expect.stringContaining(join(workspace, link)),
+    });
+  });
+});
+
+describe("a folder in which a repository could redefine the agent", () => {
+  const mountsBelow = async (asked: Asked) => {
+    mkdirSync(join(workspace, ".kiro/agents"), { recursive: true });
+    mkdirSync(join(workspace, ".kiro/steering"));
+    const below = (await mountsOf(asked)).filter(({ Target }) => Target.startsWith("/workspace/"));
+    return below.map(({ ReadOnly, Source, Target }) => [Source, Target, ReadOnly === true]);
+  };
+
+  it("lies under one of budgie's, which no engine fills, with what else it holds on that", async () => {
+    expect(await mountsBelow({})).toEqual([
+      ["SKELETON/.kiro", "/workspace/.kiro", true],
+      [join(workspace, ".kiro/steering"), "/workspace/.kiro/steering", false],
+    ]);
+    expect((await mountsOf()).filter(({ Type }) => Type === "tmpfs")).toEqual([]);
+  });
+
+  it.each([{ workspaceMode: "ro" }, { protectedPaths: [".kiro"] }] as const)("is read-only with %j", async (asked) => {
+    expect((await mountsBelow(asked)).map(([, target, isReadOnly]) => [target, isReadOnly])).toEqual([
+      ["/workspace/.kiro", true],
+      ["/workspace/.kiro/steering", true],
+    ]);
+  });
+});
+
 describe("projections", () => {
   it("appear below the home and at their own path, read-only", async () => {
     const source = join(root, "kiro/steering");
     mkdirSync(source, { recursive: true });
 
-    const mounts = (await mountsOf([{ source, home: ".kiro/steering" }])).slice(4, -1);
+    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/steering" }] })).slice(4, -1);
 
     expect(mounts).toEqual([
       { Type: "bind", Source: source, Target: "/home/agent/.kiro/steering", ReadOnly: true },
@@ -114,7 +154,7 @@ describe("projections", () => {
     const source = join(root, "agents");
     mkdirSync(source);
 
-    const mounts = (await mountsOf([{ source, home: ".kiro/agents" }])).filter(
+    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/agents" }] })).filter(
       ({ Target }) => Target === "/home/agent/.kiro/agents",
     );
 
@@ -125,26 +165,30 @@ describe("projections", () => {
     const source = join(root, "prompt.md");
     writeFileSync(source, "");
 
-    expect((await mountsOf([{ source, home: undefined }])).slice(4, -1).map(({ Target }) => Target)).toEqual([source]);
+    expect(
+      (await mountsOf({ projections: [{ source, home: undefined }] })).slice(4, -1).map(({ Target }) => Target),
+    ).toEqual([source]);
   });
 
   it("are left out when they do not exist, or lead nowhere", async () => {
     symlinkSync("nowhere", join(root, "dangling"));
     const projections = ["missing", "dangling"].map((name) => ({ source: join(root, name), home: `.kiro/${name}` }));
 
-    expect(await mountsOf(projections)).toHaveLength(5);
+    expect(await mountsOf({ projections })).toHaveLength(5);
   });
 
   it("never take a target twice, nor a target that is budgie's own", async () => {
     const source = join(root, "agents");
     mkdirSync(source);
     const twice = { source, home: ".kiro/agents" };
-    const targets = (await mountsOf([twice, twice, { source: "/etc/passwd", home: undefined }])).map(
+    const targets = (await mountsOf({ projections: [twice, twice, { source: "/etc/passwd", home: undefined }] })).map(
       ({ Target }) => Target,
     );
 
     expect(targets).toEqual([...new Set(targets)]);
-    expect((await mountsOf([{ source: "/etc/passwd", home: undefined }]))[2]?.Source).toBe("/state/passwd");
+    expect((await mountsOf({ projections: [{ source: "/etc/passwd", home: undefined }] }))[2]?.Source).toBe(
+      join(root, "passwd"),
+    );
   });
 
   it("are the same when they are written with a slash at the end", async () => {
@@ -152,10 +196,12 @@ describe("projections", () => {
     mkdirSync(source);
 
     const targets = (
-      await mountsOf([
-        { source, home: undefined },
-        { source: `${source}/`, home: undefined },
-      ])
+      await mountsOf({
+        projections: [
+          { source, home: undefined },
+          { source: `${source}/`, home: undefined },
+        ],
+      })
     ).map(({ Target }) => Target);
 
     expect(targets.filter((target) => target.startsWith(source))).toEqual([source]);
