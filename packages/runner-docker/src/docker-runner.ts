@@ -61,7 +61,7 @@ export type RunnerParts = {
   /** Where the proxy runs in this process */
   readonly startProxy?: StartProxy;
   /** How a look into a container goes */
-  readonly lookInto?: LookInto;
+  readonly lookInto?: LookInto | undefined;
 };
 
 const HOLDER_IDLE_MS = 5 * 60_000;

@@ -31,7 +31,12 @@ function createSight(looks: LookInto, engine: Partial<Engine> = {}, runtime?: st
   return { live, sight: createEngineSight({ engine: { ...HERE, ...engine }, runtime, live, lookInto: looks }) };
 }
 
-const ROOT = { path: "/", [Symbol.asyncDispose]: async () => undefined } as ContainerRoot;
+const ROOT: ContainerRoot = {
+  path: "/",
+  readMounts: async () => "",
+  hasEnded: async () => false,
+  [Symbol.asyncDispose]: async () => undefined,
+};
 const seeing: LookInto = async () => ROOT;
 
 describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {

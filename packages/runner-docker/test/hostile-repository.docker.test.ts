@@ -91,7 +91,7 @@ describe("a repository with", () => {
 describe("what an agent makes during a turn", () => {
   it("is hidden from the next one, and what was absent is not made by the engine", async () => {
     const repository = join(place.root, "grows");
-    mkdirSync(join(repository, ".kiro/steering"), { recursive: true });
+    mkdirSync(repository);
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     const sh = (script: string) =>
@@ -112,22 +112,31 @@ describe("what an agent makes during a turn", () => {
       "cat .kiro/*/* .amazonq/*/* .amazonq/mcp.json; touch .kiro/settings/mcp.json .amazonq/mcp.json",
     );
 
-    expect(before).toEqual([".kiro", ".kiro/steering"]);
+    expect(before).toEqual([]);
     expect(stdout).toBe('{ "mcpServers": {} }\n');
     for (const file of files) expect(readFileSync(join(repository, file), "utf8")).toBe("planted\n");
   });
 
-  it("ends the next turn when it is a link in such a place", async () => {
-    const repository = join(place.root, "links");
-    mkdirSync(join(repository, ".kiro/other"), { recursive: true });
-    symlinkSync("other", join(repository, ".kiro/settings"));
+  it("goes on in what is shown of a folder that is covered, and nothing is added beside that", async () => {
+    const repository = join(place.root, "covered");
+    mkdirSync(join(repository, ".kiro/steering"), { recursive: true });
+    writeFileSync(join(repository, ".kiro/notes.md"), "notes\n");
+    symlinkSync("steering", join(repository, ".kiro/link"));
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
-    const command: Command = { argv: ["true"], env: {}, projections: [] };
+    const script = `cat .kiro/notes.md; echo more >>.kiro/notes.md; echo style >.kiro/link/style.md
+      for made in .kiro/agents .kiro/new; do mkdir $made 2>&1; done; mv .kiro away 2>&1`;
 
-    await expect(session.start(command, { directory: repository, input: "" })).rejects.toMatchObject({
-      code: "WORKSPACE_INVALID",
-      message: expect.stringContaining(join(repository, ".kiro/settings")),
-    });
+    const { stdout } = await runCommand(
+      session,
+      { argv: ["sh", "-c", script], env: {}, projections: [] },
+      { directory: repository },
+    );
+
+    expect(stdout).toMatch(/^notes\n(?:mkdir: .*Read-only file system\n){2}mv: .*busy\n$/);
+    expect(readFileSync(join(repository, ".kiro/notes.md"), "utf8")).toBe("notes\nmore\n");
+    expect(readdirSync(repository)).toEqual([".kiro"]);
+    expect(new Set(readdirSync(join(repository, ".kiro")))).toEqual(new Set(["link", "notes.md", "steering"]));
+    expect(readFileSync(join(repository, ".kiro/steering/style.md"), "utf8")).toBe("style\n");
   });
 });

@@ -44,7 +44,8 @@ type OwnWall =
   | "projection"
   // Every parent of what goes through the archive API is a real directory.
   | "real-parents"
-  | "pinned-workspace"
+  // Before its agent begins, a container's mounts are compared with what was held open since it was checked.
+  | "verified-mounts"
   // A session's volumes are mounted in its own turns alone.
   | "own-volumes"
   // Of the host's database only the login is copied, and of the login what --credentials says.

@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import type { Claim, Probe } from "./claim.ts";
 import { inSandbox } from "./in-sandbox.ts";
 import { collect, type Lab } from "./lab.ts";
-import { toRefusal } from "./verdicts.ts";
+import { PROTECTED_SWAPS } from "./swap-claims.ts";
+import { toHidden } from "./verdicts.ts";
 
 const PLANTED = "a definition that nobody configured";
 
@@ -12,7 +13,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   {
     id: "read-only-workspace",
     promise: "With --workspace ro an agent changes nothing in its workspace.",
-    walls: ["read-only-mounts"],
+    walls: ["read-only-mounts", "verified-mounts"],
     probes: [
       toChangeProbe("create a file", "echo x >created"),
       toChangeProbe("make a folder", "mkdir made"),
@@ -27,7 +28,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
     id: "kept-configuration",
     promise:
       "An agent cannot delete or replace what it is shown of its user's ~/.kiro, in its home or at its own path.",
-    walls: ["read-only-mounts"],
+    walls: ["read-only-mounts", "verified-mounts"],
     probes: ["$HOME", "the host"].flatMap((place) => [
       toSteeringProbe(`delete a steering file in ${place}`, place, 'rm -f "$file" && [ ! -e "$file" ]'),
       toSteeringProbe(`rename another over it in ${place}`, place, 'echo x >"$file-new" && mv "$file-new" "$file"'),
@@ -37,7 +38,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   {
     id: "own-definition",
     promise: "Neither a repository nor an agent defines an agent, its MCP servers or its hooks.",
-    walls: ["hidden-agents"],
+    walls: ["hidden-agents", "verified-mounts"],
     probes: [
       toHiddenProbe("see an agent that the repository defines", ".kiro/agents/reviewer.json"),
       toHiddenProbe("see MCP servers that it names", ".kiro/settings/mcp.json"),
@@ -47,6 +48,14 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
       inSandbox("add an agent to the repository's", async (lab) => ({
         directory: await plant(lab, ".kiro/agents/reviewer.json"),
         script: 'said=$( (echo x >.kiro/agents/mine.json) 2>&1 ) && through "it was added"; held "$said"',
+      })),
+      inSandbox("add one where the repository has none", async (lab) => ({
+        directory: await plant(lab, ".kiro/steering/style.md"),
+        script: toTry("mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
+      })),
+      inSandbox("exchange the folder that is hidden for one of its own", async (lab) => ({
+        directory: await plant(lab, ".kiro/agents/reviewer.json"),
+        script: toTry("mv .kiro was && mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
       })),
       inSandbox("leave one in the repository for the next turn", async (lab) => {
         const directory = await lab.makeDirectory();
@@ -66,9 +75,8 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-disguised-agents",
-    promise:
-      "A turn is refused where .kiro or .kiro/agents of the workspace is a link or a file, which cannot be hidden.",
-    walls: ["hidden-agents"],
+    promise: "Neither a link nor a file in the place of .kiro or .kiro/agents hands in a definition.",
+    walls: ["hidden-agents", "verified-mounts"],
     probes: [
       toDisguiseProbe("hand in its definitions by a link", ".kiro/agents", "../definitions"),
       toDisguiseProbe("hand them in by a link to all of .kiro", ".kiro", "definitions"),
@@ -78,13 +86,14 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   {
     id: "protected-paths",
     promise: "With --protect-executable-paths an agent cannot change or replace them.",
-    walls: ["protected-paths"],
+    walls: ["protected-paths", "verified-mounts"],
     probes: [
       toProtectedProbe("change a git hook", "echo x >>.git/hooks/pre-commit"),
       toProtectedProbe("add a git hook", "echo x >.git/hooks/post-commit"),
       toProtectedProbe("delete a git hook", "rm -f .git/hooks/pre-commit && [ ! -e .git/hooks/pre-commit ]"),
       toProtectedProbe("rename the hooks' folder away", "mv .git/hooks hooks"),
       toProtectedProbe("replace it with the folder above it", "mv .git git && mkdir -p .git/hooks"),
+      ...PROTECTED_SWAPS,
     ],
   },
 ];
@@ -136,11 +145,11 @@ function toDisguiseProbe(name: string, path: string, target: string | undefined)
       else await symlink(target, join(directory, path));
       const script = "cat .kiro/agents .kiro/agents/x.json 2>/dev/null";
       const session = await lab.open();
-      const command = { argv: ["/bin/sh", "-c", script] as const, env: {}, projections: [] };
+      const command = { argv: ["/bin/sh", "-c", `${script}; echo over`] as const, env: {}, projections: [] };
       const output = session
         .start(command, { directory, input: "" })
         .then(async (child) => (await collect(child)).stdout);
-      return toRefusal(output, PLANTED, ["WORKSPACE_INVALID"]);
+      return toHidden(output, PLANTED);
     },
   };
 }

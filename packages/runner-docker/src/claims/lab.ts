@@ -19,6 +19,7 @@ import {
 } from "@budgie/core";
 import type { Credentials } from "../credentials.ts";
 import type { Weaker } from "../engine-walls.ts";
+import type { LookInto } from "../enter-container.ts";
 import type { HostEnvironment } from "../find-engine.ts";
 import { createDockerRunner, type DockerRunnerOptions } from "../docker-runner.ts";
 import { createCaller } from "./caller.ts";
@@ -79,6 +80,7 @@ export type OpenOptions = {
   readonly id?: SessionId;
   readonly credentials?: Credentials;
   readonly hostEnv?: HostEnvironment;
+  readonly lookInto?: LookInto;
 };
 
 /** A program that ran to its end. */
@@ -98,6 +100,8 @@ const ANY: readonly Weaker[] = ["limits", "seccomp"];
 
 // A probe's turn takes a fraction of a second.
 const TURN_LIMIT_MS = 30_000;
+
+type RunnerOptions = Partial<LabOptions> & Pick<OpenOptions, "lookInto">;
 
 /** In place of the proxy that users have. */
 type LabParts = { readonly startProxy?: typeof startLabProxy };
@@ -136,10 +140,13 @@ async function fillLab(
   undo.push(() => owner.release());
   const network = await createLabNetwork();
   undo.push(() => network[Symbol.asyncDispose]());
-  const createRunner = async (others: Partial<LabOptions> = {}, own = owner): Promise<Runner> => {
+  const createRunner = async ({ lookInto, ...others }: RunnerOptions = {}, own = owner): Promise<Runner> => {
     const known = { owner: own, stateDir, kiroDataDir: host.kiroDataDir };
     const proxy = startProxy && { startProxy: () => startProxy(network) };
-    const created = await createDockerRunner({ ...options, ...others, ...known, acceptWeaker: ANY }, proxy);
+    const created = await createDockerRunner(
+      { ...options, ...others, ...known, acceptWeaker: ANY },
+      { ...proxy, lookInto },
+    );
     undo.push(() => created.close());
     return created;
   };

@@ -32,8 +32,11 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
     let isStarting = false;
     for (const socket of [client, engine]) sockets.add(socket.on("error", () => undefined));
     client.on("data", (chunk) => {
+      const head = chunk.toString("latin1");
+      if (/^POST [^ ]*\/containers\/create\?name=budgie-(?!holder-)/.test(head) && starts === 0)
+        meddling?.atCreation?.();
       // Holders go by their names.
-      if (/^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /.test(chunk.toString("latin1")) && starts++ === 0) {
+      if (/^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /.test(head) && starts++ === 0) {
         isStarting = true;
         const meddled = meddling?.before();
         if (meddled !== undefined) return void meddled.then(() => engine.write(chunk));
@@ -61,5 +64,10 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
   };
 }
 
-/** What happens right before and right after. */
-export type Meddling = { readonly before: () => void | Promise<void>; readonly after: () => void };
+export type Meddling = {
+  /** Right before the container is made, when all is checked */
+  readonly atCreation?: () => void;
+  /** Right before it is started, and right after */
+  readonly before: () => void | Promise<void>;
+  readonly after: () => void;
+};

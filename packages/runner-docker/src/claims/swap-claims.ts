@@ -1,44 +1,90 @@
-import { renameSync, symlinkSync, unlinkSync } from "node:fs";
+import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { StartOptions } from "@budgie/core";
+import { lookIntoProcess, type LookInto } from "../enter-container.ts";
 import type { Claim, Probe } from "./claim.ts";
 import { collect, type Lab } from "./lab.ts";
 import { createMeddlingEngine, type Meddling } from "./meddling-engine.ts";
-import { toRefusal, untried } from "./verdicts.ts";
+import { toHidden, untried } from "./verdicts.ts";
 
 export const SWAP_CLAIMS: readonly Claim[] = [
   {
     id: "pinned-workspace",
     promise: "An agent gets the directory that was checked, or does not begin.",
-    walls: ["pinned-workspace"],
+    walls: ["verified-mounts"],
     probes: [
-      toSwapProbe("swap the workspace for a link before its turn", ({ swap }) => (swap(), {})),
-      toSwapProbe("swap it between the check and the mount", ({ swap }) => ({ before: swap })),
-      toSwapProbe("swap it, and back once it is mounted", ({ restore, swap }) => ({ before: swap, after: restore })),
-      toSwapProbe("swap a folder on the way to it", ({ swap }) => ({ before: swap }), "sub"),
-      toSwapProbe("swap that one, and back", ({ restore, swap }) => ({ before: swap, after: restore }), "sub"),
+      toSwapProbe("swap the workspace for a link before its turn", toProject(), ({ swap }) => (swap(), {})),
+      toSwapProbe("swap it between the check and the mount", toProject(), ({ swap }) => ({ before: swap })),
+      toSwapProbe("swap it when its container is made", toProject(), ({ swap }) => ({ atCreation: swap })),
+      toSwapProbe("swap it, and back once it is mounted", toProject(), swapAndBack),
+      toSwapProbe("swap a folder on the way to it", toProject("sub"), ({ swap }) => ({ before: swap })),
+      toSwapProbe("swap that one, and back", toProject("sub"), swapAndBack),
+      toSwapProbe("swap it, and back while the kernel lets nobody look", toProject(), ({ restore, swap }) => ({
+        before: swap,
+        lookInto: toRefusedLook(10, restore),
+      })),
+      toSwapProbe("swap it, and back where the kernel never lets anybody look", toProject(), (swapping) => ({
+        ...swapAndBack(swapping),
+        lookInto: toRefusedLook(Infinity),
+      })),
+    ],
+  },
+  {
+    id: "swapped-definition",
+    promise: "No other agent brings a hidden definition back while a turn's container is made.",
+    walls: ["hidden-agents", "verified-mounts"],
+    probes: [
+      toSwapProbe("make .kiro/agents once it is mounted", toRepository(".kiro/steering"), ({ swap }) => ({
+        after: swap,
+      })),
+      toSwapProbe("make .kiro between the check and the mount", toRepository(), ({ swap }) => ({ before: swap })),
+      toSwapProbe("exchange .kiro in between", toExchanged, ({ swap }) => ({ before: swap })),
     ],
   },
 ];
 
-type Swapping = { readonly swap: () => void; readonly restore: () => void };
+/** Of protected paths and of the folders on the way to them. */
+export const PROTECTED_SWAPS: readonly Probe[] = [".git/hooks", ".git"].flatMap((path) => [
+  toSwapProbe(`swap ${path} for a link between the check and the mount`, toProtected(path), ({ swap }) => ({
+    before: swap,
+  })),
+  toSwapProbe(`swap ${path}, and back once it is mounted`, toProtected(path), swapAndBack),
+]);
 
-/** Swaps a project's folder for a link to the keys, around the moment at which the engine starts the container. */
-function toSwapProbe(name: string, toMeddling: (swapping: Swapping) => Partial<Meddling>, folder = ""): Probe {
+/** What another agent finds, and does to it. */
+type Scene = Pick<StartOptions, "directory" | "protectedPaths"> & {
+  readonly swap: () => void;
+  readonly restore: () => void;
+  /** Says what it must not see */
+  readonly script: string;
+  readonly evidence: string;
+};
+
+type Meddlings = Partial<Meddling> & { readonly lookInto?: LookInto };
+
+/** Lets another agent meddle around the moments at which the engine makes and starts a turn's container. */
+function toSwapProbe(
+  name: string,
+  toScene: (lab: Lab) => Promise<Scene>,
+  toMeddling: (scene: Scene) => Meddlings,
+): Probe {
   return {
     name,
     async attempt(lab) {
-      const { directory, ...swapping } = await createProject(lab, folder);
+      const scene = await toScene(lab);
       const engine = await createMeddlingEngine(lab.engine);
       if (engine === undefined) return untried("the engine is on no socket of this machine");
       await using _ = engine;
-      const session = await lab.open({ hostEnv: engine.hostEnv });
-      engine.meddle({ before: () => undefined, after: () => undefined, ...toMeddling(swapping) });
-      const command = { argv: ["/bin/sh", "-c", "cat id_rsa"] as const, env: {}, projections: [] };
+      const { lookInto, ...meddling } = toMeddling(scene);
+      const session = await lab.open({ hostEnv: engine.hostEnv, ...(lookInto === undefined ? {} : { lookInto }) });
+      engine.meddle({ before: () => undefined, after: () => undefined, ...meddling });
+      const argv = ["/bin/sh", "-c", `{ ${scene.script}; } 2>/dev/null; echo over`] as const;
+      const { directory, protectedPaths } = scene;
       const output = session
-        .start(command, { directory, input: "" })
+        .start({ argv, env: {}, projections: [] }, { directory, protectedPaths, input: "" })
         .then(async (child) => (await collect(child)).stdout);
-      const verdict = await toRefusal(output, lab.host.canaries[".ssh/id_rsa"], ["WORKSPACE_INVALID"]);
+      const verdict = await toHidden(output, scene.evidence);
       // While its engine can be reached.
       await session.remove();
       return verdict;
@@ -46,18 +92,103 @@ function toSwapProbe(name: string, toMeddling: (swapping: Swapping) => Partial<M
   };
 }
 
+function swapAndBack({ restore, swap }: Scene): Meddlings {
+  return { before: swap, after: restore };
+}
+
+/** Looks as the kernel lets those look who are not root: the holder, and then for so many times nothing. */
+function toRefusedLook(times: number, meanwhile: () => void = () => undefined): LookInto {
+  let hasSeen = false;
+  let looks = 0;
+  return async (pid, id) => {
+    if (hasSeen && looks++ < times) {
+      if (looks === times) meanwhile();
+      return undefined;
+    }
+    const root = await lookIntoProcess(pid, id);
+    hasSeen ||= root !== undefined;
+    return root;
+  };
+}
+
 /** What takes the place of the project is a folder with the keys in it, or with a folder that is a link to them. */
-async function createProject(lab: Lab, folder: string) {
-  const root = await lab.makeDirectory();
-  const [path, aside, secrets] = [join(root, "project"), join(root, "aside"), join(root, "secrets", folder)];
-  await mkdir(join(path, folder), { recursive: true });
-  await mkdir(secrets, { recursive: true });
-  await writeFile(join(secrets, "id_rsa"), lab.host.canaries[".ssh/id_rsa"]);
+function toProject(folder = "") {
+  return async (lab: Lab): Promise<Scene> => {
+    const root = await lab.makeDirectory();
+    const [path, secrets] = [join(root, "project"), join(root, "secrets")];
+    await mkdir(join(path, folder), { recursive: true });
+    await putKeys(lab, join(secrets, folder));
+    const evidence = lab.host.canaries[".ssh/id_rsa"];
+    return { directory: join(path, folder), ...toSwapping(path, secrets), script: "cat id_rsa", evidence };
+  };
+}
+
+/** A repository with hooks, of which the hooks or all of git's folder becomes a link to the keys. */
+function toProtected(path: string) {
+  return async (lab: Lab): Promise<Scene> => {
+    const directory = await lab.makeDirectory();
+    const secrets = await lab.makeDirectory();
+    await mkdir(join(directory, ".git/hooks"), { recursive: true });
+    for (const folder of ["", "hooks"]) await putKeys(lab, join(secrets, folder));
+    // The engine follows the link on the host for what it mounts, and in the container for where.
+    const script = `cat .git/id_rsa .git/hooks/id_rsa ${secrets}/id_rsa ${secrets}/hooks/id_rsa`;
+    const evidence = lab.host.canaries[".ssh/id_rsa"];
+    return {
+      directory,
+      protectedPaths: [".git/hooks"],
+      ...toSwapping(join(directory, path), secrets),
+      script,
+      evidence,
+    };
+  };
+}
+
+const PLANTED = "a definition that another agent made";
+
+// A turn without walls may begin before another agent has done it.
+const DEFINED = {
+  script: "for _ in 1 2 3 4 5; do cat .kiro/agents/mine.json && break; sleep 0.2; done",
+  evidence: PLANTED,
+  restore: () => undefined,
+};
+
+/** A repository without agents, to which another agent adds one. */
+function toRepository(...folders: readonly string[]) {
+  return async (lab: Lab): Promise<Scene> => {
+    const directory = await lab.makeDirectory();
+    for (const folder of folders) await mkdir(join(directory, folder), { recursive: true });
+    return { ...DEFINED, directory, swap: () => plant(directory) };
+  };
+}
+
+/** One in whose place another agent puts all of another `.kiro`. */
+async function toExchanged(lab: Lab): Promise<Scene> {
+  const [directory, other] = [await lab.makeDirectory(), await lab.makeDirectory()];
+  for (const folder of [directory, other]) await mkdir(join(folder, ".kiro/steering"), { recursive: true });
+  plant(other);
+  const swap = (): void => {
+    renameSync(join(directory, ".kiro"), join(directory, "aside"));
+    renameSync(join(other, ".kiro"), join(directory, ".kiro"));
+  };
+  return { ...DEFINED, directory, swap };
+}
+
+function plant(directory: string): void {
+  mkdirSync(join(directory, ".kiro/agents"), { recursive: true });
+  writeFileSync(join(directory, ".kiro/agents/mine.json"), PLANTED);
+}
+
+async function putKeys({ host }: Lab, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "id_rsa"), host.canaries[".ssh/id_rsa"]);
+}
+
+function toSwapping(path: string, secrets: string): Pick<Scene, "restore" | "swap"> {
+  const aside = `${path}-aside`;
   return {
-    directory: join(path, folder),
     swap() {
       renameSync(path, aside);
-      symlinkSync(join(root, "secrets"), path);
+      symlinkSync(secrets, path);
     },
     restore() {
       unlinkSync(path);

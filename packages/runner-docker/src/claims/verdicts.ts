@@ -24,3 +24,9 @@ export async function toRefusal(
     throw error;
   }
 }
+
+/** Held if an attack is refused with `WORKSPACE_INVALID`, or ran to its end, which it says as `over`, without the evidence. */
+export async function toHidden(attack: Promise<string>, evidence: string): Promise<Verdict> {
+  const verdict = await toRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
+  return verdict.outcome === "untried" && /\bover$/.test(verdict.detail) ? held("it is hidden") : verdict;
+}

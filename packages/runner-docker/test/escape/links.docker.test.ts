@@ -23,5 +23,6 @@ describeClaims(CLAIM_GROUPS.links, {
       return await inCarelessLab(() => sessions)(claim);
     },
     "pinned-workspace": inCarelessLab(() => ({ open: openRawSession })),
+    "swapped-definition": inCarelessLab(() => ({ open: openRawSession })),
   },
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { dirname, join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
@@ -15,9 +16,10 @@ export async function openRawSession({ hostEnv, id }: OpenOptions = {}): Promise
   return {
     id: id ?? createSessionId(),
     paths: () => ({ workspace: "/workspace", home: "/home/agent" }),
-    async start({ argv }, { directory }) {
+    async start({ argv }, { directory, protectedPaths = [] }) {
       const stdout = await runRaw(docker, argv, [
         { Type: "bind", Source: directory, Target: "/workspace" },
+        ...protectedPaths.flatMap((path) => toProtecting(directory, path)),
         // One that is there: the engine would make another, and nobody would remove it.
         ...(id === undefined ? [] : [toHomeMount(id)]),
       ]);
@@ -34,6 +36,16 @@ export async function openRawSession({ hostEnv, id }: OpenOptions = {}): Promise
     appendFile: () => Promise.resolve(),
     remove: () => Promise.resolve(),
   };
+}
+
+/** With the folder on the way to it. */
+function toProtecting(directory: string, path: string): Docker.MountSettings[] {
+  return [dirname(path), path].map((part) => ({
+    Type: "bind",
+    Source: join(directory, part),
+    Target: `/workspace/${part}`,
+    ReadOnly: part === path,
+  }));
 }
 
 function toHomeMount(id: SessionId): Docker.MountSettings {

@@ -6,7 +6,7 @@ import { openRawSession } from "./raw-session.ts";
 describeClaims(CLAIM_GROUPS["read-only"], {
   removals: {
     "hidden-agents": ({ HostConfig }) => {
-      const isHiding = /^\/workspace\/\.(?:kiro|amazonq)\/|^\/home\/agent\/\.kiro\/agents$/;
+      const isHiding = /^\/workspace\/\.(?:kiro|amazonq)(?:\/|$)|^\/home\/agent\/\.kiro\/agents$/;
       HostConfig.Mounts = HostConfig.Mounts?.filter(({ Target }) => !isHiding.test(Target)) ?? [];
     },
   },
@@ -14,6 +14,7 @@ describeClaims(CLAIM_GROUPS["read-only"], {
     "no-disguised-agents": inCarelessLab(() => ({ open: openRawSession })),
     "protected-paths": inCarelessLab((lab) => ({
       run: (argv, options) => lab.run(argv, { ...options, protectedPaths: [] }),
+      open: openRawSession,
     })),
   },
 });

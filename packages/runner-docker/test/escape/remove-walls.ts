@@ -84,7 +84,7 @@ export const CONTAINER_REMOVALS = {
   },
   "hidden-agents": ({ HostConfig }) => {
     HostConfig.Mounts =
-      HostConfig.Mounts?.filter(({ Target }) => !/^\/workspace\/\.(?:kiro|amazonq)\//.test(Target)) ?? [];
+      HostConfig.Mounts?.filter(({ Target }) => !/^\/workspace\/\.(?:kiro|amazonq)(?:\/|$)/.test(Target)) ?? [];
   },
 } as const satisfies Readonly<Record<ContainerWall, RemoveWall>>;
 
