@@ -120,11 +120,14 @@ describe("what an agent makes during a turn", () => {
   it("goes on in what is shown of a folder that is covered, and nothing is added beside that", async () => {
     const repository = join(place.root, "covered");
     mkdirSync(join(repository, ".kiro/steering"), { recursive: true });
+    mkdirSync(join(repository, ".kiro/settings"));
+    // More than an engine that fills what covers it would have had room for.
+    writeFileSync(join(repository, ".kiro/settings/mcp.json"), "x".repeat(256 * 1024));
     writeFileSync(join(repository, ".kiro/notes.md"), "notes\n");
     symlinkSync("steering", join(repository, ".kiro/link"));
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
-    const script = `cat .kiro/notes.md; echo more >>.kiro/notes.md; echo style >.kiro/link/style.md
+    const script = `cat .kiro/notes.md .kiro/settings/*; echo more >>.kiro/notes.md; echo style >.kiro/link/style.md
       for made in .kiro/agents .kiro/new; do mkdir $made 2>&1; done; mv .kiro away 2>&1`;
 
     const { stdout } = await runCommand(
@@ -136,7 +139,9 @@ describe("what an agent makes during a turn", () => {
     expect(stdout).toMatch(/^notes\n(?:mkdir: .*Read-only file system\n){2}mv: .*busy\n$/);
     expect(readFileSync(join(repository, ".kiro/notes.md"), "utf8")).toBe("notes\nmore\n");
     expect(readdirSync(repository)).toEqual([".kiro"]);
-    expect(new Set(readdirSync(join(repository, ".kiro")))).toEqual(new Set(["link", "notes.md", "steering"]));
+    expect(new Set(readdirSync(join(repository, ".kiro")))).toEqual(
+      new Set(["link", "notes.md", "settings", "steering"]),
+    );
     expect(readFileSync(join(repository, ".kiro/steering/style.md"), "utf8")).toBe("style\n");
   });
 });

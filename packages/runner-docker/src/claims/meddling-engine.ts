@@ -27,6 +27,7 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
   let meddling: Meddling | undefined;
   const sockets = new Set<Socket>();
   let starts = 0;
+  let hasBegun = false;
   const server = createServer((client) => {
     const engine = connect(socketPath);
     let isStarting = false;
@@ -36,8 +37,10 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
       if (/^POST [^ ]*\/containers\/create\?name=budgie-(?!holder-)/.test(head) && starts === 0)
         meddling?.atCreation?.();
       // Holders go by their names.
-      if (/^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /.test(head) && starts++ === 0) {
-        isStarting = true;
+      const call = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/(attach|start)[ ?]/.exec(head)?.[1];
+      if (call === "start") isStarting = starts++ === 0;
+      if (call !== undefined && !hasBegun) {
+        hasBegun = true;
         const meddled = meddling?.before();
         if (meddled !== undefined) return void meddled.then(() => engine.write(chunk));
       }
@@ -67,7 +70,8 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
 export type Meddling = {
   /** Right before the container is made, when all is checked */
   readonly atCreation?: () => void;
-  /** Right before it is started, and right after */
+  /** Right before anything is mounted in it, which Podman does as soon as somebody attaches */
   readonly before: () => void | Promise<void>;
+  /** Right after it was started */
   readonly after: () => void;
 };

@@ -3,10 +3,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { StartOptions } from "@budgie/core";
 import { lookIntoProcess, type LookInto } from "../enter-container.ts";
-import type { Claim, Probe } from "./claim.ts";
+import type { Claim, Probe, Verdict } from "./claim.ts";
 import { collect, type Lab } from "./lab.ts";
 import { createMeddlingEngine, type Meddling } from "./meddling-engine.ts";
-import { toHidden, untried } from "./verdicts.ts";
+import { toHidden, toRefusal, untried } from "./verdicts.ts";
 
 export const SWAP_CLAIMS: readonly Claim[] = [
   {
@@ -59,6 +59,8 @@ type Scene = Pick<StartOptions, "directory" | "protectedPaths"> & {
   /** Says what it must not see */
   readonly script: string;
   readonly evidence: string;
+  /** Default held only if it is refused */
+  readonly judge?: typeof toHidden;
 };
 
 type Meddlings = Partial<Meddling> & { readonly lookInto?: LookInto };
@@ -84,12 +86,16 @@ function toSwapProbe(
       const output = session
         .start({ argv, env: {}, projections: [] }, { directory, protectedPaths, input: "" })
         .then(async (child) => (await collect(child)).stdout);
-      const verdict = await toHidden(output, scene.evidence);
+      const verdict = await (scene.judge ?? toRefused)(output, scene.evidence);
       // While its engine can be reached.
       await session.remove();
       return verdict;
     },
   };
+}
+
+function toRefused(attack: Promise<string>, evidence: string): Promise<Verdict> {
+  return toRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
 }
 
 function swapAndBack({ restore, swap }: Scene): Meddlings {
@@ -149,6 +155,7 @@ const PLANTED = "a definition that another agent made";
 const DEFINED = {
   script: "for _ in 1 2 3 4 5; do cat .kiro/agents/mine.json && break; sleep 0.2; done",
   evidence: PLANTED,
+  judge: toHidden,
   restore: () => undefined,
 };
 
