@@ -34,7 +34,7 @@ async function startBehind({ engine, atEnd, startServer }, rewrite) {
 }
 
 // The user stays, since it costs nothing and decides whose files they are; what the engine does for everybody stays as well.
-const HARDENING = "CapDrop SecurityOpt ReadonlyRootfs PidsLimit Memory MemorySwap NanoCpus Tmpfs".split(" ");
+const HARDENING = "CapDrop SecurityOpt ReadonlyRootfs PidsLimit Memory MemorySwap NanoCpus Tmpfs Ulimits".split(" ");
 
 function withoutHardening({ HostConfig, ...body }) {
   const rest = Object.entries(HostConfig).filter(([key]) => !HARDENING.includes(key));

@@ -2,7 +2,7 @@
 export { toHidableHooks, type AgentHook } from "./agent-hooks.ts";
 export type { Agent } from "./agent.ts";
 export { cutText } from "./cut-text.ts";
-export { DEPTH_VARIABLES, isTooDeep, OUTERMOST, type Depth } from "./depth.ts";
+export { DEPTH_FILE, DEPTH_VARIABLES, isTooDeep, OUTERMOST, type Depth } from "./depth.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./duration.ts";
 export {
   allowsHost,

@@ -1,16 +1,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DEPTH_VARIABLES, OUTERMOST, type Depth } from "@budgie/core";
+import { DEPTH_FILE, DEPTH_VARIABLES, OUTERMOST, type Depth } from "@budgie/core";
+
+const PLACES = { proc: "/proc", mark: DEPTH_FILE };
 
 /**
- * Finds out what is above this budgie: from its own environment, and, since that may have been cleared on the way, from those
- * of its ancestors, of which a container's first process is one to all, and of the leaders of their process groups and sessions.
+ * Finds out what is above this budgie: in a sandbox from the file that says so. Elsewhere from its own environment, and, since
+ * that may have been cleared on the way, from those of its ancestors and of the leaders of their process groups and sessions.
  * The outermost budgie's limit binds: `wanted` can only be less.
  */
-export function findDepth(env: NodeJS.ProcessEnv, wanted: number | undefined, proc = "/proc"): Depth {
-  const marks = [Object.entries(env).map(([name, value = ""]) => `${name}=${value}`), ...readRelatives(proc)].flatMap(
-    toMark,
-  );
+export function findDepth(env: NodeJS.ProcessEnv, wanted: number | undefined, places = PLACES): Depth {
+  const own = Object.entries(env).map(([name, value = ""]) => `${name}=${value}`);
+  const marks = [own, read(places.mark).split("\n"), ...readRelatives(places.proc)].flatMap(toMark);
   const limits = marks.map(({ most }) => most);
   return {
     own: Math.max(OUTERMOST.own, ...marks.map(({ own }) => own)),

@@ -75,7 +75,7 @@ describe("budgie doctor", () => {
       /^ok {6}program {4}"\/usr\/local\/bin\/kiro-cli" in the image, and a \/bin\/sh to start it$/m,
     );
     expect(stdout).toMatch(/^ok {6}limits {5}on memory, processes and processors \(cgroup v\d, \w+\)$/m);
-    expect(stdout).toMatch(/^ok {6}seccomp {4}by the engine's own profile$/m);
+    expect(stdout).toMatch(/^ok {6}seccomp {4}by budgie's own profile$/m);
     expect(await listTraces(user)).toEqual([]);
     expect(/^note {4}caller {5}budgie was started by root/m.test(stdout)).toBe(process.getuid?.() === 0);
   });

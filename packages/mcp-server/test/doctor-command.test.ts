@@ -129,11 +129,8 @@ describe("budgie doctor", () => {
   });
 
   it.each([
-    [
-      { SecurityOptions: ["name=seccomp,profile=unconfined"] },
-      /^failed {2}seccomp {4}The engine runs .* without seccomp/m,
-    ],
-    [{ SecurityOptions: ["name=seccomp,profile=default"] }, /^ok {6}seccomp {4}by the engine's own profile$/m],
+    [{ SecurityOptions: ["name=cgroupns"] }, /^failed {2}seccomp {4}The engine runs .* without seccomp/m],
+    [{ SecurityOptions: ["name=seccomp,profile=default"] }, /^ok {6}seccomp {4}by budgie's own profile$/m],
     [
       { PidsLimit: false },
       /^failed {2}limits {5}The engine cannot limit processes \(.* hold: bounded-processes\. Without --accept-/m,

@@ -10,6 +10,15 @@ const CALL = `${NODE} /workspace/packages/mcp-server/test/fixtures/call-budgie.m
 const CLEARED = 'env -i PATH="$PATH" HOME="$HOME"';
 const AWAIT = "for i in $(seq 600); do grep -qE '^(answered|refused)' /tmp/out && break; sleep 0.1; done; cat /tmp/out";
 
+// The marks lie on the stacks of the processes, the container's first one's too.
+const OVERWRITTEN = `perl -e 'for my $folder (glob "/proc/[0-9]*") {
+  open(my $maps, "<", "$folder/maps") or next;
+  my ($from, $to) = map { /^([0-9a-f]+)-([0-9a-f]+) .*stack/ ? (hex $1, hex $2) : () } <$maps>;
+  open(my $memory, "+<", "$folder/mem") or next;
+  sysseek($memory, $from, 0) && sysread($memory, my $stack, $to - $from) or next;
+  while ($stack =~ /BUDGIE_(?=DEPTH=|MAX_DEPTH=)/g) { sysseek($memory, $from + $-[0], 0); syswrite($memory, "X") }
+}'; ! grep -q BUDGIE_DEPTH /proc/1/environ && echo overwritten`;
+
 describe("a budgie in a sandbox", () => {
   it.each([
     ["its environment was passed on", CALL],
@@ -25,6 +34,18 @@ describe("a budgie in a sandbox", () => {
     const answer = await ask("shell-worker", { directory, prompt: `[[run: echo Hello >/tmp/prompt; ${command}]]` });
 
     expect(toText(answer)).toMatch(/^tools: 2\nrefused: TOO_DEEP: An agent started this budgie/m);
+  });
+
+  it("refuses every call when the marks of all processes around it were overwritten in their memory", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox: true });
+    const script = `#!/bin/sh\n${OVERWRITTEN}\n${CLEARED} ${CALL}\n`;
+    const encoded = Buffer.from(script).toString("base64");
+    const run = `echo Hello >/tmp/prompt; echo ${encoded} | base64 -d >/tmp/script; sh /tmp/script`;
+
+    const answer = await ask("shell-worker", { directory, prompt: `[[run: ${run}]]` });
+
+    expect(toText(answer)).toMatch(/^overwritten\n(?:.*\n)*refused: TOO_DEEP/);
   });
 
   it("answers where the outermost allows it, whatever it asks for itself", async () => {

@@ -20,6 +20,8 @@ export type TurnContainer = {
   /** On the host; `undefined` if the image's own certificates will do */
   readonly caFile: string | undefined;
   readonly limits: Limits;
+  /** The profile of its system calls, in the form that the engine takes; `undefined` if that has no seccomp */
+  readonly seccomp: string | undefined;
   /** The engine's own if undefined */
   readonly runtime: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
@@ -27,7 +29,7 @@ export type TurnContainer = {
 
 /** The isolation profile: the diff of this function is every change of what a sandbox may do. */
 export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
-  const { extraGroups, imageId, labels, limits, mounts, network, runtime, user } = turn;
+  const { extraGroups, imageId, labels, limits, mounts, network, runtime, seccomp, user } = turn;
   return {
     Image: imageId,
     // Replaces the image's own entrypoint: any image with a /bin/sh will do, and none can run something first.
@@ -43,6 +45,8 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...toIsolation(limits),
+      SecurityOpt: ["no-new-privileges", ...(seccomp === undefined ? [] : [`seccomp=${seccomp}`])],
+      Ulimits: USER_SHARES.map(([Name, most]) => ({ Name, Soft: most, Hard: most })),
       Init: true,
       NetworkMode: network,
       GroupAdd: [...extraGroups],
@@ -55,6 +59,16 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     },
   };
 }
+
+// The kernel counts all but the last over all processes of a user, the host's and other sandboxes' too: the rest of what a user
+// may have is theirs. A core file would be left in the workspace.
+const USER_SHARES = [
+  ["nofile", 16_384],
+  ["sigpending", 1024],
+  ["msgqueue", 256 * 1024],
+  ["memlock", 1024 ** 2],
+  ["core", 0],
+] as const;
 
 /** What every container of budgie's that runs something lacks, and the most that it may use. */
 function toIsolation({ cpus, memoryBytes, pids }: Limits) {

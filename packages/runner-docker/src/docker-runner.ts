@@ -192,7 +192,7 @@ function toContext({ engine, image, options, parts, scratchDir, user }: ContextP
     lookInto,
     caFile: options.caFile,
     scratchDir,
-    ensureMountedFiles: () => ensureMountedFiles(options.stateDir, user),
+    ensureMountedFiles: (env) => ensureMountedFiles(options.stateDir, user, env),
     // Past twice the cores, more starts at once only make each of them slower.
     starting: pLimit(Math.max(2, 2 * engine.cpus)),
   };

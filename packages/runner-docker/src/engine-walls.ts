@@ -7,7 +7,7 @@ import type { Engine } from "./engine.ts";
 export type EngineWall = HeldWall | MissingWall;
 
 type HeldWall = {
-  readonly name: Weaker | "sockets" | "swap" | "users" | "mandatory" | "engine";
+  readonly name: Weaker | "swap" | "users" | "mandatory" | "engine";
   readonly state: "held" | "weak";
   readonly text: string;
 };
@@ -43,7 +43,6 @@ export function toEngineWalls(info: EngineInfo): readonly EngineWall[] {
     toLimits(info),
     ...(info.SwapLimit === true ? [] : [NO_SWAP_LIMIT]),
     toSeccomp(info),
-    ...(optionOf(info, "seccomp")?.get("profile") === "default" ? [OPEN_VSOCK] : []),
     USERS[toUsers(info)],
     toMandatory(info),
     ...toWarnings(info),
@@ -100,39 +99,18 @@ const NO_SWAP_LIMIT: EngineWall = {
 };
 
 function toSeccomp(info: EngineInfo): EngineWall {
-  const option = optionOf(info, "seccomp");
-  // Podman and Docker before 23 call it so, and Docker since then the other.
-  const profile = option?.get("profile") ?? "default";
-  if (option === undefined || profile === "unconfined") {
-    const remedy =
-      option === undefined
-        ? "Use an engine and a kernel that have it"
-        : 'Take "seccomp-profile" out of its daemon.json, and restart it';
-    return {
-      name: "seccomp",
-      state: "missing",
-      text: `The engine runs containers without seccomp: agents reach every system call of the kernel. ${remedy}.`,
-      breaks: ["no-keyrings", "no-namespaces"],
-    };
-  }
-  if (profile === "default" || profile === "builtin") {
-    return { name: "seccomp", state: "held", text: "by the engine's own profile" };
+  if (optionOf(info, "seccomp") !== undefined) {
+    return { name: "seccomp", state: "held", text: "by budgie's own profile" };
   }
   return {
     name: "seccomp",
-    state: "weak",
-    text: `by the profile "${profile}" of your own: what that lets through, budgie cannot tell`,
+    state: "missing",
+    text:
+      "The engine runs containers without seccomp: agents reach every system call of the kernel. Use an engine and a kernel " +
+      "that have it.",
+    breaks: ["no-keyrings", "no-namespaces", "no-setuid-files", "no-shared-io", "no-other-sockets"],
   };
 }
-
-// What Docker called its profile before 23, and Podman does still. No namespace divides these sockets.
-const OPEN_VSOCK: EngineWall = {
-  name: "sockets",
-  state: "weak",
-  text:
-    "The engine's own profile leaves AF_VSOCK open: on a virtual machine, agents can speak to its hypervisor without any " +
-    "network. Docker 23 and later close it.",
-};
 
 const USERS: Readonly<Record<Engine["users"], EngineWall>> = {
   same: {

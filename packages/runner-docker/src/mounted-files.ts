@@ -1,18 +1,40 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DEPTH_VARIABLES } from "@budgie/core";
 import { toPasswd, type SandboxUser } from "./sandbox-user.ts";
+import { SECCOMP_PROFILE } from "./seccomp-profile.ts";
 
-/** Small files of budgie's own that sandboxes mount. */
+/** Small files of budgie's own, which sandboxes mount but for one. */
 export type MountedFiles = {
   /** Mounted over `/etc/passwd` */
   readonly passwdFile: string;
+  /** Mounted over `/etc/resolv.conf` and `/etc/hosts`, where an engine tells of the host's network */
+  readonly resolvFile: string;
+  readonly hostsFile: string;
+  /** Mounted where a budgie in the sandbox finds its depth */
+  readonly depthFile: string;
+  /** For Podman, which takes the profile of system calls as a file */
+  readonly seccompFile: string;
 };
 
-/** Has them below the state directory, written again where somebody cleared that away. */
-export function ensureMountedFiles(stateDir: string, user: SandboxUser): MountedFiles {
+/** Has them below the state directory for a process with `env`, written again where somebody cleared that away. */
+export function ensureMountedFiles(
+  stateDir: string,
+  user: SandboxUser,
+  env: Readonly<Record<string, string>>,
+): MountedFiles {
   const folder = join(stateDir, "sandbox");
+  const marks = Object.values(DEPTH_VARIABLES).map((name) => [name, env[name] ?? ""] as const);
   return {
     passwdFile: ensureFile(folder, `passwd-${user.uid}-${user.gid}`, toPasswd(user)),
+    resolvFile: ensureFile(folder, "resolv.conf", "# There is no name server: budgie's proxy looks names up.\n"),
+    hostsFile: ensureFile(folder, "hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"),
+    depthFile: ensureFile(
+      folder,
+      `depth-${marks.map(([, value]) => value).join("-")}`,
+      marks.map(([name, value]) => `${name}=${value}\n`).join(""),
+    ),
+    seccompFile: ensureFile(folder, "seccomp.json", SECCOMP_PROFILE),
   };
 }
 

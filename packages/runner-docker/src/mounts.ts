@@ -1,6 +1,6 @@
 import { basename, join, posix } from "node:path";
 import type { MountSettings } from "dockerode";
-import type { Access, Projection } from "@budgie/core";
+import { DEPTH_FILE, type Access, type Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
 import { coverHiddenPlaces, makeMountPoint, type CoveredFolder } from "./hidden-places.ts";
 import { createHolds, toMoved, type HeldSource, type Holds } from "./hold-sources.ts";
@@ -27,6 +27,11 @@ export type TurnMounts = {
   readonly projections: readonly Projection[];
   /** On the host, as the next */
   readonly passwdFile: string;
+  readonly resolvFile: string;
+  readonly hostsFile: string;
+  readonly depthFile: string;
+  /** Of the container, as the engine takes it */
+  readonly network: string;
   /** On the host; `undefined` if the image's own certificates will do */
   readonly caFile: string | undefined;
   /** A folder to be made on the host, with what covers and mount points a turn needs */
@@ -57,8 +62,7 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
     const mounts = [
       { settings: volumeMount(turn.volumes.home, "/home") },
       { settings: { ...volumeMount(turn.volumes.auth, SANDBOX.auth), ReadOnly: true } },
-      await ownBind(holds, turn.passwdFile, "/etc/passwd"),
-      ...(turn.caFile === undefined ? [] : [await ownBind(holds, turn.caFile, CA_FILE)]),
+      ...(await Promise.all(toOwnFiles(turn).map(([path, target]) => ownBind(holds, path, target)))),
       workspaceBind(workspace, SANDBOX.workspace, turn.workspaceMode),
       ...(await Promise.all(covered.map((folder) => coveringMounts(folder, holds, turn)))).flat(),
       ...(await protectingMounts(workspace, holds, turn.protectedPaths)),
@@ -77,6 +81,17 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
     await holds[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Files of budgie's own and of the user's, each with where it is mounted. */
+function toOwnFiles({ caFile, depthFile, hostsFile, network, passwdFile, resolvFile }: TurnMounts) {
+  return [
+    [passwdFile, "/etc/passwd"],
+    [depthFile, DEPTH_FILE],
+    // Elsewhere names are looked up by the proxy alone.
+    ...(network === "bridge" ? [] : ([[resolvFile, "/etc/resolv.conf"], [hostsFile, "/etc/hosts"]] as const)),
+    ...(caFile === undefined ? [] : ([[caFile, CA_FILE]] as const)),
+  ] as const;
 }
 
 /** What a session's holder has besides its door: the volumes, writable. */

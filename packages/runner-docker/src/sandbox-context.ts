@@ -1,5 +1,5 @@
 import type { LimitFunction } from "p-limit";
-import type { Limits, Owner } from "@budgie/core";
+import type { Command, Limits, Owner } from "@budgie/core";
 import type { Credentials } from "./credentials.ts";
 import type { Doors } from "./doors.ts";
 import type { Engine } from "./engine.ts";
@@ -33,8 +33,8 @@ export type SandboxContext = {
   readonly lookInto: LookInto | undefined;
   /** Certificates of the host that sandboxes shall trust */
   readonly caFile: string | undefined;
-  /** Has them on the host, whatever became of them since the last turn */
-  readonly ensureMountedFiles: () => MountedFiles;
+  /** Has them on the host for a process with this environment, whatever became of them since the last turn */
+  readonly ensureMountedFiles: (env: Command["env"]) => MountedFiles;
   /** Bounds how many containers are created and started at once */
   readonly starting: LimitFunction;
 };

@@ -15,6 +15,7 @@ import { toLabels } from "./labels.ts";
 import { holdTurnMounts, type HeldMounts, type SessionVolumes } from "./mounts.ts";
 import { toExtraGroups } from "./sandbox-user.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
+import { toSeccomp } from "./seccomp-profile.ts";
 import type { TurnNetwork } from "./session-egress.ts";
 import { removeContainer, toTurnProcess, type StartedTurn, type TurnProcess } from "./turn-process.ts";
 
@@ -108,7 +109,7 @@ async function launchWith(turn: TurnStart, held: HeldMounts): Promise<Omit<Launc
   }
 }
 
-async function holdMounts({ command, context, options, volumes }: TurnStart, skeleton: string): Promise<HeldMounts> {
+async function holdMounts({ command, context, network, options, volumes }: TurnStart, skeleton: string): Promise<HeldMounts> {
   const { access = EVERYTHING, directory: workspace, protectedPaths = [] } = options;
   return holdTurnMounts({
     volumes,
@@ -116,8 +117,9 @@ async function holdMounts({ command, context, options, volumes }: TurnStart, ske
     workspaceMode: access.workspace,
     protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
     projections: command.projections,
-    ...context.ensureMountedFiles(),
+    ...context.ensureMountedFiles(command.env),
     caFile: context.caFile,
+    network: network.mode,
     skeleton,
   });
 }
@@ -144,6 +146,7 @@ async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Creat
     network: network.mode,
     caFile,
     limits: toLowerLimits(limits, options.access?.limits ?? {}),
+    seccomp: toSeccomp(engine, context.ensureMountedFiles(command.env).seccompFile),
     runtime,
     labels: toLabels(owner.record, session, "turn"),
   });

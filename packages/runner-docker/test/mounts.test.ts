@@ -24,12 +24,15 @@ type Asked = {
   readonly projections?: readonly Projection[];
   readonly workspaceMode?: Access["workspace"];
   readonly protectedPaths?: readonly string[];
+  readonly network?: string;
 };
 
-async function mountsOf({ projections = [], protectedPaths = [], workspaceMode = "rw" }: Asked = {}) {
-  const passwdFile = join(root, "passwd");
+async function mountsOf(asked: Asked = {}) {
+  const { network = "container:the-holder", projections = [], protectedPaths = [], workspaceMode = "rw" } = asked;
+  const [passwdFile, depthFile] = [join(root, "passwd"), join(root, "depth")];
+  const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
   const skeleton = join(root, `skeleton-${Math.random()}`);
-  const files = { passwdFile, caFile: undefined, skeleton };
+  const files = { passwdFile, depthFile, resolvFile, hostsFile, network, caFile: undefined, skeleton };
   await using held = await holdTurnMounts({ volumes, workspace, workspaceMode, protectedPaths, projections, ...files });
   return held.mounts.map(({ settings }) => ({ ...settings, Source: settings.Source.replace(skeleton, "SKELETON") }));
 }
@@ -42,9 +45,21 @@ describe("holdTurnMounts", () => {
       ["volume", "the-home", "/home", false],
       ["volume", "the-auth", "/auth", true],
       ["bind", join(root, "passwd"), "/etc/passwd", true],
+      ["bind", join(root, "depth"), "/etc/budgie/depth", true],
+      ["bind", join(root, "resolv"), "/etc/resolv.conf", true],
+      ["bind", join(root, "hosts"), "/etc/hosts", true],
       ["bind", workspace, "/workspace", false],
       ["bind", "SKELETON/agents", "/home/agent/.kiro/agents", true],
     ]);
+  });
+
+  it("leaves the engine's name servers to a turn in the engine's network", async () => {
+    const mounts = await mountsOf({ network: "bridge" });
+
+    expect(mounts.map(({ Target }) => Target)).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/resolv|hosts/)]),
+    );
+    expect(mounts.map(({ Target }) => Target)).toContain("/etc/budgie/depth");
   });
 
   it("mounts the workspace read-only when it is to be, and nothing that is mounted in it", async () => {
@@ -142,7 +157,7 @@ describe("projections", () => {
     const source = join(root, "kiro/steering");
     mkdirSync(source, { recursive: true });
 
-    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/steering" }] })).slice(4, -1);
+    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/steering" }] })).slice(7, -1);
 
     expect(mounts).toEqual([
       { Type: "bind", Source: source, Target: "/home/agent/.kiro/steering", ReadOnly: true },
@@ -166,7 +181,7 @@ describe("projections", () => {
     writeFileSync(source, "");
 
     expect(
-      (await mountsOf({ projections: [{ source, home: undefined }] })).slice(4, -1).map(({ Target }) => Target),
+      (await mountsOf({ projections: [{ source, home: undefined }] })).slice(7, -1).map(({ Target }) => Target),
     ).toEqual([source]);
   });
 
@@ -174,7 +189,7 @@ describe("projections", () => {
     symlinkSync("nowhere", join(root, "dangling"));
     const projections = ["missing", "dangling"].map((name) => ({ source: join(root, name), home: `.kiro/${name}` }));
 
-    expect(await mountsOf({ projections })).toHaveLength(5);
+    expect(await mountsOf({ projections })).toHaveLength(8);
   });
 
   it("never take a target twice, nor a target that is budgie's own", async () => {

@@ -37,7 +37,35 @@ ${toCommandProbe('head -c 1 "$file"')}`;
       inSandbox("have the kernel allow it", toFlagProbe("NoNewPrivs", "1")),
     ],
   },
+  {
+    id: "no-setuid-files",
+    promise: "An agent leaves no file in its workspace that lends the rights of its owner or group to who runs it.",
+    walls: ["seccomp"],
+    probes: [
+      inPerl("make a file setuid", toLendingProbe("chmod 04755, $file;")),
+      inPerl("make a file setgid", toLendingProbe("chmod 02755, $file;")),
+      inPerl("make an open file setuid", toLendingProbe("open(my $open, '<', $file); chmod 04755, $open;")),
+      inPerl("make it so by the newest call", toLendingProbe('call("fchmodat2", -100, $file, 04755, 0);')),
+      inPerl("create a setuid file", toLendingProbe("unlink $file; sysopen(my $new, $file, 0101, 04755);")),
+      inPerl(
+        "create it by the call that no filter can look into",
+        toLendingProbe('unlink $file; my $how = pack("Q3", 0101, 04755, 0); call("openat2", -100, $file, $how, 24);'),
+      ),
+      inPerl("create it as a node", toLendingProbe('unlink $file; call("mknodat", -100, $file, 0104755, 0);')),
+    ],
+  },
 ];
+
+function toLendingProbe(attempt: string): string {
+  return `
+  my $file = "/workspace/lending-" . substr($nonce, -12);
+  open(my $made, ">", $file) or untried("$!"); close $made;
+  umask 0;
+  $! = 0;
+  ${attempt}
+  my $why = "$!";
+  -u $file || -g $file ? through("it is there") : held($why);`;
+}
 
 function toSetProbe(set: string): string {
   return toFlagProbe(set, "0000000000000000");

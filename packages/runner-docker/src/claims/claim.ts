@@ -19,6 +19,7 @@ export type ContainerWall =
   | "user"
   | "capabilities"
   | "no-new-privileges"
+  // budgie's profile, on every engine.
   | "seccomp"
   // The engine's profile, where the machine has AppArmor.
   | "apparmor"
@@ -27,8 +28,12 @@ export type ContainerWall =
   | "own-pid-namespace"
   | "own-ipc"
   | "own-host-name"
+  // Files of budgie's in place of those by which an engine hands on the host's name servers.
+  | "name-files"
   | "masked-paths"
   | "devices"
+  // Limits on what the kernel counts for all processes of a user.
+  | "user-shares"
   | "pids-limit"
   | "memory-limit"
   | "cpu-limit"

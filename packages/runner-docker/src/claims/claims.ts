@@ -18,6 +18,7 @@ import { PROCESS_CLAIMS } from "./process-claims.ts";
 import { PROXY_CLAIMS } from "./proxy-claims.ts";
 import { REBINDING_CLAIMS } from "./rebinding-claims.ts";
 import { RESOURCE_CLAIMS } from "./resource-claims.ts";
+import { SECCOMP_CLAIMS } from "./seccomp-claims.ts";
 import { SECRET_CLAIMS } from "./secret-claims.ts";
 import { SESSION_CLAIMS } from "./session-claims.ts";
 import { SMUGGLING_CLAIMS } from "./smuggling-claims.ts";
@@ -25,7 +26,7 @@ import { SWAP_CLAIMS } from "./swap-claims.ts";
 
 /** All claims by what they are about; each group has a file of its name in `test/escape`. */
 export const CLAIM_GROUPS = {
-  kernel: [...CAPABILITY_CLAIMS, ...MOUNT_CLAIMS, ...KERNEL_CLAIMS, ...KERNEL_FILE_CLAIMS],
+  kernel: [...CAPABILITY_CLAIMS, ...MOUNT_CLAIMS, ...KERNEL_CLAIMS, ...SECCOMP_CLAIMS, ...KERNEL_FILE_CLAIMS],
   container: [...PROCESS_CLAIMS, ...ENGINE_CLAIMS, ...FILE_SYSTEM_CLAIMS],
   resources: RESOURCE_CLAIMS,
   secrets: [...SECRET_CLAIMS, ...LOGIN_CLAIMS],

@@ -52,7 +52,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   {
     id: "no-dns",
     promise: "An agent asks no name server, so that nothing leaves as a name.",
-    walls: ["own-network"],
+    walls: ["own-network", "name-files"],
     probes: [
       ...["udp", "tcp"].flatMap((how) => [
         toProbe(`ask its resolver (${how})`, `${toQuery(how)} ask_resolvers();`),

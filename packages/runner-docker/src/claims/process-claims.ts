@@ -61,13 +61,17 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-host-name",
-    promise: "An agent does not learn the machine's name.",
-    walls: ["own-host-name"],
+    promise: "An agent does not learn the machine's name, its name servers and the domains that it searches.",
+    walls: ["own-host-name", "name-files"],
     probes: [
       inSandbox("read the machine's name", () => {
         return `name=$(cat /proc/sys/kernel/hostname) || untried "/proc does not say"
           [ "$name" = '${hostname().replaceAll("'", "")}' ] && through "$name"; held "$name"`;
       }),
+      inSandbox(
+        "read how the machine looks up names",
+        'said=$(grep -E "^(nameserver|search|domain)" /etc/resolv.conf) && through "$said"; held "nothing says so"',
+      ),
     ],
   },
 ];

@@ -51,6 +51,18 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
     ],
   },
   {
+    id: "bounded-user-shares",
+    promise:
+      "Of timers, message queues, locked memory and descriptors, which the kernel counts for a user as a whole, an agent leaves most to the user.",
+    walls: ["user-shares"],
+    probes: [
+      inPerl("make 2,000 timers where 1,024 are allowed", makeTimers),
+      inPerl("make message queues of 500 KiB where 256 are allowed", makeQueues),
+      inPerl("lock 2 MiB of shared memory where 1 is allowed", lockMemory),
+      inPerl("open 17,000 files where 16,384 are allowed", openFiles),
+    ],
+  },
+  {
     id: "bounded-cpu",
     promise: "An agent gets no more processor time than its limit.",
     walls: ["cpu-limit"],
@@ -88,6 +100,38 @@ function manyFiles(): string {
   return `mkdir "/tmp/many";
     for my $count (1 .. 200_000) { open(my $file, ">", "/tmp/many/$count") or held("$count: $!") }
     through("200,000 files");`;
+}
+
+function makeTimers(): string {
+  return `for my $count (1 .. 2000) {
+      my $timer = pack("L", 0);
+      held("$count: $!") if call("timer_create", 1, 0, $timer) == -1;
+    }
+    through("2,000 timers");`;
+}
+
+// 80 KiB each, and what the kernel adds.
+function makeQueues(): string {
+  return `my $attributes = pack("q8", 0, 10, 8192, 0, 0, 0, 0, 0);
+    for my $count (1 .. 6) {
+      my $name = "share-$count";
+      held("$count: $!") if call("mq_open", $name, 0102, 0600, $attributes) == -1;
+    }
+    through("6 queues");`;
+}
+
+// Locked, it goes with its last user.
+function lockMemory(): string {
+  return `my $memory = call("shmget", 0, 2 << 20, 0600);
+    untried("$!") if $memory == -1;
+    my $result = call("shmctl", $memory, 11, 0);
+    $result == -1 ? held("$!") : through("locked");`;
+}
+
+function openFiles(): string {
+  return `my @files;
+    for my $count (1 .. 17_000) { open($files[$count], "<", "/dev/null") or held("$count: $!") }
+    through("17,000 files");`;
 }
 
 function toFillScript(folder: string, mebibytes: number): string {

@@ -3,6 +3,7 @@ import { toHostAddresses } from "../../src/claims/lab-network.ts";
 import { NOBODY, PLAYED_ADDRESSES } from "../../src/claims/network-claims.ts";
 import { OPTIONS } from "./describe-claims.ts";
 import { createNetworkPlayer } from "./network-player.ts";
+import { CONTAINER_REMOVALS } from "./remove-walls.ts";
 import { createRewritingEngine } from "./rewriting-engine.ts";
 
 /** Makes a claim's probes in a whole network in place of none, with nobody in it but who plays everybody. */
@@ -10,6 +11,7 @@ export async function provePlayed(claim: Claim): Promise<Readonly<Record<string,
   const own = toHostAddresses().map(({ address }) => address);
   await using player = await createNetworkPlayer([...new Set([...PLAYED_ADDRESSES, ...own])], NOBODY.resolver);
   await using engine = await createRewritingEngine(async (body) => {
+    CONTAINER_REMOVALS["name-files"](body);
     body.HostConfig.NetworkMode = `container:${player.container}`;
     body.Env = [...(body.Env ?? []), `BUDGIE_PLAYED=${player.canary}`];
   });

@@ -23,7 +23,8 @@ export const CONTAINER_REMOVALS = {
     );
   },
   seccomp: ({ HostConfig }) => {
-    HostConfig.SecurityOpt = [...(HostConfig.SecurityOpt ?? []), "seccomp=unconfined"];
+    const others = (HostConfig.SecurityOpt as readonly string[]).filter((option) => !option.startsWith("seccomp="));
+    HostConfig.SecurityOpt = [...others, "seccomp=unconfined"];
   },
   apparmor: ({ HostConfig }) => {
     HostConfig.SecurityOpt = [...(HostConfig.SecurityOpt ?? []), "apparmor=unconfined"];
@@ -49,6 +50,10 @@ export const CONTAINER_REMOVALS = {
   "own-host-name": ({ HostConfig }) => {
     Object.assign(HostConfig, { UTSMode: "host" });
   },
+  "name-files": ({ HostConfig }) => {
+    HostConfig.Mounts =
+      HostConfig.Mounts?.filter(({ Target }) => !["/etc/resolv.conf", "/etc/hosts"].includes(Target)) ?? [];
+  },
   "masked-paths": ({ HostConfig }) => {
     Object.assign(HostConfig, { MaskedPaths: [], ReadonlyPaths: [] });
   },
@@ -57,6 +62,9 @@ export const CONTAINER_REMOVALS = {
     HostConfig.Devices = [
       { PathOnHost: "/dev/loop-control", PathInContainer: "/dev/loop-control", CgroupPermissions: "r" },
     ];
+  },
+  "user-shares": ({ HostConfig }) => {
+    HostConfig.Ulimits = [];
   },
   "pids-limit": ({ HostConfig }) => {
     HostConfig.PidsLimit = -1;
