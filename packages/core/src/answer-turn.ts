@@ -77,6 +77,7 @@ export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
     retried: notes.tries > 1,
     denied,
     usage,
+    disk: await started.at(-1)?.disk,
     warnings: [...silenced, ...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
   };
 }

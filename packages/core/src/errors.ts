@@ -22,6 +22,7 @@ export const ERROR_CODES = [
   "TIMED_OUT",
   "CANCELLED",
   "OUT_OF_MEMORY",
+  "DISK_LIMIT",
   "AGENT_CRASHED",
   "AGENT_FAILED",
 ] as const;

@@ -52,6 +52,7 @@ export type {
   SessionRecord,
   SessionUse,
   StartOptions,
+  DiskReport,
   StopReason,
 } from "./runner.ts";
 export {

@@ -113,6 +113,16 @@ export type Limits = {
   readonly memoryBytes: number;
   readonly cpus: number;
   readonly pids: number;
+  /** Of the session's home, with all that earlier processes left there */
+  readonly diskBytes: number;
+};
+
+/** What a process left on the disk. */
+export type DiskReport = {
+  /** Its session's home, in all */
+  readonly homeBytes: number;
+  /** By how much that is more than when it began */
+  readonly grownBytes: number;
 };
 
 export interface AgentProcess {
@@ -125,6 +135,8 @@ export interface AgentProcess {
   readonly exit: Promise<Exit>;
   /** What it reached and what it was refused, once it has ended; never rejects; left out where nobody watches */
   readonly egress?: Promise<EgressReport> | undefined;
+  /** What it left on the disk, once it has ended; never rejects; left out, or `undefined`, where nobody can tell */
+  readonly disk?: Promise<DiskReport | undefined> | undefined;
   /**
    * Asks the process and all its descendants to end, kills them 5 s later, and resolves when they are known to be gone. Where
    * that cannot be known it rejects with `RUNNER_UNAVAILABLE`, and so does `exit`.
@@ -140,7 +152,7 @@ export type Exit = {
   /** Such as `SIGKILL` */
   readonly signal: string | undefined;
   /** Why, where the runner knows */
-  readonly reason: StopReason | "out-of-memory" | "command-not-found" | undefined;
+  readonly reason: StopReason | "out-of-memory" | "disk-limit" | "command-not-found" | undefined;
   /** True when a process of the turn was killed for memory, even if the agent itself lived on */
   readonly oomKilled: boolean;
 };

@@ -24,14 +24,14 @@ export type Tightening = {
 
 /** A wish for more than is allowed. */
 export type Loosening = {
-  readonly option: "workspace" | "egress" | "host" | "timeout" | "memory" | "cpus" | "pids";
+  readonly option: "workspace" | "egress" | "host" | "timeout" | "memory" | "cpus" | "pids" | "disk";
   /** As {@link Tightening} has it */
   readonly asked: string | number;
   readonly most: string | number;
 };
 
 /** What a sandbox gets of the machine unless something says less. */
-export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 1024 };
+export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 1024, diskBytes: 10 * 1024 ** 3 };
 
 /** What of an access only a sandbox can hold an agent to. */
 export function toWalls({ egress, limits, workspace }: Access): readonly (keyof Access)[] {
@@ -58,7 +58,7 @@ export function toTighterPolicy(
     if (asked !== undefined && !(asked <= most)) throw refuse({ option, asked, most });
     return asked ?? most;
   };
-  const { cpus, memoryBytes, pids } = wish.limits ?? {};
+  const { cpus, diskBytes, memoryBytes, pids } = wish.limits ?? {};
   const most = { ...DEFAULT_LIMITS, ...policy.limits };
   return {
     workspace: choose("workspace", { asked: wish.workspace, most: policy.workspace, order: ["ro", "rw"] }),
@@ -71,6 +71,7 @@ export function toTighterPolicy(
       ...(memoryBytes === undefined ? {} : { memoryBytes: lower("memory", memoryBytes, most.memoryBytes) }),
       ...(cpus === undefined ? {} : { cpus: lower("cpus", cpus, most.cpus) }),
       ...(pids === undefined ? {} : { pids: lower("pids", pids, most.pids) }),
+      ...(diskBytes === undefined ? {} : { diskBytes: lower("disk", diskBytes, most.diskBytes) }),
     },
     timeoutMs: lower("timeout", wish.timeoutMs, policy.timeoutMs),
   };

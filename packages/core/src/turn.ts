@@ -1,7 +1,7 @@
 import type { EgressReport } from "./egress.ts";
 import type { ProtocolAnswer } from "./protocol.ts";
 import type { MissedAnswer, Usage } from "./run-log.ts";
-import type { Isolation } from "./runner.ts";
+import type { DiskReport, Isolation } from "./runner.ts";
 import type { Tightening } from "./tighter-policy.ts";
 
 /** What a caller asks for. */
@@ -36,6 +36,8 @@ export type Reply = {
   readonly changedExecutablePaths: readonly string[];
   /** What the turn reached of the network, and what it was refused; `undefined` if nobody watched */
   readonly egress: EgressReport | undefined;
+  /** What the turn left on the disk; `undefined` if nobody can tell */
+  readonly disk: DiskReport | undefined;
   /** What it cost; `undefined` if its program did not say */
   readonly usage: Usage | undefined;
   /** Answers of earlier turns of the session that no client is known to have */

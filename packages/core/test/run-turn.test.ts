@@ -111,21 +111,24 @@ describe("a turn", () => {
     expect(runner.homes.size).toBe(1);
   });
 
-  it("ends a session that cannot be trusted any more, and whatever was queued for it", async () => {
-    let program: FakeProgram = () => ({});
-    const { runTurn, runner } = create((run) => program(run));
-    const { sessionId } = await runTurn(TURN);
-    program = refusing("SESSION_UNUSABLE");
+  it.each(["SESSION_UNUSABLE", "DISK_LIMIT"] as const)(
+    "ends a session after %s, and whatever was queued for it",
+    async (code) => {
+      let program: FakeProgram = () => ({});
+      const { runTurn, runner } = create((run) => program(run));
+      const { sessionId } = await runTurn(TURN);
+      program = refusing(code);
 
-    const [first, queued] = await Promise.all([
-      failureOf(runTurn({ ...TURN, sessionId })),
-      failureOf(runTurn({ ...TURN, sessionId })),
-    ]);
+      const [first, queued] = await Promise.all([
+        failureOf(runTurn({ ...TURN, sessionId })),
+        failureOf(runTurn({ ...TURN, sessionId })),
+      ]);
 
-    expect(first).toMatchObject({ code: "SESSION_UNUSABLE", sessionId: undefined });
-    expect(queued).toMatchObject({ code: "SESSION_NOT_FOUND", sessionId: undefined });
-    expect({ runs: runner.runs.length, homes: runner.homes.size }).toEqual({ runs: 2, homes: 0 });
-  });
+      expect(first).toMatchObject({ code, sessionId: undefined });
+      expect(queued).toMatchObject({ code: "SESSION_NOT_FOUND", sessionId: undefined });
+      expect({ runs: runner.runs.length, homes: runner.homes.size }).toEqual({ runs: 2, homes: 0 });
+    },
+  );
 
   it("tells why a turn failed even if its session cannot be removed", async () => {
     const remove = () => Promise.reject(new BudgieError("RUNNER_UNAVAILABLE", "no engine"));

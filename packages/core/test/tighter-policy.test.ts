@@ -64,6 +64,8 @@ describe("toTighterPolicy", () => {
     [{ limits: { memoryBytes: 5 * GiB } }, {}, { option: "memory", asked: 5 * GiB, most: 4 * GiB }],
     [{ limits: { cpus: 4.5 } }, {}, { option: "cpus", asked: 4.5, most: 4 }],
     [{ limits: { pids: 9 } }, { limits: { pids: 10 } }, { option: "pids", asked: 10, most: 9 }],
+    [{ limits: { diskBytes: 11 * GiB } }, {}, { option: "disk", asked: 11 * GiB, most: 10 * GiB }],
+    [{ limits: { diskBytes: GiB } }, { limits: { diskBytes: 2 * GiB } }, { option: "disk", asked: 2 * GiB, most: GiB }],
     [{ limits: { pids: 2000 } }, {}, { option: "pids", asked: 2000, most: 1024 }],
   ])("refuses %j followed by %j", (agent, call, loosening) => {
     expect(() => effective(agent, call)).toThrow(refuse(loosening));

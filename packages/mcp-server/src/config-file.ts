@@ -6,18 +6,22 @@ import { PRESET_NAMES, type HostWishes } from "./egress-list.ts";
 import { toAbsolutePath } from "./host-paths.ts";
 
 const path = z.string("a path").min(1, "a path");
-const MEMORY = /^(\d+)([kmg])$/i;
+const AMOUNT = /^(\d+)([kmg])$/i;
 const UNITS: Readonly<Record<string, number>> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 };
+
+const amount = z
+  .string('an amount such as "512m" or "2g"')
+  .regex(AMOUNT, 'an amount such as "512m" or "2g"')
+  .transform(toBytes)
+  .refine((bytes) => bytes >= 16 * 2 ** 20, 'at least "16m"')
+  .optional();
 
 // Below these an engine refuses, or nothing comes up that could run an agent.
 const limits = z.strictObject({
-  memory: z
-    .string('an amount such as "512m" or "2g"')
-    .regex(MEMORY, 'an amount such as "512m" or "2g"')
-    .refine((text) => toBytes(text) >= 16 * 2 ** 20, 'at least "16m"')
-    .optional(),
+  memory: amount,
   cpus: z.number("a number of at least 0.01").min(0.01, "a number of at least 0.01").optional(),
   pids: z.int("a whole number of at least 16").min(16, "a whole number of at least 16").optional(),
+  disk: amount,
 });
 
 const egress = {
@@ -104,17 +108,17 @@ function readJson(file: string): unknown {
 }
 
 function toAgentSection(section: z.infer<typeof agentSection>, option: string): AgentSection {
-  const { limits: { cpus, memory, pids } = {}, maxConcurrent: _, timeout, ...rest } = section;
+  const { limits: { cpus, disk, memory, pids } = {}, maxConcurrent: _, timeout, ...rest } = section;
   return {
     ...rest,
-    limits: { cpus, pids, memoryBytes: memory === undefined ? undefined : toBytes(memory) },
+    limits: { cpus, pids, memoryBytes: memory, diskBytes: disk },
     timeoutMs: timeout === undefined ? undefined : parseTimeout(timeout, option),
   };
 }
 
-function toBytes(memory: string): number {
-  const [, amount, unit = ""] = MEMORY.exec(memory) ?? [];
-  return Number(amount) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
+function toBytes(text: string): number {
+  const [, number, unit = ""] = AMOUNT.exec(text) ?? [];
+  return Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
 }
 
 function toFileError(file: string, issue: z.core.$ZodIssue | undefined): BudgieError {

@@ -73,6 +73,7 @@ const OPTION_PATHS: Readonly<Record<Loosening["option"], string>> = {
   memory: "limits.memory",
   cpus: "limits.cpus",
   pids: "limits.pids",
+  disk: "limits.disk",
 };
 
 function refuse({ asked, most, option }: Loosening, agent: string, file: string): BudgieError {
@@ -95,7 +96,7 @@ function refuseHost(host: string, agent: string, file: string): BudgieError {
 }
 
 function toValueText(option: Loosening["option"], value: string | number): string {
-  if (option === "memory") return `"${Number(value) / 2 ** 20}m"`;
+  if (option === "memory" || option === "disk") return `"${Number(value) / 2 ** 20}m"`;
   return option === "timeout" ? `"${toDurationText(Number(value))}"` : JSON.stringify(value);
 }
 

@@ -40,14 +40,14 @@ describe("loadConfigFile", () => {
   });
 
   it("reads an agent's section", () => {
-    const limits = { memory: "512M", cpus: 0.5, pids: 64 };
+    const limits = { memory: "512M", cpus: 0.5, pids: 64, disk: "2g" };
     const { agents } = load({ agents: { a: { workspace: "ro", egress: "none", timeout: "1m30s", limits }, b: {} } });
 
     expect(agents.get("a")).toEqual({
       workspace: "ro",
       egress: "none",
       timeoutMs: 90_000,
-      limits: { memoryBytes: 512 * 2 ** 20, cpus: 0.5, pids: 64 },
+      limits: { memoryBytes: 512 * 2 ** 20, cpus: 0.5, pids: 64, diskBytes: 2 ** 31 },
     });
     expect(agents.has("b")).toBe(true);
   });

@@ -25,6 +25,7 @@ const REPLY = {
   denied: [],
   changedExecutablePaths: [],
   egress: undefined,
+  disk: undefined,
   usage: undefined,
   missed: [],
   warnings: [],

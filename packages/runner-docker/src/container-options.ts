@@ -8,6 +8,9 @@ import type { SandboxUser } from "./sandbox-user.ts";
 /** Paths inside a sandbox. */
 export const SANDBOX = { home: "/home/agent", workspace: "/workspace", auth: "/auth" } as const;
 
+/** Those that an engine can hold a container to: no engine has one for what a volume holds. */
+type EngineLimits = Omit<Limits, "diskBytes">;
+
 export type TurnContainer = {
   /** The image's id, not its name: a name can come to mean another image between the check and the start */
   readonly imageId: string;
@@ -19,7 +22,7 @@ export type TurnContainer = {
   readonly network: string;
   /** On the host; `undefined` if the image's own certificates will do */
   readonly caFile: string | undefined;
-  readonly limits: Limits;
+  readonly limits: EngineLimits;
   /** The profile of its system calls, in the form that the engine takes; `undefined` if that has no seccomp */
   readonly seccomp: string | undefined;
   /** The engine's own if undefined */
@@ -71,7 +74,7 @@ const USER_SHARES = [
 ] as const;
 
 /** What every container of budgie's that runs something lacks, and the most that it may use. */
-function toIsolation({ cpus, memoryBytes, pids }: Limits) {
+function toIsolation({ cpus, memoryBytes, pids }: EngineLimits) {
   return {
     ReadonlyRootfs: true,
     CapDrop: ["ALL"],
@@ -142,7 +145,7 @@ export function toHolderContainer(holder: HolderContainer): ContainerCreateOptio
 }
 
 // The forwarder's buffers are 32 MiB at most; an engine's own helper counts as a process while it starts.
-const HOLDER_LIMITS: Limits = { memoryBytes: 64 * 1024 ** 2, cpus: 1, pids: 32 };
+const HOLDER_LIMITS: EngineLimits = { memoryBytes: 64 * 1024 ** 2, cpus: 1, pids: 32 };
 
 export type ProxyContainer = {
   readonly imageId: string;
@@ -176,7 +179,7 @@ export function toProxyContainer({ command, imageId, labels, mounts, user }: Pro
   };
 }
 
-const PROXY_LIMITS: Limits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 64 };
+const PROXY_LIMITS: EngineLimits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 64 };
 
 /** A container that is only looked into, and can do nothing even if somebody starts it. */
 export function toIdleContainer(imageId: string, labels: Readonly<Record<string, string>>): ContainerCreateOptions {

@@ -53,6 +53,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const child = toTurnProcess({
     ...launched.value,
     removals: context.engine.removals,
+    diskBytes: toLowerLimits(context.limits, options.access?.limits ?? {}).diskBytes,
     token: options.input === undefined ? undefined : token,
   });
   void child.gone.then(() => removeSkeleton(launched.value.skeleton));
@@ -65,7 +66,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   return stoppingOn(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
 }
 
-type Launched = Omit<StartedTurn, "removals" | "token"> & { readonly skeleton: string };
+type Launched = Pick<StartedTurn, "container" | "root" | "socket"> & { readonly skeleton: string };
 
 /** The network may be lost at the last moment, when somebody removes the holder that it belongs to. */
 async function launchIn(turn: TurnStart): Promise<Launched> {
@@ -179,6 +180,7 @@ function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {
     memoryBytes: Math.min(own.memoryBytes, asked.memoryBytes ?? Infinity),
     cpus: Math.min(own.cpus, asked.cpus ?? Infinity),
     pids: Math.min(own.pids, asked.pids ?? Infinity),
+    diskBytes: Math.min(own.diskBytes, asked.diskBytes ?? Infinity),
   };
 }
 

@@ -7,7 +7,7 @@ export type ContainerEnd = {
   readonly exitCode: number;
   readonly oomKilled: boolean;
   /** Why budgie stopped it, if it did */
-  readonly stopped: StopReason | undefined;
+  readonly stopped: StopReason | "disk-limit" | undefined;
 };
 
 // Shells and the engine report a death by signal n as 128 + n. Of two names for one signal the usual one comes first.

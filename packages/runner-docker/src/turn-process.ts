@@ -9,6 +9,7 @@ import type { ContainerRoot } from "./enter-container.ts";
 import { createOutput, hearLastWord, type Output } from "./last-word.ts";
 import { toUnverified, type Removals } from "./removals.ts";
 import { toExit } from "./to-exit.ts";
+import { watchDisk } from "./watch-disk.ts";
 
 /** A container that was started, seen as a process. */
 export type TurnProcess = AgentProcess & {
@@ -16,8 +17,10 @@ export type TurnProcess = AgentProcess & {
   readonly gone: Promise<void>;
 };
 
+type Reason = StopReason | "disk-limit";
+
 // Whoever ends budgie waits for it, and gets 10 s in all.
-const GRACE_S: Readonly<Record<StopReason, number>> = { timeout: 5, cancelled: 5, shutdown: 2 };
+const GRACE_S: Readonly<Record<Reason, number>> = { timeout: 5, cancelled: 5, shutdown: 2, "disk-limit": 1 };
 // How long an engine that restarts is waited for, before the turn is given up.
 const ENGINE_LOSS_MS = 60_000;
 
@@ -31,13 +34,16 @@ export type StartedTurn = {
   readonly root: ContainerRoot | undefined;
   /** Goes before its last word; `undefined` if it will say none */
   readonly token: string | undefined;
+  /** What the session's home may hold */
+  readonly diskBytes: number;
 };
 
 /** Wraps a started container and its attach stream. When it has ended, the container is removed. */
-export function toTurnProcess({ container, removals, root, socket, token }: StartedTurn): TurnProcess {
+export function toTurnProcess(turn: StartedTurn): TurnProcess {
+  const { container, diskBytes, removals, root, socket, token } = turn;
   const outputs = [createOutput(token), createOutput(token)] as const;
   const [{ stream: stdout }, { stream: stderr }] = outputs;
-  let stopped: StopReason | undefined;
+  let stopped: Reason | undefined;
   let stopping: Promise<void> | undefined;
   let isOver = false;
   const dropping = new AbortController();
@@ -61,14 +67,20 @@ export function toTurnProcess({ container, removals, root, socket, token }: Star
   ended.then(setOver, setOver);
   void gone.then(() => root?.[Symbol.asyncDispose]());
 
-  async function end(reason: StopReason): Promise<void> {
+  const reportDisk = watchDisk(root, {
+    bytes: diskBytes,
+    onReached: () => void stop("disk-limit").catch(() => undefined),
+  });
+  const disk = exit.then(reportDisk, reportDisk).catch(() => undefined);
+
+  async function end(reason: Reason): Promise<void> {
     // What was given up must not be waited for again.
     givingUp.signal.throwIfAborted();
     if (!isOver) await endContainer(container, GRACE_S[reason]);
     await withinLimit(removed, ENDING_LIMIT_MS);
   }
 
-  async function endOrGiveUp(reason: StopReason): Promise<void> {
+  async function endOrGiveUp(reason: Reason): Promise<void> {
     try {
       await end(reason);
     } catch (error) {
@@ -82,18 +94,13 @@ export function toTurnProcess({ container, removals, root, socket, token }: Star
     }
   }
 
-  return {
-    stdin: socket,
-    stdout,
-    stderr,
-    exit,
-    gone,
-    async stop(reason) {
-      stopped ??= reason;
-      dropping.abort();
-      await (stopping = endOrGiveUp(reason));
-    },
-  };
+  async function stop(reason: Reason): Promise<void> {
+    stopped ??= reason;
+    dropping.abort();
+    await (stopping = endOrGiveUp(reason));
+  }
+
+  return { stdin: socket, stdout, stderr, exit, gone, disk, stop };
 }
 
 type End = { readonly exitCode: number; readonly oomKilled: boolean };

@@ -66,6 +66,13 @@ function stopped(finished: Finished, context: FailureContext): BudgieError | und
         "OUT_OF_MEMORY",
         `The agent "${agent}" was killed because it used more memory than its sandbox has. Give it a smaller task.`,
       );
+    case "disk-limit":
+      return new BudgieError(
+        "DISK_LIMIT",
+        `The agent "${agent}" was stopped because its session's home held more than it may ("limits.disk" of --config), or ` +
+          `because hardly anything was left of a disk that it writes to. The session has ended, and its home is removed. ` +
+          `Have it write less.`,
+      );
     case undefined:
       return undefined;
   }

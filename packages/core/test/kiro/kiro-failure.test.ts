@@ -136,6 +136,7 @@ describe("toKiroFailure", () => {
       "OUT_OF_MEMORY",
       /more memory than its sandbox/,
     ],
+    ["a full home", { reason: "disk-limit", signal: "SIGKILL" }, "DISK_LIMIT", /its home is removed/],
   ])("recognises %s", (...[, run, code, message]) => {
     const failure = failureOf(run);
 

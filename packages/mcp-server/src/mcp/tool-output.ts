@@ -39,6 +39,12 @@ export const replyOutput = z.looseObject({
     })
     .optional()
     .describe("What the agent asked for of the network; missing if nobody watched"),
+  disk: z
+    .looseObject({ homeBytes: z.number(), grownBytes: z.number() })
+    .optional()
+    .describe(
+      "What the session's own folder holds, and by how much this turn made it grow; missing if nobody can tell",
+    ),
   usage: z.looseObject({ credits: z.number() }).optional().describe("What it cost, as far as the agent's program said"),
   missed: z
     .array(z.looseObject({ runId: z.string(), response: z.string(), when: z.string() }))

@@ -1,4 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import type { Fault } from "./fault.ts";
 import { onEngineEvent } from "./on-engine-event.ts";
@@ -28,6 +31,43 @@ export const AGENT_FAULTS: readonly Fault[] = [
     async strike({ call }) {
       const { told } = call({ first: "[[fault oom 8192]]" });
       expect(await told).toMatchObject({ end: "refused", code: "OUT_OF_MEMORY" });
+    },
+  },
+  {
+    name: "the agent fills its home",
+    on: "engine",
+    args: ["--config", fileURLToPath(new URL("../fixtures/small-home.json", import.meta.url))],
+    async strike({ call }) {
+      const { told } = call({
+        agent: "shell-worker",
+        first: "[[run: head -c 200000000 /dev/urandom >$HOME/large; sleep 300]]",
+      });
+      expect(await told).toMatchObject({ end: "refused", code: "DISK_LIMIT", facts: { code: "DISK_LIMIT" } });
+    },
+  },
+  {
+    name: "budgie is asked to end (SIGTERM) while the agent fills its home",
+    on: "engine",
+    async strike({ budgie, callAtWork }) {
+      const files = "for i in $(seq 200); do head -c 10000000 /dev/urandom >$HOME/$i; sleep 0.1; done";
+      const { told } = await callAtWork({ agent: "shell-worker", first: `[[run: ${files}]]` });
+      const asked = performance.now();
+      budgie().child.kill("SIGTERM");
+      expect(await budgie().ended).toMatchObject({ exitCode: 0 });
+      expect(performance.now() - asked).toBeLessThan(10_000);
+      expect((await told).end).not.toBe("answered");
+    },
+  },
+  {
+    name: "the agent fills the disk that its workspace is on",
+    on: "engine",
+    takes: "root",
+    async strike({ atEnd, call, user }) {
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=256m", "tmpfs", user.workspace]);
+      atEnd(() => execFileSync("umount", ["-l", user.workspace]));
+      const { told } = call({ agent: "shell-worker", first: "[[run: head -c 240000000 /dev/zero >large; sleep 300]]" });
+      expect(await told).toMatchObject({ end: "refused", code: "DISK_LIMIT" });
+      rmSync(join(user.workspace, "large"));
     },
   },
   {

@@ -30,6 +30,8 @@ type Told = {
 export type Call = { readonly word: string; readonly told: Promise<Told> };
 
 type Asking = {
+  /** Default one that may run no programs */
+  readonly agent?: string;
   /** What the agent does before it answers; directives of the stand-in */
   readonly first?: string;
   readonly input?: Readonly<Record<string, unknown>>;
@@ -95,12 +97,12 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
   const others: Budgie[] = [];
   let budgie = await start();
 
-  function call({ first = "", input = {}, signal }: Asking = {}): Call {
+  function call({ agent = "code-reviewer", first = "", input = {}, signal }: Asking = {}): Call {
     const word = `answer-${randomUUID().slice(0, 8)}`;
     const prompt = `${first}[[say: ${word}]]`;
     const made = {
       word,
-      told: toTold(callTool(budgie, { directory: user.workspace, prompt, ...input }, signal)),
+      told: toTold(callTool(budgie, { agent, input: { directory: user.workspace, prompt, ...input }, signal })),
     };
     calls.push(made);
     return made;
@@ -170,8 +172,10 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
   return place;
 }
 
-async function callTool(budgie: Budgie, input: object, signal?: AbortSignal): Promise<CallToolResult> {
-  const call = { name: "kiro-subagents.code-reviewer", arguments: { ...input } };
+type Calling = { readonly agent: string; readonly input: object; readonly signal: AbortSignal | undefined };
+
+async function callTool(budgie: Budgie, { agent, input, signal }: Calling): Promise<CallToolResult> {
+  const call = { name: `kiro-subagents.${agent}`, arguments: { ...input } };
   const options = { timeout: CALL_LIMIT_MS, ...(signal === undefined ? {} : { signal }) };
   return (await budgie.client.callTool(call, undefined, options)) as CallToolResult;
 }

@@ -5,7 +5,8 @@ import { listTracesBelow } from "../helpers/engine.ts";
 import type { BudgieUser } from "../helpers/start-budgie.ts";
 
 // What stays on purpose: the log, long outputs, and what sandboxes mount.
-const KEPT = /^(outputs\/[0-9a-f-]+\.txt|runs\.sqlite3(-wal|-shm)?|sandbox\/(passwd-\d+-\d+|no-servers\.json))$/;
+const KEPT =
+  /^(outputs\/[0-9a-f-]+\.txt|runs\.sqlite3(-wal|-shm)?|sandbox\/(passwd-\d+-\d+|no-servers\.json|depth-\d+-\d+|hosts|resolv\.conf|seccomp\.json))$/;
 
 /** Names the containers, volumes, networks, files and processes that are left of a user's budgies. */
 export async function listLeftovers(

@@ -18,6 +18,7 @@ function makeReply(egress: EgressReport | undefined): Reply {
     denied: [],
     changedExecutablePaths: [],
     egress,
+    disk: undefined,
     usage: undefined,
     missed: [],
     warnings: ["Before."],

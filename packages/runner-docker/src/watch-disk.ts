@@ -1,0 +1,125 @@
+import { constants } from "node:fs";
+import { open, statfs, type FileHandle } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DiskReport } from "@budgie/core";
+import { SANDBOX } from "./container-options.ts";
+import { toOpened, type ContainerRoot } from "./enter-container.ts";
+import { measureFolder, type FolderSize } from "./measure-folder.ts";
+
+export type DiskLimit = {
+  /** What the home may hold */
+  readonly bytes: number;
+  /** Told once that the home holds more, or that hardly anything is left on a disk */
+  readonly onReached: () => void;
+};
+
+/** Ends the watch, and tells what the home holds; `undefined` where that cannot be measured, such as on another machine. */
+export type DiskReporter = () => Promise<DiskReport | undefined>;
+
+const TICK_MS = 1000;
+const LONGEST_UNMEASURED_MS = 60_000;
+// So that a home of many files costs a twentieth of a processor at most.
+const REST = 20;
+const MEASURING_LIMIT_MS = 60_000;
+const LAST_MEASURING_LIMIT_MS = 5000;
+const LEAST_FREE_BYTES = 2 ** 30;
+
+/**
+ * Watches what a turn leaves on the disks of its home and its workspace. The file systems are asked every second how full they
+ * are, and files are counted only where the home may have outgrown its limit by that.
+ */
+export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): DiskReporter {
+  const over = new AbortController();
+  const opening = root === undefined ? undefined : openPlaces(root).catch(() => undefined);
+  const first = opening?.then((places) => places && measure(places, over.signal)).catch(() => undefined);
+  const watching = watch().catch(() => undefined);
+
+  async function watch(): Promise<void> {
+    const [places, before] = await Promise.all([opening, first]);
+    if (places === undefined || before === undefined) return;
+    let last = before;
+    while (!isAbove(last, before)) {
+      await sleep(TICK_MS, undefined, { signal: over.signal, ref: false });
+      const [home, workspace] = await Promise.all([toSpace(places.home), toSpace(places.workspace)]);
+      if (home.free < toLeastFree(before.space) || workspace.free < toLeastFree(before.workspace)) break;
+      if (isDue(last, home.used)) last = await measure(places, over.signal);
+    }
+    if (!over.signal.aborted) limit.onReached();
+  }
+
+  function isDue({ endedMs, size, space, tookMs }: Measured, used: number): boolean {
+    const grown = used - space.used;
+    // Whatever it costs.
+    if (grown > Math.max(limit.bytes - size.bytes, limit.bytes / 8)) return true;
+    const restedMs = performance.now() - endedMs;
+    if (restedMs < REST * tookMs) return false;
+    return size.bytes + grown > limit.bytes || restedMs > LONGEST_UNMEASURED_MS;
+  }
+
+  /** What could not be counted, or was hidden from that, is all that the disk lost meanwhile. */
+  function isAbove({ size, space }: Measured, before: Measured): boolean {
+    const uncounted = size.isPartial ? Math.max(0, space.used - before.space.used) : 0;
+    return size.bytes + uncounted > limit.bytes;
+  }
+
+  return async () => {
+    over.abort();
+    await watching;
+    const places = await opening;
+    if (places === undefined) return undefined;
+    try {
+      return await toReport(await first, places);
+    } finally {
+      await Promise.all([places.home.close(), places.workspace.close()]);
+    }
+  };
+}
+
+/** Held open, they stay to be measured when the container is gone. */
+type Places = { readonly home: FileHandle; readonly workspace: FileHandle };
+
+async function openPlaces({ path }: ContainerRoot): Promise<Places> {
+  const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+  const home = await open(`${path}/home`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    return { home, workspace: await open(path + SANDBOX.workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) };
+  } catch (error) {
+    await home.close();
+    throw error;
+  }
+}
+
+type Space = { readonly used: number; readonly free: number };
+
+async function toSpace(place: FileHandle): Promise<Space> {
+  const { bavail, bfree, blocks, bsize } = await statfs(toOpened(place));
+  return { used: (blocks - bfree) * bsize, free: bavail * bsize };
+}
+
+/** A disk that was nearly full before is not the turn's doing. */
+function toLeastFree({ free }: Space): number {
+  return Math.min(LEAST_FREE_BYTES, free / 2);
+}
+
+type Measured = {
+  readonly size: FolderSize;
+  /** Of the home's disk, before it was counted */
+  readonly space: Space;
+  readonly workspace: Space;
+  readonly tookMs: number;
+  readonly endedMs: number;
+};
+
+async function measure({ home, workspace }: Places, signal: AbortSignal): Promise<Measured> {
+  const began = performance.now();
+  const spaces = await Promise.all([toSpace(home), toSpace(workspace)]);
+  const size = await measureFolder(home, AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]));
+  const endedMs = performance.now();
+  return { size, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };
+}
+
+async function toReport(first: Measured | undefined, { home }: Places): Promise<DiskReport | undefined> {
+  const { bytes, isPartial } = await measureFolder(home, AbortSignal.timeout(LAST_MEASURING_LIMIT_MS));
+  if (first === undefined || isPartial || first.size.isPartial) return undefined;
+  return { homeBytes: bytes, grownBytes: bytes - first.size.bytes };
+}
