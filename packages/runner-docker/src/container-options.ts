@@ -64,12 +64,13 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
 }
 
 // The kernel counts all but the last over all processes of a user, the host's and other sandboxes' too: the rest of what a user
-// may have is theirs. A core file would be left in the workspace.
+// may have is theirs. None is above what an ordinary user has, since a rootless engine could not raise it. A core file would be
+// left in the workspace.
 const USER_SHARES = [
   ["nofile", 16_384],
   ["sigpending", 1024],
   ["msgqueue", 256 * 1024],
-  ["memlock", 1024 ** 2],
+  ["memlock", 64 * 1024],
   ["core", 0],
 ] as const;
 

@@ -41,7 +41,7 @@ describe("toTurnContainer", () => {
       ReadonlyRootfs: true,
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges", "seccomp=the-profile"],
-      Ulimits: Object.entries({ nofile: 16_384, sigpending: 1024, msgqueue: 2 ** 18, memlock: 2 ** 20, core: 0 }).map(
+      Ulimits: Object.entries({ nofile: 16_384, sigpending: 1024, msgqueue: 2 ** 18, memlock: 2 ** 16, core: 0 }).map(
         ([Name, most]) => ({ Name, Soft: most, Hard: most }),
       ),
       GroupAdd: ["50"],

@@ -58,7 +58,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
     probes: [
       inPerl("make 2,000 timers where 1,024 are allowed", makeTimers),
       inPerl("make message queues of 500 KiB where 256 are allowed", makeQueues),
-      inPerl("lock 2 MiB of shared memory where 1 is allowed", lockMemory),
+      inPerl("lock 1 MiB of shared memory where 64 KiB are allowed", lockMemory),
       inPerl("open 17,000 files where 16,384 are allowed", openFiles),
     ],
   },
@@ -122,7 +122,7 @@ function makeQueues(): string {
 
 // Locked, it goes with its last user.
 function lockMemory(): string {
-  return `my $memory = call("shmget", 0, 2 << 20, 0600);
+  return `my $memory = call("shmget", 0, 1 << 20, 0600);
     untried("$!") if $memory == -1;
     my $result = call("shmctl", $memory, 11, 0);
     $result == -1 ? held("$!") : through("locked");`;
