@@ -25,6 +25,8 @@ export type TurnContainer = {
   readonly limits: EngineLimits;
   /** The profile of its system calls, in the form that the engine takes; `undefined` if that has no seccomp */
   readonly seccomp: string | undefined;
+  /** Whether the engine takes limits on what the kernel counts for a user */
+  readonly hasShares: boolean;
   /** The engine's own if undefined */
   readonly runtime: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
@@ -32,7 +34,7 @@ export type TurnContainer = {
 
 /** The isolation profile: the diff of this function is every change of what a sandbox may do. */
 export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
-  const { extraGroups, imageId, labels, limits, mounts, network, runtime, seccomp, user } = turn;
+  const { extraGroups, hasShares, imageId, labels, limits, mounts, network, runtime, seccomp, user } = turn;
   return {
     Image: imageId,
     // Replaces the image's own entrypoint: any image with a /bin/sh will do, and none can run something first.
@@ -49,7 +51,7 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...toIsolation(limits),
       SecurityOpt: ["no-new-privileges", ...(seccomp === undefined ? [] : [`seccomp=${seccomp}`])],
-      Ulimits: USER_SHARES.map(([Name, most]) => ({ Name, Soft: most, Hard: most })),
+      Ulimits: hasShares ? USER_SHARES.map(([Name, most]) => ({ Name, Soft: most, Hard: most })) : [],
       Init: true,
       NetworkMode: network,
       GroupAdd: [...extraGroups],

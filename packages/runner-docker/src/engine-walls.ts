@@ -7,7 +7,7 @@ import type { Engine } from "./engine.ts";
 export type EngineWall = HeldWall | MissingWall;
 
 type HeldWall = {
-  readonly name: Weaker | "swap" | "users" | "mandatory" | "engine";
+  readonly name: Weaker | "shares" | "swap" | "users" | "mandatory" | "engine";
   readonly state: "held" | "weak";
   readonly text: string;
 };
@@ -47,6 +47,14 @@ export function toEngineWalls(info: EngineInfo): readonly EngineWall[] {
     toMandatory(info),
     ...toWarnings(info),
   ];
+}
+
+/**
+ * Tells whether an engine takes limits on what the kernel counts for a user. Given any, Podman 4 also raises that on processes, which
+ * one without CAP_SYS_RESOURCE may not.
+ */
+export function toShares({ name, version }: Pick<Engine, "name" | "version">): readonly EngineWall[] {
+  return name === "Podman" && Number.parseInt(version, 10) < 5 ? [NO_SHARES] : [];
 }
 
 /** Tells what a uid in a container of this engine is on the host. */
@@ -111,6 +119,14 @@ function toSeccomp(info: EngineInfo): EngineWall {
     breaks: ["no-keyrings", "no-namespaces", "no-setuid-files", "no-shared-io", "no-other-sockets"],
   };
 }
+
+const NO_SHARES: EngineWall = {
+  name: "shares",
+  state: "weak",
+  text:
+    "An agent may take all timers, message queues, locked memory and descriptors that the kernel counts for your user as a whole. " +
+    "Podman 5 and later limit it to a part.",
+};
 
 const USERS: Readonly<Record<Engine["users"], EngineWall>> = {
   same: {

@@ -3,7 +3,7 @@ import type Docker from "dockerode";
 import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
 import { getJson } from "./get-json.ts";
-import { toEngineWalls, toUsers, type EngineInfo, type EngineWall } from "./engine-walls.ts";
+import { toEngineWalls, toShares, toUsers, type EngineInfo, type EngineWall } from "./engine-walls.ts";
 import { createRemovals, type Removals } from "./removals.ts";
 import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
 
@@ -89,6 +89,8 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
   ]);
   const apiVersion = version.ApiVersion ?? "";
   refuseOld(apiVersion, endpoint);
+  const isPodman = version.Components?.some(({ Name }) => Name?.startsWith("Podman") === true) === true;
+  const named = { name: isPodman ? "Podman" : "Docker", version: version.Version ?? "" } as const;
   let client: Docker | undefined;
   return {
     get docker() {
@@ -97,15 +99,14 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     },
     removals: createRemovals(),
     endpoint,
-    name: version.Components?.some(({ Name }) => Name?.startsWith("Podman") === true) === true ? "Podman" : "Docker",
-    version: version.Version ?? "",
+    ...named,
     apiVersion,
     platform: `${version.Os ?? "unknown"}/${version.Arch ?? "unknown"}`,
     ...toMachine(info),
     rootDir: info.DockerRootDir ?? "",
     runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
     users: toUsers(info),
-    walls: toEngineWalls(info),
+    walls: [...toEngineWalls(info), ...toShares(named)],
   };
 }
 

@@ -148,6 +148,7 @@ async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Creat
     caFile,
     limits: toLowerLimits(limits, options.access?.limits ?? {}),
     seccomp: toSeccomp(engine, context.ensureMountedFiles(command.env).seccompFile),
+    hasShares: !engine.walls.some((wall) => wall.name === "shares"),
     runtime,
     labels: toLabels(owner.record, session, "turn"),
   });
