@@ -89,7 +89,12 @@ function toOwnFiles({ caFile, depthFile, hostsFile, network, passwdFile, resolvF
     [passwdFile, "/etc/passwd"],
     [depthFile, DEPTH_FILE],
     // Elsewhere names are looked up by the proxy alone.
-    ...(network === "bridge" ? [] : ([[resolvFile, "/etc/resolv.conf"], [hostsFile, "/etc/hosts"]] as const)),
+    ...(network === "bridge"
+      ? []
+      : ([
+          [resolvFile, "/etc/resolv.conf"],
+          [hostsFile, "/etc/hosts"],
+        ] as const)),
     ...(caFile === undefined ? [] : ([[caFile, CA_FILE]] as const)),
   ] as const;
 }

@@ -110,7 +110,10 @@ async function launchWith(turn: TurnStart, held: HeldMounts): Promise<Omit<Launc
   }
 }
 
-async function holdMounts({ command, context, network, options, volumes }: TurnStart, skeleton: string): Promise<HeldMounts> {
+async function holdMounts(
+  { command, context, network, options, volumes }: TurnStart,
+  skeleton: string,
+): Promise<HeldMounts> {
   const { access = EVERYTHING, directory: workspace, protectedPaths = [] } = options;
   return holdTurnMounts({
     volumes,

@@ -10,7 +10,12 @@ function createPlace() {
   const path = mkdtempSync(join(tmpdir(), "budgie-disk-"));
   onTestFinished(() => rmSync(path, { recursive: true }));
   for (const name of ["home/agent", "workspace", "elsewhere"]) mkdirSync(join(path, name), { recursive: true });
-  const root = { path, readMounts: async () => "", hasEnded: async () => false, [Symbol.asyncDispose]: async () => undefined };
+  const root = {
+    path,
+    readMounts: async () => "",
+    hasEnded: async () => false,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
   return { path, root, write: (name: string, mebibytes: number) => writeInto(join(path, name), mebibytes) };
 }
 
