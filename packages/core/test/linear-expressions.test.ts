@@ -8,7 +8,7 @@ const CHARACTERS = Array.from("\r\n\t \u001B\u2028a0/\\-.:;\"'{[(<#");
 // Slow already: each character is a match, and is replaced.
 const REFERENCE: Matching = { file: "", source: ".", flags: "gs", piece: "a" };
 // One that is not linear takes some 10,000 times as long.
-const TOLERANCE = 10;
+const TOLERANCE = 30;
 
 type Matching = Expression & { readonly piece: string };
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { Lookup, ResolvedAddress } from "./resolver.ts";
 
-export type LookupPlaces = {
+type LookupPlaces = {
   readonly hostsFile: string;
   /** Addresses of name servers, with a port if it is another than 53; `undefined` for those of the system */
   readonly servers: readonly string[] | undefined;

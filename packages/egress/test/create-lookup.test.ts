@@ -67,7 +67,7 @@ describe("createLookup", () => {
       Array.from({ length: 8 }, (_, at) => openTunnel(path, `${at}.slow.test:443`).then(() => (answered += 1))),
     );
     // Control: each session asks for as much as it may.
-    await expect.poll(() => new Set(asked).size).toBeGreaterThan(1);
+    await expect.poll(() => new Set(asked).size, { timeout: 10_000 }).toBeGreaterThan(1);
 
     const { head } = await openTunnel(place.socketPath, "unknown.test:443");
     await stat(folder);

@@ -140,7 +140,7 @@ describe("resolving", () => {
       Array.from({ length: 20 }, (_, at) => openTunnel(path, `${at}.${door}.slow.test:443`)),
     );
     // Control: they are before it in the queue.
-    await expect.poll(() => asked.length).toBe(3 * 4);
+    await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(3 * 4);
 
     expect((await openTunnel(place.socketPath, "quick.test:443")).head).toMatch(/^HTTP\/1\.1 502 .*not be resolved/s);
     expect(asked.at(-1)).toBe("quick.test");
