@@ -8,12 +8,12 @@ const CHARACTERS = Array.from("\r\n\t \u001B\u2028a0/\\-.:;\"'{[(<#");
 // Slow already: each character is a match, and is replaced.
 const REFERENCE: Matching = { file: "", source: ".", flags: "gs", piece: "a" };
 // One that is not linear takes some 10,000 times as long.
-const TOLERANCE = 30;
+const TOLERANCE = 10;
 
 type Matching = Expression & { readonly piece: string };
 
 describe("A regular expression of the sources", () => {
-  it("takes linear time for 2 MiB of one character, or of words of its own", { timeout: 180_000 }, async () => {
+  it("takes linear time for 2 MiB of one character, or of words of its own", { timeout: 300_000 }, async () => {
     await using matcher = createMatcher();
     const limitMs = TOLERANCE * (await matcher.measure(REFERENCE, Infinity));
     const expressions = findExpressions();
@@ -34,7 +34,7 @@ describe("A regular expression of the sources", () => {
     [String.raw`\r+\n`, "\r"],
     [String.raw`^\s*Command`, "\n"],
     [`agent ".*" not found`, 'agent "'],
-  ])("would be seen to be quadratic: /%s/", async (source, piece) => {
+  ])("would be seen to be quadratic: /%s/", { timeout: 60_000 }, async (source, piece) => {
     await using matcher = createMatcher();
     const limitMs = TOLERANCE * (await matcher.measure(REFERENCE, Infinity));
 
