@@ -21,7 +21,7 @@ const copies = pLimit(2 * availableParallelism());
 
 async function copy(folder: string, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
-  const argv = ["-c", BOUNDED, "sh", process.execPath, "--max-old-space-size=128", PROGRAM, folder];
+  const argv = ["-c", BOUNDED, "sh", process.execPath, "--no-warnings", "--max-old-space-size=128", PROGRAM, folder];
   // Where budgie runs may be gone.
   const child = spawn("/bin/sh", argv, { env: {}, cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
   let isLate = false;
@@ -33,7 +33,8 @@ async function copy(folder: string, signal: AbortSignal): Promise<string> {
   signal.addEventListener("abort", kill, { once: true });
   try {
     // Nobody removes the folder before the process is gone.
-    const [said, [exitCode]] = await Promise.all([readStart(child.stderr, LONGEST_REASON), once(child, "close")]);
+    const closed = once(child, "close") as Promise<[number | null]>;
+    const [said, [exitCode]] = await Promise.all([readStart(child.stderr, LONGEST_REASON), closed]);
     signal.throwIfAborted();
     if (exitCode === 0) return join(folder, COPY_FILES.copy);
     throw new Error(toReason({ exitCode, said: said.toString("utf8"), isLate }));
@@ -51,10 +52,17 @@ const LONGEST_REASON = 300;
 // KiB of memory, some times the largest row; and no dump of it, which would have the login.
 const BOUNDED = `ulimit -f ${LARGEST_DATABASE_BYTES / 512} && ulimit -t 20 && ulimit -d 1572864 && ulimit -c 0 && exec "$@"`;
 
-type Ended = { readonly exitCode: unknown; readonly said: string; readonly isLate: boolean };
+type Ended = {
+  /** `null` if a signal ended it, such as that of a limit */
+  readonly exitCode: number | null;
+  readonly said: string;
+  readonly isLate: boolean;
+};
 
 function toReason({ exitCode, isLate, said }: Ended): string {
-  if (exitCode === REFUSED) return said.replaceAll(/\p{C}/gu, "?");
+  const shown = said.replaceAll(/\p{C}/gu, "?");
+  if (exitCode === REFUSED) return shown;
   if (isLate) return `it was not read within ${LIMIT_MS / 1000} s`;
-  return "reading it takes more memory or disk than it may";
+  if (exitCode === null) return "reading it takes more time, memory or disk than it may";
+  return `the process that reads it ended with exit code ${exitCode}: ${shown}`;
 }

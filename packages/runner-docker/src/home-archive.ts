@@ -210,7 +210,7 @@ type Below = {
 
 async function putFiles(into: Docker.Container, files: readonly ArchiveFile[], below: Below): Promise<void> {
   const archive = pack();
-  // Whoever does not read it to its end leaves a file open.
+  // An archive that is not read to its end would keep a file open.
   fill(archive, files, below).catch((error: unknown) => archive.destroy(toError(error)));
   try {
     await into.putArchive(archive as unknown as NodeJS.ReadableStream, { path: below.path, ...withLimit() });

@@ -18,7 +18,7 @@ export type HomePacking = {
   /** A private folder of the host for a copy of the database, until all is written */
   readonly scratchDir: string;
   readonly signal: AbortSignal;
-  /** Of all files; one that does not fit any more is left out. Default 10 GiB: a file with holes may claim any size */
+  /** Of all files, above which the rest is left out. Default 10 GiB: a file with holes may claim any size */
   readonly maxBytes?: number;
 };
 
@@ -52,8 +52,10 @@ async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomeP
       const { name, size } = entry.header;
       if (isDatabase(entry.header)) await takeDatabase(entry, database, leftOut);
       else if (size > roomBytes) {
-        leave(entry);
-        leftOut.add(`"${name}": with it the files have more than ${maxBytes / 2 ** 30} GiB.`);
+        // To skip it would take as long as to write it. What is beside the database may be still to come.
+        database.header = undefined;
+        leftOut.add(`"${name}", and all that comes after it: the files have more than ${maxBytes / 2 ** 30} GiB.`);
+        break;
       } else {
         roomBytes -= size;
         await pass(entry, packed);
@@ -61,6 +63,7 @@ async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomeP
     }
     if (database.header !== undefined) leftOut.add(await addDatabase(packed, database, signal));
   } finally {
+    archive.destroy();
     await (await folder)[Symbol.asyncDispose]();
   }
   packed.finalize();
