@@ -69,6 +69,22 @@ it("a kept home has no login any more once its budgie has ended in order, and ge
   await cleanUp(user);
 });
 
+it("an export ends with a file that claims to be larger than all that it may have", async () => {
+  await using user = await createBudgieUser();
+  const budgie = await user.start({ sandbox, args: KEEP });
+  const id = await begin(budgie, 'Keep the word token-finch. [[run: truncate -s 1T "$HOME/hole"]]');
+  const file = join(user.host.home, "home.tar");
+
+  const { exitCode, stderr } = await user.run(["sessions", "export", id, file], toEngineVariables());
+
+  expect(exitCode).toBe(0);
+  expect(stderr).toMatch(/^budgie: Left out: "home\/agent\/hole", and all that comes after it: .* 10 GiB\.$/m);
+  expect(tar("-tf", file)).not.toContain("hole");
+  expect(await listTraces(user)).not.toContainEqual(expect.stringContaining("reader"));
+  await quit(budgie);
+  await cleanUp(user);
+});
+
 async function quit({ child, ended }: Budgie): Promise<void> {
   child.stdin?.end();
   await ended;
