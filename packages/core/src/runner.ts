@@ -121,7 +121,7 @@ export type Limits = {
 export type DiskReport = {
   /** Its session's home, in all */
   readonly homeBytes: number;
-  /** By how much that is more than when it began */
+  /** By how much that is more than after the session's last process */
   readonly grownBytes: number;
 };
 

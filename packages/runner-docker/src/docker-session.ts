@@ -42,6 +42,7 @@ export async function createDockerSession(
   // No agent has been in a new home.
   let visited = origin === "kept";
   const login = createLoginSync({ archive, credentials, kiroDataDir, scratchDir, exists: visited });
+  let heldBytes = visited ? undefined : 0;
   const starting = new Set<Promise<unknown>>();
   const running = new Set<TurnProcess>();
   const leaving = new Set<Promise<void>>();
@@ -64,7 +65,7 @@ export async function createDockerSession(
     const network = egress.enter((options.access ?? EVERYTHING).egress);
     const decideSight = () => context.sight.decide(holder);
     const home = { holderThere, prepareHome, checkMountPoints };
-    const turn = { context, session: id, volumes, command, options, network, decideSight, ...home };
+    const turn = { context, session: id, volumes, command, options, network, decideSight, heldBytes, ...home };
     const child = await startTurn(turn).catch(async (error: unknown) => {
       removals.suspect(error);
       await network.leave();
@@ -72,6 +73,7 @@ export async function createDockerSession(
     });
     visited = true;
     running.add(child);
+    void child.disk?.then((report) => (heldBytes = report?.homeBytes));
     const leave = (): void => {
       running.delete(child);
       leaving.add(child.gone);

@@ -28,6 +28,8 @@ export type TurnStart = {
   readonly network: TurnNetwork;
   /** Whether a container that cannot be looked into is refused */
   readonly decideSight: () => Promise<boolean>;
+  /** In its home, after its last turn; `undefined` if that is not known */
+  readonly heldBytes: number | undefined;
   /** When the session's holder, and with it its volumes, are known to be there */
   readonly holderThere: Promise<unknown>;
   /** Fills the session's home, while the container starts */
@@ -53,6 +55,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const child = toTurnProcess({
     ...launched.value,
     removals: context.engine.removals,
+    heldBytes: turn.heldBytes,
     diskBytes: toLowerLimits(context.limits, options.access?.limits ?? {}).diskBytes,
     token: options.input === undefined ? undefined : token,
   });

@@ -36,11 +36,13 @@ export type StartedTurn = {
   readonly token: string | undefined;
   /** What the session's home may hold */
   readonly diskBytes: number;
+  /** What it held before; `undefined` if that is not known */
+  readonly heldBytes: number | undefined;
 };
 
 /** Wraps a started container and its attach stream. When it has ended, the container is removed. */
 export function toTurnProcess(turn: StartedTurn): TurnProcess {
-  const { container, diskBytes, removals, root, socket, token } = turn;
+  const { container, diskBytes, heldBytes, removals, root, socket, token } = turn;
   const outputs = [createOutput(token), createOutput(token)] as const;
   const [{ stream: stdout }, { stream: stderr }] = outputs;
   let stopped: Reason | undefined;
@@ -69,6 +71,7 @@ export function toTurnProcess(turn: StartedTurn): TurnProcess {
 
   const reportDisk = watchDisk(root, {
     bytes: diskBytes,
+    heldBytes,
     onReached: () => void stop("disk-limit").catch(() => undefined),
   });
   const disk = exit.then(reportDisk, reportDisk).catch(() => undefined);

@@ -9,6 +9,8 @@ import { measureFolder, type FolderSize } from "./measure-folder.ts";
 export type DiskLimit = {
   /** What the home may hold */
   readonly bytes: number;
+  /** What it held after the last turn; `undefined` if that is not known. While a turn runs, what it is shown there counts too */
+  readonly heldBytes: number | undefined;
   /** Told once that the home holds more, or that hardly anything is left on a disk */
   readonly onReached: () => void;
 };
@@ -68,7 +70,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     const places = await opening;
     if (places === undefined) return undefined;
     try {
-      return await toReport(await first, places);
+      return await toReport(limit.heldBytes ?? (await first)?.size.bytes, places);
     } finally {
       await Promise.all([places.home.close(), places.workspace.close()]);
     }
@@ -118,8 +120,8 @@ async function measure({ home, workspace }: Places, signal: AbortSignal): Promis
   return { size, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };
 }
 
-async function toReport(first: Measured | undefined, { home }: Places): Promise<DiskReport | undefined> {
+async function toReport(heldBytes: number | undefined, { home }: Places): Promise<DiskReport | undefined> {
   const { bytes, isPartial } = await measureFolder(home, AbortSignal.timeout(LAST_MEASURING_LIMIT_MS));
-  if (first === undefined || isPartial || first.size.isPartial) return undefined;
-  return { homeBytes: bytes, grownBytes: bytes - first.size.bytes };
+  if (heldBytes === undefined || isPartial) return undefined;
+  return { homeBytes: bytes, grownBytes: Math.max(0, bytes - heldBytes) };
 }

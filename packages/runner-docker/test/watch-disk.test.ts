@@ -35,7 +35,7 @@ describe("watchDisk", () => {
   it("tells once that the home holds more than it may", async () => {
     const { root, write } = createPlace();
     const onReached = vi.fn();
-    const report = watchDisk(root, { bytes: 16 * MIB, onReached });
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
 
     write("home/agent/large", 24);
     await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
@@ -48,7 +48,7 @@ describe("watchDisk", () => {
     const { root, write } = createPlace();
     write("home/agent/large", 24);
     const onReached = vi.fn();
-    const report = watchDisk(root, { bytes: 16 * MIB, onReached });
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
 
     await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
     await report();
@@ -58,7 +58,7 @@ describe("watchDisk", () => {
     const { path, root, write } = createPlace();
     write("home/agent/before", 2);
     const onReached = vi.fn();
-    const report = watchDisk(root, { bytes: 16 * MIB, onReached });
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
     await new Promise((resolve) => setTimeout(resolve, 1200));
 
     write("elsewhere/large", 48);
@@ -75,13 +75,23 @@ describe("watchDisk", () => {
     expect(grownBytes).toBeLessThan(4 * MIB);
   });
 
+  it("counts from what the home held after the last turn, where that is known", async () => {
+    const { root, write } = createPlace();
+    write("home/agent/before", 2);
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: MIB, onReached: () => undefined });
+
+    const { grownBytes = 0, homeBytes = 0 } = (await report()) ?? {};
+
+    expect(homeBytes - grownBytes).toBe(MIB);
+  });
+
   // Root reads everything.
   it.skipIf(process.getuid?.() === 0)("counts for a folder that it may not read what the disk has lost", async () => {
     const { path, root, write } = createPlace();
     const hidden = join(path, "home/agent/hidden");
     mkdirSync(hidden);
     const onReached = vi.fn();
-    const report = watchDisk(root, { bytes: 16 * MIB, onReached });
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
     await new Promise((resolve) => setTimeout(resolve, 1200));
 
     write("home/agent/hidden/large", 24);
@@ -98,7 +108,7 @@ describe("watchDisk", () => {
     rmSync(join(path, "home"), { recursive: true });
     symlinkSync("/", join(path, "home"));
 
-    const reports = [undefined, root].map((place) => watchDisk(place, { bytes: 0, onReached })());
+    const reports = [undefined, root].map((place) => watchDisk(place, { bytes: 0, heldBytes: 0, onReached })());
 
     expect(await Promise.all(reports)).toEqual([undefined, undefined]);
     expect(onReached).not.toHaveBeenCalled();
