@@ -15,8 +15,8 @@ export type HeldSource = {
   readonly isFollowed: boolean;
 };
 
-/** Names a file or folder on this machine, by device and inode. */
-export type Identity = string;
+/** Tells a file or folder of this machine from all others: its device and inode. */
+type Identity = string;
 
 /** Opens sources, and holds all of them until it is disposed of. */
 export type Holds = AsyncDisposable & {

@@ -28,23 +28,22 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
   const sockets = new Set<Socket>();
   let starts = 0;
   let hasBegun = false;
+  const meddleBefore = (head: string): void | Promise<void> => {
+    if (CREATION.test(head) && !hasBegun) meddling?.atCreation?.();
+    if (hasBegun || !(ATTACH.test(head) || START.test(head))) return;
+    hasBegun = true;
+    return meddling?.before();
+  };
   const server = createServer((client) => {
     const engine = connect(socketPath);
     let isStarting = false;
     for (const socket of [client, engine]) sockets.add(socket.on("error", () => undefined));
     client.on("data", (chunk) => {
       const head = chunk.toString("latin1");
-      if (/^POST [^ ]*\/containers\/create\?name=budgie-(?!holder-)/.test(head) && starts === 0)
-        meddling?.atCreation?.();
-      // Holders go by their names.
-      const call = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/(attach|start)[ ?]/.exec(head)?.[1];
-      if (call === "start") isStarting = starts++ === 0;
-      if (call !== undefined && !hasBegun) {
-        hasBegun = true;
-        const meddled = meddling?.before();
-        if (meddled !== undefined) return void meddled.then(() => engine.write(chunk));
-      }
-      engine.write(chunk);
+      if (START.test(head)) isStarting = starts++ === 0;
+      const meddled = meddleBefore(head);
+      if (meddled === undefined) engine.write(chunk);
+      else void meddled.then(() => engine.write(chunk));
     });
     engine.on("data", (chunk) => {
       if (isStarting) meddling?.after();
@@ -66,6 +65,11 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
     },
   };
 }
+
+// Holders go by their names.
+const CREATION = /^POST [^ ]*\/containers\/create\?name=budgie-(?!holder-)/;
+const ATTACH = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/attach\?/;
+const START = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /;
 
 export type Meddling = {
   /** Right before the container is made, when all is checked */

@@ -108,7 +108,7 @@ function toRefusedLook(times: number, meanwhile: () => void = () => undefined): 
   let looks = 0;
   return async (pid, id) => {
     if (hasSeen && looks++ < times) {
-      if (looks === times) meanwhile();
+      if (looks === 1) meanwhile();
       return undefined;
     }
     const root = await lookIntoProcess(pid, id);
