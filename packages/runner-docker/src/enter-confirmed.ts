@@ -1,6 +1,7 @@
 import type Docker from "dockerode";
 import { withLimit } from "./api-limit.ts";
 import { confirmMounts } from "./confirm-mounts.ts";
+import { SANDBOX } from "./container-options.ts";
 import { PATIENCE_MS } from "./engine-sight.ts";
 import { enterContainer, type ContainerRoot, type LookInto } from "./enter-container.ts";
 import { toMoved } from "./hold-sources.ts";
@@ -24,7 +25,9 @@ export async function enterConfirmed(
   const root = await enterContainer(container, { lookInto, patienceMs: isRequired ? PATIENCE_MS : 0 });
   try {
     if (root === undefined && isRequired) throw toUnseen(held);
-    await confirmMounts(held, root);
+    // A runtime with a kernel of its own may show a process with other mounts than those of its container.
+    const isShown = isRequired || (await root?.readMounts())?.includes(` ${SANDBOX.workspace} `) === true;
+    await confirmMounts(held, isShown ? root : undefined);
     return root;
   } catch (error) {
     await root?.[Symbol.asyncDispose]();
