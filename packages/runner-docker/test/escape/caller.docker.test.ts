@@ -6,7 +6,7 @@ import { describeClaims } from "./describe-claims.ts";
 
 const withoutRules = inCarelessLab((lab) => {
   const call = createCaller({ ...lab, rules: { allowedRoots: [], guarded: undefined } });
-  return { call: insteadOfRoot(lab, call), callForProject: call };
+  return { call: insteadOfMachine(lab, call), callForProject: call };
 });
 
 describeClaims(CLAIM_GROUPS.caller, {
@@ -22,8 +22,10 @@ describeClaims(CLAIM_GROUPS.caller, {
   },
 });
 
-/** All of this machine is nothing to show to a container: what holds the made-up home does as well. */
-function insteadOfRoot({ root }: Lab, call: Lab["call"]): Lab["call"] {
-  return (request, hooks) =>
-    call({ ...request, directory: request.directory === "/" ? root : request.directory }, hooks);
+/** All of this machine, or a folder of its system, is nothing to show to a container: the lab has what does as well. */
+function insteadOfMachine({ host, root }: Lab, call: Lab["call"]): Lab["call"] {
+  return (request, hooks) => {
+    const ofMachine = request.prompt.includes("it has files") ? host.project : request.directory;
+    return call({ ...request, directory: request.directory === "/" ? root : ofMachine }, hooks);
+  };
 }
