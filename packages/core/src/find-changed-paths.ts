@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import { fstatSync, type Stats } from "node:fs";
 import { hasLocalClock } from "./has-local-clock.ts";
 import { isSince } from "./is-since.ts";
 import { ROOT, toPathKey, type FolderPath } from "./walk/folder-path.ts";
@@ -51,7 +51,7 @@ type Search = {
 type Found = { readonly path: string; readonly parent: string; readonly isFolder: boolean; readonly isNew: boolean };
 
 async function visit(search: Search, folder: VisitedFolder): Promise<readonly Next<undefined>[]> {
-  const own = await folder.handle.stat();
+  const own = fstatSync(folder.fd);
   const path = toPathKey(folder.path);
   if (!search.devices.has(own.dev)) {
     if (!(await hasLocalClock(folder.at))) {

@@ -21,17 +21,7 @@ const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 const loader = new URL("../bin/load-bundle.js", import.meta.url).href;
 
 // What a first list of tools may cost. Whoever adds one looks at "npm run bench -- startup" before and after.
-const LIBRARIES = [
-  "@modelcontextprotocol/sdk",
-  "ajv",
-  "ajv-formats",
-  "commander",
-  "p-limit",
-  "yaml",
-  "yocto-queue",
-  "zod",
-  "zod-to-json-schema",
-];
+const LIBRARIES = ["@modelcontextprotocol/sdk", "ajv", "ajv-formats", "commander", "yaml", "zod", "zod-to-json-schema"];
 
 describe("Until its first call budgie", () => {
   it("loads the libraries that a list of tools needs, and no others", async () => {

@@ -8,21 +8,12 @@ const SENTENCES = {
   repository: "git takes the repository that it leads to, with that one's hooks and configuration",
   commondir: "git takes its hooks and configuration from the folder that it names",
   worktree: "git takes configuration from it, besides its config",
-  gitdir: "git takes it for the place of a worktree",
   named: "git's configuration names it, so git reads or runs it",
   config: "git runs the commands that it names, some of them at every git status",
 } as const;
 
 /** All that concern git, the most surprising first. */
-export const GIT_EFFECTS: readonly Effect[] = [
-  "repository",
-  "commondir",
-  "worktree",
-  "gitdir",
-  "named",
-  "config",
-  "hook",
-];
+export const GIT_EFFECTS: readonly Effect[] = ["repository", "commondir", "worktree", "named", "config", "hook"];
 
 /** The effect of a name in a folder. */
 export function toEffect(name: string, meaning: NameKind, folder: FolderKind): Effect {
@@ -43,5 +34,4 @@ const GIT_NAMES: ReadonlyMap<string, Effect> = new Map<string, Effect>([
   ["commondir", "commondir"],
   ["config", "config"],
   ["config.worktree", "worktree"],
-  ["gitdir", "gitdir"],
 ]);

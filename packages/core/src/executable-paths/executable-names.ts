@@ -63,7 +63,8 @@ export type NameKind =
 
 /**
  * What kind of folder a name is in; `git` is a repository's own, `hooks` its hooks, `worktrees` holds a `worktree` for each,
- * `bare` is one that git would take for a repository and that may be anything, and `rest` has nothing that the host runs but repositories.
+ * `bare` is one that git would take for a repository and that may be anything, and in `rest` the host runs nothing but
+ * repositories.
  */
 export type FolderKind = "plain" | "forge" | "watched" | "git" | "hooks" | "worktrees" | "worktree" | "bare" | "rest";
 

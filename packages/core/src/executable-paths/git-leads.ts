@@ -1,5 +1,5 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { holdChild, toPathIn, type HeldFolder } from "../walk/held-folder.ts";
+import { holdChild, letGo, toPathIn, type HeldFolder } from "../walk/held-folder.ts";
 import { readPlainFile } from "./fingerprint.ts";
 import { parseGitConfig } from "./parse-git-config.ts";
 
@@ -25,7 +25,7 @@ export async function findGitLeads(root: HeldFolder, directory: string): Promise
       const configs = await Promise.all(CONFIGS.map((name) => readText(toPathIn(git, Buffer.from(name)))));
       return { outside: [], inside: toInside(configs, { directory, base: join(directory, ".git") }) };
     } finally {
-      await git.handle.close();
+      letGo(git);
     }
   }
   const target = (await readText(toPathIn(root, Buffer.from(".git")))).split("\n", 1)[0] ?? "";

@@ -38,11 +38,12 @@ const MOST_STEPS = 256;
 /** Where a link is being followed: the folder reached, and the steps that are left, the next one last. */
 type Way = { readonly at: string[]; readonly left: string[] };
 
-/** The way by a link's target and then on; `undefined` if it leads out at once. */
+/** The way by a link's target and then on; `undefined` if it leads out at once, or has too many steps. */
 function toWay({ at, left }: Way, target: string, home: string): Way | undefined {
-  if (!target.startsWith("/")) return { at, left: [...left, ...target.split("/").toReversed()] };
-  if (!`${target}/`.startsWith(home)) return undefined;
-  return { at: [], left: [...left, ...target.slice(home.length).split("/").toReversed()] };
+  const isAbsolute = target.startsWith("/");
+  if (left.length > MOST_STEPS || (isAbsolute && !`${target}/`.startsWith(home))) return undefined;
+  const steps = (isAbsolute ? target.slice(home.length) : target).split("/");
+  return { at: isAbsolute ? [] : at, left: [...left, ...steps.toReversed()] };
 }
 
 function toPath(names: readonly string[]): Buffer {

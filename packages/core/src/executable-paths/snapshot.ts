@@ -137,7 +137,7 @@ async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): 
   if (fingerprint === undefined) return;
   // No snapshot before has it.
   if (folder.isLate && look.suspects?.isNew(fingerprint.ctimeMs) !== true) return;
-  const isUsual = kind === "worktree" && (name === "gitdir" || (name === "commondir" && fingerprint.hash === COMMON));
+  const isUsual = kind === "worktree" && name === "commondir" && fingerprint.hash === COMMON;
   const effect = isUsual ? "plain" : toEffect(name, meaning, kind);
   look.notes.set(toKey(look, toPathKey(folder.path, entry.name)), { fingerprint, effect });
 }

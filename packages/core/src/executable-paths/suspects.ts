@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import { fstatSync, type Stats } from "node:fs";
 import { readlink } from "node:fs/promises";
 import { hasLocalClock } from "../has-local-clock.ts";
 import { isSince } from "../is-since.ts";
@@ -49,8 +49,8 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
   }
 
   /** Whether the times of what is in a folder can be compared with this machine's. */
-  async function isTimed({ at, handle }: VisitedFolder): Promise<boolean> {
-    const { dev } = await handle.stat();
+  async function isTimed({ at, fd }: VisitedFolder): Promise<boolean> {
+    const { dev } = fstatSync(fd);
     const known = locals.get(dev) ?? (await hasLocalClock(at));
     locals.set(dev, known);
     return known;

@@ -1,35 +1,35 @@
 import { toChain, type FolderPath } from "./folder-path.ts";
-import type { HeldFolder, OpenFolder } from "./held-folder.ts";
+import { letGo, type HeldFolder, type OpenFolder } from "./held-folder.ts";
 
 /** The folders that are held on the way to one of them. */
 export type HeldChain = {
   /** Holds this one instead; the one before is given up, but for the parents that both have */
   readonly hold: (path: FolderPath) => Promise<HeldFolder>;
-  readonly close: () => Promise<void>;
+  readonly close: () => void;
 };
 
 /** Reaches the folders of a walk one after another, each step through its held parent. */
 export function createHeldChain(root: HeldFolder, open: OpenFolder): HeldChain {
   const held: { readonly path: FolderPath; readonly folder: HeldFolder }[] = [];
 
-  async function giveUpFrom(index: number): Promise<void> {
-    await Promise.all(held.splice(index).map(({ folder }) => folder.handle.close()));
+  function giveUpFrom(index: number): void {
+    for (const { folder } of held.splice(index)) letGo(folder);
   }
 
   return {
     async hold(path) {
       const steps = toChain(path).slice(1);
       const common = steps.findIndex((step, index) => held[index]?.path !== step);
-      await giveUpFrom(common === -1 ? steps.length : common);
+      giveUpFrom(common === -1 ? steps.length : common);
       for (const step of steps.slice(held.length)) {
         const parent = held.at(-1)?.folder ?? root;
         held.push({ path: step, folder: await open(parent, Buffer.from(step.name, "latin1")) });
       }
       return held.at(-1)?.folder ?? root;
     },
-    async close() {
-      await giveUpFrom(0);
-      await root.handle.close();
+    close() {
+      giveUpFrom(0);
+      letGo(root);
     },
   };
 }

@@ -1,10 +1,11 @@
-import { constants } from "node:fs";
-import { open, readlink, type FileHandle } from "node:fs/promises";
+import { closeSync, constants, open } from "node:fs";
+import { readlink } from "node:fs/promises";
 import { platform } from "node:process";
+import { promisify } from "node:util";
 
 /** A folder that is held open: what is reached through it is in it, whatever its path leads to by now. */
 export type HeldFolder = {
-  readonly handle: FileHandle;
+  readonly fd: number;
   /** Leads to the folder itself, and never to what took its place; on macOS it is a path like any other */
   readonly at: Buffer;
 };
@@ -17,13 +18,18 @@ export async function holdRoot(path: string): Promise<HeldFolder> {
   const root = await hold(Buffer.from(path));
   // The kernel's own name for what was opened.
   if (!IS_LINUX || (await readlink(root.at).catch(() => undefined)) === path) return root;
-  await root.handle.close();
+  letGo(root);
   throw Object.assign(new Error(`"${path}" is not a folder's own path.`), { code: "ESTALE" });
 }
 
 /** Opens a folder inside a held one, which no link that took its place can lead elsewhere. */
 export function holdChild(parent: HeldFolder, name: Buffer): Promise<HeldFolder> {
   return hold(toPathIn(parent, name));
+}
+
+/** Closes a held folder, which waits for nothing. */
+export function letGo({ fd }: HeldFolder): void {
+  closeSync(fd);
 }
 
 /** The path by which the kernel finds a name in a held folder. Its last step may be a link. */
@@ -37,6 +43,6 @@ const SLASH = Buffer.from("/");
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 async function hold(path: Buffer): Promise<HeldFolder> {
-  const handle = await open(path, FLAGS);
-  return { handle, at: IS_LINUX ? Buffer.from(`/proc/self/fd/${handle.fd}`) : path };
+  const fd = await promisify(open)(path, FLAGS);
+  return { fd, at: IS_LINUX ? Buffer.from(`/proc/self/fd/${fd}`) : path };
 }

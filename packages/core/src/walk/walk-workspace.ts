@@ -1,9 +1,8 @@
-import type { Dirent } from "node:fs";
-import { opendir } from "node:fs/promises";
+import { opendirSync, type Dir, type Dirent } from "node:fs";
 import { forEachOf } from "./for-each-of.ts";
 import { ROOT, toChildPath, toPathKey, type FolderPath } from "./folder-path.ts";
 import { createHeldChain } from "./held-chain.ts";
-import { holdChild, holdRoot, type HeldFolder, type OpenFolder } from "./held-folder.ts";
+import { holdChild, holdRoot, letGo, type HeldFolder, type OpenFolder } from "./held-folder.ts";
 
 export type WalkBounds = { readonly entries: number; readonly timeMs: number };
 
@@ -106,7 +105,7 @@ async function walkFrom<Kind>(root: string, walk: Walk<Kind>, progress: Progress
       for (const group of level) await visitGroup({ chain, walk, progress, lanes }, group);
     }
   } finally {
-    await chain.close();
+    chain.close();
   }
 }
 
@@ -135,7 +134,7 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
       lanes.soon.push(...soon);
       lanes.late.push(...late);
     } finally {
-      await folder.handle.close();
+      letGo(folder);
     }
   });
 }
@@ -188,22 +187,31 @@ function* whileThereIsTime<Kind, Item>({ path, progress, walk }: Visit<Kind>, it
 }
 
 async function* toBatches<Kind>({ path, progress, walk }: Visit<Kind>, { at }: HeldFolder): AsyncGenerator<Entry[]> {
-  let batch: Entry[] = [];
-  const encoding = "buffer" as BufferEncoding;
-  for await (const entry of await opendir(at, { encoding, bufferSize: BATCH })) {
-    if (isEnded(walk, progress)) return;
-    const reason = toReasonNotToLook(path, progress);
-    if (reason !== undefined) {
-      walk.onUnread({ path: toPathKey(path), why: reason, code: undefined });
-      break;
+  // To open and to close what is held already waits for nothing; to read it may.
+  const folder = opendirSync(at as unknown as string, { encoding: "buffer" as BufferEncoding, bufferSize: BATCH });
+  try {
+    for (let batch = await readBatch(folder); batch.length > 0; batch = await readBatch(folder)) {
+      if (isEnded(walk, progress)) return;
+      const reason = batch.length > progress.entriesLeft ? TOO_MUCH : toReasonNotToLook(path, progress);
+      if (reason !== undefined) walk.onUnread({ path: toPathKey(path), why: reason, code: undefined });
+      if (reason !== undefined && reason !== TOO_MUCH) return;
+      yield batch.slice(0, progress.entriesLeft);
+      progress.entriesLeft -= batch.length;
+      if (batch.length < BATCH || reason !== undefined) return;
     }
-    progress.entriesLeft -= 1;
-    batch.push({ name: entry.name as unknown as Buffer, type: toType(entry) });
-    if (batch.length < BATCH) continue;
-    yield batch;
-    batch = [];
+  } finally {
+    folder.closeSync();
   }
-  if (batch.length > 0) yield batch;
+}
+
+/** The next entries, in the thread pool: once the first is there, the others are. */
+async function readBatch(folder: Dir): Promise<Entry[]> {
+  const batch: Entry[] = [];
+  for (let entry = await folder.read(); entry !== null; entry = folder.readSync()) {
+    batch.push({ name: entry.name as unknown as Buffer, type: toType(entry) });
+    if (batch.length === BATCH) break;
+  }
+  return batch;
 }
 
 function toType(entry: Dirent): Entry["type"] {

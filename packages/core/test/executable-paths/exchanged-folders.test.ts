@@ -1,5 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { mkdirSync, openSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { watchExecutablePaths } from "../../src/executable-paths/watch-executable-paths.ts";
@@ -46,7 +45,7 @@ describe("the paths that are reported", () => {
   }
 
   async function opendirHeld(path: string): Promise<HeldFolder> {
-    return { handle: await open(path), at: Buffer.from(path) };
+    return { fd: openSync(path, "r"), at: Buffer.from(path) };
   }
 });
 

@@ -21,11 +21,9 @@ const MEMORY = "--max-old-space-size=64";
 const DESCRIPTORS = 100;
 
 describe("a folder with very many files", () => {
-  // What is in the one is compared by its content, and what is in the other only looked at.
   it("costs little memory, few descriptors, and nobody else much time", { timeout: 120_000 }, () => {
     const workspace = createTemporaryFolder();
     fill(join(workspace, ".vscode"));
-    fill(join(workspace, "src"));
     const node = [process.execPath, MEMORY, "--input-type=module", "-e", PROGRAM, compileCore(), workspace];
 
     const { stdout, stderr } = spawnSync("sh", ["-c", `ulimit -n ${DESCRIPTORS}; exec "$@"`, "sh", ...node], {
@@ -42,7 +40,7 @@ describe("a folder with very many files", () => {
 /** With names of a few files, since those take less time to make. */
 function fill(folder: string): void {
   mkdirSync(folder);
-  for (let index = 0; index < 40_000; index++) {
+  for (let index = 0; index < 20_000; index++) {
     const file = join(folder, `${index}`);
     if (index % 10_000 === 0) writeFileSync(file, "x");
     else linkSync(join(folder, `${index - (index % 10_000)}`), file);

@@ -1,10 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import type { Fault } from "./fault.ts";
-import { onEngineEvent } from "./on-engine-event.ts";
 
 /** What agents do to themselves and to the place that they work in. */
 export const AGENT_FAULTS: readonly Fault[] = [
@@ -123,12 +122,11 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the agent fills a folder with 300,000 files, and budgie is asked to end (SIGTERM) while it looks at them",
+    name: "a folder of the workspace has 300,000 files when budgie is asked to end (SIGTERM)",
     on: "engine",
-    async strike({ budgie, call, docker, user }) {
-      await using died = await onEngineEvent(docker, { home: user.host.home, event: "die", role: "turn" });
-      const { told } = call({ first: "[[run: mkdir .vscode && cd .vscode && seq 300000 | xargs touch]]" });
-      await died.seen;
+    async strike({ budgie, callAtWork, user }) {
+      const { told } = await callAtWork();
+      fill(join(user.workspace, ".vscode"));
       const askedMs = performance.now();
       budgie().child.kill("SIGTERM");
       expect(await budgie().ended).toMatchObject({ exitCode: 0 });
@@ -148,3 +146,13 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
 ];
+
+/** With names of a few files, since those take less time to make. */
+function fill(folder: string): void {
+  mkdirSync(folder);
+  for (let index = 0; index < 300_000; index++) {
+    const file = join(folder, `${index}`);
+    if (index % 10_000 === 0) writeFileSync(file, "x");
+    else linkSync(join(folder, `${index - (index % 10_000)}`), file);
+  }
+}
