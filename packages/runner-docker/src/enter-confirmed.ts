@@ -25,9 +25,7 @@ export async function enterConfirmed(
   const root = await enterContainer(container, { lookInto, patienceMs: isRequired ? PATIENCE_MS : 0 });
   try {
     if (root === undefined && isRequired) throw toUnseen(held);
-    // A runtime with a kernel of its own may show a process with other mounts than those of its container.
-    const isShown = isRequired || (await root?.readMounts())?.includes(` ${SANDBOX.workspace} `) === true;
-    await confirmMounts(held, isShown ? root : undefined);
+    await confirmMounts(held, isRequired || (await isShown(root)) ? root : undefined);
     return root;
   } catch (error) {
     await root?.[Symbol.asyncDispose]();
@@ -35,6 +33,11 @@ export async function enterConfirmed(
     if (!(await container.inspect(withLimit())).State.Running) return undefined;
     throw error;
   }
+}
+
+/** A runtime with a kernel of its own may show a process with other mounts than those of its container. */
+async function isShown(root: ContainerRoot | undefined): Promise<boolean> {
+  return (await root?.readMounts())?.includes(` ${SANDBOX.workspace} `) === true;
 }
 
 function toUnseen({ workspace }: HeldMounts): Error {

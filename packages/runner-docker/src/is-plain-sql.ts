@@ -16,6 +16,8 @@ const COLUMN = `${NAME}(?: ${TYPE})?(?: (?:NOT NULL|PRIMARY KEY|UNIQUE))*`;
 const KEY = String.raw`(?:PRIMARY KEY|UNIQUE)\(${NAME}(?:,${NAME})*\)`;
 const PART = `(?:${COLUMN}|${KEY})`;
 const ORDERED = `${NAME}(?: (?:ASC|DESC))?`;
+// Put together of constants alone, and matched against a bounded text.
+// oxlint-disable-next-line budgie/linear-expressions
 const PLAIN = new RegExp(
   String.raw`^CREATE (?:TABLE ${NAME}\(${PART}(?:,${PART})*\)|(?:UNIQUE )?INDEX ${NAME} ON ${NAME}\(${ORDERED}(?:,${ORDERED})*\))$`,
   "i",

@@ -1,12 +1,7 @@
 import type { MountSettings } from "dockerode";
 import { describe, expect, it } from "vitest";
-import {
-  toHolderContainer,
-  toIdleContainer,
-  toProxyContainer,
-  toTurnContainer,
-  type TurnContainer,
-} from "../src/container-options.ts";
+import { toHolderContainer, toIdleContainer, toProxyContainer, toTurnContainer } from "../src/container-options.ts";
+import type { TurnContainer } from "../src/container-options.ts";
 import { INIT_SCRIPT } from "../src/init-script.ts";
 
 const SECRET = "a-secret-token";
@@ -225,8 +220,7 @@ it("the egress proxy's container has exactly this isolation profile, and ends wi
 
 it("a container that is looked into can do nothing even if somebody starts it", () => {
   const { Cmd, Entrypoint, HostConfig } = toIdleContainer("sha256:abc", {});
-
   expect([Entrypoint, Cmd]).toEqual([["/bin/sh"], ["-c", "exit 0"]]);
-  const nothing = { NetworkMode: "none", CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"] };
-  expect(HostConfig).toMatchObject({ Init: true, ...nothing });
+  const profile = [HostConfig?.Init, HostConfig?.NetworkMode, HostConfig?.CapDrop, HostConfig?.SecurityOpt];
+  expect(profile).toEqual([true, "none", ["ALL"], ["no-new-privileges"]]);
 });

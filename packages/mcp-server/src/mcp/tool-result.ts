@@ -44,39 +44,35 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
 }
 
 function toErrorResult(error: BudgieError): CallToolResult {
-  const {
-    changedExecutablePaths: paths,
-    changedPaths,
-    code,
+  const { changedExecutablePaths, changedPaths, code, directory, egress, message, missed, sessionId, warnings } = error;
+  const facts = {
     directory,
-    egress,
-    message,
-    missed,
+    egress: egress && toNamedEgress(egress),
+    changedExecutablePaths: orNothing(changedExecutablePaths),
+    missed: orNothing(missed),
+    changedPaths,
     sessionId,
-    warnings,
-  } = error;
-  const refused = toRefusedText(egress);
-  const policy = refused === "" ? "" : ` Its network policy refused: ${refused}.`;
-  const changes =
-    paths.length === 0 ? "" : ` Files that your machine runs by itself were changed: ${paths.join(", ")}.`;
-  const found = warnings.map((warning) => ` ${warning}`).join("");
-  const hint = sessionId === undefined ? "" : ` The session can go on: pass sessionId "${sessionId}".`;
+    warnings: orNothing(warnings),
+  };
+  const known = Object.entries(facts).filter(([, fact]) => fact !== undefined);
   return {
     isError: true,
-    content: [
-      ...toMissedContent(missed),
-      { type: "text", text: `${code}: ${message}${policy}${changes}${found}${hint}` },
-    ],
-    structuredContent: {
-      code,
-      message,
-      ...(directory === undefined ? {} : { directory }),
-      ...(egress === undefined ? {} : { egress: toNamedEgress(egress) }),
-      ...(paths.length === 0 ? {} : { changedExecutablePaths: paths }),
-      ...(missed.length === 0 ? {} : { missed }),
-      ...(changedPaths === undefined ? {} : { changedPaths }),
-      ...(sessionId === undefined ? {} : { sessionId }),
-      ...(warnings.length === 0 ? {} : { warnings }),
-    },
+    content: [...toMissedContent(missed), { type: "text", text: `${code}: ${message}${toRemarks(error)}` }],
+    structuredContent: { code, message, ...Object.fromEntries(known) },
   };
+}
+
+function orNothing<Item>(items: readonly Item[]): readonly Item[] | undefined {
+  return items.length === 0 ? undefined : items;
+}
+
+function toRemarks({ changedExecutablePaths: paths, egress, sessionId, warnings }: BudgieError): string {
+  const refused = toRefusedText(egress);
+  const remarks = [
+    ...(refused === "" ? [] : [`Its network policy refused: ${refused}.`]),
+    ...(paths.length === 0 ? [] : [`Files that your machine runs by itself were changed: ${paths.join(", ")}.`]),
+    ...warnings,
+    ...(sessionId === undefined ? [] : [`The session can go on: pass sessionId "${sessionId}".`]),
+  ];
+  return remarks.map((remark) => ` ${remark}`).join("");
 }
