@@ -25,7 +25,8 @@ export async function enterConfirmed(
   const root = await enterContainer(container, { lookInto, patienceMs: isRequired ? PATIENCE_MS : 0 });
   try {
     if (root === undefined && isRequired) throw toUnseen(held);
-    await confirmMounts(held, isRequired || (await isShown(root)) ? root : undefined);
+    const isToBeSeen = root !== undefined && (isRequired || (await showsWorkspace(root)));
+    await confirmMounts(held, isToBeSeen ? root : undefined);
     return root;
   } catch (error) {
     await root?.[Symbol.asyncDispose]();
@@ -36,8 +37,8 @@ export async function enterConfirmed(
 }
 
 /** A runtime with a kernel of its own may show a process with other mounts than those of its container. */
-async function isShown(root: ContainerRoot | undefined): Promise<boolean> {
-  return (await root?.readMounts())?.includes(` ${SANDBOX.workspace} `) === true;
+async function showsWorkspace(root: ContainerRoot): Promise<boolean> {
+  return (await root.readMounts()).includes(` ${SANDBOX.workspace} `);
 }
 
 function toUnseen({ workspace }: HeldMounts): Error {
