@@ -8,5 +8,7 @@ export async function forEachOf<Item>(
   const workers = Array.from({ length: atOnce }, async () => {
     for (let next = left.next(); next.done !== true; next = left.next()) await work(next.value);
   });
-  await Promise.all(workers);
+  // All of it is over before this is: what was opened for the work may be closed then.
+  const failed = (await Promise.allSettled(workers)).find((result) => result.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }
