@@ -26,7 +26,7 @@ export type ArchiveFile = {
 /** What is too large to be held: a file of the host, as long as it is written. */
 export type HostFile = { readonly path: string; readonly bytes: number };
 
-export type Saving = {
+type Saving = {
   /** An existing folder of the host */
   readonly to: string;
   /** Of all files */
