@@ -14,6 +14,7 @@ const shared = {
 };
 
 const alone = "packages/*/test/**/*.alone.docker.test.ts";
+const escape = "packages/runner-docker/test/escape/*.docker.test.ts";
 const patience = { testTimeout: 120_000, hookTimeout: 180_000 };
 
 export default defineConfig({
@@ -37,7 +38,17 @@ export default defineConfig({
           name: "docker",
           globalSetup,
           include: ["packages/*/test/**/*.docker.test.ts"],
-          exclude: [alone, "**/node_modules/**"],
+          exclude: [alone, escape, "**/node_modules/**"],
+          ...patience,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          // The attacks of the claims, each with its control.
+          name: "docker-escape",
+          globalSetup,
+          include: [escape],
           ...patience,
         },
       },

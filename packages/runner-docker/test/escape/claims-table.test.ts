@@ -57,8 +57,7 @@ describe("the claims matrix", () => {
 /** All tests of the suite, as vitest collects them. */
 function listTests(): readonly string[] {
   const vitest = join(checkout, "node_modules/.bin/vitest");
-  const folder = "packages/runner-docker/test/escape";
-  const args = ["list", "--json", "--project", "docker", folder];
+  const args = ["list", "--json", "--project", "docker-escape"];
   const text = execFileSync(vitest, args, { cwd: checkout, encoding: "utf8" });
   const tests = JSON.parse(text.slice(text.indexOf("["))) as readonly {
     readonly name: string;
