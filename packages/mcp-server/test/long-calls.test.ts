@@ -107,7 +107,13 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
     expect(agent && isAlive(agent.pid)).toBe(false);
     expect(result.isError).toBeUndefined();
-    expect(result.structuredContent).toEqual({ status: "cancelled", runId, sessionId, agent: "shell-worker" });
+    expect(result.structuredContent).toEqual({
+      status: "cancelled",
+      runId,
+      sessionId,
+      agent: "shell-worker",
+      directory: user.workspace,
+    });
     expect(await use("wait", { runId })).toMatchObject({ isError: true, structuredContent: { code: "CANCELLED" } });
     const status = await use("status", { runId });
     expect(status.structuredContent?.["runs"]).toMatchObject([{ runId, status: "cancelled", code: "CANCELLED" }]);
