@@ -1,4 +1,4 @@
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
@@ -21,6 +21,8 @@ export default defineConfig({
   // Outside the checkout, so that an ordinary user can run the tests of a checkout that is not theirs.
   cacheDir: join(tmpdir(), `budgie-vitest-${process.getuid?.() ?? 0}`),
   test: {
+    // Most tests wait for processes, so that on two cores vitest's own choice of one would leave both idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         ...shared,

@@ -35,6 +35,22 @@ describe("tools/list", () => {
           "directory": {
             "type": "string",
           },
+          "disk": {
+            "description": "What the session's own folder holds, and by how much this turn made it grow; missing if nobody can tell",
+            "properties": {
+              "grownBytes": {
+                "type": "number",
+              },
+              "homeBytes": {
+                "type": "number",
+              },
+            },
+            "required": [
+              "homeBytes",
+              "grownBytes",
+            ],
+            "type": "object",
+          },
           "durationMs": {
             "type": "number",
           },
