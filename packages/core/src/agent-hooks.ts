@@ -11,7 +11,7 @@ export type AgentHook = {
   readonly command: string;
 };
 
-// Only Kiro judges an agent file: what is no hook to budgie is left out.
+// Only Kiro validates an agent file: budgie skips entries that it does not understand.
 const hooksSchema = z.record(z.string(), z.array(z.unknown()).catch([])).catch({});
 const hookSchema = z.looseObject({ command: z.string() });
 
@@ -25,11 +25,11 @@ export function toAgentHooks(hooks: unknown): readonly AgentHook[] {
   );
 }
 
-// Enough to act on.
+// A result is read by a model.
 const MOST_HOOKS = 10;
 const LONGEST_BYTES = 200;
 
-/** Says which hooks a sandbox that is given this directory keeps from running, guards first. */
+/** Writes a warning for each hook that a sandbox hides when its workspace is this directory, guards first. */
 export async function findSilencedHooks(hooks: readonly AgentHook[], directory: string): Promise<readonly string[]> {
   const silenced: Silenced[] = [];
   for (const hook of hooks) {
@@ -43,7 +43,7 @@ export async function findSilencedHooks(hooks: readonly AgentHook[], directory: 
   ];
 }
 
-/** Names the hooks that no sandbox runs where the repository has the folder that they are in, guards first. */
+/** Names the hooks that a sandbox may hide, depending on what the repository has, guards first. */
 export function toHidableHooks(hooks: readonly AgentHook[]): readonly string[] {
   const hidable = hooks.filter((hook) => toHidden(hook) !== undefined);
   return guardsFirst(hidable).slice(0, MOST_HOOKS).map(toName);
@@ -56,7 +56,7 @@ function guardsFirst<Hook extends AgentHook>(hooks: readonly Hook[]): readonly H
 type Silenced = AgentHook & {
   /** A folder that a sandbox hides */
   readonly place: string;
-  /** The user's and not the repository's */
+  /** Whether the folder is in the user's home and not in the repository */
   readonly isOfHome: boolean;
 };
 
@@ -67,7 +67,7 @@ function toHidden(hook: AgentHook): Silenced | undefined {
   return place === undefined ? undefined : { ...hook, place, isOfHome: home !== undefined };
 }
 
-/** A hook of a folder that a repository does not have runs nowhere, and no sandbox has that of the home. */
+/** Tells whether the script may exist on the host. In a repository without the folder it does not; of the home nothing is checked. */
 async function isThere({ isOfHome, place }: Silenced, directory: string): Promise<boolean> {
   if (isOfHome) return true;
   return lstat(join(directory, place)).then(
@@ -82,8 +82,8 @@ function isGuard({ trigger }: AgentHook): boolean {
 
 function toWarning(hook: Silenced): string {
   const where = hook.isOfHome ? `shows no "~/${hook.place}"` : `hides "${hook.place}" of the repository`;
-  const so = isGuard(hook) ? ", and Kiro uses a tool whose guard it cannot find" : "";
-  return `The ${toName(hook)} did not run: a sandbox ${where}${so}. Keep it elsewhere, such as in the sandbox's image.`;
+  const so = isGuard(hook) ? "; Kiro allows a tool whose guard it cannot find" : "";
+  return `The ${toName(hook)} did not run, since a sandbox ${where}${so}. Keep it elsewhere, such as in the sandbox's image.`;
 }
 
 function toName(hook: AgentHook): string {

@@ -17,7 +17,7 @@ export type Agent = {
   readonly writesFiles: boolean;
   /** From the prompt file's frontmatter */
   readonly model: string | undefined;
-  /** What Kiro runs by itself while it works */
+  /** Commands that Kiro runs by itself while the agent works */
   readonly hooks?: readonly AgentHook[];
   /** Why its file cannot be used at the moment, if it cannot: all of the above is then from before */
   readonly broken?: string | undefined;
@@ -64,7 +64,7 @@ function matches(pattern: string, tool: string): boolean {
   return isCovered(pattern, tool);
 }
 
-/** Whether a glob of `*` and `?` covers a name; a star is tried once for each of its lengths, whatever comes before it. */
+/** Matches a name against a glob of `*` and `?`. It goes back to the last star only, so that no glob takes exponential time. */
 function isCovered(glob: string, name: string): boolean {
   let [at, star, resume] = [0, -1, 0];
   let next = 0;

@@ -14,7 +14,7 @@ export const OUTERMOST: Depth = { own: 0, most: 1 };
 /** The variables by which a budgie knows what is above it. */
 export const DEPTH_VARIABLES = { own: "BUDGIE_DEPTH", most: "BUDGIE_MAX_DEPTH" } as const;
 
-/** Where a sandbox shows these variables read-only, since an agent can write to the memory of each process around it. */
+/** The file in a sandbox with these variables. It is mounted read-only, since an agent can overwrite the memory of other processes. */
 export const DEPTH_FILE = "/etc/budgie/depth";
 
 /** Whether an agent of this budgie's would be one too many. */

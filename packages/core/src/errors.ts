@@ -39,7 +39,7 @@ export class BudgieError extends Error {
   directory: string | undefined;
   /** What the turn that failed had changed of the files that the host runs */
   changedExecutablePaths: readonly string[] = [];
-  /** What else is to be known of what that turn left in the workspace */
+  /** Further warnings about what that turn left in the workspace */
   warnings: readonly string[] = [];
   /** What changed in the workspace during a try that is not repeated for that; `undefined` of other failures */
   changedPaths: readonly string[] | undefined;

@@ -7,7 +7,7 @@ import { walkWorkspace, type Next, type VisitedFolder, type WalkBounds } from ".
 
 /** What was found in a folder, as far as it could be looked at. */
 export type ChangedPaths = {
-  /** As of `toPathKey`; what is a folder ends with `/` */
+  /** As `toPathKey` writes them, with a `/` behind folders */
   readonly paths: readonly string[];
   /** Why there may be more; `undefined` if that is all */
   readonly unread: { readonly path: string; readonly why: string } | undefined;
@@ -64,7 +64,7 @@ async function visit(search: Search, folder: VisitedFolder): Promise<readonly Ne
   const next: Next<undefined>[] = [];
   for await (const batch of folder.batches()) {
     for (const { entry, found } of await lookAtAll(folder, batch, { isLocal: true })) {
-      // One that is gone, too: somebody is still at work there.
+      // An entry that is gone counts too: something still changes the folder.
       if (typeof found === "string")
         search.stopAt(toPathKey(folder.path, entry.name), `it cannot be looked at (${found})`);
       else {

@@ -37,10 +37,11 @@ export function toGuardedPaths(paths: UserPaths): readonly GuardedPath[] {
 // Mounted into a container, they show the host's processes and their secrets, its settings and its devices.
 const KERNEL = ["/proc", "/sys", "/dev"];
 
-// Of container engines too: who reaches containerd's is root, and a read-only mount keeps nobody from it.
+// Container engines have theirs here too. Access to containerd's socket is root access, even through a read-only mount.
 const SERVICES = ["/run", "/var/run"];
 
-// Passwords and keys, what starts by itself, and what services keep; some of those have their home there. The last are of macOS.
+// Passwords, keys, programs that start by themselves, and the data of services, some of which have their home there. The last
+// line is macOS's.
 const SYSTEM = (
   "/bin /boot /etc /lib /lib32 /lib64 /libx32 /root /sbin /usr " +
   "/var/backups /var/cache /var/lib /var/log /var/mail /var/spool " +

@@ -19,7 +19,7 @@ export async function keepingSession<T>(book: SessionBook, session: Session, tur
 
 function endsSession(code: ErrorCode, isFirst: boolean): boolean {
   // Resumed, Kiro would go on with the agent that answered instead, with that one's permissions, and say nothing.
-  // And a home above its limit would end the next turn too.
+  // A home above its limit would end the next turn too.
   const never = code === "SESSION_UNUSABLE" || code === "AGENT_NOT_FOUND" || code === "DISK_LIMIT";
   return never || (code === "COMMAND_NOT_FOUND" && isFirst);
 }

@@ -1,7 +1,7 @@
-/** Sentences about what was left out, of which only the first are kept: there may be any number. */
+/** A bounded list of sentences about omitted entries: it keeps the first and counts the rest. */
 export type LeftOut = {
   readonly add: (sentence: string) => void;
-  /** The first, and how many more there are */
+  /** The first sentences, then the number of the rest */
   readonly list: () => readonly string[];
 };
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A moment, to tell by the times of files what is from later. */
+/** A point in time to compare file times with. */
 export type NotedTime = {
-  /** What is written from then on is later for certain: the file system's clock is coarse */
+  /** Resolves when any further write gets a later time: the file system's clock is coarse */
   readonly ready: Promise<unknown>;
-  /** By the clock of now; `undefined` if it was set back too far to tell */
+  /** The noted time by the present clock; `undefined` if the clock was set back too far to tell */
   readonly toSinceMs: () => number | undefined;
 };
 
@@ -12,7 +12,7 @@ export type NotedTime = {
 const TICK_MS = 10;
 const MOST_SET_BACK_MS = 1000;
 
-/** Notes what time it is. */
+/** Notes the current time. */
 export function noteTime(): NotedTime {
   const beganMs = performance.now();
   // The end of this millisecond: what a caller has just written is from before.

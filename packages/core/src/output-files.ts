@@ -7,7 +7,7 @@ import { join } from "node:path";
 export type OutputFiles = {
   /** Nothing is written yet */
   readonly open: () => OutputFile;
-  /** Removes those that are too old or too many, as each new one does */
+  /** Removes files that are too old or too many; each new file does the same */
   readonly prune: () => void;
 };
 
@@ -24,7 +24,7 @@ export type OutputFilesOptions = {
   readonly maxFileBytes?: number;
   /** Of all files, above which the oldest go. Default 1 GiB */
   readonly maxTotalBytes?: number;
-  /** Since the last write to a file, above which it goes. Default no limit */
+  /** Time since a file's last write after which it is removed. Default no limit */
   readonly maxAgeMs?: number | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** Removes what a terminal takes for a command: colours, cursor movements, titles, links (their text stays). */
+/** Removes terminal escape sequences: colours, cursor movements, titles, links (their text stays). */
 export function removeTerminalSequences(text: string): string {
   return text.replace(TERMINAL_SEQUENCE, "");
 }

@@ -4,11 +4,11 @@ import type { Reply } from "./turn.ts";
 
 export type ReportingOptions = {
   readonly directory: string;
-  /** Whether git was promised to stay as it was */
+  /** Whether a turn fails that redirects git */
   readonly isProtected: boolean;
 };
 
-/** Tells what a turn, however it ended, did to the files that the host runs by itself; fails if git's were protected. */
+/** Adds a turn's changes of files that the host runs to its reply or its error. Throws `GIT_REDIRECTED` as {@link ReportingOptions} say. */
 export async function reportingChanges<Answer extends Pick<Reply, "warnings">>(
   { directory, isProtected }: ReportingOptions,
   turn: (ready: Promise<unknown>) => Promise<Answer>,
@@ -36,7 +36,7 @@ function redirected(directory: string, { gitChanges }: ExecutableChanges): Budgi
   const named = gitChanges.slice(0, MOST_NAMED).join(" ");
   return new BudgieError(
     "GIT_REDIRECTED",
-    `The turn got around --protect-executable-paths, which cannot protect what is not there. ${named} ` +
-      `Run no git in "${directory}" or below before you have looked at that, and removed or restored it.`,
+    `The turn redirected git by paths that --protect-executable-paths cannot protect. ${named} ` +
+      `Run no git in "${directory}" or below before you have looked at these paths, and removed or restored them.`,
   );
 }

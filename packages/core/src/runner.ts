@@ -113,15 +113,15 @@ export type Limits = {
   readonly memoryBytes: number;
   readonly cpus: number;
   readonly pids: number;
-  /** Of the session's home, with all that earlier processes left there */
+  /** Limit of the session's home, including the data of earlier processes */
   readonly diskBytes: number;
 };
 
-/** What a process left on the disk. */
+/** The disk space that a process used. */
 export type DiskReport = {
-  /** Its session's home, in all */
+  /** Size of the session's home */
   readonly homeBytes: number;
-  /** By how much that is more than after the session's last process */
+  /** Growth since the end of the session's last process */
   readonly grownBytes: number;
 };
 
@@ -135,7 +135,7 @@ export interface AgentProcess {
   readonly exit: Promise<Exit>;
   /** What it reached and what it was refused, once it has ended; never rejects; left out where nobody watches */
   readonly egress?: Promise<EgressReport> | undefined;
-  /** What it left on the disk, once it has ended; never rejects; left out, or `undefined`, where nobody can tell */
+  /** Disk use once it has ended; never rejects; left out, or `undefined`, where it cannot be measured */
   readonly disk?: Promise<DiskReport | undefined> | undefined;
   /**
    * Asks the process and all its descendants to end, kills them 5 s later, and resolves when they are known to be gone. Where

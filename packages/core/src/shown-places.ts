@@ -2,14 +2,14 @@ import { join, relative } from "node:path";
 import { isWithin } from "./is-within.ts";
 import type { Mount } from "./mount-table.ts";
 
-/** Where else on this machine a directory's files are. */
+/** Another path on this machine that shows files of a directory. */
 export type ShownPlace = {
   readonly path: string;
-  /** Where the mount is that shows them there */
+  /** The mount point that shows them there */
   readonly point: string;
 };
 
-/** Lists where else the files of a directory are, and those of everything that is mounted in it: an engine mounts both. */
+/** Lists the other places that show a directory's files, or those of a mount below it: an engine mounts both. */
 export function toShownPlaces(directory: string, mounts: readonly Mount[]): readonly ShownPlace[] {
   const below = mounts.filter(({ point }) => point !== directory && isWithin(point, directory));
   return [...toView(directory, mounts), ...below].flatMap((view) => toPlaces(view, mounts));
@@ -25,7 +25,7 @@ export function toOtherNames(directory: string, mounts: readonly Mount[]): reado
 
 type View = Pick<Mount, "device" | "root">;
 
-/** The directory in its file system: of mounts one over the other, the last one shows. */
+/** Finds the directory's path in its file system. Of mounts on one point, the last one counts. */
 function toView(directory: string, mounts: readonly Mount[]): readonly View[] {
   const [mount] = mounts
     .filter(({ point }) => isWithin(directory, point))

@@ -4,11 +4,11 @@ import { join, resolve } from "node:path";
 const MOST_HOPS = 40;
 
 /**
- * Resolves the links that only root can have made, such as `/tmp` of macOS or `/home` of Fedora's atomic systems. It ends at
- * the first folder that somebody else may write: whatever comes after that, an agent may have made.
+ * Resolves the links that only root can have made, such as `/tmp` of macOS or `/home` of Fedora's atomic systems. It stops at
+ * the first folder that another user may write to: an agent may have made all that follows.
  */
 export async function resolveSystemLinks(path: string, hopsLeft = MOST_HOPS): Promise<string> {
-  // To an agent of root's every folder is its own.
+  // An agent that root started may write to every folder.
   if (process.getuid?.() === 0) return path;
   const names = path.split("/").filter((name) => name !== "");
   let folder = "/";

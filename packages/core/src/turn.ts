@@ -24,7 +24,7 @@ export type Reply = {
   readonly runId: string;
   readonly sessionId: string;
   readonly agent: string;
-  /** Where it worked: the call's directory, without links */
+  /** The call's directory, with links resolved */
   readonly directory: string;
   readonly isolation: Isolation;
   readonly durationMs: number;
@@ -36,7 +36,7 @@ export type Reply = {
   readonly changedExecutablePaths: readonly string[];
   /** What the turn reached of the network, and what it was refused; `undefined` if nobody watched */
   readonly egress: EgressReport | undefined;
-  /** What the turn left on the disk; `undefined` if nobody can tell */
+  /** Disk use of the turn; `undefined` if it cannot be measured */
   readonly disk: DiskReport | undefined;
   /** What it cost; `undefined` if its program did not say */
   readonly usage: Usage | undefined;

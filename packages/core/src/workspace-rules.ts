@@ -8,13 +8,13 @@ import { toOtherNames, toShownPlaces } from "./shown-places.ts";
 export type WorkspaceRules = {
   /** If there are any, a workspace must lie in one of them */
   readonly allowedRoots: readonly AllowedRoot[];
-  /** What no workspace may hold; `undefined` where there is no sandbox to keep it out of, so that a link leads to nothing new */
+  /** Paths that no workspace may hold; `undefined` without a sandbox, where an agent reaches them anyway */
   readonly guarded: readonly GuardedPath[] | undefined;
 };
 
 /** A directory that calls may work in, with all below it. */
 export type AllowedRoot = {
-  /** As the user wrote it, made absolute */
+  /** Absolute path as the user wrote it, links included */
   readonly named: string;
   /** Resolved when budgie started, so that no link can be turned later */
   readonly path: string;
@@ -27,7 +27,7 @@ export type GuardedPath = {
   readonly what: string;
   /** True for the home directory: a workspace may lie in it, though not in its dot-directories */
   readonly mayHoldWorkspaces?: boolean;
-  /** Where in it a workspace may lie all the same */
+  /** Folders in it where a workspace may lie nevertheless */
   readonly except?: readonly string[];
 };
 
@@ -70,13 +70,13 @@ async function findGuarded(
   return undefined;
 }
 
-/** What is mounted in a folder of the system, such as a backup in `/run`, is not that folder's own; in a home it is. */
+/** Tells whether a mount counts as part of a guarded path. One below a folder of the system, such as a backup in `/run`, does not. */
 function isOwn({ mayHoldWorkspaces, trail }: Located, point: string): boolean {
   return mayHoldWorkspaces === true || !trail.some((step) => step !== point && isWithin(point, step));
 }
 
 type Located = GuardedPath & {
-  /** Where it is, and where its links lead */
+  /** Its path, and the paths that its links lead to */
   readonly trail: readonly string[];
 };
 
@@ -108,15 +108,15 @@ function toRelation(directory: string, { except = [], mayHoldWorkspaces, trail }
   if (trail.some((path) => isWithin(path, directory))) return "holds";
   if (mayHoldWorkspaces === true) return undefined;
   const holder = trail.find((path) => isWithin(directory, path));
-  // An exception elsewhere, such as a home at `/`, is none.
+  // An exception counts only inside the guarded path; a home at `/` does not.
   const isExcepted = holder !== undefined && except.some((path) => isWithin(path, holder) && isWithin(directory, path));
   return holder === undefined || isExcepted ? undefined : "lies in";
 }
 
-// Where applications keep what elsewhere is in dot-directories.
+// The folder that applications use in place of dot-directories.
 const CLOSED = process.platform === "darwin" ? "Library" : "snap";
 
-/** The first dot-directory on the way from a home, unless the way from an allowed root has none. */
+/** Finds the first dot-directory on the way from a home; none if an allowed root lies at or below it, with no other after the root. */
 function findClosedFolder(directory: string, { trail }: Located, roots: readonly string[]): string | undefined {
   const home = trail.find((path) => isWithin(directory, path));
   if (home === undefined) return undefined;

@@ -8,7 +8,7 @@ import { findRefusal, type AllowedRoot, type WorkspaceRefusal, type WorkspaceRul
 /** Checks a caller's `directory` and resolves its symlinks, or throws `WORKSPACE_INVALID`. */
 export async function checkWorkspace(directory: string, rules: WorkspaceRules): Promise<string> {
   const path = await findDirectory(directory);
-  const refusal = (await findRefusal(path, rules)) ?? (await findTurn(directory, path, rules));
+  const refusal = (await findRefusal(path, rules)) ?? (await findLinkRefusal(directory, path, rules));
   if (refusal === undefined) return path;
   throw invalid(
     directory,
@@ -17,8 +17,8 @@ export async function checkWorkspace(directory: string, rules: WorkspaceRules): 
   );
 }
 
-/** A link on the way that an agent may have made leads a call to another directory than the one that it names. */
-async function findTurn(
+/** Refuses a directory that is named by a link which an agent may have made, unless an allowed root covers both. */
+async function findLinkRefusal(
   directory: string,
   path: string,
   { allowedRoots, guarded }: WorkspaceRules,
@@ -30,8 +30,8 @@ async function findTurn(
     isWithin(path, root.path) && (isWithin(meant, root.path) || isWithin(named, root.named));
   if (path === meant || allowedRoots.some(isAllowed)) return undefined;
   return {
-    what: "is named by way of a link that an agent may have made",
-    remedy: `Pass ${JSON.stringify(path)} if that is meant, or start budgie with --allow-root for what holds both.`,
+    what: "is named by a link that an agent may have made",
+    remedy: `Pass ${JSON.stringify(path)} if you mean that, or start budgie with --allow-root for a directory that holds both.`,
   };
 }
 

@@ -47,8 +47,8 @@ describe("findSilencedHooks", () => {
     const repository = createRepository(".kiro/hooks");
 
     expect(await findSilencedHooks([GUARD], repository)).toEqual([
-      'The guard hook "bash .kiro/hooks/guard.sh" (preToolUse) did not run: a sandbox hides ".kiro/hooks" of the repository, ' +
-        "and Kiro uses a tool whose guard it cannot find. Keep it elsewhere, such as in the sandbox's image.",
+      'The guard hook "bash .kiro/hooks/guard.sh" (preToolUse) did not run, since a sandbox hides ".kiro/hooks" of the repository; ' +
+        "Kiro allows a tool whose guard it cannot find. Keep it elsewhere, such as in the sandbox's image.",
     ]);
   });
 
@@ -69,7 +69,7 @@ describe("findSilencedHooks", () => {
 
     const warnings = await findSilencedHooks([guard], createRepository());
 
-    expect(warnings).toEqual([expect.stringContaining('did not run: a sandbox shows no "~/.kiro/hooks"')]);
+    expect(warnings).toEqual([expect.stringContaining('did not run, since a sandbox shows no "~/.kiro/hooks"')]);
   });
 
   it("says nothing of hooks that a sandbox does not hide, nor of a repository that has none", async () => {

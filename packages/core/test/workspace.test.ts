@@ -42,11 +42,11 @@ describe("checkWorkspace", () => {
     await expect(checkWorkspace(link, IN_A_SANDBOX)).rejects.toMatchObject({
       code: "WORKSPACE_INVALID",
       message:
-        `The directory "${link}" (really "${other}") is named by way of a link that an agent may have made. ` +
-        `Pass "${other}" if that is meant, or start budgie with --allow-root for what holds both.`,
+        `The directory "${link}" (really "${other}") is named by a link that an agent may have made. ` +
+        `Pass "${other}" if you mean that, or start budgie with --allow-root for a directory that holds both.`,
     });
-    await expect(checkWorkspace(join(link, "ui"), IN_A_SANDBOX)).rejects.toThrow("by way of a link");
-    await expect(checkWorkspace(`${link}/../other`, IN_A_SANDBOX)).rejects.toThrow("by way of a link");
+    await expect(checkWorkspace(join(link, "ui"), IN_A_SANDBOX)).rejects.toThrow("by a link");
+    await expect(checkWorkspace(`${link}/../other`, IN_A_SANDBOX)).rejects.toThrow("by a link");
     expect(await checkWorkspace(`${folder}/app/../other/`, IN_A_SANDBOX)).toBe(other);
   });
 
@@ -60,7 +60,7 @@ describe("checkWorkspace", () => {
     symlinkSync("../../elsewhere", join(folder, "code/app/far"));
 
     expect(await checkWorkspace(join(folder, "code/app/near"), rules)).toBe(join(folder, "code/other"));
-    await expect(checkWorkspace(join(folder, "code/app/far"), rules)).rejects.toThrow("by way of a link");
+    await expect(checkWorkspace(join(folder, "code/app/far"), rules)).rejects.toThrow("by a link");
   });
 
   it.each([

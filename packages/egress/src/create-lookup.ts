@@ -5,7 +5,7 @@ import type { Lookup, ResolvedAddress } from "./resolver.ts";
 
 type LookupPlaces = {
   readonly hostsFile: string;
-  /** Addresses of name servers, with a port if it is another than 53; `undefined` for those of the system */
+  /** Addresses of name servers, with a port if it is not 53; `undefined` for the system's */
   readonly servers: readonly string[] | undefined;
 };
 
@@ -13,18 +13,18 @@ const OF_SYSTEM: LookupPlaces = { hostsFile: "/etc/hosts", servers: undefined };
 
 const SERVER_MS = 3_000;
 const TRIES = 2;
-// However many servers are tried: less than anybody waits.
+// For all servers together; callers wait longer.
 const MOST_MS = 12_000;
 
 /**
- * A lookup in the hosts file, and then at the name servers. Unlike the system's own, it holds no thread while it waits: an
- * agent may ask for names that never answer, and files need the threads as well.
+ * Creates a lookup in the hosts file, and then at the name servers. Unlike `dns.lookup`, it blocks no thread while it waits: an
+ * agent may ask for names that never answer, and file access needs the threads.
  */
 export function createLookup({ hostsFile, servers }: LookupPlaces = OF_SYSTEM): Lookup {
   return async (host) => {
     const written = findInHosts(await readFile(hostsFile, "utf8").catch(() => ""), host);
     if (written.length > 0) return written;
-    // A new one for each name: the servers of a machine that moves to another network change.
+    // Made for each name, since a machine's name servers change with its network.
     const resolver = new Resolver({ timeout: SERVER_MS, tries: TRIES });
     if (servers) resolver.setServers(servers);
     const timer = setTimeout(() => resolver.cancel(), MOST_MS);

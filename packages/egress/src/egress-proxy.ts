@@ -22,7 +22,7 @@ export type EgressDoor = {
 };
 
 export type EgressProxyOptions = {
-  /** How names are resolved; left out, by the system's hosts file and name servers */
+  /** Default a lookup by the system's hosts file and name servers */
   readonly lookup?: Lookup;
   readonly upstream?: UpstreamOptions;
   readonly limits?: Partial<EgressLimits>;
@@ -30,7 +30,7 @@ export type EgressProxyOptions = {
   readonly forwarder?: string;
 };
 
-// Enough that one name without an answer does not delay the model's.
+// So many that a few names without an answer do not delay the model's.
 const MOST_NAMES = 4;
 
 /** The proxy in this process. */
@@ -41,7 +41,7 @@ export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy
   const doors = new Set<EgressDoor>();
   return {
     open: async ({ socketPath }) => {
-      // Each turn at each door for itself: names that never answer must not keep others from theirs.
+      // Limited for each turn at each door, so that names which never answer delay no other session.
       const createFinder = (): RouteFinder =>
         createRouteFinder(createResolver(lookup, { most: MOST_NAMES, waitMs: limits.dialMs }), upstream, limits);
       let find = createFinder();

@@ -9,7 +9,7 @@ const OWN = new Set([
   "host",
   "http2-settings",
   "keep-alive",
-  // A proxy on the way answers in place of the host when it has come down to 0.
+  // At 0, a proxy on the way answers in place of the host.
   "max-forwards",
   "proxy-authenticate",
   "proxy-authorization",
@@ -31,17 +31,17 @@ export function toForwardedHeaders(rawHeaders: readonly string[]): [string, stri
   return headers.filter(([name]) => !own.has(name.toLowerCase()));
 }
 
-// All that programs need, and that no server may answer with the request itself: TRACE would hand out what the proxy on
-// the way is told besides, such as its password.
+// The methods that programs need. TRACE is not among them: its answer is the request itself, with
+// headers added for a proxy on the way, such as its password.
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** What makes a request one that is not passed on; undefined if nothing does. */
+/** Finds the reason not to pass on a request; `undefined` if there is none. */
 export function toProblem(request: IncomingMessage, target: Target): string | undefined {
   const { method = "" } = request;
   return METHODS.has(method) ? toAmbiguity(request, target) : `the method ${method}, which is not passed on`;
 }
 
-/** What makes a request mean one thing to one reader and another to the next. */
+/** Finds a part of a request that servers may read differently. */
 function toAmbiguity({ httpVersion, rawHeaders }: IncomingMessage, target: Target): string | undefined {
   const values = (name: string): string[] =>
     toPairs(rawHeaders)

@@ -23,7 +23,7 @@ export function isPublicAddress(address: string, interfaces: Interfaces = networ
 
 type Address = ReturnType<typeof ipaddr.parse>;
 
-// Its services must not be reached by way of its public addresses either, nor those of its neighbours, whatever these are.
+// Neither this machine's services nor its neighbours' may be reached by public addresses.
 function isNear(address: Address, interfaces: Interfaces): boolean {
   const own = Object.values(interfaces).flatMap((entries) => entries ?? []);
   return own.some((entry) => {

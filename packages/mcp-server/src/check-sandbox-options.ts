@@ -4,8 +4,8 @@ import type { Host } from "./host.ts";
 import { toSandboxSecrets } from "./sandbox-secrets.ts";
 
 /**
- * Throws `CONFIG_INVALID` for a wall that was asked for without a sandbox and for a sandbox of root's without allowed roots,
- * and `LOGIN_REQUIRED` for an API key that is not there.
+ * Throws `CONFIG_INVALID` for sandbox options without `--sandbox` and, as root, for `--sandbox` without `--allow-root`;
+ * `LOGIN_REQUIRED` for a missing API key.
  */
 export function checkSandboxOptions(config: Config, { env, uid }: Pick<Host, "env" | "uid">): void {
   const { credentials, sandbox } = config;
@@ -18,7 +18,7 @@ export function checkSandboxOptions(config: Config, { env, uid }: Pick<Host, "en
   );
 }
 
-/** Throws `CONFIG_INVALID` for a sandbox of root's without allowed roots: to root every directory of the machine is its own. */
+/** Throws `CONFIG_INVALID` for `--sandbox` as root without `--allow-root`: root may use every directory. */
 export function refuseRootAnywhere(
   { allowRoot, sandbox }: Pick<Config, "allowRoot" | "sandbox">,
   { uid }: Pick<Host, "uid">,
@@ -26,7 +26,7 @@ export function refuseRootAnywhere(
   if (uid !== 0 || !sandbox || allowRoot.length > 0) return;
   throw new BudgieError(
     "CONFIG_INVALID",
-    "Started by root, --sandbox needs --allow-root, since root may use any directory of this machine. Name those that calls may work in, or start budgie as an ordinary user.",
+    "Started by root, --sandbox needs --allow-root, since root may use any directory of this machine. Allow the directories that calls may work in, or start budgie as an ordinary user.",
   );
 }
 

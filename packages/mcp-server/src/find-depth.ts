@@ -5,8 +5,8 @@ import { DEPTH_FILE, DEPTH_VARIABLES, OUTERMOST, type Depth } from "@budgie/core
 const PLACES = { proc: "/proc", mark: DEPTH_FILE };
 
 /**
- * Finds out what is above this budgie: from the file of a sandbox that says so, from its own environment, and, since that may have
- * been cleared on the way, from those of its ancestors and of the leaders of their process groups and sessions.
+ * Finds this budgie's depth: from the sandbox's file, from its own environment and, since that may have
+ * been cleared, from the environments of its ancestors and of the leaders of their process groups and sessions.
  * The outermost budgie's limit binds: `wanted` can only be less.
  */
 export function findDepth(env: NodeJS.ProcessEnv, wanted: number | undefined, places = PLACES): Depth {

@@ -6,7 +6,7 @@ export type Host = {
   readonly home: string;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
-  /** Whose process it is; `undefined` on Windows */
+  /** The process's user id; `undefined` on Windows */
   readonly uid: number | undefined;
   readonly stdin: Readable;
   /** Of a server it carries JSON-RPC, and nothing else */

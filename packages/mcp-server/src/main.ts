@@ -27,7 +27,7 @@ void runCli(process.argv.slice(2), host).catch(toFailed).then(exitOnceRead);
 
 function toFailed(error: unknown): number {
   const isExpected = error instanceof BudgieError;
-  // Names that an agent chose may be in it.
+  // The message may have names that an agent chose.
   host.report(
     isExpected
       ? error.message.split("\n").map(toShown).join("\n")

@@ -80,8 +80,8 @@ describe("a directory that is named by way of a link", () => {
 
     expect(near.structuredContent).toMatchObject({ response: "Done.", directory: join(app, "ui") });
     expect(toText(far)).toBe(
-      `WORKSPACE_INVALID: The directory "${join(app, "far")}" (really "${other}") is named by way of a link that an agent ` +
-        `may have made. Pass "${other}" if that is meant, or start budgie with --allow-root for what holds both.`,
+      `WORKSPACE_INVALID: The directory "${join(app, "far")}" (really "${other}") is named by a link that an agent ` +
+        `may have made. Pass "${other}" if you mean that, or start budgie with --allow-root for a directory that holds both.`,
     );
   });
 });

@@ -1,7 +1,7 @@
 import { BudgieError } from "@budgie/core";
 import type { EngineWall, Weaker } from "./engine-walls.ts";
 
-/** Throws `RUNNER_UNAVAILABLE` if the engine misses a wall that nobody accepted to be without. */
+/** Throws `RUNNER_UNAVAILABLE` if the engine lacks a wall that is not among the accepted ones. */
 export function checkWalls(walls: readonly EngineWall[], accepted: readonly Weaker[]): void {
   const missing = walls.filter((wall) => wall.state === "missing" && !accepted.includes(wall.name));
   if (missing.length === 0) return;

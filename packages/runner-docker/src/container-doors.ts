@@ -35,7 +35,7 @@ export function createContainerDoors(options: ContainerDoorsOptions): Doors {
   let isUsed = false;
 
   async function connect(): Promise<EgressProxy> {
-    // Each is known by the time in its labels.
+    // Identified by the time in its labels.
     const made = { name: volume.name, mount, labels: toProxyLabels() };
     const started = (starting ??= startProxyContainer({ ...options, ...made }));
     const forget = (): void => void (starting === started && (starting = undefined));
@@ -60,7 +60,7 @@ export function createContainerDoors(options: ContainerDoorsOptions): Doors {
     async close() {
       if (!isUsed) return;
       await (await starting?.catch(() => undefined))?.stop();
-      // One that ended by itself has kept the volume.
+      // If it ended by itself, its volume is still there.
       await removeProxies(docker, options.owner);
       await docker.getVolume(volume.name).remove(withLimit()).catch(ignoreMissing);
       isUsed = false;

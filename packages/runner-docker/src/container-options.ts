@@ -8,7 +8,7 @@ import type { SandboxUser } from "./sandbox-user.ts";
 /** Paths inside a sandbox. */
 export const SANDBOX = { home: "/home/agent", workspace: "/workspace", auth: "/auth" } as const;
 
-/** Those that an engine can hold a container to: no engine has one for what a volume holds. */
+/** The limits that an engine enforces: none limits the size of a volume. */
 type EngineLimits = Omit<Limits, "diskBytes">;
 
 export type TurnContainer = {
@@ -23,10 +23,10 @@ export type TurnContainer = {
   /** On the host; `undefined` if the image's own certificates will do */
   readonly caFile: string | undefined;
   readonly limits: EngineLimits;
-  /** The profile of its system calls, in the form that the engine takes; `undefined` if that has no seccomp */
+  /** The seccomp profile in the engine's form; `undefined` if the engine has no seccomp */
   readonly seccomp: string | undefined;
-  /** Whether the engine takes limits on what the kernel counts for a user */
-  readonly hasShares: boolean;
+  /** Whether the engine takes ulimits on resources that the kernel counts per user */
+  readonly hasUlimits: boolean;
   /** The engine's own if undefined */
   readonly runtime: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export type TurnContainer = {
 
 /** The isolation profile: the diff of this function is every change of what a sandbox may do. */
 export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
-  const { extraGroups, hasShares, imageId, labels, limits, mounts, network, runtime, seccomp, user } = turn;
+  const { extraGroups, hasUlimits, imageId, labels, limits, mounts, network, runtime, seccomp, user } = turn;
   return {
     Image: imageId,
     // Replaces the image's own entrypoint: any image with a /bin/sh will do, and none can run something first.
@@ -51,7 +51,7 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...toIsolation(limits),
       SecurityOpt: ["no-new-privileges", ...(seccomp === undefined ? [] : [`seccomp=${seccomp}`])],
-      Ulimits: hasShares ? USER_SHARES.map(([Name, most]) => ({ Name, Soft: most, Hard: most })) : [],
+      Ulimits: hasUlimits ? ULIMITS.map(([Name, most]) => ({ Name, Soft: most, Hard: most })) : [],
       Init: true,
       NetworkMode: network,
       GroupAdd: [...extraGroups],
@@ -65,10 +65,10 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
   };
 }
 
-// The kernel counts all but the last over all processes of a user, the host's and other sandboxes' too: the rest of what a user
-// may have is theirs. None is above what an ordinary user has, since a rootless engine could not raise it. A core file would be
+// The kernel counts all but the last for all processes of a user, also on the host and in other sandboxes: these limits leave
+// the rest to those. None is above an ordinary user's limit, which a rootless engine could not raise. A core file would be
 // left in the workspace.
-const USER_SHARES = [
+const ULIMITS = [
   ["nofile", 16_384],
   ["sigpending", 1024],
   ["msgqueue", 256 * 1024],
@@ -193,7 +193,7 @@ export function toIdleContainer(imageId: string, labels: Readonly<Record<string,
     User: "0:0",
     Labels: { ...labels },
     HostConfig: {
-      // Podman looks for what that takes when the container is created.
+      // Podman looks for its init program when the container is created.
       Init: true,
       NetworkMode: "none",
       CapDrop: ["ALL"],

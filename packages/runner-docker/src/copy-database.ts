@@ -11,15 +11,15 @@ export const COPY_FILES = { session: DATABASE, host: "host.sqlite3", copy: "copy
 export const REFUSED = 3;
 
 /**
- * Makes a new database of a session's: its rows but for the login, and the login of the host's database where there is one in
- * the folder. The session's is the agent's. It may take any time, memory and disk, so this belongs in a process of its own.
- * Nothing is written to what the agent defined, and nothing of it is evaluated: tables and indexes are the host's to the
- * letter, or made of names, types and keys alone.
+ * Copies a session's database into a new one without its login, and adds the login of the host's database if that is in
+ * the folder. An agent wrote the session's, so reading it may take any time, memory and disk: run this in a process of its own.
+ * It throws for all definitions but tables and indexes that equal the host's to the letter, or that are made of names, types
+ * and keys alone, so that SQLite evaluates nothing of the agent's.
  */
 export async function copyDatabase(folder: string): Promise<void> {
   const toPath = (name: string): string => join(folder, name);
-  refuseLedJournal(`${toPath(COPY_FILES.session)}-journal`);
-  // SQLite makes the index of a log anew, and must not read one of the agent's.
+  refuseSuperJournal(`${toPath(COPY_FILES.session)}-journal`);
+  // SQLite makes the WAL index anew, and must not read the agent's.
   rmSync(`${toPath(COPY_FILES.session)}-shm`, { force: true });
   const sqlite = await loadSqlite();
   const database = sqlite(toPath(COPY_FILES.copy), { readOnly: false });
@@ -45,14 +45,14 @@ function copySchemaAndRows(database: Database): void {
   const tables = things.filter(({ sql }) => /^CREATE TABLE /i.test(sql));
   for (const { name, sql } of tables) {
     database.exec(sql);
-    // By the table itself: an index may say anything. With a condition, or SQLite would take over the indexes' pages as they are.
+    // NOT INDEXED, since an index may be corrupt. A condition keeps SQLite from copying whole pages of table and indexes.
     const rows = `SELECT * FROM session.${quote(name)} NOT INDEXED WHERE ${KEPT.get(name.toLowerCase()) ?? "TRUE"}`;
     database.exec(`INSERT INTO main.${quote(name)} ${rows}`);
   }
   for (const thing of things) if (!tables.includes(thing)) database.exec(thing.sql);
 }
 
-// What of a table's rows is no login.
+// The condition for rows that are not part of a login.
 const KEPT: ReadonlyMap<string, string> = new Map([
   ["auth_kv", "FALSE"],
   ["state", `(${LOGIN_STATE}) IS NOT TRUE`],
@@ -81,10 +81,10 @@ function quote(name: string): string {
 const JOURNAL_END = Buffer.from("d9d505f920a163d7", "hex");
 
 /**
- * A journal that ends so names the leader of a transaction over several files, and SQLite deletes that file, wherever it
- * is, when it has played the journal back: https://www.sqlite.org/atomiccommit.html. Kiro has one file.
+ * Refuses a journal that ends with the name of a super-journal: SQLite deletes that file, wherever it
+ * is, after it rolls back (https://www.sqlite.org/atomiccommit.html). Kiro uses one file, and so has none.
  */
-function refuseLedJournal(path: string): void {
+function refuseSuperJournal(path: string): void {
   if (readEnd(path, JOURNAL_END.length).equals(JOURNAL_END)) throw new Error("its journal names another file");
 }
 

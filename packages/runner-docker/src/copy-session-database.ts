@@ -9,8 +9,8 @@ import { LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
 import { readStart } from "./read-start.ts";
 
 /**
- * Copies the database in a folder into a new one, with its rows, and gives the path of that. Throws where the agent made
- * something of it that Kiro would not, and where the copy takes more than it may.
+ * Copies the database in a folder into a new one, in a process with limits, and returns the new path. Throws if the database
+ * has definitions that are not Kiro's, or if the copy exceeds a limit.
  */
 export function copySessionDatabase(folder: string, signal: AbortSignal): Promise<string> {
   return copies(() => copy(folder, signal));
@@ -22,7 +22,7 @@ const copies = pLimit(2 * availableParallelism());
 async function copy(folder: string, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   const argv = ["-c", BOUNDED, "sh", process.execPath, "--no-warnings", "--max-old-space-size=128", PROGRAM, folder];
-  // Where budgie runs may be gone.
+  // budgie's own working directory may have been removed.
   const child = spawn("/bin/sh", argv, { env: {}, cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
   let isLate = false;
   const kill = (): void => void child.kill("SIGKILL");
@@ -32,7 +32,7 @@ async function copy(folder: string, signal: AbortSignal): Promise<string> {
   }, LIMIT_MS);
   signal.addEventListener("abort", kill, { once: true });
   try {
-    // Nobody removes the folder before the process is gone.
+    // The caller removes the folder, so the process must be gone first.
     const closed = once(child, "close") as Promise<[number | null]>;
     const [said, [exitCode]] = await Promise.all([readStart(child.stderr, LONGEST_REASON), closed]);
     signal.throwIfAborted();
@@ -48,12 +48,12 @@ const PROGRAM = fileURLToPath(new URL("../dist/copy-database-main.js", import.me
 const LIMIT_MS = 10_000;
 const LONGEST_REASON = 300;
 
-// Bytes of each file that it writes, in blocks of 512; seconds of a processor, since nobody ends it once budgie is killed;
-// KiB of memory, some times the largest row; and no dump of it, which would have the login.
+// Size of each file that it writes, in blocks of 512 bytes; seconds of CPU time, in case budgie is killed before it ends;
+// KiB of memory, a multiple of the largest row; and no core dump, which would contain the login.
 const BOUNDED = `ulimit -f ${LARGEST_DATABASE_BYTES / 512} && ulimit -t 20 && ulimit -d 1572864 && ulimit -c 0 && exec "$@"`;
 
 type Ended = {
-  /** `null` if a signal ended it, such as that of a limit */
+  /** `null` if a signal ended it, such as SIGXFSZ at a limit */
   readonly exitCode: number | null;
   readonly said: string;
   readonly isLate: boolean;

@@ -8,9 +8,9 @@ import { withPodmanBinds } from "./podman-binds.ts";
 import { removeContainer } from "./turn-process.ts";
 
 /**
- * Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. An
- * earlier container of this budgie's gives way, one of the same session that is being removed is waited for, and any other
- * keeps the name: `RUNNER_UNAVAILABLE`.
+ * Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. If
+ * the name is taken, it removes a container of this budgie's, waits for one of the session that is being removed, and throws
+ * `RUNNER_UNAVAILABLE` for any other.
  */
 export async function createNamed(
   { docker, name: engine, removals }: Pick<Engine, "docker" | "name" | "removals">,
@@ -42,7 +42,7 @@ async function createOnceFree(create: () => Promise<Docker.Container>, place: Ow
       return await create();
     } catch (error) {
       if (!isNameTaken(error) || performance.now() > until) throw error;
-      // An engine forgets a container some moments before its name.
+      // An engine frees the name some moments after it removed the container.
       await removeFound(place.docker, await findOwn(place));
       await sleep(PAUSE_MS);
     }

@@ -16,7 +16,7 @@ export function ignoreMissing(error: unknown): void {
   if (statusOf(error) !== 404) throw error;
 }
 
-/** Whether an engine refused to create a container because another one has its name: Docker with HTTP 409, Podman with 500. */
+/** Tells whether a container was not created since another has its name: Docker answers with HTTP 409, Podman with 500. */
 export function isNameTaken(error: unknown): boolean {
   return statusOf(error) !== undefined && /\bname\b.{1,200}\bis already in use by\b/.test(textOf(error));
 }
@@ -51,7 +51,7 @@ function fromRefusal(cause: EngineError, image: string): BudgieError {
   return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
 }
 
-// As Podman 4 and 5 say it.
+// The wording of Podman 4 and 5.
 const NO_INIT = /container-init binary not found|lookup init binary/;
 
 function textOf(error: unknown): string {

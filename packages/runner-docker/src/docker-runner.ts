@@ -40,7 +40,7 @@ export type DockerRunnerOptions = {
   readonly credentials?: Credentials | undefined;
   /** A runtime of the engine's, such as `runsc`; default the engine's own */
   readonly runtime?: string | undefined;
-  /** Walls that the engine may miss; default none */
+  /** Walls that the engine may lack; default none */
   readonly acceptWeaker?: readonly Weaker[] | undefined;
   /** Certificates that sandboxes shall trust, in place of the image's own: a file of the host */
   readonly caFile?: string | undefined;
@@ -60,7 +60,7 @@ export type DockerRunnerOptions = {
 export type RunnerParts = {
   /** Where the proxy runs in this process */
   readonly startProxy?: StartProxy;
-  /** How a look into a container goes */
+  /** Default a look through `/proc` */
   readonly lookInto?: LookInto | undefined;
 };
 

@@ -5,10 +5,10 @@ import type { Holder } from "./holder.ts";
 import type { LiveHolders } from "./live-holders.ts";
 import { isOnThisMachine } from "./proxy-placement.ts";
 
-/** Whether the kernel lets budgie see what the containers of an engine have mounted. */
+/** Knowledge of whether the kernel shows budgie the mounts of an engine's containers. */
 export type EngineSight = {
   /**
-   * Decided once, by the holder of the first session: no agent runs in it, and none can make a look at it fail. From then on
+   * Decides once, by the holder of the first session: no agent runs in it that could make the look fail. From then on
    * a container that cannot be looked into is refused.
    */
   decide(holder: Holder): Promise<boolean>;
@@ -16,23 +16,23 @@ export type EngineSight = {
 
 export type EngineSightParts = {
   readonly engine: Engine;
-  /** The engine's own if undefined */
+  /** `undefined` for the engine's default */
   readonly runtime: string | undefined;
   readonly live: LiveHolders;
   readonly lookInto: LookInto | undefined;
 };
 
-/** How long a container is looked at after its start, until the kernel lets it be seen. */
+/** Time after a container's start within which the kernel must show its mounts. */
 export const PATIENCE_MS = 2000;
 
-// Holders run on the engine's own runtime; of the others these are known to use this kernel.
+// Holders run on the engine's default runtime. These others are known to use this kernel.
 const SAME_KERNEL = new Set([undefined, "runc", "crun", "io.containerd.runc.v2"]);
 
 /** Creates the sight of an engine, not yet decided. */
 export function createEngineSight({ engine, live, lookInto, runtime }: EngineSightParts): EngineSight {
   let deciding: Promise<boolean> | undefined;
   const isHere = isOnThisMachine(engine, { platform: platform(), kernel: release() });
-  // A remapped container is a stranger's to all but root.
+  // A container with remapped user ids is another user's, which only root may look into.
   const isOwn = engine.users !== "remapped" || process.getuid?.() === 0;
 
   async function look(holder: Holder): Promise<boolean> {

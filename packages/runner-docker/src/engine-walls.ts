@@ -7,7 +7,7 @@ import type { Engine } from "./engine.ts";
 export type EngineWall = HeldWall | MissingWall;
 
 type HeldWall = {
-  readonly name: Weaker | "shares" | "swap" | "users" | "mandatory" | "engine";
+  readonly name: Weaker | "ulimits" | "swap" | "users" | "mandatory" | "engine";
   readonly state: "held" | "weak";
   readonly text: string;
 };
@@ -20,7 +20,7 @@ type MissingWall = {
   readonly breaks: readonly string[];
 };
 
-/** What users can accept to be without. */
+/** The walls that users can accept to lack. */
 export type Weaker = "limits" | "seccomp";
 
 /** What is read of an engine's `info`. */
@@ -50,11 +50,11 @@ export function toEngineWalls(info: EngineInfo): readonly EngineWall[] {
 }
 
 /**
- * Tells whether an engine takes limits on what the kernel counts for a user. Given any, Podman 4 also raises that on processes, which
- * one without CAP_SYS_RESOURCE may not.
+ * Tells whether an engine takes ulimits. Given any, Podman 4 also raises the one on processes, which fails without
+ * CAP_SYS_RESOURCE.
  */
-export function toShares({ name, version }: Pick<Engine, "name" | "version">): readonly EngineWall[] {
-  return name === "Podman" && Number.parseInt(version, 10) < 5 ? [NO_SHARES] : [];
+export function toUlimits({ name, version }: Pick<Engine, "name" | "version">): readonly EngineWall[] {
+  return name === "Podman" && Number.parseInt(version, 10) < 5 ? [NO_ULIMITS] : [];
 }
 
 /** Tells what a uid in a container of this engine is on the host. */
@@ -76,7 +76,7 @@ const LIMITS = {
 
 function toLimits(info: EngineInfo): EngineWall {
   const keys = Object.keys(LIMITS) as readonly (keyof typeof LIMITS)[];
-  // Podman ignores them there, and tells of the machine's.
+  // Podman ignores limits there, and reports those of the machine.
   const cannot = toUsers(info) === "rootless" && info.CgroupVersion === "1";
   const unlimited = keys.filter((key) => cannot || info[key] !== true).map((key) => LIMITS[key]);
   const cgroups = `cgroup v${info.CgroupVersion ?? "?"}, ${info.CgroupDriver || "no driver"}`;
@@ -120,12 +120,12 @@ function toSeccomp(info: EngineInfo): EngineWall {
   };
 }
 
-const NO_SHARES: EngineWall = {
-  name: "shares",
+const NO_ULIMITS: EngineWall = {
+  name: "ulimits",
   state: "weak",
   text:
-    "An agent may take all timers, message queues, locked memory and descriptors that the kernel counts for your user as a whole. " +
-    "Podman 5 and later limit it to a part.",
+    "Sandboxes have no ulimits: an agent may take all timers, message queues, locked memory and descriptors that the kernel " +
+    "counts per user. Podman 5 and later set them.",
 };
 
 const USERS: Readonly<Record<Engine["users"], EngineWall>> = {

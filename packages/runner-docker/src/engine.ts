@@ -3,7 +3,7 @@ import type Docker from "dockerode";
 import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
 import { getJson } from "./get-json.ts";
-import { toEngineWalls, toShares, toUsers, type EngineInfo, type EngineWall } from "./engine-walls.ts";
+import { toEngineWalls, toUlimits, toUsers, type EngineInfo, type EngineWall } from "./engine-walls.ts";
 import { createRemovals, type Removals } from "./removals.ts";
 import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
 
@@ -25,7 +25,7 @@ export type Engine = {
   readonly system: string;
   /** The release of the kernel that its containers share */
   readonly kernel: string;
-  /** Where it keeps images, containers and volumes, on its machine; empty if it does not say */
+  /** Path of its data on its own machine; empty if unknown */
   readonly rootDir: string;
   /** The names of what can run its containers */
   readonly runtimes: readonly string[];
@@ -106,7 +106,7 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     rootDir: info.DockerRootDir ?? "",
     runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
     users: toUsers(info),
-    walls: [...toEngineWalls(info), ...toShares(named)],
+    walls: [...toEngineWalls(info), ...toUlimits(named)],
   };
 }
 

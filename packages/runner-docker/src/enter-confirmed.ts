@@ -14,8 +14,8 @@ export type Sight = {
 };
 
 /**
- * Enters a container that waits for its word to begin. Throws `WORKSPACE_INVALID` if it has anything else mounted than what was
- * held, or if nobody can tell.
+ * Enters a container whose agent has not begun. Throws `WORKSPACE_INVALID` if it has other mounts than the held
+ * sources, or if it cannot be looked into and must be.
  */
 export async function enterConfirmed(
   container: Docker.Container,
@@ -30,17 +30,20 @@ export async function enterConfirmed(
     return root;
   } catch (error) {
     await root?.[Symbol.asyncDispose]();
-    // In one that has ended by itself nothing can begin, and its exit says how it went.
+    // No agent begins in a container that has ended, and its exit tells why.
     if (!(await container.inspect(withLimit())).State.Running) return undefined;
     throw error;
   }
 }
 
-/** A runtime with a kernel of its own may show a process with other mounts than those of its container. */
+/** Tells whether the process has the container's mounts: with a kernel of its own, a runtime may show another one. */
 async function showsWorkspace(root: ContainerRoot): Promise<boolean> {
   return (await root.readMounts()).includes(` ${SANDBOX.workspace} `);
 }
 
 function toUnseen({ workspace }: HeldMounts): Error {
-  return toMoved(workspace.path, "cannot be seen in its container, so that it may be another one than was checked");
+  return toMoved(
+    workspace.path,
+    "cannot be seen in its container, so it may be another directory than the checked one",
+  );
 }

@@ -8,17 +8,17 @@ import { withLimit } from "./api-limit.ts";
 export type ContainerRoot = AsyncDisposable & {
   /** Goes before a path in the container; what follows is up to who uses it, links in it lead anywhere */
   readonly path: string;
-  /** Its `mountinfo` */
+  /** Reads its `mountinfo` */
   readMounts(): Promise<string>;
   /** Whether that process is gone: the kernel lets it go only after all others in the container */
   hasEnded(): Promise<boolean>;
 };
 
-/** Opens the file system of a process that is the first of this container; `undefined` if it cannot be looked at now. */
+/** Opens the file system of a container's first process; `undefined` if that is not possible at the moment. */
 export type LookInto = (pid: number, id: string) => Promise<ContainerRoot | undefined>;
 
 export type EnterOptions = {
-  /** How long it is looked again: an engine tells of a start some moments before the kernel lets anybody look */
+  /** Time for further tries: an engine reports a start some moments before the kernel allows a look */
   readonly patienceMs?: number;
   readonly lookInto?: LookInto | undefined;
 };
@@ -42,7 +42,7 @@ export async function enterContainer(
   }
 }
 
-/** Looks once, through `/proc`. */
+/** Tries once, through `/proc`. */
 export const lookIntoProcess: LookInto = async (pid, id) => {
   const { O_DIRECTORY, O_RDONLY } = constants;
   // Held open, it is this process for good, and no later one of the same number.
@@ -65,7 +65,7 @@ export const lookIntoProcess: LookInto = async (pid, id) => {
   return undefined;
 };
 
-/** Before the engine's own program has handed over to the container's, the kernel lets only root in. */
+/** Tells whether a later try may succeed: until the runtime has executed the container's program, only root may look. */
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,

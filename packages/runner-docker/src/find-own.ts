@@ -4,7 +4,7 @@ import { withLimit } from "./api-limit.ts";
 import { ignoreMissing } from "./docker-errors.ts";
 import { parseLabels } from "./labels.ts";
 
-/** A container that budgie has or had, by its name and by the labels that it was given then. */
+/** The name of a container, and the labels that budgie gave it. */
 export type OwnPlace = { readonly docker: Docker; readonly name: string; readonly labels: Labels };
 
 type Labels = Readonly<Record<string, string>>;
@@ -19,14 +19,14 @@ export async function findOwn(place: OwnPlace): Promise<Docker.ContainerInspectI
   throw nameTaken(place.name);
 }
 
-/** Finds the container that was given exactly these labels, with the time in them, and no later one of the same name. */
+/** Finds the container with exactly these labels, which have its time, and no later one of the same name. */
 export async function findMade(place: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
   const found = await findNamed(place);
   return found !== undefined && hasAll(found.Config.Labels, place.labels) ? found : undefined;
 }
 
-/** Whether an engine is just removing a container: it runs nothing any more, and still has its name. */
-export function isGoing({ Status }: Pick<Docker.ContainerInspectInfo["State"], "Status">): boolean {
+/** Tells whether an engine is removing a container, which still has its name. */
+export function isBeingRemoved({ Status }: Pick<Docker.ContainerInspectInfo["State"], "Status">): boolean {
   return Status === "removing" || Status === "dead";
 }
 
@@ -34,14 +34,14 @@ async function findNamed({ docker, name }: OwnPlace): Promise<Docker.ContainerIn
   return (await docker.getContainer(name).inspect(withLimit()).catch(ignoreMissing)) ?? undefined;
 }
 
-/** Another budgie may have gone on with the session meanwhile: what it made is its own, unless it is going already. */
+/** Tells whether a container is this budgie's, or is being removed. Another budgie may have taken over the session and made one. */
 function isOwn({ Config, State }: Docker.ContainerInspectInfo, labels: Labels): boolean {
   const [found, own] = [parseLabels(Config.Labels), parseLabels(labels)];
   return (
     hasAll(Config.Labels, { "dev.budgie": "1" }) &&
     found.session === own.session &&
     found.role === own.role &&
-    (isGoing(State) || found.owner.instance === own.owner.instance)
+    (isBeingRemoved(State) || found.owner.instance === own.owner.instance)
   );
 }
 

@@ -12,32 +12,32 @@ const PLACES: Readonly<Record<string, Places>> = {
   ".amazonq": { "cli-agents": "folder", "mcp.json": "list" },
 };
 
-// Each is a mount of its own.
+// Each entry becomes a mount.
 const MOST_CHILDREN = 64;
 
 /** What lies in place of a hidden list of MCP servers. */
 const NO_SERVERS = '{ "mcpServers": {} }\n';
 
-/** A folder of a workspace of which a sandbox has a cover of budgie's own. */
+/** A folder of a workspace over which budgie mounts a folder of its own, the cover. */
 export type CoveredFolder = {
   /** Such as `.kiro` */
   readonly name: string;
-  /** On the host, for as long as the sandbox is there */
+  /** Path on the host, which lasts as long as the sandbox */
   readonly cover: string;
-  /** The files and folders of the repository that are shown all the same, for which the cover has mount points */
+  /** The repository's files and folders that are mounted in the cover */
   readonly shown: readonly HeldSource[];
 };
 
 export type Covers = {
   readonly covered: readonly CoveredFolder[];
-  /** The folders that are not there to be covered */
+  /** The names of folders that do not exist */
   readonly absent: readonly string[];
 };
 
 /**
- * Covers the folders in which a repository can redefine the configured agent, each as a whole, so that neither a place in it
- * nor the folder itself can be exchanged by another agent that has it covered. A folder that is absent is left alone, since
- * the engine would make it in the user's repository; anything but a folder is refused, since no mount would cover it for sure.
+ * Covers the folders in which a repository can redefine the configured agent, each as a whole: an agent that has it covered
+ * can exchange neither the folder nor an entry. A folder that does not exist is not covered, since
+ * the engine would make it in the user's repository. Anything but a folder is refused, since no mount covers it reliably.
  */
 export async function coverHiddenPlaces(workspace: HeldSource, holds: Holds, skeleton: string): Promise<Covers> {
   const [covered, absent]: [CoveredFolder[], string[]] = [[], []];
@@ -65,7 +65,7 @@ async function cover(folder: HeldSource, places: Places, { holds, path }: Cover)
   return shown;
 }
 
-/** Reads no more names than may be shown. */
+/** Reads the names in a folder; throws if there are too many. */
 async function readNames(folder: HeldSource): Promise<readonly string[]> {
   const names: string[] = [];
   const entries = await opendir(folder.here).catch((error: NodeJS.ErrnoException) => {
@@ -78,7 +78,7 @@ async function readNames(folder: HeldSource): Promise<readonly string[]> {
   return names;
 }
 
-// Case does not count on every file system.
+// Some file systems ignore case.
 function fold(name: string): string {
   return name.normalize("NFKC").toUpperCase();
 }
@@ -88,7 +88,7 @@ async function makePlace(path: string, kind: "folder" | "list" | undefined): Pro
   else await mkdir(path, { recursive: true });
 }
 
-/** A link is the same link in the cover; a pipe, a socket or a name that is no text is left out. */
+/** Shows an entry in the cover. A link becomes the same link; a pipe, a socket or a name that is no UTF-8 is left out. */
 async function show(name: string, folder: HeldSource, { holds, path }: Cover): Promise<readonly HeldSource[]> {
   const child = await holds.open(name, folder);
   if (child?.kind === "link") {

@@ -3,35 +3,35 @@ import { open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { BudgieError } from "@budgie/core";
 import { toOpened } from "./enter-container.ts";
 
-/** A file or folder of the host held open, so that it can be told from whatever takes its path later. */
+/** An open file or folder of the host. Its identity tells it from anything else at the same path later. */
 export type HeldSource = {
   readonly path: string;
-  /** Goes before a slash and the name of something in it, whatever becomes of its path */
+  /** Path of the descriptor, to reach entries by */
   readonly here: string;
   readonly kind: "file" | "folder" | "link" | "other";
   readonly gid: number;
   readonly identity: Identity;
-  /** Whether links on the way to it are the user's own, and followed */
+  /** Whether links on the way were followed */
   readonly isFollowed: boolean;
 };
 
-/** Tells a file or folder of this machine from all others: its device and inode. */
+/** Device and inode. */
 type Identity = string;
 
-/** Opens sources, and holds all of them until it is disposed of. */
+/** Open sources, which are closed when it is disposed of. */
 export type Holds = AsyncDisposable & {
-  /** Opens a path, or a name in a folder that is held; throws `WORKSPACE_INVALID` if a link is on the way. A link itself is held as one. */
+  /** Opens a path, or a name in an open folder; throws `WORKSPACE_INVALID` if a link is on the way. The last step may be a link, which is not followed. */
   open(path: string, folder?: HeldSource): Promise<HeldSource | undefined>;
-  /** Opens what the user configured, or budgie made: links on the way are theirs. */
+  /** Opens a path of the user's configuration or of budgie's, and follows links. */
   follow(path: string): Promise<HeldSource | undefined>;
 };
 
 const isLinux = process.platform === "linux";
-// Node has no name for it. It needs no right to read, and wakes nothing up that a name may stand for.
+// Node has no constant for it. It needs no permission to read, and has no effect on a device or pipe.
 const O_PATH = 0o10000000;
 const PLACE = isLinux ? O_PATH : constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** Holds nothing yet. */
+/** Creates an empty set of open sources. */
 export function createHolds(): Holds {
   const handles: FileHandle[] = [];
 
@@ -54,12 +54,12 @@ export function createHolds(): Holds {
   };
 }
 
-/** Opens a path as a place, without what is in it. */
+/** Opens a path, with `O_PATH` on Linux. */
 export function openPlace(path: string, { isFollowed = false } = {}): Promise<FileHandle> {
   return open(path, isFollowed ? PLACE : PLACE | constants.O_NOFOLLOW);
 }
 
-/** Tells what an open place is. */
+/** Reads the facts of an open path. */
 export async function toFacts(handle: FileHandle): Promise<Pick<HeldSource, "gid" | "identity" | "kind">> {
   const facts = await handle.stat({ bigint: true });
   const plain = facts.isDirectory() ? "folder" : facts.isFile() ? "file" : "other";
@@ -70,15 +70,12 @@ export async function toFacts(handle: FileHandle): Promise<Pick<HeldSource, "gid
   };
 }
 
-/** Where it really is: on Linux the kernel knows. */
+/** Finds the real path; on Linux by the descriptor. */
 async function pathOf(handle: FileHandle, path: string): Promise<string | undefined> {
   return (isLinux ? readlink(toOpened(handle)) : realpath(path)).catch(() => undefined);
 }
 
-/** The error for what an agent could have put in the place of something else. */
-export function toMoved(
-  path: string,
-  what = "is another one than was checked: its path was turned elsewhere",
-): BudgieError {
+/** Creates the error for a path that an agent could have exchanged. */
+export function toMoved(path: string, what = "was exchanged since it was checked"): BudgieError {
   return new BudgieError("WORKSPACE_INVALID", `"${path}" ${what}. Check it, and ask again.`);
 }

@@ -6,7 +6,7 @@ import { withLimit } from "./api-limit.ts";
 import { toHolderContainer } from "./container-options.ts";
 import { ignoreMissing, statusOf } from "./docker-errors.ts";
 import type { DoorPlace } from "./doors.ts";
-import { findOwn, isGoing, type OwnPlace } from "./find-own.ts";
+import { findOwn, isBeingRemoved, type OwnPlace } from "./find-own.ts";
 import { ensureHolderImage } from "./holder-image.ts";
 import { toLabels } from "./labels.ts";
 import { toHolderMounts, type SessionVolumes } from "./mounts.ts";
@@ -85,10 +85,10 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
 
 type State = "missing" | "stopped" | "running";
 
-/** Throws `RUNNER_UNAVAILABLE` if somebody else's has its name: a turn would join that one's network. */
+/** Throws `RUNNER_UNAVAILABLE` if another container has its name, since a turn would join that one's network. */
 async function stateOf(place: OwnPlace): Promise<State> {
   const facts = await findOwn(place);
-  if (facts === undefined || isGoing(facts.State)) return "missing";
+  if (facts === undefined || isBeingRemoved(facts.State)) return "missing";
   return facts.State.Running ? "running" : "stopped";
 }
 

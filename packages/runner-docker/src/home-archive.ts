@@ -23,13 +23,13 @@ export type ArchiveFile = {
   readonly mode: number;
 };
 
-/** What is too large to be held: a file of the host, as long as it is written. */
+/** Content in a file of the host, too large for memory. It must exist until the write ends. */
 export type HostFile = { readonly path: string; readonly bytes: number };
 
 type Saving = {
   /** An existing folder of the host */
   readonly to: string;
-  /** Of all files */
+  /** For all files together */
   readonly maxBytes: number;
 };
 
@@ -40,7 +40,7 @@ type Saving = {
 export type HomeArchive = {
   /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing or anything else. */
   readFile(name: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** Saves the regular files among `names` in a folder, and says which; throws `SESSION_UNUSABLE` past the bound, or for a planted link. */
+  /** Saves the regular files among `names` to a folder, and returns their names; throws `SESSION_UNUSABLE` past the bound, or for a planted link. */
   saveFiles(folder: string, names: readonly string[], saving: Saving): Promise<ReadonlySet<string>>;
   /** Makes a new home, and writes files into it. Only for volumes that no agent has seen. */
   create(files: readonly ArchiveFile[]): Promise<void>;
@@ -158,7 +158,7 @@ function saveFile(container: Docker.Container, path: string, { maxBytes, to }: S
   });
 }
 
-/** Reads a plain file. Anything else is not even fetched: a folder may hold any number of bytes. */
+/** Reads a plain file. Anything else is not fetched, since a folder may be of any size. */
 async function readPlain<T>(
   container: Docker.Container,
   path: string,
@@ -210,7 +210,7 @@ type Below = {
 
 async function putFiles(into: Docker.Container, files: readonly ArchiveFile[], below: Below): Promise<void> {
   const archive = pack();
-  // An archive that is not read to its end would keep a file open.
+  // An unread archive would keep a file open.
   fill(archive, files, below).catch((error: unknown) => archive.destroy(toError(error)));
   try {
     await into.putArchive(archive as unknown as NodeJS.ReadableStream, { path: below.path, ...withLimit() });

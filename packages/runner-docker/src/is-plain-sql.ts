@@ -1,6 +1,6 @@
 /**
- * Whether a `CREATE` statement makes a table or an index out of nothing but names, types and keys. Anything that SQLite would
- * evaluate (a default, a check, a generated column, an index on an expression) and anything else makes it none.
+ * Tells whether a `CREATE` statement makes a table or an index from names, types and keys alone. It is `false` for anything
+ * that SQLite would evaluate, such as a default, a check, a generated column or an index on an expression.
  */
 export function isPlainSql(sql: string): boolean {
   if (sql.length > LONGEST) return false;
@@ -16,7 +16,7 @@ const COLUMN = `${NAME}(?: ${TYPE})?(?: (?:NOT NULL|PRIMARY KEY|UNIQUE))*`;
 const KEY = String.raw`(?:PRIMARY KEY|UNIQUE)\(${NAME}(?:,${NAME})*\)`;
 const PART = `(?:${COLUMN}|${KEY})`;
 const ORDERED = `${NAME}(?: (?:ASC|DESC))?`;
-// Put together of constants alone, and matched against a bounded text.
+// Made of constants alone, and matched against a bounded text.
 // oxlint-disable-next-line budgie/linear-expressions
 const PLAIN = new RegExp(
   String.raw`^CREATE (?:TABLE ${NAME}\(${PART}(?:,${PART})*\)|(?:UNIQUE )?INDEX ${NAME} ON ${NAME}\(${ORDERED}(?:,${ORDERED})*\))$`,

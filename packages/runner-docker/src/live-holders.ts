@@ -7,7 +7,7 @@ export type LiveHolders = {
   enter(holder: Stoppable): void;
   /** Notes that a process has left it. */
   leave(holder: Stoppable): void;
-  /** Notes that nobody needs it now, and stops it unless a process is in it. */
+  /** Releases it, and stops it unless a process is in it. */
   release(holder: Stoppable): Promise<void>;
   /** Notes that it is being removed. */
   forget(holder: Stoppable): void;

@@ -105,7 +105,7 @@ async function renewLogin(options: LoginSyncOptions, login: KiroLogin, signal: A
   const host = await createSessionDatabase(login, scratchDir);
   await using scratch = await createScratchFolder(scratchDir);
   const folder = scratch.path;
-  // The agent may have removed its database, and then there is no conversation to keep.
+  // Without a database, which the agent may have removed, there is no conversation to keep.
   const isThere = await saveDatabase(archive, folder);
   const content = isThere ? await renewSessionDatabase({ folder, host, signal }) : host;
   await archive.write([...toDatabaseFiles(content), toReadable(host)]);
@@ -115,7 +115,7 @@ function toReadable(content: Buffer): ArchiveFile {
   return { path: `${SANDBOX.auth}/${DATABASE}`, content, mode: 0o400 };
 }
 
-/** The form of the host's database, which may have more in it than names, types and keys. */
+/** Loads the schema of the host's database, which may have more than names, types and keys. */
 async function loadForm({ kiroDataDir, scratchDir }: LoginSyncOptions): Promise<Buffer | undefined> {
   const login = await loadKiroLogin(kiroDataDir).catch(() => undefined);
   return login && createSessionDatabase({ ...login, auth: [], state: [] }, scratchDir);
@@ -127,7 +127,7 @@ function toDatabaseFiles(content: Buffer | HostFile): readonly ArchiveFile[] {
   return [{ path: FILE, content, mode: 0o600 }, ...emptied];
 }
 
-/** Answers whether there is one. */
+/** Saves the database to a folder, and tells whether there is one. */
 async function saveDatabase(archive: HomeArchive, to: string): Promise<boolean> {
   const names = [DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)];
   const saved = await archive.saveFiles(FOLDER, names, { to, maxBytes: LARGEST_DATABASE_BYTES });

@@ -2,20 +2,20 @@ import { spawn } from "node:child_process";
 import type { FileHandle } from "node:fs/promises";
 
 export type FolderSize = {
-  /** On the disk, of what could be counted */
+  /** Disk space of the files that were counted */
   readonly bytes: number;
-  /** Whether there may be more: a folder could not be read, or it took too long */
+  /** Whether there may be more, since a folder could not be read or the time was over */
   readonly isPartial: boolean;
 };
 
 const MOST_COMPLAINTS = 64 * 1024;
 
 /**
- * Counts what a folder holds on its file system, in a process of its own: what is in it may be of any number, of any depth, and
- * change meanwhile. No link is followed.
+ * Measures a folder's disk space on its file system without following links. It runs `du`, since an agent decides how many
+ * files there are, and how deep.
  */
 export async function measureFolder({ fd }: FileHandle, signal: AbortSignal): Promise<FolderSize> {
-  // By the descriptor, which it has as its number 3.
+  // The folder is descriptor 3 of the process.
   const child = spawn("du", ["-skx", "/proc/self/fd/3/."], {
     stdio: ["ignore", "pipe", "pipe", fd],
     env: { LC_ALL: "C" },
@@ -33,7 +33,7 @@ export async function measureFolder({ fd }: FileHandle, signal: AbortSignal): Pr
     child.once("close", (code) => resolve(code !== null));
   });
   const kibibytes = /^\d+/.exec(said)?.[0];
-  // What an agent removes meanwhile is missed, and no matter.
+  // Complaints about files that were removed meanwhile do not matter.
   const isHidden = complaints.length >= MOST_COMPLAINTS || complaints.includes("Permission denied");
   return { bytes: Number(kibibytes ?? 0) * 1024, isPartial: !hasEnded || kibibytes === undefined || isHidden };
 }

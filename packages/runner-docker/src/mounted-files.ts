@@ -4,7 +4,7 @@ import { DEPTH_VARIABLES } from "@budgie/core";
 import { toPasswd, type SandboxUser } from "./sandbox-user.ts";
 import { SECCOMP_PROFILE } from "./seccomp-profile.ts";
 
-/** Small files of budgie's own, which sandboxes mount but for one. */
+/** Paths of budgie's own small files for sandboxes. */
 export type MountedFiles = {
   /** Mounted over `/etc/passwd` */
   readonly passwdFile: string;
@@ -13,11 +13,11 @@ export type MountedFiles = {
   readonly hostsFile: string;
   /** Mounted where a budgie in the sandbox finds its depth */
   readonly depthFile: string;
-  /** For Podman, which takes the profile of system calls as a file */
+  /** For Podman, which takes a seccomp profile as a file; not mounted */
   readonly seccompFile: string;
 };
 
-/** Has them below the state directory for a process with `env`, written again where somebody cleared that away. */
+/** Writes the files below the state directory for a process with `env`, if they are missing. */
 export function ensureMountedFiles(
   stateDir: string,
   user: SandboxUser,

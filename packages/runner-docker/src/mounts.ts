@@ -30,26 +30,26 @@ export type TurnMounts = {
   readonly resolvFile: string;
   readonly hostsFile: string;
   readonly depthFile: string;
-  /** Of the container, as the engine takes it */
+  /** The container's network mode */
   readonly network: string;
   /** On the host; `undefined` if the image's own certificates will do */
   readonly caFile: string | undefined;
-  /** A folder to be made on the host, with what covers and mount points a turn needs */
+  /** Path on the host for a folder with the turn's covers and mount points */
   readonly skeleton: string;
 };
 
 /** One mount of a turn's container. */
 export type TurnMount = {
   readonly settings: MountSettings;
-  /** Of a bind mount, unless there is none, which is for the engine to refuse */
+  /** Source of a bind mount; missing if it does not exist, and then the engine refuses the mount */
   readonly source?: HeldSource | undefined;
 };
 
-/** The mounts of a turn, with their sources held open until it is disposed of. */
+/** The mounts of a turn, with their sources open until it is disposed of. */
 export type HeldMounts = AsyncDisposable & {
   readonly mounts: readonly TurnMount[];
   readonly workspace: HeldSource;
-  /** What would have been covered, had it been there */
+  /** Folders to cover that did not exist */
   readonly absent: readonly { readonly folder: HeldSource; readonly name: string }[];
 };
 
@@ -83,12 +83,12 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
   }
 }
 
-/** Files of budgie's own and of the user's, each with where it is mounted. */
+/** Pairs budgie's own and the user's files with their mount points. */
 function toOwnFiles({ caFile, depthFile, hostsFile, network, passwdFile, resolvFile }: TurnMounts) {
   return [
     [passwdFile, "/etc/passwd"],
     [depthFile, DEPTH_FILE],
-    // Elsewhere names are looked up by the proxy alone.
+    // On other networks, only the proxy resolves names.
     ...(network === "bridge"
       ? []
       : ([
@@ -124,7 +124,7 @@ export function readOnlyBind(source: string, target: string): MountSettings {
 async function holdWorkspace(holds: Holds, path: string): Promise<HeldSource> {
   const workspace = await holds.open(path);
   if (workspace?.kind === "folder") return workspace;
-  throw toMoved(path, "is no directory any more");
+  throw toMoved(path, "is no longer a directory");
 }
 
 async function ownBind(holds: Holds, path: string, target: string): Promise<TurnMount> {
@@ -139,7 +139,7 @@ function workspaceBind(source: HeldSource, target: string, mode: Access["workspa
   return { settings: { ...readOnlyBind(source.path, target), BindOptions }, source };
 }
 
-/** Lays budgie's own folder over one of the repository, and on that what is to be seen of it. */
+/** Mounts a cover over a folder of the repository, and in it the entries to show. */
 async function coveringMounts(
   { cover, name, shown }: CoveredFolder,
   holds: Holds,
@@ -185,8 +185,8 @@ async function protectingMount(path: string, holds: Holds, { folder, isOnTheWay,
 }
 
 /**
- * Each projection appears below the agent's `$HOME`, and where the host has it: agent files name prompts by absolute path. All
- * else in the folder of agents is budgie's, and empty: a file in its home could give the agent's name more tools in its next turn.
+ * Mounts each projection below the agent's `$HOME` and at its path on the host: agent files name prompts by absolute path. The
+ * rest of the folder of agents is empty and budgie's own: a file there could give the agent more tools in its next turn.
  */
 async function homeMounts(holds: Holds, { projections, skeleton }: TurnMounts): Promise<readonly TurnMount[]> {
   const cover = join(skeleton, "agents");
@@ -202,7 +202,7 @@ async function homeMounts(holds: Holds, { projections, skeleton }: TurnMounts): 
       if (target.startsWith(`${AGENTS}/`)) await makeMountPoint(cover + target.slice(AGENTS.length), source.kind);
     }
   }
-  // Last, where the user's own folder is not shown as a whole.
+  // Last, so that it has no effect if the user's own folder is shown as a whole.
   return [...mounts, await ownBind(holds, cover, AGENTS)];
 }
 

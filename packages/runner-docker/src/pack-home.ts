@@ -18,7 +18,7 @@ export type HomePacking = {
   /** A private folder of the host for a copy of the database, until all is written */
   readonly scratchDir: string;
   readonly signal: AbortSignal;
-  /** Of all files, above which the rest is left out. Default 10 GiB: a file with holes may claim any size */
+  /** Bound for all files together; the rest is left out. Default 10 GiB: a sparse file may claim any size */
   readonly maxBytes?: number;
 };
 
@@ -43,7 +43,7 @@ export async function packHome(packing: HomePacking): Promise<readonly string[]>
 async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomePacking, packed: Pack) {
   const leftOut = createLeftOut();
   const folder = createScratchFolder(scratchDir);
-  // The archive must not end before anybody listens; who needs the folder is told.
+  // Not awaited here, so that the archive is read from its first entry on. Those that await it get its error.
   folder.catch(() => undefined);
   const database: FoundDatabase = { folder, header: undefined, roomBytes: LARGEST_DATABASE_BYTES };
   let roomBytes = maxBytes;
@@ -52,7 +52,7 @@ async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomeP
       const { name, size } = entry.header;
       if (isDatabase(entry.header)) await takeDatabase(entry, database, leftOut);
       else if (size > roomBytes) {
-        // To skip it would take as long as to write it. What is beside the database may be still to come.
+        // Skipping an entry takes as long as writing it. The database's companions may still come.
         database.header = undefined;
         leftOut.add(`"${name}", and all that comes after it: the files have more than ${maxBytes / 2 ** 30} GiB.`);
         break;
@@ -70,7 +70,7 @@ async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomeP
   return leftOut.list();
 }
 
-/** Fails where the archive ends before it is whole. */
+/** Throws if the archive ends early. */
 function entriesOf(archive: Readable): ReturnType<typeof extract> {
   const entries = archive.pipe(extract());
   archive.once("error", (error) => entries.destroy(error));
@@ -91,15 +91,15 @@ function endedEarly(): BudgieError {
 
 type Entry = { readonly header: Header };
 
-/** Kiro's database in a scratch folder, with what is beside it, as far as it was met. */
+/** Kiro's database and its companions in a scratch folder, as far as they have come. */
 type FoundDatabase = {
   readonly folder: Promise<ScratchFolder>;
   header: Header | undefined;
-  /** For what of it is still to come */
+  /** For the files still to come */
   roomBytes: number;
 };
 
-/** Only where Kiro has it; elsewhere the agent may have put any number. */
+/** Tells whether an entry is of Kiro's own database: elsewhere an agent may have put any number of that name. */
 async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: LeftOut): Promise<void> {
   const { name, size, type } = entry.header;
   const ending = ["", ...COMPANIONS].find((candidate) => name === FILE + candidate);

@@ -5,7 +5,7 @@ export async function readStart(source: AsyncIterable<Buffer>, maxBytes: number)
   return Buffer.concat(chunks);
 }
 
-/** The same, piece by piece. */
+/** Reads the same start, chunk by chunk. */
 export async function* takeStart(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
   let room = maxBytes;
   for await (const chunk of source) {

@@ -24,16 +24,16 @@ export type SandboxContext = {
   readonly runtime: string | undefined;
   readonly credentials: Credentials;
   readonly kiroDataDir: string;
-  /** A private folder of the host for what lives no longer than a turn */
+  /** A private folder of the host for files that live no longer than a turn */
   readonly scratchDir: string;
   readonly doors: Doors;
   readonly live: LiveHolders;
   readonly sight: EngineSight;
-  /** Default the kernel's own */
+  /** Default a look through `/proc` */
   readonly lookInto: LookInto | undefined;
   /** Certificates of the host that sandboxes shall trust */
   readonly caFile: string | undefined;
-  /** Has them on the host for a process with this environment, whatever became of them since the last turn */
+  /** Writes the mounted files for a process with this environment, if they are missing */
   readonly ensureMountedFiles: (env: Command["env"]) => MountedFiles;
   /** Bounds how many containers are created and started at once */
   readonly starting: LimitFunction;

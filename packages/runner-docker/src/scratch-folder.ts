@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A private folder for copies that live some milliseconds; what is in it goes with it. */
+/** A private folder for short-lived copies, which is removed with its content. */
 export type ScratchFolder = AsyncDisposable & { readonly path: string };
 
 /** Creates one below a folder of the host. */

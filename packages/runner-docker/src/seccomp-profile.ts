@@ -1,7 +1,7 @@
 import type { Engine } from "./engine.ts";
 
-// Calls that no argument makes dangerous. Left out of Docker's list are those for 32 bits, asynchronous I/O, whose number is the
-// whole machine's, and io_uring, which gets past every rule below.
+// Calls that no argument makes dangerous. Missing from Docker's list are those for 32 bits, asynchronous I/O, which has one limit
+// for the whole machine, and io_uring, which bypasses every rule below.
 const PLAIN = `
   accept accept4 access adjtimex alarm arch_prctl bind brk cachestat capget capset chdir chown clock_adjtime
   clock_getres clock_gettime clock_nanosleep close close_range connect copy_file_range dup dup2 dup3 epoll_create
@@ -39,8 +39,8 @@ const NETLINK_ROUTE = 0;
 const ENOSYS = 38;
 
 /**
- * The system calls that a turn may make, in the form that engines take. Derived from Docker's default profile (Apache-2.0, Docker,
- * Inc.), for a container without capabilities. All others are answered with EPERM, and a program for 32 bits, which calls by
+ * The seccomp profile of a turn, in the engines' form. Derived from Docker's default profile (Apache-2.0, Docker,
+ * Inc.), for a container without capabilities. Other calls fail with EPERM, and a program for 32 bits, whose calls have
  * other numbers, is killed.
  */
 export const SECCOMP_PROFILE = JSON.stringify({
@@ -49,13 +49,13 @@ export const SECCOMP_PROFILE = JSON.stringify({
   syscalls: [
     allow(PLAIN.trim().split(/\s+/)),
     allow(["clone"], without(0, NEW_NAMESPACES)),
-    // No namespace divides most other families.
+    // Most other families are not isolated by a namespace.
     ...[AF_UNIX, AF_INET, AF_INET6].map((family) => allow(["socket"], equal(0, family))),
     allow(["socket"], equal(0, AF_NETLINK), equal(2, NETLINK_ROUTE)),
     allow(["socketpair"], equal(0, AF_UNIX)),
-    // 0, and the question which it is.
+    // Sets 0, or queries the current one.
     ...[0, 0xffffffff].map((persona) => allow(["personality"], equal(0, persona))),
-    // Files that lend their owner's rights: the workspace's are seen by the host.
+    // No setuid or setgid modes: the host sees the workspace's files.
     allow(["fchmod"], without(1, SETUID_OR_SETGID)),
     allow(["fchmodat", "fchmodat2", "mknodat"], without(2, SETUID_OR_SETGID)),
     allow(["openat"], without(3, SETUID_OR_SETGID)),
@@ -63,12 +63,12 @@ export const SECCOMP_PROFILE = JSON.stringify({
     onX86(allow(["chmod", "creat", "mknod"], without(1, SETUID_OR_SETGID))),
     onX86(allow(["open"], without(2, SETUID_OR_SETGID))),
     onX86(allow(["open"], without(1, O_CREAT_OR_TMPFILE))),
-    // Their arguments lie in memory, where no rule sees them; programs then do with the older call.
+    // Their arguments lie in memory, where seccomp cannot read them. Programs then fall back to the older call.
     { names: ["clone3", "openat2"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
   ],
 });
 
-/** The profile as an engine takes it, of which Podman wants a file; `undefined` where none can be used. */
+/** Gives the profile, or its file for Podman; `undefined` if the engine has no seccomp. */
 export function toSeccomp({ name, walls }: Pick<Engine, "name" | "walls">, file: string): string | undefined {
   if (walls.some((wall) => wall.name === "seccomp" && wall.state === "missing")) return undefined;
   return name === "Podman" ? file : SECCOMP_PROFILE;
@@ -76,7 +76,7 @@ export function toSeccomp({ name, walls }: Pick<Engine, "name" | "walls">, file:
 
 type Condition = Readonly<Record<"index" | "value" | "valueTwo", number>> & { readonly op: string };
 
-/** All conditions must hold. Of several rules for one call, one is enough. */
+/** Allows calls if all conditions hold. Of several rules for one call, one is enough. */
 function allow(names: readonly string[], ...args: readonly Condition[]) {
   return { names, action: "SCMP_ACT_ALLOW", args };
 }
@@ -89,7 +89,7 @@ function without(index: number, bits: number): Condition {
   return { index, value: bits, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" };
 }
 
-/** Of calls that aarch64 has not. */
+/** Limits a rule to x86-64, for calls that aarch64 lacks. */
 function onX86(rule: ReturnType<typeof allow>) {
   return { ...rule, includes: { arches: ["amd64"] } };
 }

@@ -8,7 +8,7 @@ import type { HostFile } from "./home-archive.ts";
 import type { KiroLogin } from "./kiro-login.ts";
 import { createScratchFolder } from "./scratch-folder.ts";
 
-/** What of the host's Kiro database is in a session's: its form, and perhaps its login. */
+/** The part of the host's Kiro database for a session's: its schema, and perhaps its login. */
 export type HostDatabase = Pick<KiroLogin, "auth" | "migrations" | "schema" | "state">;
 
 /** Builds a session's first database: the host's schema and login, and nothing else of the host. */
@@ -21,7 +21,7 @@ export async function createSessionDatabase(
   const sqlite = await loadSqlite();
   const database = sqlite(path, { readOnly: false });
   try {
-    // It is thrown away after a crash, so it need not survive one.
+    // Need not survive a crash.
     database.exec("PRAGMA synchronous = OFF; BEGIN");
     for (const statement of schema) database.exec(statement);
     insertAll(database, "migrations", migrations);
@@ -35,14 +35,14 @@ export async function createSessionDatabase(
 }
 
 export type Renewal = {
-  /** Has the session's database, as it is in the sandbox */
+  /** Folder with a copy of the sandbox's database */
   readonly folder: string;
-  /** What {@link createSessionDatabase} made of the host's; left out, the new one has no login */
+  /** Result of {@link createSessionDatabase}; without it the new database has no login */
   readonly host?: Buffer | undefined;
   readonly signal: AbortSignal;
 };
 
-/** Makes a session's database anew, with the host's login in place of its own; throws `SESSION_UNUSABLE` for what Kiro did not make. */
+/** Makes a session's database anew, with the host's login in place of its own; throws `SESSION_UNUSABLE` if it cannot be copied. */
 export async function renewSessionDatabase({ folder, host, signal }: Renewal): Promise<HostFile> {
   if (host !== undefined) await writeFile(join(folder, COPY_FILES.host), host, { mode: 0o600 });
   try {

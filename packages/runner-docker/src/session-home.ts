@@ -71,7 +71,7 @@ async function reopenHome(context: SandboxContext, parts: HolderParts): Promise<
   }
 }
 
-/** Another budgie may have gone on with the session meanwhile. */
+/** Another budgie may have taken over the session meanwhile. */
 function isOwn({ owner }: SandboxContext, labels: Readonly<Record<string, string>>): boolean {
   return parseLabels(labels).owner.instance === owner.record.instance;
 }

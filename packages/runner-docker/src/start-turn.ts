@@ -28,7 +28,7 @@ export type TurnStart = {
   readonly network: TurnNetwork;
   /** Whether a container that cannot be looked into is refused */
   readonly decideSight: () => Promise<boolean>;
-  /** In its home, after its last turn; `undefined` if that is not known */
+  /** Size of its home after its last turn; `undefined` if unknown */
   readonly heldBytes: number | undefined;
   /** When the session's holder, and with it its volumes, are known to be there */
   readonly holderThere: Promise<unknown>;
@@ -131,7 +131,7 @@ async function holdMounts(
   });
 }
 
-// What cannot be removed now goes with the runner's other scratch files.
+// If this fails, it goes with the runner's other scratch files.
 async function removeSkeleton(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true }).catch(() => undefined);
 }
@@ -154,7 +154,7 @@ async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Creat
     caFile,
     limits: toLowerLimits(limits, options.access?.limits ?? {}),
     seccomp: toSeccomp(engine, context.ensureMountedFiles(command.env).seccompFile),
-    hasShares: !engine.walls.some((wall) => wall.name === "shares"),
+    hasUlimits: !engine.walls.some((wall) => wall.name === "ulimits"),
     runtime,
     labels: toLabels(owner.record, session, "turn"),
   });
@@ -163,7 +163,7 @@ async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Creat
     createNamed(engine, name, body),
     Promise.all([
       turn.decideSight(),
-      // Before it is started, when the engine makes the mounts.
+      // Before the start, which makes the mounts.
       turn.checkMountPoints(mounts.map(({ Target }) => Target)),
     ]),
   ]);

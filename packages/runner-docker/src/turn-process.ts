@@ -34,9 +34,9 @@ export type StartedTurn = {
   readonly root: ContainerRoot | undefined;
   /** Goes before its last word; `undefined` if it will say none */
   readonly token: string | undefined;
-  /** What the session's home may hold */
+  /** Limit of the session's home */
   readonly diskBytes: number;
-  /** What it held before; `undefined` if that is not known */
+  /** Its size before; `undefined` if unknown */
   readonly heldBytes: number | undefined;
 };
 

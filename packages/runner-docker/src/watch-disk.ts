@@ -7,28 +7,28 @@ import { toOpened, type ContainerRoot } from "./enter-container.ts";
 import { measureFolder, type FolderSize } from "./measure-folder.ts";
 
 export type DiskLimit = {
-  /** What the home may hold */
+  /** Limit of the home */
   readonly bytes: number;
-  /** What it held after the last turn; `undefined` if that is not known. While a turn runs, what it is shown there counts too */
+  /** Its size after the last turn; `undefined` if unknown. A size during a turn would include the mount points in it */
   readonly heldBytes: number | undefined;
-  /** Told once that the home holds more, or that hardly anything is left on a disk */
+  /** Called once when the home exceeds the limit, or a disk is nearly full */
   readonly onReached: () => void;
 };
 
-/** Ends the watch, and tells what the home holds; `undefined` where that cannot be measured, such as on another machine. */
+/** Ends the watch, and reports the home's size; `undefined` where it cannot be measured, such as on another machine. */
 export type DiskReporter = () => Promise<DiskReport | undefined>;
 
 const TICK_MS = 1000;
 const LONGEST_UNMEASURED_MS = 60_000;
-// So that a home of many files costs a twentieth of a processor at most.
+// Rests 20 times as long as it measured: a home of many files takes a twentieth of a CPU at most.
 const REST = 20;
 const MEASURING_LIMIT_MS = 60_000;
 const LAST_MEASURING_LIMIT_MS = 5000;
 const LEAST_FREE_BYTES = 2 ** 30;
 
 /**
- * Watches what a turn leaves on the disks of its home and its workspace. The file systems are asked every second how full they
- * are, and files are counted only where the home may have outgrown its limit by that.
+ * Watches the disks of a turn's home and workspace. It asks for their free space every second, and counts
+ * files only if the home may have exceeded its limit by then.
  */
 export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): DiskReporter {
   const over = new AbortController();
@@ -51,14 +51,14 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
 
   function isDue({ endedMs, size, space, tookMs }: Measured, used: number): boolean {
     const grown = used - space.used;
-    // Whatever it costs.
+    // Without a rest.
     if (grown > Math.max(limit.bytes - size.bytes, limit.bytes / 8)) return true;
     const restedMs = performance.now() - endedMs;
     if (restedMs < REST * tookMs) return false;
     return size.bytes + grown > limit.bytes || restedMs > LONGEST_UNMEASURED_MS;
   }
 
-  /** What could not be counted, or was hidden from that, is all that the disk lost meanwhile. */
+  /** Tells whether the home exceeds its limit. If not all could be counted, growth of the whole disk counts as the home's. */
   function isAbove({ size, space }: Measured, before: Measured): boolean {
     const uncounted = size.isPartial ? Math.max(0, space.used - before.space.used) : 0;
     return size.bytes + uncounted > limit.bytes;
@@ -77,7 +77,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   };
 }
 
-/** Held open, they stay to be measured when the container is gone. */
+/** Open folders, which can still be measured when the container is gone. */
 type Places = { readonly home: FileHandle; readonly workspace: FileHandle };
 
 async function openPlaces({ path }: ContainerRoot): Promise<Places> {
@@ -98,14 +98,14 @@ async function toSpace(place: FileHandle): Promise<Space> {
   return { used: (blocks - bfree) * bsize, free: bavail * bsize };
 }
 
-/** A disk that was nearly full before is not the turn's doing. */
+/** Finds the space that a turn must leave free. A disk that was nearly full before is not its fault. */
 function toLeastFree({ free }: Space): number {
   return Math.min(LEAST_FREE_BYTES, free / 2);
 }
 
 type Measured = {
   readonly size: FolderSize;
-  /** Of the home's disk, before it was counted */
+  /** Free and used space of the home's disk, before the count */
   readonly space: Space;
   readonly workspace: Space;
   readonly tookMs: number;

@@ -25,7 +25,7 @@ describe("a workspace that is swapped for a link", () => {
 
     await expect(refused).rejects.toMatchObject({
       code: "WORKSPACE_INVALID",
-      message: expect.stringContaining("is another one than was checked"),
+      message: expect.stringContaining("was exchanged since it was checked"),
     });
     expect(engine.starts()).toBe(1);
     expect([join(project.path, "began"), join(project.secrets, "began")].filter((path) => existsSync(path))).toEqual(
@@ -56,7 +56,7 @@ describe("a workspace that is swapped for a link", () => {
       while (outcomes.length < 500 && (count("the project") < 3 || count(SWAPPED) < 3)) {
         const outcome = await run(session, project.path, "cat key").then(
           ({ stdout }) => stdout,
-          (error: Error) => (/is another one than was checked/.test(error.message) ? SWAPPED : toCode(error)),
+          (error: Error) => (/was exchanged since it was checked/.test(error.message) ? SWAPPED : toCode(error)),
         );
         outcomes.push(outcome);
       }

@@ -21,7 +21,7 @@ const turn: TurnContainer = {
   limits: { memoryBytes: 2 ** 31, cpus: 1.5, pids: 99 },
   caFile: undefined,
   seccomp: "the-profile",
-  hasShares: true,
+  hasUlimits: true,
   runtime: undefined,
   labels: { "dev.budgie": "1" },
 };

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CLAIMS } from "../src/claims/claims.ts";
-import { toEngineWalls, toShares, toUsers, toWallNotices, type EngineInfo } from "../src/engine-walls.ts";
+import { toEngineWalls, toUlimits, toUsers, toWallNotices, type EngineInfo } from "../src/engine-walls.ts";
 import { ENGINE_ANSWERS } from "./engine-answers.ts";
 
 const GOOD: EngineInfo = ENGINE_ANSWERS["Docker 20.10.24"];
@@ -118,11 +118,11 @@ describe("toEngineWalls", () => {
   });
 
   it("notes the one that takes no limits on what the kernel counts for a user", () => {
-    const [of43] = toShares({ name: "Podman", version: "4.3.1" });
+    const [of43] = toUlimits({ name: "Podman", version: "4.3.1" });
 
-    expect(of43).toMatchObject({ name: "shares", state: "weak", text: expect.stringMatching(/Podman 5 and later/) });
-    expect(toShares({ name: "Podman", version: "5.4.2" })).toEqual([]);
-    expect(toShares({ name: "Docker", version: "4.3.1" })).toEqual([]);
+    expect(of43).toMatchObject({ name: "ulimits", state: "weak", text: expect.stringMatching(/Podman 5 and later/) });
+    expect(toUlimits({ name: "Podman", version: "5.4.2" })).toEqual([]);
+    expect(toUlimits({ name: "Docker", version: "4.3.1" })).toEqual([]);
   });
 
   it("passes an engine's warnings on, in one line each, and not those about limits", () => {

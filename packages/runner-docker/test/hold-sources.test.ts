@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 const open = (path: string) => holds.open(join(root, path));
-const MOVED = { code: "WORKSPACE_INVALID", message: expect.stringContaining("is another one than was checked") };
+const MOVED = { code: "WORKSPACE_INVALID", message: expect.stringContaining("was exchanged since it was checked") };
 
 it("tells files, folders and links apart, and what is not there", async () => {
   symlinkSync("sub", join(root, "project/link"));

@@ -2,10 +2,10 @@ import { GIT_EFFECTS, type Effect } from "./effect.ts";
 import { isSameFingerprint } from "./fingerprint.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A path that was added, removed or changed, and what the host does with it. */
+/** A path that was added, removed or changed, and its effect on the host. */
 export type Change = { readonly path: string; readonly effect: Effect };
 
-/** What differs between two snapshots, where both of them looked: first what concerns git, the most surprising of it first. */
+/** Lists the differences between two snapshots, where both of them looked. Git's come first, the most dangerous at the top. */
 export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Change[] {
   const paths = new Set([...before.notes.keys(), ...after.notes.keys()]);
   return [...paths]
@@ -19,7 +19,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Ch
     .toSorted((one, other) => toRank(one.effect) - toRank(other.effect));
 }
 
-/** Whether a path that a snapshot lacks may have been there all the same. */
+/** Tells whether a path that is missing in a snapshot may have existed, in a place that was not read. */
 function isUnknown(path: string, { unread }: Snapshot): boolean {
   if (unread.size === 0) return false;
   if (unread.has("")) return true;

@@ -1,21 +1,21 @@
 import type { FolderKind, NameKind } from "./executable-names.ts";
 
-/** How a thing that the host runs comes to be run, as far as there is more to say than its name does. */
+/** The way in which the host comes to run a path. `hook` and `plain` need no explanation. */
 export type Effect = keyof typeof SENTENCES | "hook" | "plain";
 
-// The order in which they are told of.
+// In the order of the warnings.
 const SENTENCES = {
-  repository: "git takes the repository that it leads to, with that one's hooks and configuration",
-  commondir: "git takes its hooks and configuration from the folder that it names",
-  worktree: "git takes configuration from it, besides its config",
-  named: "git's configuration names it, so git reads or runs it",
+  repository: "git uses the repository that it leads to, with the hooks and configuration of that repository",
+  commondir: "git reads hooks and configuration from the folder that it names",
+  worktree: "git reads configuration from it, besides its config",
+  named: "git reads or runs it, because git's configuration names it",
   config: "git runs the commands that it names, some of them at every git status",
 } as const;
 
-/** All that concern git, the most surprising first. */
+/** The effects on git, the most dangerous first. */
 export const GIT_EFFECTS: readonly Effect[] = ["repository", "commondir", "worktree", "named", "config", "hook"];
 
-/** The effect of a name in a folder. */
+/** Finds the effect of a name in a folder. */
 export function toEffect(name: string, meaning: NameKind, folder: FolderKind): Effect {
   if (meaning === "git") return "repository";
   if (meaning === "named") return "named";
@@ -24,7 +24,7 @@ export function toEffect(name: string, meaning: NameKind, folder: FolderKind): E
   return GIT_NAMES.get(name.toLowerCase()) ?? "plain";
 }
 
-/** The effect in words; `undefined` if its name says it. */
+/** Explains an effect; `undefined` if it needs no explanation. */
 export function toEffectText(effect: Effect): string | undefined {
   return effect === "hook" || effect === "plain" ? undefined : SENTENCES[effect];
 }

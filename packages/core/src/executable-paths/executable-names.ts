@@ -62,8 +62,8 @@ export type NameKind =
   | "none";
 
 /**
- * What kind of folder a name is in; `git` is a repository's own, `hooks` its hooks, `worktrees` holds a `worktree` for each,
- * `bare` is one that git would take for a repository and that may be anything, and in `rest` the host runs nothing but
+ * The kind of folder that a name is in. `git` is a repository's own, `hooks` its hooks, `worktrees` holds a `worktree` for each,
+ * `bare` is any other folder that git would take for a repository, and in `rest` the host runs nothing but
  * repositories.
  */
 export type FolderKind = "plain" | "forge" | "watched" | "git" | "hooks" | "worktrees" | "worktree" | "bare" | "rest";
@@ -86,10 +86,10 @@ const NAME_KINDS: Readonly<Record<FolderKind, (name: string) => NameKind>> = {
   rest: (name) => (name === ".git" ? "git" : "none"),
 };
 
-/** Names by which git knows a repository, whatever its folder is called. */
+/** The names by which git recognises a repository, whatever its folder is called. */
 export const GIT_MARKS: ReadonlySet<string> = new Set(["HEAD", "commondir", "objects", "refs"]);
 
-/** Whether a folder with these of the marks is a repository for git, or the part of one that a worktree has. */
+/** Tells whether git takes a folder with these names for a repository, or for a worktree's part of one. */
 export function isGitFolder(names: ReadonlySet<string>): boolean {
   return names.has("HEAD") && (names.has("commondir") || (names.has("objects") && names.has("refs")));
 }

@@ -3,23 +3,23 @@ import { constants } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 import type { Stats } from "node:fs";
 
-/** What a path is; two of them say whether it changed in between. */
+/** The state of a path. A difference between two means that the path changed in between. */
 export type Fingerprint = {
   /** Kind and mode, and a link's target */
   readonly what: string;
-  /** Of a file's content; `undefined` if that was not read */
+  /** Hash of a file's content; `undefined` if the content was not read */
   readonly hash: string | undefined;
   /** Size and times of a file */
   readonly state: string;
   readonly ctimeMs: number;
 };
 
-/** How much more may be read. */
+/** The bytes and files that may still be read. */
 export type ReadBudget = { bytes: number; files: number };
 
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
-/** Looks at a path, of which no link is followed; `undefined` if there is nothing. */
+/** Takes the fingerprint of a path without following a link; `undefined` if nothing is there. */
 export async function toFingerprint(
   path: Buffer,
   budget: ReadBudget,
@@ -42,7 +42,7 @@ export async function toFingerprint(
   }
 }
 
-/** Whether nothing changed between two looks. What was not read both times changed if its size or times did. */
+/** Tells whether two fingerprints are of the same state. Size and times decide where the content was not read both times. */
 export function isSameFingerprint(one: Fingerprint | undefined, other: Fingerprint | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   if (one.what !== other.what) return false;
@@ -74,7 +74,7 @@ export function toScriptsText(content: Buffer): string {
   }
 }
 
-/** A short text for some content. */
+/** Hashes content to a short text. */
 export function toHash(content: Buffer): string {
   return createHash("sha256").update(content).digest("base64").slice(0, 24);
 }
@@ -85,7 +85,7 @@ async function toContentHash(path: Buffer, { size }: Stats, { budget, toText }: 
   if (size > LARGEST_FILE_BYTES || size > budget.bytes || budget.files <= 0) return undefined;
   budget.bytes -= size;
   budget.files -= 1;
-  // Unreadable or gone meanwhile: its size and times must do.
+  // If it is unreadable or gone meanwhile, size and times decide.
   const content = await readPlainFile(path).catch(() => undefined);
   return content && toText(content);
 }

@@ -2,7 +2,7 @@ import { toPathKey, type FolderPath } from "../walk/folder-path.ts";
 import { isForge, toNameKind, type FolderKind, type NameKind } from "./executable-names.ts";
 import type { GitLeads } from "./git-leads.ts";
 
-/** Tells what names in a folder mean; what git is led to counts, whatever it is called. */
+/** Creates a function that tells what a name in a folder means. A path that git is led to counts, whatever its name. */
 export function toMeanings({ inside }: GitLeads, folder: FolderPath): (name: string, kind: FolderKind) => NameKind {
   const path = Buffer.from(toPathKey(folder), "latin1").toString("utf8");
   if (inside.size === 0 || (path !== "" && !inside.has(path))) return toNameKind;
@@ -14,7 +14,7 @@ export function toMeanings({ inside }: GitLeads, folder: FolderPath): (name: str
   };
 }
 
-/** The kind of a folder with this name and meaning, which is in another; `undefined` if it is of no interest. */
+/** Finds the kind of a folder from its name, its meaning and its parent's kind; `undefined` if it is of no interest. */
 export function toFolderKind(name: string, meaning: NameKind, folder: FolderKind): FolderKind | undefined {
   if (meaning === "enter" || meaning === "package") return isForge(name) ? "forge" : "plain";
   if (meaning === "git") return folder === "worktrees" ? "worktree" : "git";
@@ -25,7 +25,7 @@ const FOLDER_KINDS: ReadonlyMap<NameKind, FolderKind> = new Map<NameKind, Folder
   ["watched", "watched"],
   ["hooks", "hooks"],
   ["worktrees", "worktrees"],
-  // What core.hooksPath names.
+  // Named by core.hooksPath.
   ["named", "hooks"],
   ["on-the-way", "rest"],
 ]);

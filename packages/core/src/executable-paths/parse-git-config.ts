@@ -4,7 +4,7 @@ export type GitSetting = {
   readonly value: string;
 };
 
-/** Reads what a file of git's configuration sets, in git's own syntax. What is malformed is passed over. */
+/** Parses git's configuration syntax, and skips lines that are malformed. */
 export function parseGitConfig(text: string): readonly GitSetting[] {
   let section = "";
   const settings: GitSetting[] = [];
@@ -23,7 +23,7 @@ export function parseGitConfig(text: string): readonly GitSetting[] {
 
 const NAME = /^[a-z][a-z0-9-]*$/;
 
-/** A backslash at its end joins a line with the next. */
+/** Joins a line that ends with a backslash and the next. */
 function toLines(text: string): readonly string[] {
   return text
     .replaceAll("\r\n", "\n")
@@ -32,18 +32,18 @@ function toLines(text: string): readonly string[] {
     .map((line) => line.trim());
 }
 
-/** A subsection's name is quoted, and may have brackets. */
+/** Finds the end of a section's header. A subsection's name is quoted, and may have brackets. */
 function toHeaderEnd(line: string): number {
   const [quote, end] = [line.indexOf('"'), line.indexOf("]")];
   return quote === -1 || quote > end ? end : line.indexOf("]", line.indexOf('"', quote + 1));
 }
 
-/** `filter "lfs"` and the older `filter.lfs` */
+/** Removes the subsection of `filter "lfs"`, and of the older `filter.lfs`. */
 function toSection(header: string): string {
   return (header.trim().split(/[\s."]/, 1)[0] ?? "").toLowerCase();
 }
 
-/** Without quotes, comments and escapes. */
+/** Removes quotes, comments and escapes. */
 function toValue(text: string): string {
   let [value, isQuoted] = ["", false];
   for (let index = 0; index < text.length; index++) {

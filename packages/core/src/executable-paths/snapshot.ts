@@ -17,11 +17,11 @@ import type { Suspects } from "./suspects.ts";
 
 /** The things of a workspace that the host runs, and what each was like. */
 export type Snapshot = {
-  /** By path: relative to the workspace, or absolute when outside; as of `toPathKey` */
+  /** By path, as `toPathKey` writes it: relative to the workspace, or absolute when outside */
   readonly notes: ReadonlyMap<string, Note>;
   /** Why something was not looked at, by path */
   readonly unread: ReadonlyMap<string, string>;
-  /** Where git was led as this was taken, or as the one before it was */
+  /** Where git was led when this or the snapshot before it was taken */
   readonly leads: GitLeads;
 };
 
@@ -31,9 +31,9 @@ type SnapshotBounds = WalkBounds & { readonly read: Readonly<ReadBudget> };
 
 export type SnapshotOptions = {
   readonly bounds?: SnapshotBounds;
-  /** Of a snapshot before: what a turn makes of them must not lead elsewhere */
+  /** Those of the snapshot before: a turn's changes must not lead elsewhere */
   readonly leads?: GitLeads | undefined;
-  /** Looks at everything, with what the host does not run besides */
+  /** Looks at every entry, also at those that the host does not run */
   readonly suspects?: Suspects | undefined;
   readonly open?: OpenFolder | undefined;
 };
@@ -84,7 +84,7 @@ function toWalk(look: Look): Pick<Walk<FolderKind>, "visit" | "onUnread"> {
   return {
     visit: (folder, kind) => visit(look, folder, kind),
     onUnread: ({ code, path, why }) => {
-      // Gone meanwhile: what was in it counts as removed.
+      // If the folder is gone meanwhile, its content counts as removed.
       if (code !== "ENOENT") look.unread.set(toKey(look, path), why);
     },
   };
@@ -96,7 +96,7 @@ async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promi
   if (isRoot) look.leads ??= await findGitLeads(folder, look.workspace);
   const toMeaning = toMeanings(look.outside === undefined ? (look.leads ?? NO_LEADS) : NO_LEADS, folder.path);
   const { candidates, marks } = await gather(look, folder, (name) => toMeaning(name, kind === "plain" ? "bare" : kind));
-  // Planted at the root, what makes a repository must not turn off the rest.
+  // An agent that makes the root a bare repository must not turn off the rest.
   const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
   const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(toName(entry), own) }));
   const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
@@ -109,7 +109,7 @@ async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promi
   });
 }
 
-/** The folders in a folder and the files that may be of interest, and what git knows a repository by. */
+/** Collects the folders and interesting files of a folder, and the names by which git recognises a repository. */
 async function gather(look: Look, folder: VisitedFolder, toMeaning: (name: string) => NameKind) {
   const candidates: Entry[] = [];
   const marks = new Set<string>();
@@ -129,20 +129,20 @@ const FILE_KINDS: ReadonlySet<NameKind> = new Set(["git", "hooks", "named", "pac
 
 type Noting = { readonly look: Look; readonly folder: VisitedFolder; readonly kind: FolderKind };
 
-/** Notes what a file or link is. */
+/** Notes the fingerprint and the effect of a file or link. */
 async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): Promise<void> {
   const name = toName(entry);
   const content = meaning === "package" ? toScriptsText : undefined;
   const fingerprint = await toFingerprint(toPathIn(folder, entry.name), look.budget, content);
   if (fingerprint === undefined) return;
-  // No snapshot before has it.
+  // The snapshot before has no such folder to compare with.
   if (folder.isLate && look.suspects?.isNew(fingerprint.ctimeMs) !== true) return;
   const isUsual = kind === "worktree" && name === "commondir" && fingerprint.hash === COMMON;
   const effect = isUsual ? "plain" : toEffect(name, meaning, kind);
   look.notes.set(toKey(look, toPathKey(folder.path, entry.name)), { fingerprint, effect });
 }
 
-// As git makes each worktree's.
+// The content that git writes for each worktree.
 const COMMON = toHash(Buffer.from("../..\n"));
 
 function toName({ name }: Entry): string {

@@ -8,27 +8,27 @@ import { lookAtAll } from "../walk/look-at-all.ts";
 import type { Entry, VisitedFolder } from "../walk/walk-workspace.ts";
 import { leadsOutside } from "./leads-outside.ts";
 
-/** Finds what is dangerous by its kind rather than by its name, and from this turn. */
+/** Finds entries of this turn that are dangerous by their kind rather than by their name. */
 export type Suspects = {
-  /** Looks at some of what is in a folder; the root comes first */
+  /** Looks at entries of a folder; the root comes first */
   readonly look: (folder: VisitedFolder, entries: readonly Entry[]) => Promise<void>;
-  /** Whether a time of a file is from this turn; `false` if that cannot be told */
+  /** Tells whether a file's time is from this turn; `false` if that cannot be known */
   readonly isNew: (ctimeMs: number) => boolean;
-  /** Files that run with the rights of their owner or group */
+  /** Setuid and setgid files */
   readonly privileged: Listed<Privileged>;
   /** Links that lead out of the workspace */
   readonly outward: Listed<Outward>;
 };
 
-/** The first of what was found, and how many there are. */
+/** The first items found, and the number of all. */
 export type Listed<Item> = { readonly first: readonly Item[]; readonly count: number };
 
 export type Privileged = { readonly path: string; readonly bit: "setuid" | "setgid"; readonly id: number };
 export type Outward = { readonly path: string; readonly target: string };
 
 /**
- * Looks for suspects in the folders of one walk; `sinceMs` is `undefined` if it cannot be told what is new. Then, as on a
- * file system with a clock of its own, every file with such rights counts, of which there are hardly any, and no link.
+ * Looks for suspects in the folders of one walk. `sinceMs` is `undefined` if it cannot be known what is new. Then, as on a
+ * file system with a clock of its own, every setuid or setgid file counts, since they are rare, and no link does.
  */
 export function createSuspects(workspace: string, sinceMs: number | undefined): Suspects {
   const [privileged, outward] = [createList<Privileged>(), createList<Outward>()];
@@ -36,7 +36,7 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
   let root: HeldFolder | undefined;
 
   async function noteLink(folder: VisitedFolder, name: Buffer): Promise<void> {
-    // Gone meanwhile, if it cannot be read.
+    // A link that cannot be read is gone meanwhile.
     const target = await readlink(toPathIn(folder, name), "buffer").catch(() => undefined);
     if (target === undefined || root === undefined) return;
     if (!(await leadsOutside(target, { root, workspace, folder: folder.path }))) return;
@@ -48,7 +48,7 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
     privileged.add({ path: toPathKey(folder.path, name), bit, id: bit === "setuid" ? uid : gid });
   }
 
-  /** Whether the times of what is in a folder can be compared with this machine's. */
+  /** Tells whether the file times in a folder are by this machine's clock. */
   async function isTimed({ at, fd }: VisitedFolder): Promise<boolean> {
     const { dev } = fstatSync(fd);
     const known = locals.get(dev) ?? (await hasLocalClock(at));
@@ -77,7 +77,7 @@ function isFileOrLink({ type }: Entry): boolean {
   return type === "file" || type === "link";
 }
 
-/** Whether something is there still, and from then or later; of any time if there is none to tell by. */
+/** Tells whether an entry still exists and is from `sinceMs` or later; of any time if that is `undefined`. */
 function isFrom(found: Stats | string, sinceMs: number | undefined): found is Stats {
   return typeof found !== "string" && (sinceMs === undefined || isSince(found.ctimeMs, sinceMs));
 }

@@ -7,11 +7,11 @@ import { GIT_EFFECTS, toEffectText } from "./effect.ts";
 import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 import { createSuspects, type Listed, type Outward, type Privileged } from "./suspects.ts";
 
-/** What a turn left in its workspace for the host to run or to follow. */
+/** Changes of a turn that the host may run or follow. */
 export type ExecutableChanges = {
   /** The most dangerous first */
   readonly changedExecutablePaths: readonly string[];
-  /** Those by which git runs something, and how: one sentence each */
+  /** The changes by which git runs something else: one sentence each */
   readonly gitChanges: readonly string[];
   /** One sentence each */
   readonly warnings: readonly string[];
@@ -28,7 +28,7 @@ export type ExecutableWatch = {
 const MOST_PATHS = 200;
 const MOST_EXPLAINED = 10;
 
-/** Begins to look at a workspace; `open` is how folders are opened. */
+/** Begins to watch a workspace; `open` is for tests. */
 export function watchExecutablePaths(directory: string, open?: OpenFolder): ExecutableWatch {
   const time = noteTime();
   const taking = takeSnapshot(directory, { open });
@@ -69,7 +69,7 @@ function toPrivilegedWarnings({ first }: Listed<Privileged>): readonly string[] 
     .slice(0, MOST_EXPLAINED)
     .map(
       ({ bit, id, path }) =>
-        `"${toShownPath(path)}" is a ${bit} file: whoever runs it has the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
+        `"${toShownPath(path)}" is a ${bit} file: it runs with the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
     );
 }
 
@@ -87,7 +87,7 @@ function toUnreadWarning(before: Snapshot, after: Snapshot): readonly string[] {
   if (first === undefined) return [];
   const [path, why] = first;
   return [
-    `Not all of the workspace was looked at for changed files that your machine runs: of "${toShownPath(path)}", ${why}. ` +
+    `Not all of the workspace was looked at for changed files that your machine runs ("${toShownPath(path)}": ${why}). ` +
       `"changedExecutablePaths" may be incomplete.`,
   ];
 }

@@ -20,7 +20,7 @@ export function toPlainText(text: string): string {
   return removeTerminalSequences(text).replaceAll("\r", "");
 }
 
-// In an answer, whatever an agent prints.
+// Bounds for a result, however much the agent prints.
 const [MAX_DENIED, MAX_TOOL_LENGTH] = [100, 200];
 const DENIED_BY_LIST = /^[ \t]*Command (\S+) is rejected because it matches one or more rules on the denied list/gm;
 const DENIED_ON_STDERR = /\[denied\] tool permission approval is not supported in non-interactive mode/g;
@@ -39,7 +39,7 @@ function toShort(tools: readonly string[]): readonly string[] {
 
 const MAX_EVIDENCE = 500;
 
-/** The line around a place in a text, short enough for an error message. */
+/** Cuts out the line around a place in a text, short enough for an error message. */
 export function toLineAt(text: string, at: number): string {
   const from = Math.max(text.lastIndexOf("\n", at) + 1, at - MAX_EVIDENCE / 2);
   return text

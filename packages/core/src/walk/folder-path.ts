@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A folder's place below the root of a walk. It shares its parents with others, since a path may have thousands of bytes. */
+/** A folder's path below the root of a walk, as a linked list: paths may have thousands of bytes, and so share their parents. */
 export type FolderPath = {
   /** `undefined` for the root */
   readonly parent: FolderPath | undefined;
@@ -9,15 +9,15 @@ export type FolderPath = {
   readonly depth: number;
 };
 
-/** The place from which a walk begins. */
+/** The path of a walk's root. */
 export const ROOT: FolderPath = { parent: undefined, name: "", depth: 0 };
 
-/** The place of a folder in a folder. */
+/** Appends a name to a path. */
 export function toChildPath(parent: FolderPath, name: Buffer): FolderPath {
   return { parent, name: name.toString("latin1"), depth: parent.depth + 1 };
 }
 
-/** The places from the root to a folder, both included. */
+/** Lists the paths from the root to a folder, both included. */
 export function toChain(path: FolderPath): readonly FolderPath[] {
   const chain: FolderPath[] = [];
   for (let at: FolderPath | undefined = path; at !== undefined; at = at.parent) chain.push(at);
@@ -25,8 +25,8 @@ export function toChain(path: FolderPath): readonly FolderPath[] {
 }
 
 /**
- * Names what is at a place, or the file `name` in it, as latin1: by its path below the root, of which a long one is cut and
- * told apart by a hash.
+ * Writes the path of a folder, or of `name` in it, as latin1. A long path is cut, and made unique
+ * by a hash.
  */
 export function toPathKey(path: FolderPath, name?: Buffer): string {
   const names = toChain(path)

@@ -1,4 +1,4 @@
-/** Works on all items, so many at once. Unlike a promise for each, that costs no memory for those that wait. */
+/** Works on all items, `atOnce` of them at a time. Items that wait cost no memory, unlike a promise for each. */
 export async function forEachOf<Item>(
   items: Iterable<Item>,
   atOnce: number,
@@ -8,7 +8,7 @@ export async function forEachOf<Item>(
   const workers = Array.from({ length: atOnce }, async () => {
     for (let next = left.next(); next.done !== true; next = left.next()) await work(next.value);
   });
-  // All of it is over before this is: what was opened for the work may be closed then.
+  // Waits for all workers, also after a failure, since the caller then closes the descriptors that they use.
   const failed = (await Promise.allSettled(workers)).find((result) => result.status === "rejected");
   if (failed !== undefined) throw failed.reason;
 }

@@ -1,19 +1,19 @@
 import { toChain, type FolderPath } from "./folder-path.ts";
-import { letGo, type HeldFolder, type OpenFolder } from "./held-folder.ts";
+import { closeFolder, type HeldFolder, type OpenFolder } from "./held-folder.ts";
 
-/** The folders that are held on the way to one of them. */
+/** The open descriptors of a folder and its parents. */
 export type HeldChain = {
-  /** Holds this one instead; the one before is given up, but for the parents that both have */
+  /** Opens a folder, and closes the one before except for common parents */
   readonly hold: (path: FolderPath) => Promise<HeldFolder>;
   readonly close: () => void;
 };
 
-/** Reaches the folders of a walk one after another, each step through its held parent. */
+/** Opens the folders of a walk one after another, each by its open parent. */
 export function createHeldChain(root: HeldFolder, open: OpenFolder): HeldChain {
   const held: { readonly path: FolderPath; readonly folder: HeldFolder }[] = [];
 
   function giveUpFrom(index: number): void {
-    for (const { folder } of held.splice(index)) letGo(folder);
+    for (const { folder } of held.splice(index)) closeFolder(folder);
   }
 
   return {
@@ -29,7 +29,7 @@ export function createHeldChain(root: HeldFolder, open: OpenFolder): HeldChain {
     },
     close() {
       giveUpFrom(0);
-      letGo(root);
+      closeFolder(root);
     },
   };
 }

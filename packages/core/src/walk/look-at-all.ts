@@ -3,12 +3,12 @@ import { lstat } from "node:fs/promises";
 import { toPathIn, type HeldFolder } from "./held-folder.ts";
 import type { Entry } from "./walk-workspace.ts";
 
-/** What an entry is, or the code of the error with which it could not be looked at. */
+/** An entry with its stats, or with the code of the error. */
 export type Looked = { readonly entry: Entry; readonly found: Stats | string };
 
 /**
- * Looks at entries of a folder, of which there must be few enough to do so at once: on a file system of this machine that
- * takes a quarter of the time. A server may never answer, so it is asked in the thread pool.
+ * Calls lstat on a batch of a folder's entries. On a local file system it does so synchronously, which
+ * takes a quarter of the time. A file server may never answer, so there it uses the thread pool.
  */
 export async function lookAtAll(
   folder: HeldFolder,

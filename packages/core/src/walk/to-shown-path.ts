@@ -1,7 +1,7 @@
 import { cutText } from "../cut-text.ts";
 import { sanitizeText } from "../sanitize-text.ts";
 
-/** Writes a path, as latin1, so that it can be shown: a file's name is the agent's choice, and is read by a model. */
+/** Cleans and cuts a latin1 path for a result: an agent chose the name, and a model reads it. */
 export function toShownPath(path: string): string {
   const text = sanitizeText(Buffer.from(path, "latin1").toString("utf8")).replace(/\s+/g, " ");
   if (text === "" || text === "/") return "./";

@@ -2,11 +2,11 @@ import { opendirSync, type Dir, type Dirent } from "node:fs";
 import { forEachOf } from "./for-each-of.ts";
 import { ROOT, toChildPath, toPathKey, type FolderPath } from "./folder-path.ts";
 import { createHeldChain } from "./held-chain.ts";
-import { holdChild, holdRoot, letGo, type HeldFolder, type OpenFolder } from "./held-folder.ts";
+import { holdChild, holdRoot, closeFolder, type HeldFolder, type OpenFolder } from "./held-folder.ts";
 
 export type WalkBounds = { readonly entries: number; readonly timeMs: number };
 
-/** Something in a folder. Its name is bytes, and need not be text. */
+/** An entry of a folder. Its name is bytes, and need not be text. */
 export type Entry = {
   readonly name: Buffer;
   readonly type: "folder" | "file" | "link" | "other";
@@ -16,52 +16,52 @@ export type VisitedFolder = HeldFolder & {
   readonly path: FolderPath;
   /** Whether it was entered late, or is in one that was */
   readonly isLate: boolean;
-  /** What is in it, a few hundred at a time; they end early where the walk must */
+  /** Its entries, a few hundred at a time; ends early when the walk does */
   readonly batches: () => AsyncIterable<readonly Entry[]>;
-  /** Works on some of it, a few at a time, and ends early like them */
+  /** Works on items, a few at a time; ends early when the walk does */
   readonly forEach: <Item>(items: Iterable<Item>, work: (item: Item) => Promise<unknown>) => Promise<void>;
 };
 
-/** A folder to go into, and what it means to who walks. */
+/** A folder to visit, with the caller's own kind for it. */
 export type Next<Kind> = {
   readonly name: Buffer;
   readonly kind: Kind;
-  /** Only after all that is not */
+  /** Visited after all folders that are not late */
   readonly isLate?: boolean;
 };
 
-/** What was not looked at, in whole or in part. */
+/** A path that was not looked at, in whole or in part. */
 type Unread = {
-  /** As of {@link toPathKey} */
+  /** As {@link toPathKey} writes it */
   readonly path: string;
   readonly why: string;
-  /** Of the error, if it was one */
+  /** Code of the error, if there was one */
   readonly code: string | undefined;
 };
 
 export type Walk<Kind> = {
   readonly bounds: WalkBounds;
-  /** What the root means */
+  /** The root's kind */
   readonly kind: Kind;
-  /** Looks at a folder, and tells which of those in it to go into */
+  /** Looks at a folder, and lists the folders in it to visit */
   readonly visit: (folder: VisitedFolder, kind: Kind) => Promise<readonly Next<Kind>[]>;
   readonly onUnread: (unread: Unread) => void;
-  /** Ends the walk, with nothing said of the rest */
+  /** Ends the walk; the rest is not reported as unread */
   readonly signal?: AbortSignal | undefined;
-  /** How folders are opened */
+  /** Default `holdChild` */
   readonly open?: OpenFolder | undefined;
 };
 
 const AT_ONCE = 8;
-// Each holds a descriptor while what is in it is looked at.
+// Each level on the way has an open descriptor.
 const MOST_LEVELS = 64;
 const BATCH = 500;
-// For a call to the file system to return by itself.
+// Time for a file system call in progress to return.
 const GRACE_MS = 500;
 
 /**
- * Visits the folders of a workspace from a held root, each step through a held parent and no link: what is put in a folder's
- * place meanwhile leads nowhere. Breadth first: when a bound is met, what lies near the root has been seen. It keeps few
+ * Visits the folders of a workspace, each opened by its open parent and never through a link: a folder that is exchanged
+ * for a link meanwhile leads nowhere. It goes breadth first, so that a bound cuts off the deepest folders. It keeps few
  * folders open and never fails.
  */
 export async function walkWorkspace<Kind>(root: string, walk: Walk<Kind>): Promise<void> {
@@ -85,7 +85,7 @@ export async function walkWorkspace<Kind>(root: string, walk: Walk<Kind>): Promi
 
 type Progress = { entriesLeft: number; readonly deadline: number; isGivenUp: boolean };
 
-/** Folders to visit, by the one that they are in. */
+/** Folders to visit that have the same parent. */
 type Group<Kind> = { readonly path: FolderPath; readonly folders: readonly Next<Kind>[] };
 
 type Lanes<Kind> = { readonly soon: Group<Kind>[]; readonly late: Group<Kind>[] };
@@ -134,7 +134,7 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
       lanes.soon.push(...soon);
       lanes.late.push(...late);
     } finally {
-      letGo(folder);
+      closeFolder(folder);
     }
   });
 }
@@ -187,7 +187,7 @@ function* whileThereIsTime<Kind, Item>({ path, progress, walk }: Visit<Kind>, it
 }
 
 async function* toBatches<Kind>({ path, progress, walk }: Visit<Kind>, { at }: HeldFolder): AsyncGenerator<Entry[]> {
-  // To open and to close what is held already waits for nothing; to read it may.
+  // Opening and closing by a descriptor's path does not block; reading may.
   const folder = opendirSync(at as unknown as string, { encoding: "buffer" as BufferEncoding, bufferSize: BATCH });
   try {
     for (let batch = await readBatch(folder); batch.length > 0; batch = await readBatch(folder)) {
@@ -204,7 +204,7 @@ async function* toBatches<Kind>({ path, progress, walk }: Visit<Kind>, { at }: H
   }
 }
 
-/** The next entries, in the thread pool: once the first is there, the others are. */
+/** Reads the next entries. The first is read in the thread pool; the others are then in the buffer. */
 async function readBatch(folder: Dir): Promise<Entry[]> {
   const batch: Entry[] = [];
   for (let entry = await folder.read(); entry !== null; entry = folder.readSync()) {
@@ -230,7 +230,7 @@ function toGroups<Kind>(path: FolderPath, folders: readonly Next<Kind>[]): Group
   return folders.length === 0 ? [] : [{ path, folders }];
 }
 
-/** Says what could not be looked at; an error that is not the file system's is a bug. */
+/** Reports a folder as unread. An error without a code is a bug, and is thrown. */
 function noteFailure<Kind>(walk: Walk<Kind>, path: FolderPath, error: unknown): undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code !== "string") throw error;

@@ -18,7 +18,7 @@ describe("the paths that are reported", () => {
     const { changedExecutablePaths, warnings } = await watch.toChanges();
 
     expect(changedExecutablePaths).toEqual([]);
-    expect(warnings).toEqual([expect.stringContaining('of "src/folder", it cannot be read (ENOTDIR)')]);
+    expect(warnings).toEqual([expect.stringContaining('("src/folder": it cannot be read (ENOTDIR)')]);
   });
 
   it("would be some of it if folders were opened by their path", async () => {
@@ -49,7 +49,7 @@ describe("the paths that are reported", () => {
   }
 });
 
-describe("a workspace is not looked at as a whole, and the turn is told so, where", () => {
+describe("a workspace is not looked at as a whole, and the turn is warned, where", () => {
   it("folders lie too deep", async () => {
     const workspace = createRepository();
     const watch = watchExecutablePaths(workspace);

@@ -15,19 +15,19 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     [
       "puts a file in place of .git",
       ".git",
-      "git takes the repository that it leads to, with that one's hooks and configuration",
+      "git uses the repository that it leads to, with the hooks and configuration of that repository",
       replaceGit,
     ],
     [
       "names another folder in commondir",
       ".git/commondir",
-      "git takes its hooks and configuration from the folder that it names",
+      "git reads hooks and configuration from the folder that it names",
       (root) => write(root, ".git/commondir", "../src"),
     ],
     [
       "adds a configuration of the worktree's own",
       ".git/config.worktree",
-      "git takes configuration from it, besides its config",
+      "git reads configuration from it, besides its config",
       (root) => write(root, ".git/config.worktree", ""),
     ],
     ["sets core.fsmonitor", ".git/config", byConfig, (root) => git(root, "config", "core.fsmonitor", "./evil")],
@@ -47,13 +47,13 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     [
       "changes a file that the configuration includes",
       "shared/git.conf",
-      "git's configuration names it, so git reads or runs it",
+      "git reads or runs it, because git's configuration names it",
       (root) => write(root, "shared/git.conf", "[core]"),
     ],
     [
       "changes a filter that the configuration names",
       "node_modules/filter/clean.sh",
-      "git's configuration names it, so git reads or runs it",
+      "git reads or runs it, because git's configuration names it",
       (root) => write(root, "node_modules/filter/clean.sh", "evil"),
     ],
   ])("%s", async (_what, path, ...[text, change]) => {

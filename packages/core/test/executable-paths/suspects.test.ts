@@ -26,9 +26,7 @@ describe("files with rights of their own are reported first when a turn", () => 
 
     const { changedExecutablePaths, warnings } = await watch.toChanges();
     expect(changedExecutablePaths).toEqual([path, ".envrc"]);
-    expect(warnings).toEqual([
-      expect.stringMatching(`^"${path}" is a set[ug]id file: whoever runs it has the rights of`),
-    ]);
+    expect(warnings).toEqual([expect.stringMatching(`^"${path}" is a set[ug]id file: it runs with the rights of`)]);
   });
 
   it("not if they were so before", async () => {

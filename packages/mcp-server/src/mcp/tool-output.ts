@@ -42,9 +42,7 @@ export const replyOutput = z.looseObject({
   disk: z
     .looseObject({ homeBytes: z.number(), grownBytes: z.number() })
     .optional()
-    .describe(
-      "What the session's own folder holds, and by how much this turn made it grow; missing if nobody can tell",
-    ),
+    .describe("Size of the session's home, and its growth in this turn; missing if it cannot be measured"),
   usage: z.looseObject({ credits: z.number() }).optional().describe("What it cost, as far as the agent's program said"),
   missed: z
     .array(z.looseObject({ runId: z.string(), response: z.string(), when: z.string() }))

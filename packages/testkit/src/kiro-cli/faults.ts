@@ -10,7 +10,7 @@ import type { Profile } from "./settings.ts";
 export type FaultContext = {
   readonly output: Output;
   readonly profile: Profile;
-  /** Milliseconds, bytes, seconds, MiB or a character's code, as the fault's comment says */
+  /** Milliseconds, bytes, seconds, MiB or a character code, as the fault's comment says */
   readonly amount: number | undefined;
   readonly toolsUsed: boolean;
   /** Adds to the answer */
@@ -126,7 +126,7 @@ async function flood({ amount = 1024 }: FaultContext): Promise<void> {
   for (let written = 0; written < amount; written++) await write(process.stdout, piece);
 }
 
-/** 2 MiB of it on each stream. Amount: its code */
+/** Prints 2 MiB of one character on each stream. Amount: its code */
 async function oneCharacter({ amount = 13 }: FaultContext): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) await write(stream, Buffer.alloc(2 * 1024 * 1024, amount));
 }

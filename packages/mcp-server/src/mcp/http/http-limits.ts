@@ -7,8 +7,8 @@ export type HttpLimits = {
   readonly callsPerSession: number;
   readonly bodyBytes: number;
   readonly connections: number;
-  /** Those of them by which no request with the token has come */
-  readonly strangers: number;
+  /** Connections by which no request with the token has come */
+  readonly unauthenticated: number;
   /** How long a request's headers may take, and all of it */
   readonly headersMs: number;
   readonly requestMs: number;
@@ -26,7 +26,7 @@ export const HTTP_LIMITS: HttpLimits = {
   callsPerSession: 64,
   bodyBytes: 4 * MIB,
   connections: 512,
-  strangers: 128,
+  unauthenticated: 128,
   headersMs: 10_000,
   requestMs: 60_000,
   events: 1000,

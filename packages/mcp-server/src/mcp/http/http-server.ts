@@ -3,7 +3,7 @@ import { isIPv6, type AddressInfo } from "node:net";
 import { BudgieError } from "@budgie/core";
 import type { ToolServer } from "../stdio-server.ts";
 import { answerRequest, MCP_PATH } from "./answer-request.ts";
-import { createConnectionShares } from "./connection-shares.ts";
+import { createConnectionLimits } from "./connection-limits.ts";
 import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
 import { createHttpSessions, type HttpSessionsOptions } from "./http-sessions.ts";
 import { createRequestGuard, type RequestGuardOptions } from "./request-guard.ts";
@@ -29,11 +29,11 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
   const { connect, host, limits = HTTP_LIMITS, port, report, sessionTtlMs: ttlMs, token, version } = options;
   const sessions = createHttpSessions({ connect, limits, report, ttlMs });
   const guard = createRequestGuard(options);
-  const shares = createConnectionShares(limits);
+  const connections = createConnectionLimits(limits);
   const isToken = toTokenCheck(token);
   const isAuthorized = ({ headers, socket }: IncomingMessage): boolean => {
     if (!isToken(headers.authorization)) return false;
-    shares.know(socket);
+    connections.authenticate(socket);
     return true;
   };
   const parts = { guard, sessions, limits, version, isAuthorized };
@@ -42,7 +42,7 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: Math.min(limits.headersMs, 5000),
   });
-  server.on("connection", shares.take);
+  server.on("connection", connections.take);
   server.on("request", (request, response) => {
     answerRequest(request, response, parts).catch((error: unknown) => {
       // Who went away in the middle of a request needs no answer.

@@ -164,16 +164,16 @@ describe("connections", () => {
   });
 
   it("are a limited number, of which the oldest without the token makes room", async () => {
-    const place = await createHttpPlace({ limits: { connections: 4, strangers: 3 } });
+    const place = await createHttpPlace({ limits: { connections: 4, unauthenticated: 3 } });
     const known = await Promise.all([1, 2].map(() => open(place, toSent("localhost", BEARER))));
     await Promise.all(known.map((socket) => once(socket, "data")));
-    const strangers = [await open(place), await open(place)];
+    const unauthenticated = [await open(place), await open(place)];
 
     const another = await open(place);
-    await once(strangers[0] as Socket, "close");
+    await once(unauthenticated[0] as Socket, "close");
 
     const isOpen = (socket: Socket): boolean => !socket.destroyed;
-    expect([...known, ...strangers, another].map(isOpen)).toEqual([true, true, false, true, true]);
+    expect([...known, ...unauthenticated, another].map(isOpen)).toEqual([true, true, false, true, true]);
   });
 });
 

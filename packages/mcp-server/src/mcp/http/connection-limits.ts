@@ -1,0 +1,35 @@
+import type { Socket } from "node:net";
+import type { HttpLimits } from "./http-limits.ts";
+
+/** Limits on connections, lower for unauthenticated ones: the oldest of those is closed for a new one. */
+export type ConnectionLimits = {
+  /** Counts a new connection, as unauthenticated */
+  readonly take: (socket: Socket) => void;
+  /** Notes that a request with the token came by this connection */
+  readonly authenticate: (socket: Socket) => void;
+};
+
+/** Creates the limits of one server. */
+export function createConnectionLimits({
+  connections,
+  unauthenticated: most,
+}: Pick<HttpLimits, "connections" | "unauthenticated">): ConnectionLimits {
+  const unauthenticated = new Set<Socket>();
+  const authenticated = new Set<Socket>();
+  return {
+    take(socket) {
+      unauthenticated.add(socket);
+      socket.once("close", () => {
+        unauthenticated.delete(socket);
+        authenticated.delete(socket);
+      });
+      if (unauthenticated.size <= most && unauthenticated.size + authenticated.size <= connections) return;
+      const [oldest = socket] = unauthenticated;
+      unauthenticated.delete(oldest);
+      oldest.destroy();
+    },
+    authenticate(socket) {
+      if (unauthenticated.delete(socket)) authenticated.add(socket);
+    },
+  };
+}
