@@ -23,6 +23,7 @@ export { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { toAgentProjections, toSharedProjections } from "./kiro/kiro-projections.ts";
 export { createLeftOut, type LeftOut } from "./left-out.ts";
+export { parseMounts, type Mount } from "./mount-table.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";
 export { createOwner, type Owner, type OwnerOptions, type RecordPlace } from "./owner.ts";
 export { toOwnProcess } from "./owner-process.ts";

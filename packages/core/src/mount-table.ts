@@ -1,18 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { BudgieError } from "./errors.ts";
 
-/** A part of a file system, and where it is mounted. */
+/** One mount of a mount table. */
 export type Mount = {
-  /** The file system's: two mounts of the same one show the same files */
+  /** The mount id, as in a descriptor's `fdinfo` */
+  readonly id: string;
+  /** The number of the file system's device: mounts with the same one show the same files */
   readonly device: string;
-  /** The directory in that file system */
+  /** The mounted directory, as a path in that file system */
   readonly root: string;
   readonly point: string;
+  readonly isReadOnly: boolean;
 };
 
 const FILE = "/proc/self/mountinfo";
 
-/** Loads what is mounted, or throws `WORKSPACE_INVALID` if the kernel does not say; only Linux shows a directory twice. */
+/** Loads the mounts of this process, or throws `WORKSPACE_INVALID` if `/proc` cannot be read. Empty where there are no bind mounts. */
 export async function loadMounts(): Promise<readonly Mount[]> {
   if (process.platform !== "linux") return [];
   try {
@@ -20,22 +23,24 @@ export async function loadMounts(): Promise<readonly Mount[]> {
   } catch (cause) {
     throw new BudgieError(
       "WORKSPACE_INVALID",
-      `"${FILE}" cannot be read (${(cause as NodeJS.ErrnoException).code}), so nobody can tell what a directory shows. Mount /proc.`,
+      `"${FILE}" cannot be read (${(cause as NodeJS.ErrnoException).code}), so budgie cannot tell which directories are mounted elsewhere too. Mount /proc.`,
       { cause },
     );
   }
 }
 
-/** Parses `/proc/self/mountinfo`; what is no directory, such as a namespace, is left out. */
+/** Parses a `mountinfo`; mounts that are no path, such as namespaces, are left out. */
 export function parseMounts(text: string): readonly Mount[] {
   return text
     .split("\n")
-    .map((line) => line.split(" ", 5).map(unescape))
-    .map(([, , device = "", root = "", point = ""]) => ({ device, root, point }))
+    .map((line) => line.split(" ", 6).map(unescape))
+    .map(([id = "", , device = "", root = "", point = "", options = ""]) => {
+      return { id, device, root, point, isReadOnly: options.split(",").includes("ro") };
+    })
     .filter(({ point, root }) => root.startsWith("/") && point.startsWith("/"));
 }
 
-/** Blanks and backslashes are written as octal numbers. */
+/** Decodes spaces, tabs, line feeds and backslashes, which are written as octal numbers. */
 function unescape(field: string): string {
   return field.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
 }

@@ -1,19 +1,20 @@
 import { readFile, readlink } from "node:fs/promises";
 import { posix } from "node:path";
+import { parseMounts, type Mount } from "@budgie/core";
 import type { ContainerRoot } from "./enter-container.ts";
 import { createHolds, openPlace, toFacts, toMoved } from "./hold-sources.ts";
 import type { HeldMounts, TurnMount } from "./mounts.ts";
 
 /**
- * Checks that a container which has not begun has what was held when its mounts were chosen, each at its place, or throws
- * `WORKSPACE_INVALID`. The engine follows every path again on its own, at a time of its own: who may write a folder on the way
- * can turn it elsewhere in between, and back.
+ * Checks that a container whose agent has not begun has exactly the held sources mounted, or throws
+ * `WORKSPACE_INVALID`. The engine resolves every path again later: a program that may write to a folder on the way
+ * can exchange it in between, and back.
  */
 export async function confirmMounts({ absent, mounts }: HeldMounts, root: ContainerRoot | undefined): Promise<void> {
-  const table = root && parseMounts(await root.readMounts());
+  const table = root && toTable(await root.readMounts());
   const right = await Promise.all(
     mounts.map((mount) =>
-      // The engine of another machine or kernel cannot be looked into: that the path still leads here is all there is.
+      // On another machine or kernel only the host's own paths can be checked.
       root === undefined || table === undefined ? isStillThere(mount) : isMounted(mount, root.path, table),
     ),
   );
@@ -22,45 +23,31 @@ export async function confirmMounts({ absent, mounts }: HeldMounts, root: Contai
   await using holds = createHolds();
   for (const { folder, name } of absent) {
     if ((await holds.open(name, folder)) === undefined) continue;
-    throw toMoved(`${folder.path}/${name}`, "was not there when the sandbox was made, so that it would not be hidden");
+    throw toMoved(`${folder.path}/${name}`, "appeared while the sandbox was made, so it would not be hidden");
   }
 }
 
 type MountTable = {
-  /** By the kernel's numbers for them */
-  readonly points: ReadonlyMap<string, MountPoint>;
-  /** Besides the root */
+  readonly mounts: readonly Mount[];
+  /** All mount points but the root */
   readonly targets: ReadonlySet<string>;
 };
 
-type MountPoint = { readonly target: string; readonly isReadOnly: boolean };
-
-/** Reads a `mountinfo`. */
-function parseMounts(text: string): MountTable {
-  const points = new Map<string, MountPoint>();
-  for (const line of text.trimEnd().split("\n")) {
-    const [id = "", , , , target = "", options = ""] = line.split(" ");
-    points.set(id, { target: unescape(target), isReadOnly: options.split(",").includes("ro") });
-  }
-  const targets = new Set([...points.values()].map(({ target }) => target));
-  targets.delete("/");
-  return { points, targets };
+function toTable(mountinfo: string): MountTable {
+  const mounts = parseMounts(mountinfo);
+  return { mounts, targets: new Set(mounts.map(({ point }) => point).filter((point) => point !== "/")) };
 }
 
-/** Spaces, tabs, ends of lines and backslashes. */
-function unescape(path: string): string {
-  return path.replaceAll(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
-}
-
-/** By what is seen at its target: another mount may lie over it, or over a folder on the way. */
+/** Checks a mount by opening its target: another mount may lie over it, or over a folder on the way. */
 async function isMounted({ settings, source }: TurnMount, root: string, table: MountTable): Promise<boolean> {
   const target = await resolveInImage(root, settings.Target, table.targets);
   const place = await openPlace(root + target).catch(() => undefined);
   if (place === undefined) return false;
   try {
     const [facts, info] = await Promise.all([toFacts(place), readFile(`/proc/self/fdinfo/${place.fd}`, "utf8")]);
-    const seen = table.points.get(/^mnt_id:\s*(\d+)$/m.exec(info)?.[1] ?? "");
-    const isRight = seen?.target === target && (source === undefined || source.identity === facts.identity);
+    const id = /^mnt_id:\s*(\d+)$/m.exec(info)?.[1];
+    const seen = table.mounts.find((mount) => mount.id === id);
+    const isRight = seen?.point === target && (source === undefined || source.identity === facts.identity);
     return isRight && (settings.ReadOnly !== true || seen.isReadOnly);
   } finally {
     await place.close();
@@ -69,7 +56,7 @@ async function isMounted({ settings, source }: TurnMount, root: string, table: M
 
 const MOST_LINKS = 40;
 
-/** Where the engine mounts it: an image may have links on the way, and what is mounted must have none. */
+/** Resolves a target as the engine does: links of the image are followed, and none inside a mount. */
 async function resolveInImage(root: string, target: string, mounted: ReadonlySet<string>): Promise<string> {
   let [path, rest] = ["/", target.split("/").slice(1)];
   for (let links = 0; links <= MOST_LINKS;) {
@@ -86,7 +73,7 @@ async function resolveInImage(root: string, target: string, mounted: ReadonlySet
   return target;
 }
 
-/** A second look at the host alone. */
+/** Looks at the source's path on the host once more. */
 async function isStillThere({ source }: TurnMount): Promise<boolean> {
   if (source === undefined) return true;
   await using holds = createHolds();

@@ -1,22 +1,22 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { holdChild, letGo, toPathIn, type HeldFolder } from "../walk/held-folder.ts";
+import { holdChild, closeFolder, toPathIn, type HeldFolder } from "../walk/held-folder.ts";
 import { readPlainFile } from "./fingerprint.ts";
 import { parseGitConfig } from "./parse-git-config.ts";
 
-/** Where a workspace's repository leads git, besides what has a telling name. */
+/** The places to which a workspace's repository leads git, besides those that are known by their names. */
 export type GitLeads = {
-  /** Git folders outside the workspace: absolute */
+  /** Absolute paths of git folders outside the workspace */
   readonly outside: readonly string[];
-  /** Paths below the workspace, and what they are: a thing that git's configuration names, or a folder on the way to one */
+  /** Paths below the workspace: named by git's configuration, or a folder on the way to such a path */
   readonly inside: ReadonlyMap<string, "named" | "on-the-way">;
 };
 
-/** Those of a workspace without a repository. */
+/** The leads of a workspace without a repository. */
 export const NO_LEADS: GitLeads = { outside: [], inside: new Map() };
 
 /**
- * Reads where the repository at a workspace's root leads. A git folder outside counts only if it names this workspace in turn,
- * which git sees to and an agent cannot: any other could be one of which the agent wants to know what is in it.
+ * Reads where the repository at a workspace's root leads. A git folder outside counts only if it names this workspace in turn.
+ * Git writes that, and an agent cannot: it could otherwise have budgie list any folder of the user's.
  */
 export async function findGitLeads(root: HeldFolder, directory: string): Promise<GitLeads> {
   const git = await holdChild(root, Buffer.from(".git")).catch(() => undefined);
@@ -25,7 +25,7 @@ export async function findGitLeads(root: HeldFolder, directory: string): Promise
       const configs = await Promise.all(CONFIGS.map((name) => readText(toPathIn(git, Buffer.from(name)))));
       return { outside: [], inside: toInside(configs, { directory, base: join(directory, ".git") }) };
     } finally {
-      letGo(git);
+      closeFolder(git);
     }
   }
   const target = (await readText(toPathIn(root, Buffer.from(".git")))).split("\n", 1)[0] ?? "";
@@ -58,24 +58,25 @@ const MOST_BYTES = 64 * 1024;
 
 type Places = { readonly directory: string; readonly base: string };
 
-/** What settings name that make git read more configuration, or run something. */
+/** Finds the paths that are named by settings which make git read more configuration or run something. */
 function toInside(configs: readonly string[], { base, directory }: Places): GitLeads["inside"] {
   const words = configs
     .flatMap((text) => parseGitConfig(text))
     .flatMap(({ key, value }) => {
       if (PATHS.has(key)) return [value];
-      // A command: what has no slash is looked up elsewhere.
+      // A command without a slash is looked up in PATH.
       return COMMANDS.has(key) ? value.split(/[\s'";&|()]/).filter((word) => word.includes("/")) : [];
     });
+  const paths = words
+    .flatMap((word) => [resolve(directory, word), resolve(base, word)])
+    .filter((path) => isBelow(path, directory))
+    .map((path) => relative(directory, path));
   const inside = new Map<string, "named" | "on-the-way">();
-  for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
-    if (!isBelow(path, directory)) continue;
-    const names = relative(directory, path).split("/");
+  for (const path of paths) {
+    const names = path.split("/");
     for (const depth of names.slice(1).keys()) inside.set(names.slice(0, depth + 1).join("/"), "on-the-way");
   }
-  for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
-    if (isBelow(path, directory)) inside.set(relative(directory, path), "named");
-  }
+  for (const path of paths) inside.set(path, "named");
   return inside;
 }
 
