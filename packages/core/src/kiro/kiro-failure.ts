@@ -69,8 +69,8 @@ function stopped(finished: Finished, context: FailureContext): BudgieError | und
     case "disk-limit":
       return new BudgieError(
         "DISK_LIMIT",
-        `The agent "${agent}" was stopped because its session's home held more than it may ("limits.disk" of --config), or ` +
-          `because hardly anything was left of a disk that it writes to. The session has ended, and its home is removed. ` +
+        `The agent "${agent}" was stopped because its session's home exceeded its limit ("limits.disk" of --config), or ` +
+          `because a disk that it writes to was nearly full. The session has ended, and its home is removed. ` +
           `Have it write less.`,
       );
     case undefined:
