@@ -49,7 +49,7 @@ describe("the paths that are reported", () => {
   }
 });
 
-describe("a workspace is not looked at as a whole, and the turn is warned, where", () => {
+describe("a workspace is not looked at as a whole, and the turn is told so, where", () => {
   it("folders lie too deep", async () => {
     const workspace = createRepository();
     const watch = watchExecutablePaths(workspace);

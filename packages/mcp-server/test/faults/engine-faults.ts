@@ -47,7 +47,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "another container takes the name of the session's holder",
+    name: "somebody's own container takes the name of the session's holder",
     on: "engine",
     async strike({ call, docker }) {
       const { facts } = await call().told;
