@@ -32,7 +32,7 @@ const SAME_KERNEL = new Set([undefined, "runc", "crun", "io.containerd.runc.v2"]
 export function createEngineSight({ engine, live, lookInto, runtime }: EngineSightParts): EngineSight {
   let deciding: Promise<boolean> | undefined;
   const isHere = isOnThisMachine(engine, { platform: platform(), kernel: release() });
-  // A container with remapped user ids is another user's, which only root may look into.
+  // A remapped container is a stranger's to all but root.
   const isOwn = engine.users !== "remapped" || process.getuid?.() === 0;
 
   async function look(holder: Holder): Promise<boolean> {

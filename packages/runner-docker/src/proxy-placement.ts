@@ -13,7 +13,7 @@ export function toProxyPlacement(engine: EnginePlace, machine: Machine): ProxyPl
   return isOnThisMachine(engine, machine) ? "host" : "container";
 }
 
-/** Tells whether an engine's containers use this machine's kernel and files, by what the engine reports. */
+/** Tells whether an engine's containers share this machine's kernel and its files, as far as it says. */
 export function isOnThisMachine({ endpoint, kernel, system }: EnginePlace, machine: Machine): boolean {
   const isHere = "socketPath" in endpoint.address && machine.platform === "linux" && machine.kernel === kernel;
   return isHere && system !== "Docker Desktop";

@@ -19,7 +19,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Ch
     .toSorted((one, other) => toRank(one.effect) - toRank(other.effect));
 }
 
-/** Tells whether a path that is missing in a snapshot may have existed, in a place that was not read. */
+/** Whether a path that a snapshot lacks may have been there all the same. */
 function isUnknown(path: string, { unread }: Snapshot): boolean {
   if (unread.size === 0) return false;
   if (unread.has("")) return true;

@@ -1,5 +1,5 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { holdChild, closeFolder, toPathIn, type HeldFolder } from "../walk/held-folder.ts";
+import { holdChild, letGo, toPathIn, type HeldFolder } from "../walk/held-folder.ts";
 import { readPlainFile } from "./fingerprint.ts";
 import { parseGitConfig } from "./parse-git-config.ts";
 
@@ -25,7 +25,7 @@ export async function findGitLeads(root: HeldFolder, directory: string): Promise
       const configs = await Promise.all(CONFIGS.map((name) => readText(toPathIn(git, Buffer.from(name)))));
       return { outside: [], inside: toInside(configs, { directory, base: join(directory, ".git") }) };
     } finally {
-      closeFolder(git);
+      letGo(git);
     }
   }
   const target = (await readText(toPathIn(root, Buffer.from(".git")))).split("\n", 1)[0] ?? "";
@@ -67,16 +67,15 @@ function toInside(configs: readonly string[], { base, directory }: Places): GitL
       // A command without a slash is looked up in PATH.
       return COMMANDS.has(key) ? value.split(/[\s'";&|()]/).filter((word) => word.includes("/")) : [];
     });
-  const paths = words
-    .flatMap((word) => [resolve(directory, word), resolve(base, word)])
-    .filter((path) => isBelow(path, directory))
-    .map((path) => relative(directory, path));
   const inside = new Map<string, "named" | "on-the-way">();
-  for (const path of paths) {
-    const names = path.split("/");
+  for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
+    if (!isBelow(path, directory)) continue;
+    const names = relative(directory, path).split("/");
     for (const depth of names.slice(1).keys()) inside.set(names.slice(0, depth + 1).join("/"), "on-the-way");
   }
-  for (const path of paths) inside.set(path, "named");
+  for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
+    if (isBelow(path, directory)) inside.set(relative(directory, path), "named");
+  }
   return inside;
 }
 

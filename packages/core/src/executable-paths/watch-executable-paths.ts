@@ -11,7 +11,7 @@ import { createSuspects, type Listed, type Outward, type Privileged } from "./su
 export type ExecutableChanges = {
   /** The most dangerous first */
   readonly changedExecutablePaths: readonly string[];
-  /** The changes by which git runs something else: one sentence each */
+  /** Those by which git runs something, and how: one sentence each */
   readonly gitChanges: readonly string[];
   /** One sentence each */
   readonly warnings: readonly string[];

@@ -1,5 +1,5 @@
 import { toChain, type FolderPath } from "./folder-path.ts";
-import { closeFolder, type HeldFolder, type OpenFolder } from "./held-folder.ts";
+import { letGo, type HeldFolder, type OpenFolder } from "./held-folder.ts";
 
 /** The open descriptors of a folder and its parents. */
 export type HeldChain = {
@@ -13,7 +13,7 @@ export function createHeldChain(root: HeldFolder, open: OpenFolder): HeldChain {
   const held: { readonly path: FolderPath; readonly folder: HeldFolder }[] = [];
 
   function giveUpFrom(index: number): void {
-    for (const { folder } of held.splice(index)) closeFolder(folder);
+    for (const { folder } of held.splice(index)) letGo(folder);
   }
 
   return {
@@ -29,7 +29,7 @@ export function createHeldChain(root: HeldFolder, open: OpenFolder): HeldChain {
     },
     close() {
       giveUpFrom(0);
-      closeFolder(root);
+      letGo(root);
     },
   };
 }

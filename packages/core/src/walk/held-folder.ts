@@ -18,7 +18,7 @@ export async function holdRoot(path: string): Promise<HeldFolder> {
   const root = await hold(Buffer.from(path));
   // The kernel's own path of the opened folder.
   if (!IS_LINUX || (await readlink(root.at).catch(() => undefined)) === path) return root;
-  closeFolder(root);
+  letGo(root);
   throw Object.assign(new Error(`"${path}" is not a folder's own path.`), { code: "ESTALE" });
 }
 
@@ -28,7 +28,7 @@ export function holdChild(parent: HeldFolder, name: Buffer): Promise<HeldFolder>
 }
 
 /** Closes a folder. It is synchronous, since that does not block. */
-export function closeFolder({ fd }: HeldFolder): void {
+export function letGo({ fd }: HeldFolder): void {
   closeSync(fd);
 }
 

@@ -2,7 +2,7 @@ import { opendirSync, type Dir, type Dirent } from "node:fs";
 import { forEachOf } from "./for-each-of.ts";
 import { ROOT, toChildPath, toPathKey, type FolderPath } from "./folder-path.ts";
 import { createHeldChain } from "./held-chain.ts";
-import { holdChild, holdRoot, closeFolder, type HeldFolder, type OpenFolder } from "./held-folder.ts";
+import { holdChild, holdRoot, letGo, type HeldFolder, type OpenFolder } from "./held-folder.ts";
 
 export type WalkBounds = { readonly entries: number; readonly timeMs: number };
 
@@ -53,7 +53,7 @@ export type Walk<Kind> = {
 };
 
 const AT_ONCE = 8;
-// Each level on the way has an open descriptor.
+// Each holds a descriptor while what is in it is looked at.
 const MOST_LEVELS = 64;
 const BATCH = 500;
 // Time for a file system call in progress to return.
@@ -134,7 +134,7 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
       lanes.soon.push(...soon);
       lanes.late.push(...late);
     } finally {
-      closeFolder(folder);
+      letGo(folder);
     }
   });
 }

@@ -23,7 +23,7 @@ export function createHostSessions(): Pick<Lab, "open" | "run"> & AsyncDisposabl
     run: (argv, { directory = root, session } = {}) =>
       runOnHost(argv, { directory, home: join(root, session?.id ?? "") }),
     async [Symbol.asyncDispose]() {
-      for (const home of readdirSync(root)) closeFolder(join(root, home, "answer"));
+      for (const home of readdirSync(root)) letGo(join(root, home, "answer"));
       rmSync(root, { recursive: true });
     },
   };
@@ -44,7 +44,7 @@ export function runOnHost(
 }
 
 /** Whoever waits for somebody to write to a pipe waits forever. */
-function closeFolder(path: string): void {
+function letGo(path: string): void {
   try {
     closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch {
