@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# Sourced after steps.sh: an ordinary user without a name, with a copy of the checkout, since the checkout itself may lie where
-# only root can go. The temporary folder has a short name: the paths of sockets below it are bounded.
+# Sourced after steps.sh: runs commands as an ordinary user without a name, in a copy of the checkout, since that may lie where
+# only root can read. The temporary folder has a short name, since the paths of sockets are bounded.
 
 ordinary=61000
 

@@ -1,4 +1,4 @@
-// An oxlint plugin: regular expressions must take linear time, since what they are matched against is often an agent's.
+// An oxlint plugin: regular expressions must take linear time, since an agent often writes the text that they match.
 import { analyse } from "scslre";
 
 const rule = {
@@ -6,7 +6,7 @@ const rule = {
     const report = (node, message) => context.report({ node, message });
     const refuseConstructor = (node) => {
       if (node.callee.type === "Identifier" && node.callee.name === "RegExp") {
-        report(node, "Write the expression as a literal: nothing can tell what one that is made at run time costs.");
+        report(node, "Write the expression as a literal: the cost of one that is made at run time cannot be checked.");
       }
     };
     return {
@@ -29,7 +29,7 @@ const rule = {
   },
 };
 
-/** The characters that make an expression slow when they are repeated. */
+/** Lists the characters that make an expression slow when they are repeated. */
 function findPumps({ flags, pattern }) {
   return analyse({ source: pattern, flags }).reports.map(({ character }) => character);
 }

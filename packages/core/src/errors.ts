@@ -35,7 +35,7 @@ export class BudgieError extends Error {
   readonly code: ErrorCode;
   /** The session that can go on in spite of this failure */
   sessionId: string | undefined;
-  /** Where the turn that failed worked: the directory of the call, without links */
+  /** Directory of the failed turn's call, with links resolved */
   directory: string | undefined;
   /** What the turn that failed had changed of the files that the host runs */
   changedExecutablePaths: readonly string[] = [];

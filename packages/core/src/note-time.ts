@@ -20,7 +20,7 @@ export function noteTime(): NotedTime {
   return {
     ready: sleep(2 * TICK_MS),
     toSinceMs() {
-      // In this order, since a pause in between must look as if the clock had been set back rather than hide that it was.
+      // In this order: a pause in between then looks like a clock that was set back, and cannot hide one.
       const nowMs = Date.now() + 1;
       const setBackMs = Math.max(performance.now() - beganMs - (nowMs - sinceMs), 0);
       return setBackMs > MOST_SET_BACK_MS ? undefined : sinceMs - setBackMs;

@@ -26,11 +26,11 @@ describe("The lint", () => {
   });
 });
 
-/** The files of a folder that the rules of this repository refuse. */
+/** Lints a folder, and lists the files that are refused. */
 async function lint(folder: string): Promise<readonly string[]> {
   const argv = [join(ROOT, "node_modules/oxlint/bin/oxlint"), "-c", join(ROOT, ".oxlintrc.json"), "-f", "unix", folder];
   const said = await new Promise<string>((resolve) =>
-    // Its exit code says no more than its words.
+    // The output tells as much as the exit code.
     execFile(process.execPath, argv, { cwd: ROOT }, (_error, stdout) => resolve(stdout)),
   );
   const lines = said.split("\n").filter((line) => line.includes("budgie(linear-expressions)"));

@@ -5,9 +5,9 @@ import { findExpressions, type Expression } from "./helpers/find-expressions.ts"
 
 const LENGTH = 2 * 1024 ** 2;
 const CHARACTERS = Array.from("\r\n\t \u001B\u2028a0/\\-.:;\"'{[(<#");
-// Slow already: each character is a match, and is replaced.
+// These take longer: each character is a match, and is replaced.
 const REFERENCE: Matching = { file: "", source: ".", flags: "gs", piece: "a" };
-// One that is not linear takes some 10,000 times as long.
+// An expression that is not linear takes some 10,000 times as long.
 const TOLERANCE = 10;
 
 type Matching = Expression & { readonly piece: string };
@@ -44,18 +44,18 @@ describe("A regular expression of the sources", () => {
   });
 });
 
-/** What an expression has to say literally: it may begin anew at each. */
+/** Lists the literal words of an expression, at each of which a match may begin. */
 function toWords({ source }: Expression): readonly string[] {
   const words = source.match(/(?:[^\\^$.*+?()[\]{}|]|\\[^\w])+/g) ?? [];
   return [...new Set(words.map((word) => word.replaceAll("\\", "")))].filter((word) => word.length > 1);
 }
 
 type Matcher = AsyncDisposable & {
-  /** How long it takes in ms; `Infinity` if it was not done within the limit */
+  /** Time in ms; `Infinity` past the limit */
   readonly measure: (matching: Matching, limitMs: number) => Promise<number>;
 };
 
-/** Matches in a thread of its own, which can be ended in the middle of a match. */
+/** Matches in a worker thread, which can be ended in the middle of a match. */
 function createMatcher(): Matcher {
   let worker = start();
   return {

@@ -23,7 +23,7 @@ it.runIf(process.platform === "darwin")("resolves /tmp of macOS", () => {
   expect(resolveAsOrdinaryUser("/tmp/x")).toBe("/private/tmp/x");
 });
 
-/** In a process of its own, since to root every link may be an agent's. */
+/** Resolves in a process of an ordinary user, since as root no link is trusted. */
 function resolveAsOrdinaryUser(path: string): string {
   const core = compileCore();
   chmodSync(core, 0o755);

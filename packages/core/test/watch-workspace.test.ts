@@ -141,7 +141,7 @@ describe("watchWorkspace", () => {
     });
     onTestFinished(() => void execFileSync("rm", ["-rf", workspace]));
 
-    // Each of the folders is in a new one, and only the last has nothing new in it.
+    // Each folder but the last has a new folder in it.
     expect(await toChanges()).toEqual({
       paths: [`${"0".repeat(199)}1/${"0".repeat(99)}...`],
       count: 1,

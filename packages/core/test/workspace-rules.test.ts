@@ -28,7 +28,7 @@ function allowing(...paths: readonly string[]): WorkspaceRules {
   return { allowedRoots: paths.map(toRoot), guarded: undefined };
 }
 
-/** As it was when budgie started. */
+/** Makes a root as at budgie's start. */
 function toRoot(named: string): AllowedRoot {
   return { named, path: existsSync(named) ? realpathSync(named) : named };
 }

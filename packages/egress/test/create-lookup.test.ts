@@ -15,7 +15,7 @@ let server: Socket;
 let asked: string[];
 let lookup: Lookup;
 
-// A name server that has one answer for each kind of address, and says nothing of slow.test.
+// A name server with one answer for each kind of address, and none for slow.test.
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "budgie-hosts-"));
   asked = [];
@@ -66,7 +66,7 @@ describe("createLookup", () => {
     const flood = paths.flatMap((path) =>
       Array.from({ length: 8 }, (_, at) => openTunnel(path, `${at}.slow.test:443`).then(() => (answered += 1))),
     );
-    // Control: each session asks for as much as it may.
+    // Control: each session asks for as many names as it may.
     await expect.poll(() => new Set(asked).size, { timeout: 10_000 }).toBeGreaterThan(1);
 
     const { head } = await openTunnel(place.socketPath, "unknown.test:443");
@@ -91,7 +91,7 @@ function toQuestion(message: Buffer): Question {
   return { host: labels.join("."), isIpv6: message.readUInt16BE(at + 1) === 28 };
 }
 
-/** 203.0.113.7 and 2001:db8::7, for all but one name. */
+/** Answers 203.0.113.7 and 2001:db8::7, for all names but one. */
 function toAnswer(question: Buffer, host: string, isIpv6: boolean): Buffer {
   const isKnown = host !== "unknown.test";
   const header = Buffer.from(question.subarray(0, 12));

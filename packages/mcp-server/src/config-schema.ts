@@ -86,7 +86,7 @@ export const configSchema = z.strictObject({
   acceptWeaker: z
     .array(z.enum(["limits", "seccomp"], '"limits" or "seccomp"'))
     .default([])
-    .describe("run agents though the engine cannot hold this: limits or seccomp; repeatable, nothing by default"),
+    .describe("run agents though the engine lacks this: limits or seccomp; repeatable"),
   workspace: z
     .enum(["ro", "rw"], '"ro" or "rw"')
     .default("rw")

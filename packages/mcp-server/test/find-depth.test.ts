@@ -81,7 +81,7 @@ describe("findDepth", () => {
 
 type Process = readonly [parent: number, group: number, session: number, ...environment: string[]];
 
-/** Makes a `/proc` with these processes, where nothing else is said. */
+/** Makes a `/proc` with these processes, and no file of a sandbox unless given. */
 function createProc(processes: Readonly<Record<string, Process>>) {
   const proc = mkdtempSync(join(tmpdir(), "budgie-proc-"));
   onTestFinished(() => rmSync(proc, { recursive: true }));

@@ -86,7 +86,7 @@ describe("2 MiB of one thing in an agent's output", () => {
     const [one, other] = [await budgie.connect(), await budgie.connect()];
 
     const asking = one.ask("code-reviewer", { prompt: "Hello" });
-    // It would be busy for half an hour, and hear no other signal.
+    // With a quadratic expression it would be busy for half an hour, and handle no signal.
     const giveUp = setTimeout(() => budgie.child.kill("SIGKILL"), 30_000);
     await waitFor(() => existsSync(printed));
     const { tools } = await other.client.listTools();
@@ -100,7 +100,7 @@ describe("2 MiB of one thing in an agent's output", () => {
   });
 });
 
-/** A program that prints a piece over and over, on both of its streams, and fails. */
+/** Makes a program that prints a piece over and over to both streams, and fails. */
 function toPrinter({ piece, printed }: { readonly piece: string; readonly printed: string }): string {
   const text = `"\\u001B" + ${JSON.stringify(piece)}.repeat(${(2 * MIB) / piece.length})`;
   return [

@@ -34,7 +34,7 @@ export type DockerRunnerOptions = {
   /** The user's home, where engines' sockets and contexts are looked for */
   readonly home: string;
   readonly hostEnv: HostEnvironment;
-  /** Of one turn; default 4 GiB, at most 4 CPUs, 1024 processes, 10 GiB in the home */
+  /** Limits of one turn; default 4 GiB, at most 4 CPUs, 1024 processes, 10 GiB in the home */
   readonly limits?: Partial<Limits>;
   /** What of the host's login is handed over; default `full` */
   readonly credentials?: Credentials | undefined;

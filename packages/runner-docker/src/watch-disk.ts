@@ -98,7 +98,7 @@ async function toSpace(place: FileHandle): Promise<Space> {
   return { used: (blocks - bfree) * bsize, free: bavail * bsize };
 }
 
-/** Finds the space that a turn must leave free. A disk that was nearly full before is not its fault. */
+/** A disk that was nearly full before is not the turn's doing. */
 function toLeastFree({ free }: Space): number {
   return Math.min(LEAST_FREE_BYTES, free / 2);
 }

@@ -48,7 +48,7 @@ it("a guarded directory is one by whatever path it is mounted at, and whatever i
     "/srv/all": expect.stringContaining('shows "/home", which holds your home directory'),
     "/home/me/code/app": expect.stringContaining('which lies in "/home/me/.config"'),
     "/home/me/code/app/gh": expect.stringContaining('which lies in "/home/me/.config"'),
-    // What is mounted in it there is not mounted here.
+    // The mounts in it there are not mounted here.
     "/srv/home/code/app": "given",
     "/srv": expect.stringContaining("your home directory"),
     "/srv/home/code/plain": "given",
@@ -59,7 +59,7 @@ it("a guarded directory is one by whatever path it is mounted at, and whatever i
   });
 });
 
-/** In a container of its own that may mount, with core as it is compiled. */
+/** Runs in a container that may mount, with the compiled core. */
 async function checkOnMachine(directories: readonly string[]): Promise<unknown> {
   const program = `
     import { checkWorkspace } from "/core/workspace.js";

@@ -23,7 +23,7 @@ afterEach(async () => {
 
 type Shown = { readonly at: string; readonly source?: string; readonly options?: string; readonly point?: string };
 
-/** Confirms one read-only mount in a folder that plays a container's root, all of which is one mount of this machine's. */
+/** Confirms one read-only mount in a folder that stands for a container's root. The folder is in one mount of this machine. */
 async function confirm({ at, options = "ro,relatime", point = at, source = at }: Shown): Promise<void> {
   const held = await holds.open(join(root, source));
   const workspace = await holds.open(root);

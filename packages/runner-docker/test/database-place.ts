@@ -12,10 +12,10 @@ import { createScratchFolder } from "../src/scratch-folder.ts";
 /** A database's files by their endings: `""` for the database itself. */
 type DatabaseFiles = ReadonlyMap<string, Buffer>;
 
-/** A folder with a session's databases in it, and who works on them. */
+/** A folder with a session's databases, and functions to change them. */
 export type DatabasePlace = ReturnType<typeof createDatabasePlace>;
 
-/** Creates one. */
+/** Creates the folder. */
 export function createDatabasePlace() {
   const root = mkdtempSync(join(tmpdir(), "budgie-session-db-"));
   const scratch = join(root, "scratch");
@@ -33,7 +33,7 @@ export function createDatabasePlace() {
         database.close();
       }
     },
-    /** Lets an agent work on a session's database, and gives all files that it left. */
+    /** Lets an agent change a session's database, and returns all its files. */
     work(bytes: Buffer, act: (database: Database.Database) => void, hot = false): DatabaseFiles {
       const path = join(root, "agent.sqlite3");
       writeFileSync(path, bytes);
@@ -45,7 +45,7 @@ export function createDatabasePlace() {
       if (hot) database.close();
       return files;
     },
-    /** Puts a login into a database that an agent worked on. */
+    /** Puts a login into a database that an agent changed. */
     async renew(files: DatabaseFiles, login: KiroLogin | undefined, signal = new AbortController().signal) {
       const host = login && (await createSessionDatabase(login, scratch));
       await using folder = await createScratchFolder(scratch);

@@ -35,7 +35,7 @@ it("tells what a turn left in its home, and lets it be below the limit", async (
   expect([exitCode, reason]).toEqual([0, undefined]);
   expect(homeBytes).toBeGreaterThanOrEqual(8 * MIB);
   expect(homeBytes).toBeLessThan(10 * MIB);
-  // What was there before is the login.
+  // The home had the login before.
   expect(homeBytes - grownBytes).toBeLessThan(2 * MIB);
   await session.remove();
 });

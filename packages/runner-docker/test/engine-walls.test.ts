@@ -6,7 +6,7 @@ import { ENGINE_ANSWERS } from "./engine-answers.ts";
 
 const GOOD: EngineInfo = ENGINE_ANSWERS["Docker 20.10.24"];
 
-// In the ids of claims, where it is another word.
+// The words that differ in the ids of claims.
 const CLAIM_NAMES: Readonly<Record<string, string>> = { processors: "cpu" };
 
 const wallOf = (name: string, changes: EngineInfo) =>
@@ -83,7 +83,7 @@ describe("toEngineWalls", () => {
 
   it.each([
     [[], "missing", /without seccomp.*kernel that have it\.$/],
-    // What the engine would use by itself no longer matters.
+    // The engine's own profile no longer matters.
     [["name=seccomp,profile=unconfined"], "held", /budgie's own profile/],
     [["name=apparmor", "name=seccomp,profile=builtin"], "held", /budgie's own profile/],
   ])("tells of seccomp with %j", (SecurityOptions, state, text) => {

@@ -25,7 +25,7 @@ describe.skipIf(process.platform !== "linux")("entering a container", () => {
 describe("a look that the kernel refuses", () => {
   const ROOT = { path: "/nowhere" } as ContainerRoot;
 
-  /** Fails so often at first, as it does until the engine's own program has made room for the container's. */
+  /** Fails a number of times, as a look does until the runtime has executed the container's program. */
   function toFailing(times: number) {
     let looks = 0;
     const lookInto = async () => (looks++ < times ? undefined : ROOT);

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** An engine's answers by `METHOD /path`; a missing one is a 404, `"never"` is none at all, and a list of them is gone through to its last. */
+/** An engine's answers by `METHOD /path`; a missing one is a 404, `"never"` is none at all, and of a list each is given once, the last one again and again. */
 export type Answers = Readonly<Record<string, unknown>>;
 
-/** An element of such a list. */
+/** An answer of such a list. */
 type Reply = { readonly status: number; readonly body: unknown };
 
 export type FakeEngine = AsyncDisposable & {
@@ -14,7 +14,7 @@ export type FakeEngine = AsyncDisposable & {
   readonly requests: readonly string[];
 };
 
-/** The `GET /info` of an engine that misses nothing which budgie promises. */
+/** The `GET /info` of an engine that lacks no wall. */
 export const WHOLE_ENGINE = {
   MemoryLimit: true,
   SwapLimit: true,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The pids of the processes of which a file of `/proc` says all of these: a minimal machine has no `ps`, nor its engine then. */
+/** Finds the pids whose file of `/proc` has all these words: a minimal machine has no `ps`. */
 export function findProcesses(file: "cgroup" | "cmdline", ...words: readonly string[]): readonly string[] {
   const isMeant = (pid: string): boolean => {
     const said = read(`/proc/${pid}/${file}`);
@@ -13,7 +13,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8").replaceAll("\0", " ");
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return "";
   }
 }

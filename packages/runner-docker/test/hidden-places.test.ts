@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** What is covered, by names. */
+/** Lists the names of covered folders. */
 async function cover() {
   await using holds = createHolds();
   const held = await holds.open(workspace);

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 
-// It would end some time after whoever waits for it.
+// Ends long after any test.
 const ENDLESS = "SELECT 1 FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c)";
 const SLOW = "instr(hex(zeroblob(200000000)), hex(randomblob(1000000)))";
 
-/** What an agent can make of its database so that SQLite works for it, by what that is. */
+/** Changes of a database by which an agent can make SQLite work for it, by name. */
 export const HOSTILE_SQL: Readonly<Record<string, string>> = {
   "a trigger": `CREATE TRIGGER t AFTER INSERT ON auth_kv BEGIN ${ENDLESS}; END`,
   "a trigger that calls itself something else": `
@@ -25,7 +25,7 @@ export const HOSTILE_SQL: Readonly<Record<string, string>> = {
   "a virtual table in place of a table": "DROP TABLE auth_kv; CREATE VIRTUAL TABLE auth_kv USING fts5(key, value)",
 };
 
-/** Changes a database as its owner may, against all that SQLite advises. */
+/** Changes a database's schema directly, which SQLite advises against. */
 export function spoil(database: Buffer, sql: string): Buffer {
   const path = join(tmpdir(), `budgie-hostile-${randomUUID()}`);
   writeFileSync(path, database);
@@ -40,12 +40,12 @@ export function spoil(database: Buffer, sql: string): Buffer {
   }
 }
 
-// Each of a page's children is the same page, so many levels deep: more rows than can be read before the sun burns out.
+// All children of a page are the same page, for many levels: more rows than can ever be read.
 const LEVELS = 15;
 const CHILDREN = 600;
 const INTERIOR = 5;
 
-/** Makes a table's rows come again and again without an end. All of them must be on its first page. */
+/** Makes a table's rows repeat without end. All of them must be on its first page. */
 export function makeEndless(database: Buffer, table: string): Buffer {
   const size = database.readUInt16BE(16);
   const root = (findRoot(database, table) - 1) * size;
@@ -67,7 +67,7 @@ function findRoot(database: Buffer, table: string): number {
   }
 }
 
-/** A page of a table's tree all of whose children are one. */
+/** Makes a page of a table's tree whose children are all the same page. */
 function toInterior(child: number, size: number): Buffer {
   const page = Buffer.alloc(size);
   const cell = size - 5;

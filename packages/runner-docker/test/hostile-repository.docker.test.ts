@@ -121,7 +121,7 @@ describe("what an agent makes during a turn", () => {
     const repository = join(place.root, "covered");
     mkdirSync(join(repository, ".kiro/steering"), { recursive: true });
     mkdirSync(join(repository, ".kiro/settings"));
-    // More than an engine that fills what covers it would have had room for.
+    // More than the tmpfs of an engine that copies a hidden folder's content had room for.
     writeFileSync(join(repository, ".kiro/settings/mcp.json"), "x".repeat(256 * 1024));
     writeFileSync(join(repository, ".kiro/notes.md"), "notes\n");
     symlinkSync("steering", join(repository, ".kiro/link"));

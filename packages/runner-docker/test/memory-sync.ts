@@ -69,7 +69,7 @@ export async function openSync(options: Parameters<typeof createHostHome>[0] = {
         rmSync(path);
       }
     },
-    /** Replaces it by what an agent makes of its bytes */
+    /** Replaces the database by an agent's version of its bytes */
     spoil(change: (content: Buffer) => Buffer) {
       const content = change(memory.files.get(FILE)?.content ?? Buffer.alloc(0));
       memory.files.set(FILE, { path: FILE, content, mode: 0o600 });

@@ -180,7 +180,7 @@ async function packed(archive: Readable, to: PassThrough, more: Partial<HomePack
   return leftOut;
 }
 
-/** One whose files are only made when they are read. */
+/** Makes an archive whose files are only made when they are read. */
 function toLazyArchive(files: readonly { readonly name: string; readonly content: Buffer }[]): Readable {
   const archive = pack();
   const add = ([file, ...rest]: typeof files): void => {
@@ -200,7 +200,7 @@ function toArchive(files: readonly File[]): Readable {
   const archive = pack();
   for (const { content, ...header } of files) archive.entry(header, content ?? "");
   archive.finalize();
-  // As the engine's is, one of Node's.
+  // A stream of Node's, as the engine's is.
   return Readable.from(archive);
 }
 

@@ -19,7 +19,7 @@ function createPlace() {
   return { path, root, write: (name: string, mebibytes: number) => writeInto(join(path, name), mebibytes) };
 }
 
-// What compresses to nothing may take no space on the disk.
+// Bytes that compress well might take no space on the disk.
 function writeInto(file: string, mebibytes: number): void {
   writeFileSync(
     file,
@@ -64,7 +64,7 @@ describe("watchDisk", () => {
     write("elsewhere/large", 48);
     symlinkSync(join(path, "elsewhere"), join(path, "home/agent/link"));
     write("home/agent/more", 3);
-    // Two looks of its own.
+    // Time for two looks.
     await new Promise((resolve) => setTimeout(resolve, 2500));
     const { grownBytes = 0, homeBytes = 0 } = (await report()) ?? {};
 
@@ -85,7 +85,7 @@ describe("watchDisk", () => {
     expect(homeBytes - grownBytes).toBe(MIB);
   });
 
-  // Root reads everything.
+  // Root can read every folder.
   it.skipIf(process.getuid?.() === 0)("counts for a folder that it may not read what the disk has lost", async () => {
     const { path, root, write } = createPlace();
     const hidden = join(path, "home/agent/hidden");

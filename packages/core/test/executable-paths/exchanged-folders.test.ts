@@ -32,7 +32,7 @@ describe("the paths that are reported", () => {
     expect((await watch.toChanges()).changedExecutablePaths).toEqual(["src/folder/.envrc"]);
   });
 
-  /** Opens folders, and one of them, after the turn, only once a link has taken its place. */
+  /** Opens folders, and exchanges one of them for a link right before it is opened after the turn. */
   function exchanging(workspace: string, home: string, follow?: (path: string) => Promise<HeldFolder>): OpenFolder {
     let times = 0;
     return async (parent, name) => {

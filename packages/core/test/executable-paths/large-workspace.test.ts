@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { compileCore } from "../helpers/compile-core.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-// A process with little memory, few descriptors, and a clock that tells for how long nobody else was served.
+// A process with little memory and few descriptors, which measures for how long its event loop was blocked.
 const PROGRAM = `
   import { monitorEventLoopDelay } from "node:perf_hooks";
   const [core, workspace] = process.argv.slice(1);
@@ -37,7 +37,7 @@ describe("a folder with very many files", () => {
   });
 });
 
-/** With names of a few files, since those take less time to make. */
+/** Makes hard links to a few files, which takes less time. */
 function fill(folder: string): void {
   mkdirSync(folder);
   for (let index = 0; index < 20_000; index++) {

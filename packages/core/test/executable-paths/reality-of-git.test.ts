@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 import { watchExecutablePaths } from "../../src/executable-paths/watch-executable-paths.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** Gets a workspace, and a command that leaves a mark; does what an agent can. */
+/** Changes a workspace as an agent can, so that git runs the command. */
 type Attack = (workspace: string, command: string) => void;
 
-// Each with what of the paths must come first.
+// Each with the path that must come first.
 const ATTACKS: readonly (readonly [string, string, Attack])[] = [
   [
     "commondir",
@@ -55,7 +55,7 @@ const ATTACKS: readonly (readonly [string, string, Attack])[] = [
     (root, command) => {
       git(root, "init", "--quiet", "sub");
       git(join(root, "sub"), ...AUTHOR, "commit", "--quiet", "--allow-empty", "--message", "x");
-      // With the index alone, which no protection can cover.
+      // By the index alone, which no protection can cover.
       git(root, "add", "sub");
       configure(join(root, "sub/.git/config"), command);
     },
@@ -103,7 +103,7 @@ function configure(file: string, command: string): void {
 
 function hook(root: string, command: string): void {
   script(root, "tools/hooks/post-index-change", command);
-  // So that git status writes the index anew.
+  // Makes git status rewrite the index.
   utimesSync(join(root, "a"), 0, 0);
 }
 

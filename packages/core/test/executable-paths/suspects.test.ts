@@ -82,7 +82,7 @@ describe("links are reported when a turn", () => {
     expect((await watch.toChanges()).warnings).toEqual([expect.stringMatching(/" to "\/etc" and 240 more\.$/)]);
   });
 
-  /** With links from before: one that leads out, and one that leads to its folder's parent, which is inside. */
+  /** Makes a repository with two older links: one leads out, one to its folder's parent, which is inside. */
   function createWithLinks(): string {
     const workspace = createRepository();
     symlinkSync("/etc", join(workspace, "outside"));

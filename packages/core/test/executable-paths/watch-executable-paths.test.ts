@@ -174,7 +174,7 @@ describe("a turn that changes very many such files", () => {
 
 const TODO = ".git/rebase-merge/git-rebase-todo";
 
-/** In a folder whose name is one byte that no text has. */
+/** Writes a file in a folder whose name is not UTF-8. */
 function writeOdd(root: string, name: string): void {
   const folder = Buffer.concat([Buffer.from(`${root}/odd`), Buffer.from([0xff])]);
   mkdirSync(folder);

@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { dirname, join } from "node:path";
 import { createTemporaryFolder } from "./temporary-folder.ts";
 
-/** A repository with things that the host runs, and some that it does not. */
+/** Makes a repository with files that the host runs, and others. */
 export function createRepository(): string {
   const root = createTemporaryFolder();
   git(root, "init", "--quiet");
@@ -15,7 +15,7 @@ export function createRepository(): string {
   return root;
 }
 
-/** A package.json. */
+/** Writes the text of a package.json. */
 export function toPackage(scripts: Readonly<Record<string, string>>, version = "1"): string {
   return JSON.stringify({ version, scripts });
 }

@@ -147,7 +147,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   },
 ];
 
-/** With names of a few files, since those take less time to make. */
+/** Makes hard links to a few files, which takes less time. */
 function fill(folder: string): void {
   mkdirSync(folder);
   for (let index = 0; index < 300_000; index++) {

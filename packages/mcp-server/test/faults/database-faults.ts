@@ -10,10 +10,10 @@ import { PATIENCE_MS, type FaultPlace } from "./fault-place.ts";
 
 const KEEP = ["--keep-sessions"];
 const LIMIT_MS = 10_000;
-// It may use a shell.
+// An agent that may use a shell.
 const AGENT = "shell-worker";
 
-/** What an agent makes of its own database, which budgie has to read. */
+/** Faults of an agent whose database takes for ever to read. */
 export const DATABASE_FAULTS: readonly Fault[] = [
   {
     name: "the agent's database has no end when its login is renewed",
@@ -63,7 +63,7 @@ export const DATABASE_FAULTS: readonly Fault[] = [
 
 const RENEW = "UPDATE auth_kv SET value = replace(value, '-access', '-renewed') WHERE key LIKE '%:token'";
 
-/** Begins a turn whose login is new, and waits until budgie is at its database. `told` is `undefined` where the call is cut off. */
+/** Begins a turn with a renewed login, and waits until budgie reads its database. `told` is `undefined` where the call is cut off. */
 async function renew(place: FaultPlace) {
   const { host } = place.user;
   const sessionId = await plantDatabase(place, place.budgie());
@@ -84,7 +84,7 @@ async function keepSession(place: FaultPlace): Promise<{ readonly keeping: Budgi
   return { keeping, session: await plantDatabase(place, keeping) };
 }
 
-/** Has an agent put such a database in the place of its own, and answers with its session. */
+/** Has an agent replace its database by such a one, and returns the session. */
 async function plantDatabase({ user }: FaultPlace, budgie: Budgie): Promise<string> {
   const login = await loadKiroLogin(user.host.dataDir);
   if (login === undefined) throw new Error("The user has no login.");

@@ -30,7 +30,7 @@ type Told = {
 export type Call = { readonly word: string; readonly told: Promise<Told> };
 
 type Asking = {
-  /** Default one that may run no programs */
+  /** Default an agent that may run no programs */
   readonly agent?: string;
   /** What the agent does before it answers; directives of the stand-in */
   readonly first?: string;

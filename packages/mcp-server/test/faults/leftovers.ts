@@ -38,7 +38,7 @@ function listFiles(folder: string): readonly string[] {
   }
 }
 
-/** By what they inherited of the user's environment, or by what they work on. */
+/** Recognises processes by their environment or arguments. */
 function listProcesses(home: string): readonly string[] {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.filter((pid) => hasHome(pid, home)).map((pid) => `process ${pid}`);

@@ -54,7 +54,7 @@ type StartOptions = {
 // Tests use one engine at the same time, and some leave garbage there for the code that they test.
 const NO_SWEEP: Variables = { BUDGIE_SWEEP_EVERY: "0" };
 
-// A sandbox of root's is for allowed roots alone.
+// As root, --sandbox needs allowed roots.
 const AS_ROOT: Variables = process.getuid?.() === 0 ? { BUDGIE_ALLOW_ROOT: tmpdir() } : {};
 
 /** A Debian with the stand-in for kiro-cli. */

@@ -168,7 +168,7 @@ function toOtherProbe(name: string, toDirectory: ToDirectory): Probe {
   return toSecretProbe(name, "code/other/secret.txt", toDirectory);
 }
 
-/** Of this machine itself, of which nothing is shown but that there is something. */
+/** Probes this machine's own directories. They show only whether something is in a directory. */
 function toMachineProbe(name: string, toDirectory: ToDirectory): Probe {
   return toProbe(name, async (lab) => ({
     directory: await toDirectory(lab),
@@ -177,7 +177,7 @@ function toMachineProbe(name: string, toDirectory: ToDirectory): Probe {
   }));
 }
 
-/** Finds one with files in it that everybody may look into. */
+/** Finds the first directory that is readable and not empty. */
 async function findOpenFolder(folder: string): Promise<string> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);

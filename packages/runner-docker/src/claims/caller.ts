@@ -21,7 +21,7 @@ export type CallerOptions = {
   readonly allowedRoots?: readonly string[];
   /** Default those of the made-up home's owner */
   readonly rules?: WorkspaceRules;
-  /** Of the agent "guarded"; default {@link GUARDS} */
+  /** Hooks of the agent "guarded"; default {@link GUARDS} */
   readonly hooks?: readonly AgentHook[];
   /** Default {@link TIGHT} */
   readonly policy?: Policy;
@@ -35,7 +35,7 @@ export const TIGHT: Policy = {
   timeoutMs: 20_000,
 };
 
-/** Hooks that a sandbox keeps from running, if the repository has such places. */
+/** Hooks that a sandbox hides if the repository has these folders. */
 export const GUARDS: readonly AgentHook[] = [
   "bash .kiro/hooks/guard.sh",
   'python3 "$PWD/.kiro/hooks/guard.py"',

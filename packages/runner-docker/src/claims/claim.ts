@@ -28,11 +28,11 @@ export type ContainerWall =
   | "own-pid-namespace"
   | "own-ipc"
   | "own-host-name"
-  // Files of budgie's in place of those by which an engine hands on the host's name servers.
+  // budgie's files in place of the engine's, which name the host's name servers.
   | "name-files"
   | "masked-paths"
   | "devices"
-  // Limits on what the kernel counts for all processes of a user.
+  // Ulimits on resources that the kernel counts per user.
   | "user-shares"
   | "pids-limit"
   | "memory-limit"
@@ -49,13 +49,13 @@ type OwnWall =
   | "projection"
   // Every parent of what goes through the archive API is a real directory.
   | "real-parents"
-  // Before its agent begins, a container's mounts are compared with what was held open since it was checked.
+  // Before an agent begins, the container's mounts are compared with the sources, which are open since their check.
   | "verified-mounts"
   // A session's volumes are mounted in its own turns alone.
   | "own-volumes"
   // Of the host's database only the login is copied, and of the login what --credentials says.
   | "login-rows"
-  // Of a session's database the rows are copied into a new one, and nothing is written to it.
+  // A session's rows are copied into a new database, and nothing is written to the old one.
   | "copied-rows"
   // Nothing of budgie's own environment is passed on.
   | "own-environment"
@@ -71,7 +71,7 @@ type OwnWall =
   | "tighter-policy"
   | "protected-paths"
   | "workspace-rules"
-  // A result says which hooks of its agent a sandbox keeps from running.
+  // Results name the hooks that a sandbox hides.
   | "told-hooks"
   | "egress-proxy";
 

@@ -7,9 +7,9 @@ import type { Claim, Probe } from "./claim.ts";
 import { renewLogin } from "./made-up-home.ts";
 import { held, through, untried } from "./verdicts.ts";
 
-/** Where an agent has its database; the shell knows the home. */
+/** Path of an agent's database; the shell expands the home. */
 const FILE = `"$HOME/.local/share/kiro-cli/${DATABASE}"`;
-// What each of them makes of a row that it gets, and what only that can have put into the file.
+// The effect of each on a row that is written, and the bytes in the file that prove it.
 const MADE = "hex(new.key)";
 const MARK = Buffer.from("kirocli:odic:token").toString("hex").toUpperCase();
 const TRIGGER = `CREATE TRIGGER made AFTER INSERT ON auth_kv BEGIN INSERT OR IGNORE INTO state VALUES (${MADE}, 1); END`;
@@ -41,11 +41,11 @@ export const DATABASE_CLAIMS: readonly Claim[] = [
 
 type Spoiling = {
   readonly sql: string;
-  /** Bytes that are replaced by as many others */
+  /** Bytes to replace by others of the same length */
   readonly patch?: readonly [string, string];
 };
 
-/** Held if the login that is renewed then ends the session, and nothing was run. */
+/** Held if renewing the login then ends the session, and nothing was run. */
 function toProbe(name: string, spoiling: Spoiling): Probe {
   return {
     name,
@@ -64,14 +64,14 @@ function toProbe(name: string, spoiling: Spoiling): Probe {
       );
       if (refusal instanceof BudgieError && refusal.code === "SESSION_UNUSABLE") return held(refusal.message);
       if (refusal !== undefined) return untried(refusal.message);
-      // Without a login, which would be put in once more.
+      // Without a login, which budgie would write again.
       const { exit } = await lab.run(["/bin/sh", "-c", `grep -aq ${MARK} ${FILE}`], { session, directory });
       return exit.exitCode === 0 ? through("it was run") : untried("the next turn ran, and it was not");
     },
   };
 }
 
-/** As an agent can that has SQLite, or knows its format. */
+/** Edits the database as an agent can that has SQLite or knows its format. */
 async function spoil(file: string, { patch, sql }: Spoiling): Promise<void> {
   const database = (await loadSqlite())(file, { readOnly: false });
   database.exec(`DELETE FROM auth_kv; ${sql}`);

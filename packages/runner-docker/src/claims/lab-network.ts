@@ -27,7 +27,7 @@ export type LabNetwork = {
   readonly traps: { readonly onLoopback: RebindingTrap; readonly onMachine: RebindingTrap };
   /** How the proxy resolves names: no name server is ever asked */
   readonly lookup: Lookup;
-  /** How many lookups got no answer */
+  /** Number of lookups without an answer */
   readonly unanswered: () => number;
   [Symbol.asyncDispose](): Promise<void>;
 };
@@ -52,10 +52,10 @@ export const PRIVATE_NAMES: Readonly<Record<string, string>> = {
 /** Resolves to this machine, by an address that others have for it. */
 export const OWN_NAME = "own.test";
 
-/** What ends like this is asked for in vain, for ever. */
+/** Ending of names that never get an answer. */
 export const SILENT_SUFFIX = ".silent.test";
 
-/** Resolves to the addresses beside this machine's own. */
+/** Resolves to addresses of this machine's neighbours. */
 export const NEIGHBOUR_NAME = "neighbour.test";
 
 /** Resolves to a public address when it is first asked for, and then to a private one. */
@@ -181,7 +181,7 @@ export function toHostAddresses(): readonly HostAddress[] {
   return own.map(({ address }) => ({ address, family: isIPv4(address) ? 4 : 6 }));
 }
 
-/** An address of each of this machine's networks, other than its own there. */
+/** Picks an address of each of this machine's networks, other than its own there. */
 function toNeighbours(): readonly ResolvedAddress[] {
   const entries = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   const shared = entries.filter(({ address, cidr, internal }) => {

@@ -95,7 +95,7 @@ export type LabOptions = Pick<
   readonly signal?: AbortSignal | undefined;
 };
 
-// Probes show whether something is missing, and no agent runs.
+// The probes show which walls are missing, and no agent runs.
 const ANY: readonly Weaker[] = ["limits", "seccomp"];
 
 // A probe's turn takes a fraction of a second.

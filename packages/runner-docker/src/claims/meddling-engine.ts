@@ -10,7 +10,7 @@ export type MeddlingEngine = AsyncDisposable & {
   /** With which a runner finds it */
   readonly hostEnv: HostEnvironment;
   readonly meddle: (around: Meddling) => void;
-  /** How many turns' containers were started */
+  /** Number of started turn containers */
   readonly starts: () => number;
 };
 
@@ -66,16 +66,16 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
   };
 }
 
-// Holders go by their names.
+// Holders are recognised by their names.
 const CREATION = /^POST [^ ]*\/containers\/create\?name=budgie-(?!holder-)/;
 const ATTACH = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/attach\?/;
 const START = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /;
 
 export type Meddling = {
-  /** Right before the container is made, when all is checked */
+  /** Right before the container is created, after all checks */
   readonly atCreation?: () => void;
-  /** Right before anything is mounted in it, which Podman does as soon as somebody attaches */
+  /** Right before the engine mounts anything, which Podman does on attach */
   readonly before: () => void | Promise<void>;
-  /** Right after it was started */
+  /** Right after its start */
   readonly after: () => void;
 };

@@ -7,7 +7,7 @@ const asking = atTheDoor({
   toAttacks: (port) => [tunnel(`${NEIGHBOUR_NAME}:${port}`), plain(`${NEIGHBOUR_NAME}:${port}`)],
 });
 
-/** Follows a name to this machine's neighbours. Nobody answers there: it got through if the proxy has tried. */
+/** Asks for a name of this machine's neighbours, which do not answer. It got through if the proxy tried to connect. */
 export const NEIGHBOUR_PROBE: Probe = {
   name: asking.name,
   async attempt(lab) {

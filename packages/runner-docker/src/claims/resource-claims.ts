@@ -120,7 +120,7 @@ function makeQueues(): string {
     through("6 queues");`;
 }
 
-// Locked, it goes with its last user.
+// The segment goes with the sandbox's IPC namespace.
 function lockMemory(): string {
   return `my $memory = call("shmget", 0, 1 << 20, 0600);
     untried("$!") if $memory == -1;

@@ -2,7 +2,7 @@ import type { Claim } from "./claim.ts";
 import { inPerl } from "./in-sandbox.ts";
 import { NOT_IN_THIS_KERNEL } from "./not-in-this-kernel.ts";
 
-/** What only budgie's own profile of system calls keeps from an agent. */
+/** Claims that only budgie's own seccomp profile keeps. */
 export const SECCOMP_CLAIMS: readonly Claim[] = [
   {
     id: "no-shared-io",
@@ -34,7 +34,7 @@ export const SECCOMP_CLAIMS: readonly Claim[] = [
   },
 ];
 
-// A kernel without the family says 97, and one without the protocol 93 or 94.
+// A kernel without the family answers 97, and one without the protocol 93 or 94.
 function toSocketProbe(family: number, type: number, protocol: number): string {
   return `socket(my $socket, ${family}, ${type}, ${protocol}) and through("opened");
   untried("${NOT_IN_THIS_KERNEL} such socket") if grep { $_ == $! + 0 } 93, 94, 97;

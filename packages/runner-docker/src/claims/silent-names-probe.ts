@@ -5,7 +5,7 @@ import type { Probe, Verdict } from "./claim.ts";
 import { OWN_NAME, SILENT_SUFFIX } from "./lab-network.ts";
 import type { Lab } from "./lab.ts";
 
-/** While two sessions ask for names without an answer, a third asks for one that has an answer; and then one of them does. */
+/** Two sessions ask for names without an answer; meanwhile a third, and then one of the two, ask for one with an answer. */
 export const SILENT_NAMES_PROBE: Probe = { name: "take all lookups of the proxy", attempt: askInVain };
 
 const FULL_LIMIT_MS = 20_000;
@@ -55,7 +55,7 @@ function toQuestions({ network: { webPort } }: Lab): string {
     for (1 .. 300) { last if -e "/workspace/enough"; select(undef, undef, undef, 0.1) }`;
 }
 
-/** Whether the proxy knows what a name resolves to, in much less time than it waits for those that do not answer. */
+/** Tells whether the proxy resolves a name in much less time than it waits for names without an answer. */
 async function askForName(lab: Lab, options: { readonly session?: Lab["session"] }): Promise<boolean> {
   const host = `${OWN_NAME}:${lab.network.webPort}`;
   const script = `use Socket; alarm 8;

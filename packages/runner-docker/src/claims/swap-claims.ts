@@ -44,7 +44,7 @@ export const SWAP_CLAIMS: readonly Claim[] = [
   },
 ];
 
-/** Of protected paths and of the folders on the way to them. */
+/** Probes that swap protected paths and the folders on the way to them. */
 export const PROTECTED_SWAPS: readonly Probe[] = [".git/hooks", ".git"].flatMap((path) => [
   toSwapProbe(`swap ${path} for a link between the check and the mount`, toProtected(path), ({ swap }) => ({
     before: swap,
@@ -52,20 +52,20 @@ export const PROTECTED_SWAPS: readonly Probe[] = [".git/hooks", ".git"].flatMap(
   toSwapProbe(`swap ${path}, and back once it is mounted`, toProtected(path), swapAndBack),
 ]);
 
-/** What another agent finds, and does to it. */
+/** A repository, and another agent's changes to it. */
 type Scene = Pick<StartOptions, "directory" | "protectedPaths"> & {
   readonly swap: () => void;
   readonly restore: () => void;
-  /** Says what it must not see */
+  /** Prints what the agent must not see */
   readonly script: string;
   readonly evidence: string;
-  /** Default held only if it is refused */
+  /** Default: held only if the turn is refused */
   readonly judge?: typeof toHidden;
 };
 
 type Meddlings = Partial<Meddling> & { readonly lookInto?: LookInto };
 
-/** Lets another agent meddle around the moments at which the engine makes and starts a turn's container. */
+/** Lets another agent act when the engine creates and starts a turn's container. */
 function toSwapProbe(
   name: string,
   toScene: (lab: Lab) => Promise<Scene>,
@@ -102,7 +102,7 @@ function swapAndBack({ restore, swap }: Scene): Meddlings {
   return { before: swap, after: restore };
 }
 
-/** Looks as the kernel lets those look who are not root: the holder, and then for so many times nothing. */
+/** Looks into the holder, and then fails a number of times, as the kernel does for users other than root. */
 function toRefusedLook(times: number, meanwhile: () => void = () => undefined): LookInto {
   let hasSeen = false;
   let looks = 0;
@@ -129,7 +129,7 @@ function toProject(folder = "") {
   };
 }
 
-/** A repository with hooks, of which the hooks or all of git's folder becomes a link to the keys. */
+/** Makes a repository whose hooks, or whole git folder, become a link to the keys. */
 function toProtected(path: string) {
   return async (lab: Lab): Promise<Scene> => {
     const directory = await lab.makeDirectory();
@@ -151,7 +151,7 @@ function toProtected(path: string) {
 
 const PLANTED = "a definition that another agent made";
 
-// A turn without walls may begin before another agent has done it.
+// Without walls a turn may begin before the other agent acts.
 const DEFINED = {
   script: "for _ in 1 2 3 4 5; do cat .kiro/agents/mine.json && break; sleep 0.2; done",
   evidence: PLANTED,
@@ -159,7 +159,7 @@ const DEFINED = {
   restore: () => undefined,
 };
 
-/** A repository without agents, to which another agent adds one. */
+/** Makes a repository without agents, to which another agent adds one. */
 function toRepository(...folders: readonly string[]) {
   return async (lab: Lab): Promise<Scene> => {
     const directory = await lab.makeDirectory();
@@ -168,7 +168,7 @@ function toRepository(...folders: readonly string[]) {
   };
 }
 
-/** One in whose place another agent puts all of another `.kiro`. */
+/** Makes a repository whose `.kiro` another agent replaces as a whole. */
 async function toExchanged(lab: Lab): Promise<Scene> {
   const [directory, other] = [await lab.makeDirectory(), await lab.makeDirectory()];
   for (const folder of [directory, other]) await mkdir(join(folder, ".kiro/steering"), { recursive: true });

@@ -25,7 +25,7 @@ export async function toRefusal(
   }
 }
 
-/** Held if an attack is refused with `WORKSPACE_INVALID`, or ran to its end, which it says as `over`, without the evidence. */
+/** Held if an attack is refused with `WORKSPACE_INVALID`, or printed `over` at its end and no evidence. */
 export async function toHidden(attack: Promise<string>, evidence: string): Promise<Verdict> {
   const verdict = await toRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
   return verdict.outcome === "untried" && /\bover$/.test(verdict.detail) ? held("it is hidden") : verdict;

@@ -8,7 +8,7 @@ import { BASE_IMAGE, testEngine } from "../docker-place.ts";
 import { isMoot } from "../../src/claims/is-moot.ts";
 
 const options = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
-// What takes a file of another user's, whom a rootless engine does not know.
+// Probes that need another user's file, which a rootless engine does not have.
 const STRANGERS = ["read another user's file", "run a program as the user that it is setuid for"];
 let temporary: string;
 

@@ -22,7 +22,7 @@ describeClaims(CLAIM_GROUPS.caller, {
   },
 });
 
-/** All of this machine, or a folder of its system, is nothing to show to a container: the lab has what does as well. */
+/** Uses folders of the lab in place of this machine's root and system folders, which no container should see. */
 function insteadOfMachine({ host, root }: Lab, call: Lab["call"]): Lab["call"] {
   return (request, hooks) => {
     const ofMachine = request.prompt.includes("it has files") ? host.project : request.directory;

@@ -62,7 +62,7 @@ export async function proveWithout(claim: Claim, removals: Removals): Promise<Re
 }
 
 function toRemoval(wall: Wall, removals: Removals) {
-  // The engine that takes the others away lets nobody look.
+  // The engine that removes the other walls allows no look into a container.
   if (wall === "verified-mounts") return () => undefined;
   const remove = removals[wall];
   if (remove === undefined) throw new Error(`Nothing here takes the wall "${wall}" away: give a removal or a control.`);

@@ -38,7 +38,7 @@ export async function openRawSession({ hostEnv, id }: OpenOptions = {}): Promise
   };
 }
 
-/** With the folder on the way to it. */
+/** Makes the read-only mount of a path, and a mount of the folder on the way to it. */
 function toProtecting(directory: string, path: string): Docker.MountSettings[] {
   return [dirname(path), path].map((part) => ({
     Type: "bind",

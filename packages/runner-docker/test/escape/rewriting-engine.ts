@@ -15,7 +15,7 @@ export type CreateBody = ContainerCreateOptions & {
 
 /**
  * The real engine behind a socket that changes what containers of a role are asked to be: the code under test stays as it is.
- * It lets nobody look into a container past it, where the change would be found. A blind one has never heard of any path in one.
+ * It allows no look into a container, which would show the change. A blind one answers that no path exists in a container.
  */
 export async function createRewritingEngine(
   rewrite: (body: CreateBody) => Promise<void>,

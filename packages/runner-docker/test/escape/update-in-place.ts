@@ -11,7 +11,7 @@ import { createRawContainer } from "./raw-session.ts";
 
 const FOLDER = "/home/agent/.local/share/kiro-cli";
 
-/** A lab that puts a renewed login into the database that is there, as SQLite makes easy. */
+/** A lab that writes a renewed login into the existing database. */
 export function updateInPlace(lab: Lab): Partial<Lab> {
   return {
     async run(argv, options = {}) {
