@@ -14,7 +14,7 @@ const HERE = {
   users: "same",
 } as unknown as Engine;
 
-/** A holder that records the calls to it. */
+/** A holder that tells what is done with it. */
 function createFakeHolder() {
   const done: string[] = [];
   const container = { inspect: async () => ({ Id: "id", State: { Pid: 1 } }) } as unknown as Docker.Container;
