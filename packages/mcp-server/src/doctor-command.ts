@@ -82,7 +82,11 @@ function inspectHooks({ hooks = [], name }: Agent): readonly Finding[] {
   const hidden = toHidableHooks(hooks).join(", ");
   if (hidden === "") return [];
   return [
-    { state: "note", what: "agents", text: `a sandbox hides from "${name}", and so keeps from running: ${hidden}` },
+    {
+      state: "note",
+      what: "agents",
+      text: `a sandbox may hide these hooks of "${name}", which then do not run: ${hidden}`,
+    },
   ];
 }
 

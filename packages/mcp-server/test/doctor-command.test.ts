@@ -112,10 +112,10 @@ describe("budgie doctor", () => {
     const { stdout } = await user.run(["doctor"], NO_ENGINE);
 
     expect(stdout).toContain(
-      'note    agents     a sandbox hides from "guarded", and so keeps from running: ' +
+      'note    agents     a sandbox may hide these hooks of "guarded", which then do not run: ' +
         'guard hook "bash .kiro/hooks/guard.sh" (preToolUse)\n',
     );
-    expect(stdout).not.toContain('a sandbox hides from "code-reviewer"');
+    expect(stdout).not.toContain('hooks of "code-reviewer"');
   });
 
   it("finds a directory that cannot be written", async () => {

@@ -8,6 +8,6 @@ export function checkWalls(walls: readonly EngineWall[], accepted: readonly Weak
   const names = missing.map(({ name }) => name).join(",");
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `${missing.map(({ text }) => text).join(" ")} To have agents run there all the same, start budgie with --accept-weaker ${names}.`,
+    `${missing.map(({ text }) => text).join(" ")} To run agents there anyway, start budgie with --accept-weaker ${names}.`,
   );
 }

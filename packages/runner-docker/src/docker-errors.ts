@@ -43,7 +43,7 @@ function fromRefusal(cause: EngineError, image: string): BudgieError {
   }
   if (NO_INIT.test(text)) {
     const message =
-      `The engine lacks the program that each container begins with: ${text}. Install it where the engine runs: for Podman ` +
+      `The engine lacks its init program: ${text}. Install it where the engine runs: for Podman ` +
       `the package "catatonit", such as with "sudo apt install catatonit".`;
     return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
   }

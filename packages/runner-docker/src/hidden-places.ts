@@ -54,7 +54,7 @@ type Places = Readonly<Record<string, "folder" | "list">>;
 type Cover = { readonly holds: Holds; readonly path: string };
 
 async function cover(folder: HeldSource, places: Places, { holds, path }: Cover): Promise<readonly HeldSource[]> {
-  if (folder.kind !== "folder") throw uncoverable(folder.path, "is not a plain directory");
+  if (folder.kind !== "folder") throw uncoverable(folder.path, "is not a plain directory", "Remove or replace it.");
   const shown: HeldSource[] = [];
   await mkdir(path, { recursive: true });
   for (const name of await readNames(folder)) {
@@ -70,10 +70,11 @@ async function readNames(folder: HeldSource): Promise<readonly string[]> {
   const names: string[] = [];
   const entries = await opendir(folder.here).catch((error: NodeJS.ErrnoException) => {
     // What budgie may not look at, an agent of the same user can make visible again.
-    throw uncoverable(folder.path, `cannot be read (${error.code})`);
+    throw uncoverable(folder.path, `cannot be read (${error.code})`, "Make it readable.");
   });
   for await (const { name } of entries) {
-    if (names.push(name) > MOST_CHILDREN) throw uncoverable(folder.path, `holds more than ${MOST_CHILDREN} entries`);
+    if (names.push(name) > MOST_CHILDREN)
+      throw uncoverable(folder.path, `holds more than ${MOST_CHILDREN} entries`, "Remove some.");
   }
   return names;
 }
@@ -107,9 +108,9 @@ export async function makeMountPoint(path: string, kind: HeldSource["kind"]): Pr
   if (kind !== "folder") await writeFile(path, "");
 }
 
-function uncoverable(path: string, why: string): BudgieError {
+function uncoverable(path: string, why: string, remedy: string): BudgieError {
   return new BudgieError(
     "WORKSPACE_INVALID",
-    `"${path}" ${why}, so the sandbox cannot hide what the repository says of agents. Remove it, or make it a plain directory.`,
+    `"${path}" ${why}, so the sandbox cannot hide the repository's definitions of agents. ${remedy}`,
   );
 }
