@@ -8,7 +8,7 @@ import { createTemporaryFolder } from "./helpers/temporary-folder.ts";
 
 it("says which of the agent's hooks a sandbox kept from running, where there is one", async () => {
   expect(await warningsIn("container")).toEqual([
-    expect.stringMatching(/^The guard hook "bash \.kiro\/hooks\/guard\.sh" \(preToolUse\) did not run: /),
+    expect.stringMatching(/^The guard hook "bash \.kiro\/hooks\/guard\.sh" \(preToolUse\) did not run, since /),
     "from the protocol",
   ]);
   expect(await warningsIn("none")).toEqual(["from the protocol"]);

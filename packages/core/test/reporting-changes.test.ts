@@ -37,7 +37,7 @@ describe("a turn whose git is not protected", () => {
 
     expect(reply).toEqual({
       changedExecutablePaths: [".git/commondir"],
-      warnings: ["own", expect.stringContaining('".git/commondir" was changed: git takes its hooks')],
+      warnings: ["own", expect.stringContaining('".git/commondir" was changed: git reads hooks')],
     });
   });
 });

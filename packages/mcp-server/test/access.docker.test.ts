@@ -99,7 +99,7 @@ describe("a guard hook that a sandbox hides", () => {
     const { structuredContent } = await ask("shell-worker", { prompt: "[[run: ls .kiro/hooks]]" });
 
     expect(structuredContent?.["warnings"]).toContainEqual(
-      expect.stringMatching(/^The guard hook "bash \.kiro\/hooks\/guard\.sh" \(preToolUse\) did not run: /),
+      expect.stringMatching(/^The guard hook "bash \.kiro\/hooks\/guard\.sh" \(preToolUse\) did not run, since /),
     );
   });
 });
