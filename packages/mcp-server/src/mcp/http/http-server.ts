@@ -3,7 +3,7 @@ import { isIPv6, type AddressInfo } from "node:net";
 import { BudgieError } from "@budgie/core";
 import type { ToolServer } from "../stdio-server.ts";
 import { answerRequest, MCP_PATH } from "./answer-request.ts";
-import { createConnectionLimits } from "./connection-limits.ts";
+import { createConnectionShares } from "./connection-shares.ts";
 import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
 import { createHttpSessions, type HttpSessionsOptions } from "./http-sessions.ts";
 import { createRequestGuard, type RequestGuardOptions } from "./request-guard.ts";
@@ -29,7 +29,7 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
   const { connect, host, limits = HTTP_LIMITS, port, report, sessionTtlMs: ttlMs, token, version } = options;
   const sessions = createHttpSessions({ connect, limits, report, ttlMs });
   const guard = createRequestGuard(options);
-  const connections = createConnectionLimits(limits);
+  const connections = createConnectionShares(limits);
   const isToken = toTokenCheck(token);
   const isAuthorized = ({ headers, socket }: IncomingMessage): boolean => {
     if (!isToken(headers.authorization)) return false;

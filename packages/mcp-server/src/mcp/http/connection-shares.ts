@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { HttpLimits } from "./http-limits.ts";
 
 /** Limits on connections, lower for unauthenticated ones: the oldest of those is closed for a new one. */
-export type ConnectionLimits = {
+export type ConnectionShares = {
   /** Counts a new connection, as unauthenticated */
   readonly take: (socket: Socket) => void;
   /** Notes that a request with the token came by this connection */
@@ -10,10 +10,10 @@ export type ConnectionLimits = {
 };
 
 /** Creates the limits of one server. */
-export function createConnectionLimits({
+export function createConnectionShares({
   connections,
   unauthenticated: most,
-}: Pick<HttpLimits, "connections" | "unauthenticated">): ConnectionLimits {
+}: Pick<HttpLimits, "connections" | "unauthenticated">): ConnectionShares {
   const unauthenticated = new Set<Socket>();
   const authenticated = new Set<Socket>();
   return {
