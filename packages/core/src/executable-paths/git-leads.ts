@@ -1,5 +1,6 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { holdChild, letGo, toPathIn, type HeldFolder } from "../walk/held-folder.ts";
+import { MOST_LEVELS } from "../walk/walk-workspace.ts";
 import { readPlainFile } from "./fingerprint.ts";
 import { parseGitConfig } from "./parse-git-config.ts";
 
@@ -71,7 +72,9 @@ function toInside(configs: readonly string[], { base, directory }: Places): GitL
   for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
     if (!isBelow(path, directory)) continue;
     const names = relative(directory, path).split("/");
-    for (const depth of names.slice(1).keys()) inside.set(names.slice(0, depth + 1).join("/"), "on-the-way");
+    // Each step is a path of its own, and an agent may have written any number.
+    const steps = names.slice(0, Math.min(names.length - 1, MOST_LEVELS + 1));
+    for (const depth of steps.keys()) inside.set(steps.slice(0, depth + 1).join("/"), "on-the-way");
   }
   for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
     if (isBelow(path, directory)) inside.set(relative(directory, path), "named");

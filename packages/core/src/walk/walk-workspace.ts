@@ -53,8 +53,8 @@ export type Walk<Kind> = {
 };
 
 const AT_ONCE = 8;
-// Each holds a descriptor while what is in it is looked at.
-const MOST_LEVELS = 64;
+/** How deep a folder may lie that is gone into. Each on the way holds a descriptor while what is in it is looked at. */
+export const MOST_LEVELS = 64;
 const BATCH = 500;
 // Time for a file system call in progress to return.
 const GRACE_MS = 500;
