@@ -23,8 +23,10 @@ export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Ch
 function isUnknown(path: string, { unread }: Snapshot): boolean {
   if (unread.size === 0) return false;
   if (unread.has("")) return true;
-  const parts = path.split("/");
-  return parts.some((_, index) => unread.has(parts.slice(0, index + 1).join("/")));
+  for (let end = path.indexOf("/"); end !== -1; end = path.indexOf("/", end + 1)) {
+    if (unread.has(path.slice(0, end))) return true;
+  }
+  return unread.has(path);
 }
 
 function toRank(effect: Effect): number {
