@@ -18,6 +18,9 @@ export type RouteFinder = (target: {
   readonly address: string | undefined;
 }) => Promise<Route | "unknown" | "private">;
 
+// Far more than a service has. Each is compared with this machine's, and the owner of a name may have it lead to thousands.
+const MOST_ADDRESSES = 256;
+
 /**
  * Finds ways to hosts. A pinned address is taken as it is. Of what a name resolves to, only public addresses are used; where
  * a proxy does the resolving, a name must not resolve to any other here, if it resolves here at all.
@@ -29,6 +32,7 @@ export function createRouteFinder(lookup: Lookup, upstream: Upstream | undefined
     }
     const through = upstream?.skips(host, port) === false ? upstream : undefined;
     const resolved = await withTimeout(lookup(host), limits.dialMs).catch(() => []);
+    if (resolved.length > MOST_ADDRESSES) return "unknown";
     const open = resolved.filter((candidate) => isPublicAddress(candidate.address));
     if (through) return open.length < resolved.length ? "private" : { host, port, addresses: [], upstream: through };
     if (resolved.length === 0) return "unknown";

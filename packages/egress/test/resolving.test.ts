@@ -68,6 +68,14 @@ describe("resolving", () => {
     await place.close();
   });
 
+  it("uses no name that leads to more addresses than anybody needs, with and without a proxy on the way", async () => {
+    const many = Array.from({ length: 257 }, (_, index) => `203.0.113.${index % 256}`);
+
+    expect(await findRoute(createLookup(many).lookup)).toBe("unknown");
+    expect(await findRoute(createLookup(many).lookup, "http://127.0.0.1:3128")).toBe("unknown");
+    expect(await findRoute(createLookup(many.slice(1)).lookup)).toMatchObject({ host: "allowed.test" });
+  });
+
   it("uses the public ones alone of several addresses", async () => {
     const { lookup } = createLookup(["10.0.0.1", "203.0.113.7", "::1", "2001:db8::7"]);
 
