@@ -61,6 +61,8 @@ function section(title: string, lines: readonly string[] = []): string {
   return items.length === 0 ? "" : [`${title}:`, ...items.map((item) => `- ${item}`)].join("\n");
 }
 
+// The parser compares each key of a map with all others before it.
+const LONGEST = 64 * 1024;
 // Far more than lists of texts need, and far less than fills the stack.
 const MOST_BRACKETS = 500;
 const DEEP_LINE = /^(?: {200}|[ \t]*(?:[-?:][ \t]+){100})/m;
@@ -74,6 +76,7 @@ function refuseDeep(yaml: string, path: string): void {
 
 function toValue(yaml: string, path: string): unknown {
   refuseDeep(yaml, path);
+  if (yaml.length > LONGEST) throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is too long.`);
   try {
     return parse(yaml) as unknown;
   } catch (cause) {

@@ -149,6 +149,15 @@ Avoid when:
   });
 });
 
+describe("frontmatter that is long", () => {
+  // A tenth of the largest file would take a second or more.
+  it("is refused before it is parsed", () => {
+    const keys = Array.from({ length: 8_000 }, (_, index) => `key${index}: 1`).join("\n");
+
+    expect(messageOf(() => parse(`---\n${keys}\n---\n`))).toBe(`The frontmatter of "${PATH}" is too long.`);
+  });
+});
+
 describe("frontmatter that is nested", () => {
   const deep = (count: number): readonly string[] => [
     `x: ${"[".repeat(5 * count)}${"]".repeat(5 * count)}`,
