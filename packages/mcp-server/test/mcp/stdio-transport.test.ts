@@ -20,7 +20,7 @@ function create() {
     await setImmediate();
   };
   const follow = (id: number): void => transport.follow(id, (fate) => void told.push(`${id} ${fate}`));
-  return { answer, cancel, follow, told, transport, writes };
+  return { answer, cancel, follow, stdin, told, transport, writes };
 }
 
 describe("a response", () => {
@@ -86,4 +86,18 @@ describe("a response", () => {
 
     expect(told).toEqual(["2 dropped"]);
   });
+});
+
+it("a message that does not end is not kept for ever, and ends the connection", async () => {
+  const { stdin, transport } = create();
+  let isClosed = false;
+  transport.onclose = () => void (isClosed = true);
+  await transport.start();
+
+  for (let mebibytes = 0; mebibytes < 11 && !isClosed; mebibytes++) {
+    stdin.write("x".repeat(1024 ** 2));
+    await setImmediate();
+  }
+
+  expect(isClosed).toBe(true);
 });

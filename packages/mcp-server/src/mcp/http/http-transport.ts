@@ -125,6 +125,9 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 
   async function post({ body, request, response }: HttpRequest): Promise<void> {
     const ids = toMessages(body).flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
+    if (exchanges.count() + ids.length > limits.callsPerSession) {
+      return refuse(response, { status: 429, message: tooManyCalls(limits) });
+    }
     const exchange = exchanges.begin(ids, response);
     if (exchange === undefined) {
       return refuse(response, { status: 400, code: -32_600, message: "A request with this id waits for its answer." });
@@ -186,8 +189,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       onActivity();
       if (request.method === "GET") return get(asked);
       if (request.method !== "POST") return transport.handleRequest(request, response);
-      if (exchanges.count() < limits.callsPerSession) return post(asked);
-      return refuse(response, { status: 429, message: tooManyCalls(limits) });
+      return post(asked);
     },
   });
 }

@@ -150,6 +150,28 @@ describe("a session", () => {
     await answers[1];
   });
 
+  it("counts all calls that come together, and takes a cancellation at the limit", async () => {
+    const place = await createHttpPlace({ limits: { callsPerSession: 2 } });
+    const { transport, work } = await place.connect();
+    const headers = { "mcp-session-id": transport.sessionId ?? "" };
+    const toBatch = (count: number): string =>
+      `[${Array.from({ length: count }, (_, index) => LIST.replace("7", `${100 + index}`)).join()}]`;
+
+    const [two, three] = [
+      await place.send({ method: "POST", headers, body: toBatch(2) }),
+      await place.send({ method: "POST", headers, body: toBatch(3) }),
+    ];
+    const answers = [work(), work()];
+    await waitFor(() => place.works.length === 2);
+    const params = { requestId: "none" };
+    const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+    const cancelled = await place.send({ method: "POST", headers, body });
+
+    expect([two.status, three.status, cancelled.status]).toEqual([200, 429, 202]);
+    for (const each of place.works) each.finish();
+    await Promise.all(answers);
+  });
+
   it("takes no second request with the id of one that waits", async () => {
     const place = await createHttpPlace();
     const { transport } = await place.connect();
