@@ -67,6 +67,17 @@ describe("walkWorkspace", () => {
     expect(unread[0]).toBe(": there is too much in it to look at");
   });
 
+  it("is over in time where a file system never answers", async () => {
+    const root = createTree("before", "stuck");
+
+    const { unread } = await walk(root, {
+      bounds: { entries: 10, timeMs: 50 },
+      open: (parent, name) => (name.toString() === "stuck" ? new Promise(() => undefined) : holdChild(parent, name)),
+    });
+
+    expect(unread).toEqual([": there was not enough time to look at all of it"]);
+  });
+
   it("keeps few folders open, however many there are", async () => {
     const folders = Array.from({ length: 300 }, (_, index) => `many/${index}/a/b/c`);
     const root = createTree(...folders);
