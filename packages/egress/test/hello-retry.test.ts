@@ -74,6 +74,17 @@ describe("a second hello", () => {
     expect((await place.door.take()).denied).toMatchObject([{ why: "TLS names another server midway (SNI)" }]);
   });
 
+  it("behind more early data than anybody looks through does not get through", async () => {
+    const { socket } = await openTunnel(place.socketPath, host());
+    socket.write(await captureHello("allowed.test"));
+    await once(socket.resume(), "data");
+    const record = Buffer.concat([Buffer.from([23, 3, 3, 0x40, 0]), Buffer.alloc(16_384)]);
+    socket.write(Buffer.concat(Array.from({ length: 5 }, () => record)));
+    await settle(socket);
+
+    expect((await place.door.take()).denied).toMatchObject([{ why: "TLS names another server midway (SNI)" }]);
+  });
+
   it("in the same piece as the first does not get through either", async () => {
     const { socket } = await openTunnel(place.socketPath, host());
     socket.write(Buffer.concat([await captureHello("allowed.test"), await captureHello("evil.test")]));
