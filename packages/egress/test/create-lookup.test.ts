@@ -43,6 +43,18 @@ describe("createLookup", () => {
     expect(asked).toEqual([]);
   });
 
+  it("takes a moment for a hosts file of 150,000 lines", async () => {
+    const lines = Array.from({ length: 150_000 }, (_, index) => `0.0.0.0 tracker-${index}.example.com`).join("\n");
+    writeFileSync(join(folder, "hosts"), lines);
+    const began = performance.now();
+    expect(lines.split("\n").filter((line) => line.trim().split(/\s+/).includes("public.test"))).toEqual([]);
+    const wholeMs = performance.now() - began;
+
+    await lookup("public.test");
+
+    expect(performance.now() - began - wholeMs).toBeLessThan(wholeMs);
+  });
+
   it("asks the name servers for all addresses of what is not in it", async () => {
     expect(await lookup("quick.test")).toEqual([
       { address: "203.0.113.7", family: 4 },
