@@ -35,7 +35,9 @@ export function toPathKey(path: FolderPath, name?: Buffer): string {
   const whole = (name === undefined ? names : [...names, name.toString("latin1")]).join("/");
   if (whole.length <= LONGEST_KEY) return whole;
   const hash = createHash("sha256").update(whole, "latin1").digest("hex");
-  return `${whole.slice(0, LONGEST_KEY)}...${hash.slice(0, 32)}`;
+  // A part of a text keeps the whole of it in memory, so this makes a text of its own.
+  const begin = Buffer.from(whole.slice(0, LONGEST_KEY), "latin1").toString("latin1");
+  return `${begin}...${hash.slice(0, 32)}`;
 }
 
 const LONGEST_KEY = 300;
