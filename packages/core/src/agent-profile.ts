@@ -76,7 +76,8 @@ function refuseDeep(yaml: string, path: string): void {
 
 function toValue(yaml: string, path: string): unknown {
   refuseDeep(yaml, path);
-  if (yaml.length > LONGEST) throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is too long.`);
+  if (yaml.length > LONGEST)
+    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is longer than 64 KiB. Shorten it.`);
   try {
     return parse(yaml) as unknown;
   } catch (cause) {

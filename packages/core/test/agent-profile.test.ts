@@ -154,7 +154,9 @@ describe("frontmatter that is long", () => {
   it("is refused before it is parsed", () => {
     const keys = Array.from({ length: 8_000 }, (_, index) => `key${index}: 1`).join("\n");
 
-    expect(messageOf(() => parse(`---\n${keys}\n---\n`))).toBe(`The frontmatter of "${PATH}" is too long.`);
+    expect(messageOf(() => parse(`---\n${keys}\n---\n`))).toBe(
+      `The frontmatter of "${PATH}" is longer than 64 KiB. Shorten it.`,
+    );
   });
 });
 
