@@ -5,6 +5,7 @@ import type { AllowedHost, EgressPolicy } from "@budgie/core";
 import { tryEgress, type EgressAnswer } from "@budgie/runner-docker";
 import { buildImage } from "../build-image.ts";
 import { BASE_IMAGE, KIRO_IMAGE, testEngine } from "../docker-place.ts";
+import { CONTAINER_REMOVALS } from "../escape/remove-walls.ts";
 import { createRewritingEngine } from "../escape/rewriting-engine.ts";
 
 const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
@@ -73,9 +74,10 @@ describe("trying a sandbox's way out", () => {
 
   it("would see a network around the proxy, and a DNS server in it", async () => {
     await using resolver = await createResolver();
-    await using engine = await createRewritingEngine(async ({ HostConfig }) => {
-      HostConfig.NetworkMode = "bridge";
-      HostConfig.Dns = [resolver.address];
+    await using engine = await createRewritingEngine(async (body) => {
+      CONTAINER_REMOVALS["name-files"](body);
+      body.HostConfig.NetworkMode = "bridge";
+      body.HostConfig.Dns = [resolver.address];
     });
 
     const policy: EgressPolicy = { mode: "allowlist", hosts: [allow("allowed.test", serverPort)] };
