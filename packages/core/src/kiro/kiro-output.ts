@@ -34,7 +34,8 @@ export function toDeniedTools(stdout: string, stderr: string): readonly string[]
 }
 
 function toShort(tools: readonly string[]): readonly string[] {
-  return [...new Set(tools)].slice(0, MAX_DENIED).map((tool) => tool.slice(0, MAX_TOOL_LENGTH));
+  // A slice of a text keeps all of the text in memory, and results are kept for some time.
+  return [...new Set(tools)].slice(0, MAX_DENIED).map((tool) => Buffer.from(tool.slice(0, MAX_TOOL_LENGTH)).toString());
 }
 
 const MAX_EVIDENCE = 500;
