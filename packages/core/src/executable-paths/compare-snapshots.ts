@@ -7,26 +7,32 @@ export type Change = { readonly path: string; readonly effect: Effect };
 
 /** Lists the differences between two snapshots, where both of them looked. Git's come first, the most dangerous at the top. */
 export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Change[] {
+  const [mayHaveBeen, mayBe] = [toDoubt(before), toDoubt(after)];
   const paths = new Set([...before.notes.keys(), ...after.notes.keys()]);
   return [...paths]
     .filter((path) => !isSameFingerprint(before.notes.get(path)?.fingerprint, after.notes.get(path)?.fingerprint))
-    .filter(
-      (path) =>
-        (before.notes.has(path) || !isUnknown(path, before)) && (after.notes.has(path) || !isUnknown(path, after)),
-    )
+    .filter((path) => (before.notes.has(path) || !mayHaveBeen(path)) && (after.notes.has(path) || !mayBe(path)))
     .toSorted()
     .map((path) => ({ path, effect: (after.notes.get(path) ?? before.notes.get(path))?.effect ?? "plain" }))
     .toSorted((one, other) => toRank(one.effect) - toRank(other.effect));
 }
 
-/** Whether a path that a snapshot lacks may have been there all the same. */
-function isUnknown(path: string, { unread }: Snapshot): boolean {
-  if (unread.size === 0) return false;
-  if (unread.has("")) return true;
-  for (let end = path.indexOf("/"); end !== -1; end = path.indexOf("/", end + 1)) {
-    if (unread.has(path.slice(0, end))) return true;
+/** Tells of paths that a snapshot lacks whether they may have been there all the same; it judges each folder once. */
+function toDoubt({ unread }: Snapshot): (path: string) => boolean {
+  const folders = new Map<string, boolean>();
+
+  function isInUnread(path: string): boolean {
+    const folder = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+    const isUnread = folders.get(folder) ?? isUnknown(folder);
+    folders.set(folder, isUnread);
+    return isUnread;
   }
-  return unread.has(path);
+
+  function isUnknown(path: string): boolean {
+    return unread.has(path) || (path !== "" && isInUnread(path));
+  }
+
+  return (path) => unread.size > 0 && isUnknown(path);
 }
 
 function toRank(effect: Effect): number {

@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { compareSnapshots } from "../../src/executable-paths/compare-snapshots.ts";
+import { NO_LEADS } from "../../src/executable-paths/git-leads.ts";
 import { takeSnapshot } from "../../src/executable-paths/snapshot.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -69,6 +70,21 @@ describe("compareSnapshots", () => {
 
     expect([compareSnapshots(whole, part), compareSnapshots(part, whole)]).toEqual([[], []]);
     expect(compareSnapshots(whole, later)).toEqual([{ path: ".envrc", effect: "plain" }]);
+  });
+
+  it("asks about a folder once, however many files an agent made deep in it", () => {
+    const unread = new Map([["elsewhere", "no time"]]);
+    const asked = vi.spyOn(unread, "has");
+    const folder = `.vscode/${"a/".repeat(60)}`;
+    const fingerprint = { what: "file", hash: undefined, state: "", ctimeMs: 0 };
+    const notes = new Map(
+      Array.from({ length: 1000 }, (_, index) => [folder + index, { fingerprint, effect: "plain" as const }]),
+    );
+
+    const before = { notes: new Map(), unread, leads: NO_LEADS };
+
+    expect(compareSnapshots(before, { notes, unread: new Map(), leads: NO_LEADS })).toHaveLength(1000);
+    expect(asked.mock.calls.length).toBeLessThan(2000);
   });
 });
 
