@@ -11,7 +11,7 @@ import { createSuspects, type Listed, type Outward, type Privileged } from "./su
 export type ExecutableChanges = {
   /** The most dangerous first */
   readonly changedExecutablePaths: readonly string[];
-  /** Those by which git runs something, and how: one sentence each */
+  /** The first of those by which git runs something, and how: one sentence each */
   readonly gitChanges: readonly string[];
   /** One sentence each */
   readonly warnings: readonly string[];
@@ -43,7 +43,10 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder): Exec
       const paths = new Set([...privileged.first, ...changes].map(({ path }) => path));
       return {
         changedExecutablePaths: [...paths].slice(0, MOST_PATHS).map(toShownPath),
-        gitChanges: changes.filter(({ effect }) => GIT_EFFECTS.includes(effect)).map(toSentence),
+        gitChanges: changes
+          .filter(({ effect }) => GIT_EFFECTS.includes(effect))
+          .slice(0, MOST_EXPLAINED)
+          .map(toSentence),
         warnings: [
           ...toPrivilegedWarnings(privileged),
           ...changes

@@ -85,6 +85,17 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     expect(gitChanges).toHaveLength(1);
   });
 
+  it("adds any number of hooks, of which only the first are put in words", async () => {
+    const workspace = createRepository();
+    const watch = watchExecutablePaths(workspace);
+    await watch.ready;
+
+    for (let index = 0; index < 30; index++) write(workspace, `.git/hooks/${index}`, "evil");
+
+    const { changedExecutablePaths, gitChanges } = await watch.toChanges();
+    expect([changedExecutablePaths.length, gitChanges.length]).toEqual([30, 10]);
+  });
+
   it("does nothing in a repository that was there, where nothing else is looked for", async () => {
     const workspace = createRepository();
     git(workspace, "init", "--quiet", "node_modules/old");
