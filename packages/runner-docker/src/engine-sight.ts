@@ -1,9 +1,9 @@
 import { platform, release } from "node:os";
+import { BudgieError } from "@budgie/core";
 import type { Engine } from "./engine.ts";
 import { enterContainer, type LookInto } from "./enter-container.ts";
 import type { Holder } from "./holder.ts";
 import type { LiveHolders } from "./live-holders.ts";
-import { isOnThisMachine } from "./proxy-placement.ts";
 
 /** Knowledge of whether the kernel shows budgie the mounts of an engine's containers. */
 export type EngineSight = {
@@ -31,7 +31,8 @@ const SAME_KERNEL = new Set([undefined, "runc", "crun", "io.containerd.runc.v2"]
 /** Creates the sight of an engine, not yet decided. */
 export function createEngineSight({ engine, live, lookInto, runtime }: EngineSightParts): EngineSight {
   let deciding: Promise<boolean> | undefined;
-  const isHere = isOnThisMachine(engine, { platform: platform(), kernel: release() });
+  // As far as it says: whatever the way to it, the look itself shows whether its containers are this machine's.
+  const isHere = platform() === "linux" && engine.kernel === release() && engine.system !== "Docker Desktop";
   // A remapped container is a stranger's to all but root.
   const isOwn = engine.users !== "remapped" || process.getuid?.() === 0;
 
@@ -40,6 +41,7 @@ export function createEngineSight({ engine, live, lookInto, runtime }: EngineSig
     try {
       await holder.start();
       await using root = await enterContainer(holder.container, { lookInto, patienceMs: PATIENCE_MS });
+      if (root === undefined && !(await holder.isRunning())) throw toEnded(holder);
       return root !== undefined;
     } finally {
       await live.release(holder);
@@ -55,4 +57,12 @@ export function createEngineSight({ engine, live, lookInto, runtime }: EngineSig
   }
 
   return { decide };
+}
+
+/** The error of a holder in which nobody could look: that says nothing of the kernel. */
+function toEnded({ name }: Holder): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The container "${name}", which a session needs, ended right after its start. Check the engine, and ask again.`,
+  );
 }

@@ -15,13 +15,14 @@ const HERE = {
 } as unknown as Engine;
 
 /** A holder that tells what is done with it. */
-function createFakeHolder() {
+function createFakeHolder({ isRunning = true } = {}) {
   const done: string[] = [];
   const container = { inspect: async () => ({ Id: "id", State: { Pid: 1 } }) } as unknown as Docker.Container;
   const holder = {
     container,
     start: async () => void done.push("started"),
     stop: async () => void done.push("stopped"),
+    isRunning: async () => isRunning,
   } as unknown as Holder;
   return { holder, done };
 }
@@ -74,6 +75,30 @@ describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
 
     await expect(sight.decide(failing)).rejects.toThrow("no engine");
     expect(await sight.decide(holder)).toBe(true);
+  });
+
+  it("is none where the kernel does not let a holder that runs be looked into", { timeout: 10_000 }, async () => {
+    const { sight } = createSight(async () => undefined);
+
+    expect(await sight.decide(createFakeHolder().holder)).toBe(false);
+  });
+
+  it("is not decided by a holder that has ended, in which nobody could look", { timeout: 10_000 }, async () => {
+    let isBlind = true;
+    const { sight } = createSight(async () => (isBlind ? undefined : ROOT));
+
+    await expect(sight.decide(createFakeHolder({ isRunning: false }).holder)).rejects.toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+    });
+    isBlind = false;
+    expect(await sight.decide(createFakeHolder().holder)).toBe(true);
+  });
+
+  it("does not depend on the way to the engine: one on this machine may listen on TCP", async () => {
+    const address = { host: "127.0.0.1", port: 2375, protocol: "http", tls: undefined } as const;
+    const { sight } = createSight(seeing, { endpoint: { address, url: "tcp://127.0.0.1:2375", foundBy: "DOCKER_HOST" } });
+
+    expect(await sight.decide(createFakeHolder().holder)).toBe(true);
   });
 
   it.each([
