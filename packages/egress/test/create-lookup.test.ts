@@ -64,6 +64,17 @@ describe("createLookup", () => {
     expect(await lookup("comment.test")).toHaveLength(2);
   });
 
+  it("takes little time for a hosts file with a list of names to block", { timeout: 60_000 }, async () => {
+    const blocked = Array.from({ length: 150_000 }, (_, at) => `0.0.0.0 ads${at}.tracker.test`);
+    writeFileSync(join(folder, "hosts"), `${blocked.join("\n")}\n203.0.113.9 written.test\n`);
+    const beganMs = performance.now();
+
+    for (let at = 0; at < 20; at++) await lookup("quick.test");
+
+    expect(performance.now() - beganMs).toBeLessThan(2000);
+    expect(await lookup("written.test")).toEqual([{ address: "203.0.113.9", family: 4 }]);
+  });
+
   it("rejects for a name without an address, and for one that no server answers for", { timeout: 30_000 }, async () => {
     const [unknown, slow] = await Promise.allSettled([lookup("unknown.test"), lookup("slow.test")]);
 
