@@ -24,7 +24,7 @@ const LONGEST_UNMEASURED_MS = 60_000;
 const REST = 20;
 const MEASURING_LIMIT_MS = 60_000;
 const LAST_MEASURING_LIMIT_MS = 5000;
-const LEAST_FREE_BYTES = 2 ** 30;
+const LEAST_FREE: Room = { bytes: 2 ** 30, files: 100_000 };
 
 /**
  * Watches the disks of a turn's home and workspace. It asks for their free space every second, and counts
@@ -43,7 +43,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     while (!isAbove(last, before)) {
       await sleep(TICK_MS, undefined, { signal: over.signal, ref: false });
       const [home, workspace] = await Promise.all([toSpace(places.home), toSpace(places.workspace)]);
-      if (home.free < toLeastFree(before.space) || workspace.free < toLeastFree(before.workspace)) break;
+      if (isFull(home, before.space) || isFull(workspace, before.workspace)) break;
       if (isDue(last, home.used)) last = await measure(places, over.signal);
     }
     if (!over.signal.aborted) limit.onReached();
@@ -91,16 +91,20 @@ async function openPlaces({ path }: ContainerRoot): Promise<Places> {
   }
 }
 
-type Space = { readonly used: number; readonly free: number };
+/** What is left of a disk: empty files take no bytes, and most file systems have a number of files. */
+type Room = { readonly bytes: number; readonly files: number };
+
+type Space = { readonly used: number; readonly free: Room };
 
 async function toSpace(place: FileHandle): Promise<Space> {
-  const { bavail, bfree, blocks, bsize } = await statfs(toOpened(place));
-  return { used: (blocks - bfree) * bsize, free: bavail * bsize };
+  const { bavail, bfree, blocks, bsize, ffree } = await statfs(toOpened(place));
+  return { used: (blocks - bfree) * bsize, free: { bytes: bavail * bsize, files: ffree } };
 }
 
-/** A disk that was nearly full before is not the turn's doing. */
-function toLeastFree({ free }: Space): number {
-  return Math.min(LEAST_FREE_BYTES, free / 2);
+/** Whether hardly anything is left of a disk; one that was nearly full before is not the turn's doing. */
+function isFull({ free }: Pick<Space, "free">, { free: before }: Pick<Space, "free">): boolean {
+  const isShort = (kind: keyof Room): boolean => free[kind] < Math.min(LEAST_FREE[kind], before[kind] / 2);
+  return isShort("bytes") || isShort("files");
 }
 
 type Measured = {

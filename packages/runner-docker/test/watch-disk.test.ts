@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,6 +75,26 @@ describe("watchDisk", () => {
     expect(grownBytes).toBeGreaterThanOrEqual(3 * MIB);
     expect(grownBytes).toBeLessThan(4 * MIB);
   });
+
+  // Only root can make a disk.
+  it.skipIf(process.getuid?.() !== 0)(
+    "tells so when hardly any more files can be made, though none takes space",
+    async () => {
+      const { path, root } = createPlace();
+      const home = join(path, "home");
+      const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "nr_inodes=1000", "tmpfs", home]);
+      expect(status).toBe(0);
+      onTestFinished(() => void spawnSync("umount", ["--lazy", home]));
+      const onReached = vi.fn();
+      const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
+      await new Promise((resolve) => setTimeout(resolve, 1200));
+
+      for (let index = 0; index < 700; index++) writeFileSync(join(home, `${index}`), "");
+      await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 10_000);
+
+      await report();
+    },
+  );
 
   it("counts from what the home held after the last turn, where that is known", async () => {
     const { root, write } = createPlace();
