@@ -60,11 +60,11 @@ type Silenced = AgentHook & {
   readonly isOfHome: boolean;
 };
 
-const HIDDEN = /(?<home>~\/|\$HOME\/|\$\{HOME\}\/)?(?<place>\.kiro\/(?:agents|hooks|settings))\//;
+const HIDDEN = /(?<home>~\/|\$HOME\/|\$\{HOME\}\/)?\.kiro\/+(?<name>agents|hooks|settings)(?![\w.-])/;
 
 function toHidden(hook: AgentHook): Silenced | undefined {
-  const { home, place } = HIDDEN.exec(hook.command)?.groups ?? {};
-  return place === undefined ? undefined : { ...hook, place, isOfHome: home !== undefined };
+  const { home, name } = HIDDEN.exec(hook.command)?.groups ?? {};
+  return name === undefined ? undefined : { ...hook, place: `.kiro/${name}`, isOfHome: home !== undefined };
 }
 
 /** Tells whether the script may exist on the host. In a repository without the folder it does not; of the home nothing is checked. */

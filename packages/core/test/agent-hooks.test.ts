@@ -43,6 +43,16 @@ describe("toHidableHooks", () => {
 });
 
 describe("findSilencedHooks", () => {
+  it.each([["cd .kiro/hooks && ./guard.sh"], ['"$PWD/.kiro/hooks"/guard.sh'], ["sh .kiro//hooks/guard.sh"]])(
+    "knows a guard that begins as %s",
+    async (command) => {
+      const repository = createRepository(".kiro/hooks");
+
+      expect(await findSilencedHooks([{ ...GUARD, command }], repository)).toHaveLength(1);
+      expect(await findSilencedHooks([{ ...GUARD, command: "cat .kiro/hooks.md" }], repository)).toEqual([]);
+    },
+  );
+
   it("says of a guard that it did not run, and what that means", async () => {
     const repository = createRepository(".kiro/hooks");
 
