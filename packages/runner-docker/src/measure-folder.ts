@@ -18,7 +18,8 @@ export async function measureFolder({ fd }: FileHandle, signal: AbortSignal): Pr
   // The folder is descriptor 3 of the process.
   const child = spawn("du", ["-skx", "/proc/self/fd/3/."], {
     stdio: ["ignore", "pipe", "pipe", fd],
-    env: { LC_ALL: "C" },
+    // Not every system has it in /bin or /usr/bin.
+    env: { LC_ALL: "C", PATH: process.env["PATH"] },
     signal,
     killSignal: "SIGKILL",
   });

@@ -96,7 +96,9 @@ describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
 
   it("does not depend on the way to the engine: one on this machine may listen on TCP", async () => {
     const address = { host: "127.0.0.1", port: 2375, protocol: "http", tls: undefined } as const;
-    const { sight } = createSight(seeing, { endpoint: { address, url: "tcp://127.0.0.1:2375", foundBy: "DOCKER_HOST" } });
+    const { sight } = createSight(seeing, {
+      endpoint: { address, url: "tcp://127.0.0.1:2375", foundBy: "DOCKER_HOST" },
+    });
 
     expect(await sight.decide(createFakeHolder().holder)).toBe(true);
   });

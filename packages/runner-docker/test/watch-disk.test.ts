@@ -123,6 +123,17 @@ describe("watchDisk", () => {
     expect(await report()).toBeUndefined();
   });
 
+  it("finds du wherever the system keeps it", async () => {
+    const { path, root } = createPlace();
+    writeFileSync(join(path, "du"), "#!/bin/sh\necho 7", { mode: 0o755 });
+    vi.stubEnv("PATH", path);
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: 0, onReached: () => undefined });
+
+    expect(await report()).toEqual({ homeBytes: 7168, grownBytes: 7168 });
+  });
+
   it("has nothing to say of a container that is elsewhere, or of a home that is a link", async () => {
     const { path, root } = createPlace();
     const onReached = vi.fn();
