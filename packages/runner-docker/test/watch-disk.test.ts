@@ -82,9 +82,9 @@ describe("watchDisk", () => {
     async () => {
       const { path, root } = createPlace();
       const home = join(path, "home");
-      const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "nr_inodes=1000", "tmpfs", home]);
+      const { status } = spawnSync("sh", ["-c", 'mount -t tmpfs -o nr_inodes=1000 tmpfs "$1"', "sh", home]);
       expect(status).toBe(0);
-      onTestFinished(() => void spawnSync("umount", ["--lazy", home]));
+      onTestFinished(() => void spawnSync("sh", ["-c", 'umount -l "$1"', "sh", home]));
       const onReached = vi.fn();
       const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
       await new Promise((resolve) => setTimeout(resolve, 1200));
