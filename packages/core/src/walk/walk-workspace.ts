@@ -1,4 +1,5 @@
 import { opendirSync, type Dir, type Dirent } from "node:fs";
+import { setImmediate as letOthersWork } from "node:timers/promises";
 import { forEachOf } from "./for-each-of.ts";
 import { ROOT, toChildPath, toPathKey, type FolderPath } from "./folder-path.ts";
 import { createHeldChain } from "./held-chain.ts";
@@ -66,15 +67,19 @@ const GRACE_MS = 500;
  */
 export async function walkWorkspace<Kind>(root: string, walk: Walk<Kind>): Promise<void> {
   const { entries, timeMs } = walk.bounds;
-  const progress: Progress = { entriesLeft: entries, deadline: performance.now() + timeMs, isGivenUp: false };
+  const deadline = performance.now() + timeMs;
+  const progress: Progress = { entriesLeft: entries, deadline, isNaming: false, isGivenUp: false };
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
+    const giveUp = (): void => {
+      progress.isGivenUp = !progress.isNaming;
+      progress.isNaming = false;
+      if (!progress.isGivenUp) return void (timer = setTimeout(giveUp, GRACE_MS));
       // A file system whose server is gone never answers.
-      progress.isGivenUp = true;
       walk.onUnread({ path: "", why: NO_TIME, code: undefined });
       resolve();
-    }, timeMs + GRACE_MS);
+    };
+    timer = setTimeout(giveUp, timeMs + GRACE_MS);
   });
   try {
     await Promise.race([walkFrom(root, walk, progress), late]);
@@ -83,7 +88,8 @@ export async function walkWorkspace<Kind>(root: string, walk: Walk<Kind>): Promi
   }
 }
 
-type Progress = { entriesLeft: number; readonly deadline: number; isGivenUp: boolean };
+/** `isNaming` tells whether a folder was named since it was last asked: nothing is looked at any more, and the end is near. */
+type Progress = { entriesLeft: number; readonly deadline: number; isNaming: boolean; isGivenUp: boolean };
 
 /** Folders to visit that have the same parent. */
 type Group<Kind> = { readonly path: FolderPath; readonly folders: readonly Next<Kind>[] };
@@ -124,7 +130,12 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
     const path = toChildPath(group.path, name);
     const reason = toReasonNotToLook(path, progress);
     if (isEnded(walk, progress)) return;
-    if (reason !== undefined) return walk.onUnread({ path: toPathKey(path), why: reason, code: undefined });
+    if (reason !== undefined) {
+      walk.onUnread({ path: toPathKey(path), why: reason, code: undefined });
+      progress.isNaming = true;
+      // There may be very many, with long paths.
+      return letOthersWork();
+    }
     const open = walk.open ?? holdChild;
     const folder = await open(parent, name).catch((error: unknown) => noteFailure(walk, path, error));
     if (folder === undefined) return;

@@ -78,6 +78,26 @@ describe("walkWorkspace", () => {
     expect(unread).toEqual([": there was not enough time to look at all of it"]);
   });
 
+  it("lets others work while it names very many folders that it did not look into", async () => {
+    const root = createTree(...Array.from({ length: 1000 }, (_, index) => `${index}`));
+    const turns = new Set<number>();
+    let turn = 0;
+    const timer = setInterval(() => (turn += 1), 0);
+    const onUnread = (): void => {
+      turns.add(turn);
+      const untilMs = performance.now() + 2;
+      while (performance.now() < untilMs);
+    };
+
+    // It takes longer than all of the walk may, which is no reason to give up.
+    const { unread } = await walk(root, { bounds: { entries: 1000, timeMs: 1000 }, onUnread });
+    clearInterval(timer);
+
+    expect(unread).toHaveLength(1000);
+    expect(unread.filter((folder) => folder.startsWith(":"))).toEqual([]);
+    expect(turns.size).toBeGreaterThan(50);
+  });
+
   it("keeps few folders open, however many there are", async () => {
     const folders = Array.from({ length: 300 }, (_, index) => `many/${index}/a/b/c`);
     const root = createTree(...folders);
@@ -97,9 +117,9 @@ describe("walkWorkspace", () => {
   });
 });
 
-type Options = { readonly open?: OpenFolder; readonly bounds?: WalkBounds };
+type Options = { readonly open?: OpenFolder; readonly bounds?: WalkBounds; readonly onUnread?: () => void };
 
-async function walk(root: string, { bounds = { entries: 10_000, timeMs: 60_000 }, open }: Options = {}) {
+async function walk(root: string, { bounds = { entries: 10_000, timeMs: 60_000 }, onUnread, open }: Options = {}) {
   const [visited, unread]: [string[], string[]] = [[], []];
   let entries = 0;
   await walkWorkspace(root, {
@@ -117,7 +137,10 @@ async function walk(root: string, { bounds = { entries: 10_000, timeMs: 60_000 }
       }
       return next;
     },
-    onUnread: ({ path, why }) => unread.push(`${path}: ${why}`),
+    onUnread({ path, why }) {
+      unread.push(`${path}: ${why}`);
+      onUnread?.();
+    },
   });
   return { entries, unread, visited };
 }
