@@ -16,6 +16,7 @@ export {
   type EgressReport,
 } from "./egress.ts";
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
+export { watchExecutablePaths } from "./executable-paths/watch-executable-paths.ts";
 export { toReasonToKeep, type GcSubject } from "./gc-verdict.ts";
 export { toGuardedPaths } from "./guarded-paths.ts";
 export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./health-report.ts";
@@ -64,6 +65,7 @@ export {
   type Policy,
   type Tightening,
 } from "./tighter-policy.ts";
+export { holdChild } from "./walk/held-folder.ts";
 export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
 export type { Keeping } from "./kept-sessions.ts";
 export { createSessionBook, type SessionBook } from "./session-book.ts";

@@ -1,19 +1,28 @@
 import { BudgieError } from "./errors.ts";
-import { watchExecutablePaths, type ExecutableChanges } from "./executable-paths/watch-executable-paths.ts";
+import {
+  watchExecutablePaths,
+  type ExecutableChanges,
+  type ExecutableWatch,
+} from "./executable-paths/watch-executable-paths.ts";
 import type { Reply } from "./turn.ts";
 
 export type ReportingOptions = {
   readonly directory: string;
   /** Whether a turn fails that redirects git */
   readonly isProtected: boolean;
+  /** Default {@link watchExecutablePaths} */
+  readonly watch?: WatchDirectory | undefined;
 };
+
+/** Begins to look at a directory, for what a turn leaves in it. */
+export type WatchDirectory = (directory: string) => ExecutableWatch;
 
 /** Adds a turn's changes of files that the host runs to its reply or its error. Throws `GIT_REDIRECTED` as {@link ReportingOptions} say. */
 export async function reportingChanges<Answer extends Pick<Reply, "warnings">>(
-  { directory, isProtected }: ReportingOptions,
+  { directory, isProtected, watch: toWatch = watchExecutablePaths }: ReportingOptions,
   turn: (ready: Promise<unknown>) => Promise<Answer>,
 ): Promise<Answer & Pick<Reply, "changedExecutablePaths">> {
-  const watch = watchExecutablePaths(directory);
+  const watch = toWatch(directory);
   const reply = await turn(watch.ready).catch(async (error: unknown) => {
     if (error instanceof BudgieError) note(error, await watch.toChanges());
     throw error;

@@ -9,7 +9,7 @@ import { createMemoryRunLog } from "./memory-run-log.ts";
 import { createOrderOfArrival } from "./order-of-arrival.ts";
 import type { Protocol } from "./protocol.ts";
 import { recordingRun } from "./recording-run.ts";
-import { reportingChanges } from "./reporting-changes.ts";
+import { reportingChanges, type WatchDirectory } from "./reporting-changes.ts";
 import { reportingEgress } from "./reporting-egress.ts";
 import { reportingMissed } from "./reporting-missed.ts";
 import type { RetryMode } from "./retry.ts";
@@ -49,6 +49,8 @@ export type TurnDependencies = {
   readonly turnLimits?: TurnLimits;
   /** Whether agents get to see the files that the host runs by itself read-only; default false */
   readonly protectExecutablePaths?: boolean;
+  /** How what a turn leaves in its directory is found; default {@link watchExecutablePaths} */
+  readonly watch?: WatchDirectory | undefined;
   /** Default one that is forgotten with the process */
   readonly runLog?: RunLog;
 };
@@ -125,7 +127,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
       notes.inSession(session.id);
       following.inSession(session.id);
       return keepingSession(book, session, () =>
-        reportingChanges({ directory, isProtected: protectExecutablePaths }, (ready) =>
+        reportingChanges({ directory, isProtected: protectExecutablePaths, watch: dependencies.watch }, (ready) =>
           reportingEgress((tally) => answerTurn({ ...parts, request, signal, onPhase, session, notes, tally, ready })),
         ),
       );

@@ -10,6 +10,7 @@ import {
   type Protocol,
   type Runner,
   type RunTurn,
+  type TurnDependencies,
   type WorkspaceRules,
 } from "@budgie/core";
 import type { MadeUpHome } from "./made-up-home.ts";
@@ -25,6 +26,8 @@ export type CallerOptions = {
   readonly hooks?: readonly AgentHook[];
   /** Default {@link TIGHT} */
   readonly policy?: Policy;
+  /** Default budgie's own */
+  readonly watch?: TurnDependencies["watch"];
 };
 
 /** What the callers' agents may do. */
@@ -34,6 +37,9 @@ export const TIGHT: Policy = {
   limits: { memoryBytes: 256 * 1024 ** 2, cpus: 1, pids: 64 },
   timeoutMs: 20_000,
 };
+
+/** The policy of agents that may write to their directory. */
+export const WRITING: Policy = { ...TIGHT, workspace: "rw" };
 
 /** Hooks that a sandbox hides if the repository has these folders. */
 export const GUARDS: readonly AgentHook[] = [
@@ -45,7 +51,7 @@ export const GUARDS: readonly AgentHook[] = [
 
 /** All of budgie behind its tools, with agents that do what their prompt says: each is a shell. */
 export function createCaller(options: CallerOptions): RunTurn {
-  const { allowedRoots = [], hooks = GUARDS, host, policy = TIGHT, rules, runner } = options;
+  const { allowedRoots = [], hooks = GUARDS, host, policy = TIGHT, rules, runner, watch } = options;
   const agents = ["reviewer", "writer"].map((name) => toAgent(name, host));
   agents.push({ ...toAgent("guarded", host), hooks });
   return createRunTurn({
@@ -53,6 +59,7 @@ export function createCaller(options: CallerOptions): RunTurn {
     runner,
     protocol: runShell,
     policyOf: () => policy,
+    watch,
     workspaceRules: rules ?? {
       allowedRoots: allowedRoots.map((path) => ({ named: path, path })),
       guarded: [...toGuarded(host), ...runner.guarded],

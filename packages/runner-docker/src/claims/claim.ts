@@ -73,6 +73,10 @@ type OwnWall =
   | "workspace-rules"
   // Results name the hooks that a sandbox hides.
   | "told-hooks"
+  // A result says what a turn left in its directory for the host to run or to follow.
+  | "told-changes"
+  // What is in a directory is reached through folders that are held open, and nothing outside of it is looked at.
+  | "held-folders"
   | "egress-proxy";
 
 /** One attack. */

@@ -1,6 +1,7 @@
 import { ADDRESS_CLAIMS } from "./address-claims.ts";
 import { CALLER_CLAIMS } from "./caller-claims.ts";
 import { CAPABILITY_CLAIMS } from "./capability-claims.ts";
+import { CHANGE_CLAIMS } from "./change-claims.ts";
 import type { Claim } from "./claim.ts";
 import { CONFIGURATION_CLAIMS } from "./configuration-claims.ts";
 import { DATABASE_CLAIMS } from "./database-claims.ts";
@@ -34,6 +35,7 @@ export const CLAIM_GROUPS = {
   "read-only": CONFIGURATION_CLAIMS,
   links: [...LINK_CLAIMS, ...HOME_CLAIMS, ...SWAP_CLAIMS],
   caller: CALLER_CLAIMS,
+  changes: CHANGE_CLAIMS,
   network: [...NETWORK_CLAIMS, ...ADDRESS_CLAIMS, ...DOOR_CLAIMS],
   proxy: [...PROXY_CLAIMS, ...REBINDING_CLAIMS, ...SMUGGLING_CLAIMS],
 } as const satisfies Readonly<Record<string, readonly Claim[]>>;

@@ -6,6 +6,8 @@ import { text } from "node:stream/consumers";
 import {
   createOwner,
   createSessionId,
+  holdChild,
+  watchExecutablePaths,
   type Access,
   type AgentProcess,
   type Command,
@@ -16,13 +18,14 @@ import {
   type RunnerSession,
   type RunTurn,
   type SessionId,
+  type TurnDependencies,
 } from "@budgie/core";
 import type { Credentials } from "../credentials.ts";
 import type { Weaker } from "../engine-walls.ts";
 import type { LookInto } from "../enter-container.ts";
 import type { HostEnvironment } from "../find-engine.ts";
 import { createDockerRunner, type DockerRunnerOptions } from "../docker-runner.ts";
-import { createCaller } from "./caller.ts";
+import { createCaller, WRITING } from "./caller.ts";
 import { createLabNetwork, startLabProxy, type LabNetwork } from "./lab-network.ts";
 import { createMadeUpHome, toProjections, type MadeUpHome } from "./made-up-home.ts";
 import { startVictim, type Victim } from "./victim.ts";
@@ -52,6 +55,8 @@ export type Lab = AsyncDisposable & {
   readonly call: RunTurn;
   /** The same where only the project is allowed */
   readonly callForProject: RunTurn;
+  /** The same of an agent that may write to its directory */
+  readonly callWriter: (options?: WriterOptions) => RunTurn;
   /** A turn of the other session that stays for as long as the lab does; started when it is first asked for */
   readonly victim: () => Promise<Victim>;
   /** Makes an empty directory, for a workspace of a probe's own. */
@@ -73,6 +78,12 @@ export type TurnOptions = {
   readonly login?: "kiro";
   readonly protectedPaths?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+};
+
+/** What others do to the directory of an agent that may write to it. */
+export type WriterOptions = {
+  /** Called right before budgie opens a folder of the directory by its name */
+  readonly beforeOpening?: (name: string) => void;
 };
 
 /** What a session of its own has otherwise than the lab's. */
@@ -173,6 +184,8 @@ async function fillLab(
     },
     call: createCaller({ runner, host }),
     callForProject: createCaller({ runner, host, allowedRoots: [host.project] }),
+    callWriter: ({ beforeOpening = () => undefined } = {}) =>
+      createCaller({ runner, host, policy: WRITING, watch: toMeddledWatch(beforeOpening) }),
     victim: () => (victim ??= startVictim(other, host.otherProject, toAccess(network.otherPolicy))),
     async makeDirectory() {
       const directory = join(root, `directory-${++directories}`);
@@ -190,6 +203,14 @@ async function fillLab(
       return collect(await own.start(command, { directory, access, protectedPaths, input: "", signal }));
     },
   };
+}
+
+function toMeddledWatch(beforeOpening: (name: string) => void): TurnDependencies["watch"] {
+  return (directory) =>
+    watchExecutablePaths(directory, (parent, name) => {
+      beforeOpening(name.toString());
+      return holdChild(parent, name);
+    });
 }
 
 /** For as long as the lab is there. */

@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { TurnDependencies } from "@budgie/core";
+
+type Watch = NonNullable<TurnDependencies["watch"]>;
+
+/** A look at a directory that goes by paths, follows links, and believes what git would; it names all that it finds. */
+export function toTrustingWatch(beforeOpening: (name: string) => void): Watch {
+  return (directory) => {
+    list(directory, beforeOpening);
+    return {
+      ready: Promise.resolve(),
+      async toChanges() {
+        return { changedExecutablePaths: list(directory, beforeOpening), gitChanges: [], warnings: [] };
+      },
+    };
+  };
+}
+
+function list(folder: string, beforeOpening: (name: string) => void): readonly string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path, ...listNamed(path)];
+    beforeOpening(name);
+    return list(path, beforeOpening);
+  });
+}
+
+/** What a file of git's leads to. */
+function listNamed(path: string): readonly string[] {
+  const [, named] = /^(?:gitdir: |\[include\]\n\tpath = )?(\/.+)\n$/.exec(readFileSync(path, "utf8")) ?? [];
+  if (named === undefined) return [];
+  const target = resolve(named);
+  return statSync(target).isDirectory() ? list(target, () => undefined) : [readFileSync(target, "utf8")];
+}
