@@ -3,7 +3,12 @@ import { linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
+import { isAlive, waitFor } from "../helpers/start-budgie.ts";
+import { endInTime } from "./end-in-time.ts";
 import type { Fault } from "./fault.ts";
+import { PATIENCE_MS } from "./fault-place.ts";
+
+const PRINT_ONE_CHARACTER = ["\r", "\n", "a"].map((one) => `[[fault one-character ${one.charCodeAt(0)}]]`);
 
 /** What agents do to themselves and to the place that they work in. */
 export const AGENT_FAULTS: readonly Fault[] = [
@@ -50,10 +55,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     async strike({ budgie, callAtWork }) {
       const files = "for i in $(seq 200); do head -c 10000000 /dev/urandom >$HOME/$i; sleep 0.1; done";
       const { told } = await callAtWork({ agent: "shell-worker", first: `[[run: ${files}]]` });
-      const asked = performance.now();
-      budgie().child.kill("SIGTERM");
-      expect(await budgie().ended).toMatchObject({ exitCode: 0 });
-      expect(performance.now() - asked).toBeLessThan(10_000);
+      await endInTime(budgie());
       expect((await told).end).not.toBe("answered");
     },
   },
@@ -105,11 +107,26 @@ export const AGENT_FAULTS: readonly Fault[] = [
     name: "without a sandbox, the agent prints 2 MiB of carriage returns, of line feeds, of letters in one line",
     on: "no sandbox",
     async strike({ call }) {
-      for (const character of ["\r", "\n", "a"]) {
-        const { told, word } = call({ first: `[[fault one-character ${character.charCodeAt(0)}]]` });
+      for (const first of PRINT_ONE_CHARACTER) {
+        const { told, word } = call({ first });
         const { facts, text } = await told;
         expect(text).toContain(word);
         expect(JSON.stringify(facts)).toContain("The agent printed 2,097,");
+      }
+    },
+  },
+  {
+    name: "without a sandbox, budgie is asked to end (SIGTERM) while it reads 2 MiB of these",
+    on: "no sandbox",
+    async strike({ startAnother, user }) {
+      for (const first of PRINT_ONE_CHARACTER) {
+        const reading = await startAnother();
+        const before = user.kiroCalls().length;
+        const told = reading.ask("code-reviewer", { prompt: `${first}[[say: printed]]` }).catch(() => undefined);
+        const agent = await waitFor(() => user.kiroCalls()[before], PATIENCE_MS);
+        await waitFor(() => !isAlive(agent.pid), PATIENCE_MS);
+        await endInTime(reading);
+        await told;
       }
     },
   },
@@ -127,10 +144,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     async strike({ budgie, callAtWork, user }) {
       const { told } = await callAtWork();
       fill(join(user.workspace, ".vscode"));
-      const askedMs = performance.now();
-      budgie().child.kill("SIGTERM");
-      expect(await budgie().ended).toMatchObject({ exitCode: 0 });
-      expect(performance.now() - askedMs).toBeLessThan(10_000);
+      await endInTime(budgie());
       expect((await told).end).not.toBe("answered");
     },
   },

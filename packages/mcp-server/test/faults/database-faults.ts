@@ -5,11 +5,13 @@ import { loadKiroLogin } from "../../../runner-docker/src/kiro-login.ts";
 import { createSessionDatabase } from "../../../runner-docker/src/session-database.ts";
 import { makeEndless } from "../../../runner-docker/test/hostile-database.ts";
 import { toEngineVariables, waitFor, type Budgie } from "../helpers/start-budgie.ts";
+import { endInTime } from "./end-in-time.ts";
 import type { Fault } from "./fault.ts";
 import { PATIENCE_MS, type FaultPlace } from "./fault-place.ts";
 
 const KEEP = ["--keep-sessions"];
-const LIMIT_MS = 10_000;
+// The name of a file that may hold a login, so that an export leaves it out and names it: a terminal would take it for a title.
+const MAKE_OBEYED = `cd "$(mktemp -d "$HOME/$(printf 'title\\033]0;X\\007')XXX")" && : >data.sqlite3 && cd "$OLDPWD"`;
 // An agent that may use a shell.
 const AGENT = "shell-worker";
 
@@ -44,17 +46,19 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the agent's database has no end when its session is exported",
+    name: "the agent's database has no end, and a name of its home controls terminals, when its session is exported",
     on: "engine",
     async strike(place) {
       const { user } = place;
-      const { keeping, session } = await keepSession(place);
+      const { keeping, session } = await keepSession(place, MAKE_OBEYED);
       const file = join(user.host.home, "exported.tar");
       const { exitCode, stderr } = await user.run(["sessions", "export", session, file], toEngineVariables());
       expect({ exitCode, stderr }).toEqual({
         exitCode: 0,
-        stderr: expect.stringMatching(/^budgie: Left out: .*data\.sqlite3", with the conversation: .*\n$/),
+        stderr: expect.stringMatching(/^(budgie: Left out: [^\p{C}]+\n){2}$/u),
       });
+      expect(stderr).toMatch(/data\.sqlite3", with the conversation: /);
+      expect(stderr).toContain("/title?]0;X?");
       await endInTime(keeping);
       await user.run(["sessions", "rm", session], toEngineVariables());
     },
@@ -79,25 +83,22 @@ async function renew(place: FaultPlace) {
   return { told };
 }
 
-async function keepSession(place: FaultPlace): Promise<{ readonly keeping: Budgie; readonly session: string }> {
+async function keepSession(
+  place: FaultPlace,
+  first?: string,
+): Promise<{ readonly keeping: Budgie; readonly session: string }> {
   const keeping = await place.user.start({ sandbox: true, args: KEEP });
-  return { keeping, session: await plantDatabase(place, keeping) };
+  return { keeping, session: await plantDatabase(place, keeping, first) };
 }
 
-/** Has an agent replace its database by such a one, and returns the session. */
-async function plantDatabase({ user }: FaultPlace, budgie: Budgie): Promise<string> {
+/** Has an agent replace its database by such a one, after a command, and returns the session. */
+async function plantDatabase({ user }: FaultPlace, budgie: Budgie, first = "true"): Promise<string> {
   const login = await loadKiroLogin(user.host.dataDir);
   if (login === undefined) throw new Error("The user has no login.");
   const database = await createSessionDatabase(login, join(user.host.home, "tmp"));
   writeFileSync(join(user.workspace, "endless"), makeEndless(database, "state"), { mode: 0o666 });
-  const prompt = '[[run: cp endless "$HOME/new" && mv "$HOME/new" "$HOME/.local/share/kiro-cli/data.sqlite3"]]';
+  const plant = 'cp endless "$HOME/new" && mv "$HOME/new" "$HOME/.local/share/kiro-cli/data.sqlite3"';
+  const prompt = `[[run: ${first} && ${plant}]]`;
   const { structuredContent } = await budgie.ask(AGENT, { prompt });
   return String(structuredContent?.["sessionId"]);
-}
-
-async function endInTime({ child, ended }: Budgie): Promise<void> {
-  const began = performance.now();
-  child.kill("SIGTERM");
-  expect(await ended).toMatchObject({ exitCode: 0 });
-  expect(performance.now() - began).toBeLessThan(LIMIT_MS);
 }

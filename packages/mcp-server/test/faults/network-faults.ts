@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect } from "vitest";
+import { toText, waitFor } from "../helpers/start-budgie.ts";
+import { startHttpBudgie } from "../helpers/start-http-budgie.ts";
+import { endInTime } from "./end-in-time.ts";
+import type { Fault } from "./fault.ts";
+import { PATIENCE_MS } from "./fault-place.ts";
+import { startSilentNameServer } from "./silent-name-server.ts";
+
+const SESSIONS = ["one", "two"];
+const STRANGERS = 600;
+
+/** What others do to budgie's lookups, and to the port that it listens on. */
+export const NETWORK_FAULTS: readonly Fault[] = [
+  {
+    name: "two sessions ask for names that never answer when budgie is asked to end (SIGTERM)",
+    on: "engine",
+    async strike({ user }) {
+      await using names = await startSilentNameServer();
+      const args = ["--allow-host", "*.silent.example"];
+      const asking = await user.start({ sandbox: true, args, env: names.variables });
+      const calls = SESSIONS.map((word) => asking.ask("shell-worker", { prompt: `[[run: ${toQuestions(word)}]]` }));
+      const told = Promise.allSettled(calls);
+      const isAsked = (word: string): boolean => [...names.asked].some((name) => name.startsWith(`${word}-`));
+      await waitFor(() => SESSIONS.every(isAsked), PATIENCE_MS);
+      await endInTime(asking);
+      for (const { status } of await told) expect(status).toBe("rejected");
+    },
+  },
+  {
+    name: "600 connections without the token are open when budgie is asked to end (SIGTERM)",
+    on: "no sandbox",
+    async strike({ user }) {
+      await using listening = await startHttpBudgie(user);
+      const strangers = await Promise.all(Array.from({ length: STRANGERS }, () => openIdle(listening.url)));
+      const { ask } = await listening.connect();
+      expect(toText(await ask("code-reviewer", { prompt: "[[say: answered]]" }))).toContain("answered");
+      const ended = once(listening.child, "close").then(([exitCode]: unknown[]) => ({ exitCode }));
+      await endInTime({ child: listening.child, ended });
+      for (const stranger of strangers) stranger.destroy();
+    },
+  },
+];
+
+/** As many as the proxy looks up for a session at once, and more. */
+function toQuestions(word: string): string {
+  const ask = `printf 'CONNECT ${word}-%s.silent.example:443 HTTP/1.1\\r\\n\\r\\n' $i >&$wire`;
+  return `bash -c 'for i in $(seq 8); do exec {wire}<>/dev/tcp/127.0.0.1/3128; ${ask.replaceAll("'", '"')}; done; sleep 60'`;
+}
+
+async function openIdle({ hostname, port }: URL): Promise<Socket> {
+  const socket = connect(Number(port), hostname).on("error", () => undefined);
+  await once(socket, "connect");
+  socket.write("POST /mcp HTTP/1.1\r\n");
+  return socket;
+}
