@@ -38,7 +38,7 @@ describe("a budgie in a sandbox", () => {
 
   it("refuses every call when the marks of all processes around it were overwritten in their memory", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox: true });
+    const { ask } = await user.start({ sandbox: true, args: ["--allow-root", directory] });
     const script = `#!/bin/sh\n${OVERWRITTEN}\n${CLEARED} ${CALL}\n`;
     const encoded = Buffer.from(script).toString("base64");
     const run = `echo Hello >/tmp/prompt; echo ${encoded} | base64 -d >/tmp/script; sh /tmp/script`;

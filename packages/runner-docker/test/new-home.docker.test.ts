@@ -20,8 +20,9 @@ it("fills a new home past the holder, which lets nothing in while it starts, and
   const puts = proxy.requestLines().filter((line) => line.startsWith("PUT "));
   expect(puts.length).toBeGreaterThan(0);
   expect(puts.filter((line) => line.includes(`budgie-holder-${session.id}/`))).toEqual([]);
+  // The holder and the turn: the first look into the holder starts it too, which is no other container.
   const starts = proxy.requestLines().filter((line) => line.endsWith("/start HTTP/1.1"));
-  expect(starts).toHaveLength(2);
+  expect(new Set(starts).size).toBe(2);
   const filters = { label: [`dev.budgie.session=${session.id}`, "dev.budgie.role=holder"] };
   const left = await (await testEngine()).listContainers({ all: true, filters });
   expect(left.map(({ Names, State }) => [Names, State])).toEqual([[[`/budgie-holder-${session.id}`], "running"]]);
