@@ -32,7 +32,7 @@ const PLAIN = `
 `;
 
 const O_CREAT_OR_TMPFILE = 0o100 | 0o20000000;
-const SETUID_OR_SETGID = 0o6000;
+const SETUID = 0o4000;
 const NEW_NAMESPACES = 0x7e020000;
 const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16];
 const NETLINK_ROUTE = 0;
@@ -55,13 +55,13 @@ export const SECCOMP_PROFILE = JSON.stringify({
     allow(["socketpair"], equal(0, AF_UNIX)),
     // Sets 0, or queries the current one.
     ...[0, 0xffffffff].map((persona) => allow(["personality"], equal(0, persona))),
-    // No setuid or setgid modes: the host sees the workspace's files.
-    allow(["fchmod"], without(1, SETUID_OR_SETGID)),
-    allow(["fchmodat", "fchmodat2", "mknodat"], without(2, SETUID_OR_SETGID)),
-    allow(["openat"], without(3, SETUID_OR_SETGID)),
+    // No setuid modes: the host sees the workspace's files. Setgid is a mode of folders too, which a filter cannot tell apart.
+    allow(["fchmod"], without(1, SETUID)),
+    allow(["fchmodat", "fchmodat2", "mknodat"], without(2, SETUID)),
+    allow(["openat"], without(3, SETUID)),
     allow(["openat"], without(2, O_CREAT_OR_TMPFILE)),
-    onX86(allow(["chmod", "creat", "mknod"], without(1, SETUID_OR_SETGID))),
-    onX86(allow(["open"], without(2, SETUID_OR_SETGID))),
+    onX86(allow(["chmod", "creat", "mknod"], without(1, SETUID))),
+    onX86(allow(["open"], without(2, SETUID))),
     onX86(allow(["open"], without(1, O_CREAT_OR_TMPFILE))),
     // Their arguments lie in memory, where seccomp cannot read them. Programs then fall back to the older call.
     { names: ["clone3", "openat2"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },

@@ -39,11 +39,10 @@ ${toCommandProbe('head -c 1 "$file"')}`;
   },
   {
     id: "no-setuid-files",
-    promise: "An agent leaves no file in its workspace that lends the rights of its owner or group to who runs it.",
+    promise: "An agent leaves no file in its workspace that runs with the rights of its owner, whoever starts it.",
     walls: ["seccomp"],
     probes: [
       inPerl("make a file setuid", toLendingProbe("chmod 04755, $file;")),
-      inPerl("make a file setgid", toLendingProbe("chmod 02755, $file;")),
       inPerl("make an open file setuid", toLendingProbe("open(my $open, '<', $file); chmod 04755, $open;")),
       inPerl("make it so by the newest call", toLendingProbe('call("fchmodat2", -100, $file, 04755, 0);')),
       inPerl("create a setuid file", toLendingProbe("unlink $file; sysopen(my $new, $file, 0101, 04755);")),
@@ -64,7 +63,7 @@ function toLendingProbe(attempt: string): string {
   $! = 0;
   ${attempt}
   my $why = "$!";
-  -u $file || -g $file ? through("it is there") : held($why);`;
+  -u $file ? through("it is there") : held($why);`;
 }
 
 function toSetProbe(set: string): string {
