@@ -69,12 +69,8 @@ export const CHANGE_CLAIMS: readonly Claim[] = [
         meanwhile: (directory) => chmodSync(join(directory, "program"), 0o4755),
         once: "program",
       }),
-      toChangeProbe("have its turn cancelled once it left something", {
-        script: "echo evil >.envrc; sleep 60",
-        told: ".envrc",
-        meanwhile: (_directory, cancel) => cancel(),
-        once: ".envrc",
-      }),
+      // An agent that says nothing has failed.
+      toChangeProbe("let its turn fail once it left something", { script: "echo evil >.envrc; exit", told: ".envrc" }),
     ],
   },
 ];
@@ -132,7 +128,7 @@ type Change = {
   readonly told: string;
   /** Done by the host while the script runs, when it has made this file */
   readonly once?: string;
-  readonly meanwhile?: (directory: string, cancel: () => void) => void;
+  readonly meanwhile?: (directory: string) => void;
 };
 
 function toChangeProbe(name: string, { meanwhile, once, script, told }: Change): Probe {
@@ -140,11 +136,10 @@ function toChangeProbe(name: string, { meanwhile, once, script, told }: Change):
     name,
     async attempt(lab) {
       const directory = await lab.makeDirectory();
-      const cancelling = new AbortController();
-      const asking = ask(lab, { directory, script, signal: cancelling.signal });
+      const asking = ask(lab, { directory, script });
       if (once !== undefined) {
         await appearance(join(directory, once), asking);
-        meanwhile?.(directory, () => cancelling.abort());
+        meanwhile?.(directory);
       }
       const { changedExecutablePaths, warnings } = await asking;
       const named = warnings.find((text) => text.includes(`"${told}"`));
@@ -163,15 +158,15 @@ async function appearance(path: string, turn: Promise<unknown>): Promise<void> {
 
 type Said = Pick<Reply, "changedExecutablePaths" | "response" | "warnings">;
 
-type Asking = Attack & { readonly directory: string; readonly signal?: AbortSignal };
+type Asking = Attack & { readonly directory: string };
 
 /** Calls an agent, whose turn may fail. */
-async function ask(lab: Lab, { directory, script, signal, ...options }: Asking): Promise<Said> {
+async function ask(lab: Lab, { directory, script, ...options }: Asking): Promise<Said> {
   const call = lab.callWriter(options);
   try {
-    return await call({ agent: "writer", prompt: `{ ${script}; } && echo over`, directory }, { signal });
+    return await call({ agent: "writer", prompt: `{ ${script}; } && echo over`, directory });
   } catch (error) {
-    if (!(error instanceof BudgieError) || error.code !== "CANCELLED") throw error;
+    if (!(error instanceof BudgieError) || error.code !== "AGENT_FAILED") throw error;
     const { changedExecutablePaths, message, warnings } = error;
     return { changedExecutablePaths, response: message, warnings };
   }
