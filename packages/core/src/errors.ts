@@ -45,6 +45,8 @@ export class BudgieError extends Error {
   changedPaths: readonly string[] | undefined;
   /** What the turn that failed had reached of the network, and what it was refused; `undefined` if nobody watched */
   egress: EgressReport | undefined;
+  /** The agent's answer, where the turn failed after it */
+  response: string | undefined;
   /** Answers of earlier turns of the session that no client is known to have */
   missed: readonly MissedAnswer[] = [];
 

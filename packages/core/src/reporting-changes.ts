@@ -18,7 +18,7 @@ export type ReportingOptions = {
 export type WatchDirectory = (directory: string) => ExecutableWatch;
 
 /** Adds a turn's changes of files that the host runs to its reply or its error. Throws `GIT_REDIRECTED` as {@link ReportingOptions} say. */
-export async function reportingChanges<Answer extends Pick<Reply, "warnings">>(
+export async function reportingChanges<Answer extends Pick<Reply, "response" | "warnings">>(
   { directory, isProtected, watch: toWatch = watchExecutablePaths }: ReportingOptions,
   turn: (ready: Promise<unknown>) => Promise<Answer>,
 ): Promise<Answer & Pick<Reply, "changedExecutablePaths">> {
@@ -28,7 +28,9 @@ export async function reportingChanges<Answer extends Pick<Reply, "warnings">>(
     throw error;
   });
   const changes = await watch.toChanges();
-  if (isProtected && changes.gitChanges.length > 0) throw note(redirected(directory, changes), changes);
+  if (isProtected && changes.gitChanges.length > 0) {
+    throw Object.assign(note(redirected(directory, changes), changes), { response: reply.response });
+  }
   const { changedExecutablePaths, warnings } = changes;
   return { ...reply, changedExecutablePaths, warnings: [...reply.warnings, ...warnings] };
 }

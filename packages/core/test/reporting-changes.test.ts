@@ -14,7 +14,7 @@ describe("a turn whose git is protected", () => {
 
       const failure = await failureOf(turn(directory, { isProtected: true }, () => write(directory, path)));
 
-      expect(failure).toMatchObject({ code: "GIT_REDIRECTED", changedExecutablePaths: [path] });
+      expect(failure).toMatchObject({ code: "GIT_REDIRECTED", response: "Done.", changedExecutablePaths: [path] });
       expect(failure.message).toContain(`"${path}" was changed`);
       expect(failure.message).toContain(`Run no git in "${directory}"`);
     },
@@ -25,7 +25,7 @@ describe("a turn whose git is protected", () => {
 
     const reply = await turn(directory, { isProtected: true }, () => write(directory, ".envrc"));
 
-    expect(reply).toEqual({ changedExecutablePaths: [".envrc"], warnings: ["own"] });
+    expect(reply).toEqual({ changedExecutablePaths: [".envrc"], response: "Done.", warnings: ["own"] });
   });
 });
 
@@ -37,6 +37,7 @@ describe("a turn whose git is not protected", () => {
 
     expect(reply).toEqual({
       changedExecutablePaths: [".git/commondir"],
+      response: "Done.",
       warnings: ["own", expect.stringContaining('".git/commondir" was changed: git reads hooks')],
     });
   });
@@ -61,7 +62,7 @@ function turn(directory: string, { isProtected }: { readonly isProtected: boolea
   return reportingChanges({ directory, isProtected }, async (ready) => {
     await ready;
     work();
-    return { warnings: ["own"] };
+    return { response: "Done.", warnings: ["own"] };
   });
 }
 

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEPTH_VARIABLES } from "@budgie/core";
 import { toPasswd, type SandboxUser } from "./sandbox-user.ts";
@@ -43,6 +44,9 @@ function ensureFile(folder: string, name: string, content: string): string {
   const path = join(folder, name);
   if (existsSync(path) && readFileSync(path, "utf8") === content) return path;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(path, content, { mode: 0o644 });
+  // Another budgie, or an engine that takes it by name, must not read half of it.
+  const draft = `${path}-${randomUUID()}`;
+  writeFileSync(draft, content, { mode: 0o644 });
+  renameSync(draft, path);
   return path;
 }

@@ -44,8 +44,10 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
 }
 
 function toErrorResult(error: BudgieError): CallToolResult {
-  const { changedExecutablePaths, changedPaths, code, directory, egress, message, missed, sessionId, warnings } = error;
+  const { changedExecutablePaths, changedPaths, code, directory, egress, message, missed, warnings } = error;
+  const { response, sessionId } = error;
   const facts = {
+    response,
     directory,
     egress: egress && toNamedEgress(egress),
     changedExecutablePaths: orNothing(changedExecutablePaths),
@@ -57,9 +59,13 @@ function toErrorResult(error: BudgieError): CallToolResult {
   const known = Object.entries(facts).filter(([, fact]) => fact !== undefined);
   return {
     isError: true,
-    content: [...toMissedContent(missed), { type: "text", text: `${code}: ${message}${toRemarks(error)}` }],
+    content: [...toMissedContent(missed), ...toTexts([`${code}: ${message}${toRemarks(error)}`, response])],
     structuredContent: { code, message, ...Object.fromEntries(known) },
   };
+}
+
+function toTexts(texts: readonly (string | undefined)[]): CallToolResult["content"] {
+  return texts.flatMap((text) => (text === undefined ? [] : [{ type: "text", text }]));
 }
 
 function orNothing<Item>(items: readonly Item[]): readonly Item[] | undefined {

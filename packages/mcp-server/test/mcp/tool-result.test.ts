@@ -117,6 +117,15 @@ describe("a failure", () => {
     });
   });
 
+  it("brings the answer of a turn that failed after it", async () => {
+    const error = Object.assign(new BudgieError("GIT_REDIRECTED", "It redirected git."), { response: "Done." });
+
+    expect(await orErrorResult(Promise.reject(error))).toMatchObject({
+      content: [{ text: "GIT_REDIRECTED: It redirected git." }, { text: "Done." }],
+      structuredContent: { code: "GIT_REDIRECTED", response: "Done." },
+    });
+  });
+
   it("names the directory that the agent worked in", async () => {
     const error = Object.assign(new BudgieError("AGENT_FAILED", "It said nothing."), { directory: "/project" });
 
