@@ -37,7 +37,8 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-definition",
-    promise: "Neither a repository nor an agent defines an agent, its MCP servers or its hooks.",
+    promise:
+      "Neither a repository nor an agent defines an agent, its MCP servers or its hooks for a turn that begins afterwards.",
     walls: ["hidden-agents", "verified-mounts"],
     probes: [
       toHiddenProbe("see an agent that the repository defines", ".kiro/agents/reviewer.json"),
