@@ -36,7 +36,7 @@ describe("tools/list", () => {
             "type": "string",
           },
           "disk": {
-            "description": "What the session's own folder holds, and by how much this turn made it grow; missing if nobody can tell",
+            "description": "Size of the session's home, and its growth in this turn; missing if it cannot be measured",
             "properties": {
               "grownBytes": {
                 "type": "number",
