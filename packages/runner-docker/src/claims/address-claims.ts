@@ -60,7 +60,7 @@ export const ADDRESS_CLAIMS: readonly Claim[] = [
   {
     id: "own-names",
     promise: "An agent cannot change how its sandbox looks up names.",
-    walls: ["read-only-root", "read-only-mounts", "user"],
+    walls: ["read-only-root", "read-only-mounts", "user", "capabilities"],
     probes: ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"].map((path) =>
       inSandbox(`change ${path}`, () => {
         return `[ -e ${path} ] || untried "there is none"
