@@ -67,24 +67,27 @@ async function attack({ agent, file, name, text }: Attack, hostEnv: Readonly<Rec
     login: "kiro",
   };
   const input = "[[write taken-over: x]] [[say: Done.]]";
-  await runCommand(session, command, { directory: repository, input });
+  const { exit, stderr, stdout } = await runCommand(session, command, { directory: repository, input });
   // While its engine is there.
   await session.remove();
-  return { repository, isTakenOver: existsSync(join(repository, "taken-over")) };
+  const isTakenOver = existsSync(join(repository, "taken-over"));
+  return { repository, isTakenOver, story: `${JSON.stringify(exit)}\n${stdout}${stderr}` };
 }
 
 describe("a repository with", () => {
   it.each(ATTACKS)("$name cannot redefine the configured agent", async (made) => {
-    const { isTakenOver, repository } = await attack(made, process.env);
+    const { isTakenOver, repository, story } = await attack(made, process.env);
 
-    expect(isTakenOver).toBe(false);
+    expect(isTakenOver, story).toBe(false);
     expect(readFileSync(join(repository, made.file), "utf8")).toBe(made.text);
   });
 
   it.each(ATTACKS)("$name could, if that were not hidden", async (made) => {
     await using engine = await createRewritingEngine(async (body) => CONTAINER_REMOVALS["hidden-agents"](body));
 
-    expect(await attack(made, engine.hostEnv)).toMatchObject({ isTakenOver: true });
+    const { isTakenOver, story } = await attack(made, engine.hostEnv);
+
+    expect(isTakenOver, story).toBe(true);
   });
 });
 
