@@ -84,9 +84,9 @@ export const configSchema = z.strictObject({
     .optional()
     .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
   acceptWeaker: z
-    .array(z.enum(["limits", "seccomp"], '"limits" or "seccomp"'))
+    .array(z.enum(["limits", "seccomp", "ulimits"], '"limits", "seccomp" or "ulimits"'))
     .default([])
-    .describe("run agents though the engine lacks this: limits or seccomp; repeatable"),
+    .describe("run agents though the engine lacks this: limits, seccomp or ulimits; repeatable"),
   workspace: z
     .enum(["ro", "rw"], '"ro" or "rw"')
     .default("rw")

@@ -7,7 +7,7 @@ import type { Engine } from "./engine.ts";
 export type EngineWall = HeldWall | MissingWall;
 
 type HeldWall = {
-  readonly name: Weaker | "ulimits" | "swap" | "users" | "mandatory" | "engine";
+  readonly name: Weaker | "swap" | "users" | "mandatory" | "engine";
   readonly state: "held" | "weak";
   readonly text: string;
 };
@@ -21,7 +21,7 @@ type MissingWall = {
 };
 
 /** The walls that users can accept to lack. */
-export type Weaker = "limits" | "seccomp";
+export type Weaker = "limits" | "seccomp" | "ulimits";
 
 /** What is read of an engine's `info`. */
 export type EngineInfo = {
@@ -122,10 +122,11 @@ function toSeccomp(info: EngineInfo): EngineWall {
 
 const NO_ULIMITS: EngineWall = {
   name: "ulimits",
-  state: "weak",
+  state: "missing",
   text:
     "Sandboxes have no ulimits: an agent may take all timers, message queues, locked memory and descriptors that the kernel " +
     "counts per user. Podman 5 and later set them.",
+  breaks: ["bounded-user-shares"],
 };
 
 const USERS: Readonly<Record<Engine["users"], EngineWall>> = {

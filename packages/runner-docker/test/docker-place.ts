@@ -54,7 +54,7 @@ export function createDockerPlace(): DockerPlace {
         kiroDataDir: join(root, "no-kiro"),
         home: process.env["HOME"] ?? "/root",
         hostEnv: process.env,
-        acceptWeaker: ["limits", "seccomp"],
+        acceptWeaker: ["limits", "seccomp", "ulimits"],
         ...options,
       });
       created.push({ runner, owner });

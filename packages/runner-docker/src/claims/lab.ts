@@ -107,7 +107,7 @@ export type LabOptions = Pick<
 };
 
 // The probes show which walls are missing, and no agent runs.
-const ANY: readonly Weaker[] = ["limits", "seccomp"];
+const ANY: readonly Weaker[] = ["limits", "seccomp", "ulimits"];
 
 // A probe's turn takes a fraction of a second.
 const TURN_LIMIT_MS = 30_000;

@@ -34,7 +34,10 @@ describe("prove", () => {
     const broken = new Set(walls.flatMap((wall) => (wall.state === "missing" ? wall.breaks : [])));
     expect(new Set(through.map(({ id }) => id))).toEqual(broken);
     const untried = verdicts.filter((verdict) => verdict.outcome === "untried" && !isMoot(verdict));
-    expect(untried.map(({ name }) => name)).toEqual(users === "rootless" ? STRANGERS : []);
+    expect(
+      untried.map(({ name }) => name),
+      JSON.stringify(untried),
+    ).toEqual(users === "rootless" ? STRANGERS : []);
     expect(verdicts.filter(({ id, outcome }) => broken.has(id) && outcome === "held")).toEqual([]);
     expect(results.map(({ id, promise, walls }) => ({ id, promise, walls }))).toEqual(
       CLAIMS.map(({ id, promise, walls }) => ({ id, promise, walls })),
