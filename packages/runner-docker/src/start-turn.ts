@@ -12,6 +12,7 @@ import { toBudgieError } from "./docker-errors.ts";
 import { enterConfirmed, type Sight } from "./enter-confirmed.ts";
 import { toInitInput } from "./init-script.ts";
 import { toLabels } from "./labels.ts";
+import type { MountedFiles } from "./mounted-files.ts";
 import { holdTurnMounts, type HeldMounts, type SessionVolumes } from "./mounts.ts";
 import { toExtraGroups } from "./sandbox-user.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
@@ -85,16 +86,17 @@ async function launch(turn: TurnStart): Promise<Launched> {
   refuseCancelled(turn.options.signal);
   const skeleton = join(turn.context.scratchDir, `turn-${randomUUID()}`);
   try {
-    await using held = await holdMounts(turn, skeleton);
-    return { ...(await launchWith(turn, held)), skeleton };
+    const files = turn.context.ensureMountedFiles(turn.command.env);
+    await using held = await holdMounts(turn, { ...files, skeleton });
+    return { ...(await launchWith(turn, held, files.seccompFile)), skeleton };
   } catch (error) {
     await removeSkeleton(skeleton);
     throw error;
   }
 }
 
-async function launchWith(turn: TurnStart, held: HeldMounts): Promise<Omit<Launched, "skeleton">> {
-  const { container, sight } = await createContainer(turn, held);
+async function launchWith(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Omit<Launched, "skeleton">> {
+  const { container, sight } = await createContainer(turn, held, seccompFile);
   try {
     refuseCancelled(turn.options.signal);
     const socket = await attach(turn.context.engine.endpoint.address, container.id);
@@ -115,7 +117,7 @@ async function launchWith(turn: TurnStart, held: HeldMounts): Promise<Omit<Launc
 
 async function holdMounts(
   { command, context, network, options, volumes }: TurnStart,
-  skeleton: string,
+  files: MountedFiles & { readonly skeleton: string },
 ): Promise<HeldMounts> {
   const { access = EVERYTHING, directory: workspace, protectedPaths = [] } = options;
   return holdTurnMounts({
@@ -124,10 +126,9 @@ async function holdMounts(
     workspaceMode: access.workspace,
     protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
     projections: command.projections,
-    ...context.ensureMountedFiles(command.env),
+    ...files,
     caFile: context.caFile,
     network: network.mode,
-    skeleton,
   });
 }
 
@@ -138,7 +139,7 @@ async function removeSkeleton(path: string): Promise<void> {
 
 type Created = { readonly container: Docker.Container; readonly sight: Sight };
 
-async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Created> {
+async function createContainer(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Created> {
   const { command, context, network, options, session } = turn;
   const { caFile, callerGroups, engine, image, limits, lookInto, owner, runtime, user } = context;
   // The engine would make new volumes in the place of lost ones.
@@ -153,7 +154,7 @@ async function createContainer(turn: TurnStart, held: HeldMounts): Promise<Creat
     network: network.mode,
     caFile,
     limits: toLowerLimits(limits, options.access?.limits ?? {}),
-    seccomp: toSeccomp(engine, context.ensureMountedFiles(command.env).seccompFile),
+    seccomp: toSeccomp(engine, seccompFile),
     hasUlimits: !engine.walls.some((wall) => wall.name === "ulimits"),
     runtime,
     labels: toLabels(owner.record, session, "turn"),
