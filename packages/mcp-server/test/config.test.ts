@@ -123,7 +123,7 @@ describe("parseConfig", () => {
     ],
     [
       { acceptWeaker: ["limits", "users"] },
-      'Expected --accept-weaker (or BUDGIE_ACCEPT_WEAKER) to be "limits" or "seccomp", got "users".',
+      'Expected --accept-weaker (or BUDGIE_ACCEPT_WEAKER) to be "limits", "seccomp" or "ulimits", got "users".',
     ],
     [
       { runtime: "run sc" },
