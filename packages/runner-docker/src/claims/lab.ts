@@ -59,6 +59,8 @@ export type Lab = AsyncDisposable & {
   readonly callWriter: (options?: WriterOptions) => RunTurn;
   /** A turn of the other session that stays for as long as the lab does; started when it is first asked for */
   readonly victim: () => Promise<Victim>;
+  /** Disposes of something with the lab, after all that is made later. */
+  readonly keep: (made: AsyncDisposable) => void;
   /** Makes an empty directory, for a workspace of a probe's own. */
   readonly makeDirectory: () => Promise<string>;
   /** Runs a program to its end in a turn of its own, as the agent would be. */
@@ -187,6 +189,7 @@ async function fillLab(
     callWriter: ({ beforeOpening = () => undefined } = {}) =>
       createCaller({ runner, host, policy: WRITING, watch: toMeddledWatch(beforeOpening) }),
     victim: () => (victim ??= startVictim(other, host.otherProject, toAccess(network.otherPolicy))),
+    keep: (made) => void undo.push(() => Promise.resolve(made[Symbol.asyncDispose]())),
     async makeDirectory() {
       const directory = join(root, `directory-${++directories}`);
       await mkdir(directory);

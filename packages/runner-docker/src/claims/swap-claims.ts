@@ -77,7 +77,8 @@ function toSwapProbe(
       const scene = await toScene(lab);
       const engine = await createMeddlingEngine(lab.engine);
       if (engine === undefined) return untried("the engine is on no socket of this machine");
-      await using _ = engine;
+      // The session's runner removes through it what a slow engine could not remove at once.
+      lab.keep(engine);
       const { lookInto, ...meddling } = toMeddling(scene);
       const session = await lab.open({ hostEnv: engine.hostEnv, ...(lookInto === undefined ? {} : { lookInto }) });
       engine.meddle({ before: () => undefined, after: () => undefined, ...meddling });
@@ -87,7 +88,6 @@ function toSwapProbe(
         .start({ argv, env: {}, projections: [] }, { directory, protectedPaths, input: "" })
         .then(async (child) => (await collect(child)).stdout);
       const verdict = await (scene.judge ?? toRefused)(output, scene.evidence);
-      // While its engine can be reached.
       await session.remove();
       return verdict;
     },
