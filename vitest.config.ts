@@ -14,7 +14,7 @@ const shared = {
 };
 
 const alone = "packages/*/test/**/*.alone.docker.test.ts";
-const escape = "packages/runner-docker/test/escape/*.docker.test.ts";
+const escape = "packages/claims/test/*/*.docker.test.ts";
 const patience = { testTimeout: 120_000, hookTimeout: 180_000 };
 
 export default defineConfig({

@@ -1,6 +1,6 @@
 // What the scripts ask of the container engine. It is found as budgie finds it, so that both mean the same one.
 import { homedir } from "node:os";
-import { connectEngine } from "../../packages/runner-docker/dist/engine.js";
+import { connectEngine } from "../../packages/runner-docker/dist/engine/engine.js";
 
 /** Connects to the engine, or throws with a message that says what to do. */
 export const openEngine = () => connectEngine(process.env, homedir());

@@ -1,5 +1,5 @@
 import type { EgressReport } from "./egress.ts";
-import type { MissedAnswer } from "./run-log.ts";
+import type { MissedAnswer } from "./runs/run-log.ts";
 
 /** Every code a {@link BudgieError} can carry; `docs/errors.md` has a heading for each. */
 export const ERROR_CODES = [

@@ -1,9 +1,9 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
-export { toHidableHooks, type AgentHook } from "./agent-hooks.ts";
-export type { Agent } from "./agent.ts";
-export { cutText } from "./cut-text.ts";
-export { DEPTH_FILE, DEPTH_VARIABLES, isTooDeep, OUTERMOST, type Depth } from "./depth.ts";
-export { parseDuration, parseTimeout, toDurationText } from "./duration.ts";
+export { toHidableHooks, type AgentHook } from "./agents/agent-hooks.ts";
+export type { Agent } from "./agents/agent.ts";
+export { cutText } from "./text/cut-text.ts";
+export { DEPTH_FILE, DEPTH_VARIABLES, isTooDeep, OUTERMOST, type Depth } from "./policy/nesting.ts";
+export { parseDuration, parseTimeout, toDurationText } from "./text/duration.ts";
 export {
   allowsHost,
   findEntry,
@@ -16,26 +16,26 @@ export {
   type EgressReport,
 } from "./egress.ts";
 export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
-export { watchExecutablePaths } from "./executable-paths/watch-executable-paths.ts";
-export { toReasonToKeep, type GcSubject } from "./gc-verdict.ts";
-export { toGuardedPaths } from "./guarded-paths.ts";
-export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./health-report.ts";
-export { DEFAULT_HYGIENE, type Hygiene } from "./hygiene.ts";
+export { watchExecutablePaths } from "./changes/watch-executable-paths.ts";
+export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
+export { toGuardedPaths } from "./policy/guarded-paths.ts";
+export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./runs/health-report.ts";
+export { DEFAULT_HYGIENE, type Hygiene } from "./protocol/hygiene.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { toAgentProjections, toSharedProjections } from "./kiro/kiro-projections.ts";
-export { createLeftOut, type LeftOut } from "./left-out.ts";
-export { parseMounts, type Mount } from "./mount-table.ts";
-export { loadAgents, type AgentFolders, type LoadedAgents } from "./load-agents.ts";
-export { createOwner, type Owner, type OwnerOptions, type RecordPlace } from "./owner.ts";
-export { toOwnProcess } from "./owner-process.ts";
-export { parseOwnerRecord, type OwnerProcess, type OwnerRecord } from "./owner-record.ts";
-export type { OwnerState } from "./owner-state.ts";
-export { createMemoryRunLog } from "./memory-run-log.ts";
-export { createOutputFiles, type OutputFiles } from "./output-files.ts";
-export type { PromptFiles } from "./prompt-templates.ts";
-export type { BegunRun, FinishedRun, MissedAnswer, Run, RunLog, RunQuery, Usage } from "./run-log.ts";
-export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
-export { createRunTurn, type TurnDependencies } from "./run-turn.ts";
+export { createLeftOut, type LeftOut } from "./text/omissions.ts";
+export { parseMounts, type Mount } from "./policy/mount-table.ts";
+export { loadAgents, type AgentFolders, type LoadedAgents } from "./agents/load-agents.ts";
+export { createOwner, type Owner, type OwnerOptions, type RecordPlace } from "./owners/owner.ts";
+export { toOwnProcess } from "./owners/owner-process.ts";
+export { parseOwnerRecord, type OwnerProcess, type OwnerRecord } from "./owners/owner-record.ts";
+export type { OwnerState } from "./owners/owner-state.ts";
+export { createMemoryRunLog } from "./runs/memory-run-log.ts";
+export { createOutputFiles, type OutputFiles } from "./protocol/output-files.ts";
+export type { PromptFiles } from "./protocol/prompt-templates.ts";
+export type { BegunRun, FinishedRun, MissedAnswer, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";
+export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol/protocol.ts";
+export { createRunTurn, type TurnDependencies } from "./turn/run-turn.ts";
 export type {
   Access,
   AgentPaths,
@@ -56,7 +56,7 @@ export type {
   StartOptions,
   DiskReport,
   StopReason,
-} from "./runner.ts";
+} from "./runner/runner.ts";
 export {
   DEFAULT_LIMITS,
   toTighterPolicy,
@@ -64,17 +64,17 @@ export {
   type Loosening,
   type Policy,
   type Tightening,
-} from "./tighter-policy.ts";
-export { holdChild } from "./walk/held-folder.ts";
-export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
-export type { Keeping } from "./kept-sessions.ts";
-export { createSessionBook, type SessionBook } from "./session-book.ts";
-export type { SessionHomes } from "./session-homes.ts";
-export type { RegisteredSession, SessionRegister } from "./session-register.ts";
-export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./session-id.ts";
-export { sanitizeText } from "./sanitize-text.ts";
-export { toMissedAnswers } from "./to-missed-answers.ts";
-export type { Reply, RunTurn, TurnHooks, TurnPhase, TurnProgress, TurnRequest } from "./turn.ts";
-export { DEFAULT_MAX_QUEUED, toTurnLimits, type TurnLimits, type TurnLimitWishes } from "./turn-limits.ts";
-export { RETRY_MODES, type RetryMode } from "./retry.ts";
-export type { TurnRateLimits } from "./turn-rate.ts";
+} from "./policy/policy.ts";
+export { holdChild } from "./walk/open-folder.ts";
+export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./policy/workspace-rules.ts";
+export type { Keeping } from "./sessions/take-over-session.ts";
+export { createSessionBook, type SessionBook } from "./sessions/session-store.ts";
+export type { SessionHomes } from "./runner/session-homes.ts";
+export type { RegisteredSession, SessionRegister } from "./sessions/session-register.ts";
+export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
+export { sanitizeText } from "./text/sanitize-text.ts";
+export { toMissedAnswers } from "./runs/missed-answers.ts";
+export type { Reply, RunTurn, TurnHooks, TurnPhase, TurnProgress, TurnRequest } from "./turn/turn.ts";
+export { DEFAULT_MAX_QUEUED, toTurnLimits, type TurnLimits, type TurnLimitWishes } from "./queue/turn-limits.ts";
+export { RETRY_MODES, type RetryMode } from "./turn/retry.ts";
+export type { TurnRateLimits } from "./queue/turn-rate.ts";

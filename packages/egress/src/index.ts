@@ -7,10 +7,10 @@ export {
   type PresetEntry,
   type PresetName,
 } from "./allow-list.ts";
-export type { EgressLimits } from "./egress-limits.ts";
-export { OTHER_HOSTS } from "./egress-log.ts";
-export { createEgressProxy, type EgressDoor, type EgressProxy, type EgressProxyOptions } from "./egress-proxy.ts";
-export { loadProxyProgram, type ProxyProgram } from "./load-proxy-program.ts";
-export { createRemoteEgressProxy, type ProxyStreams } from "./remote-egress-proxy.ts";
-export type { Lookup, ResolvedAddress } from "./resolver.ts";
-export type { UpstreamOptions } from "./upstream.ts";
+export type { EgressLimits } from "./dial/limits.ts";
+export { OTHER_HOSTS } from "./proxy/egress-log.ts";
+export { createEgressProxy, type EgressDoor, type EgressProxy, type EgressProxyOptions } from "./proxy/egress-proxy.ts";
+export { loadProxyProgram, type ProxyProgram } from "./remote/load-proxy-program.ts";
+export { createRemoteEgressProxy, type ProxyStreams } from "./remote/remote-egress-proxy.ts";
+export type { Lookup, ResolvedAddress } from "./dial/resolver.ts";
+export type { UpstreamOptions } from "./dial/upstream.ts";

@@ -1,30 +1,30 @@
 import { Command } from "commander";
 import { BudgieError } from "@budgie/core";
-import { runBuildImage } from "./build-image-command.ts";
-import { refuseRootAnywhere } from "./check-sandbox-options.ts";
-import { parseConfig, type Config } from "./config.ts";
-import { runDoctor } from "./doctor-command.ts";
-import { addEgress } from "./egress-commands.ts";
-import { explainEgress } from "./egress-explain.ts";
-import { suggestEgress } from "./egress-suggest.ts";
-import { addBuildImage, addDoctor, addGc } from "./engine-commands.ts";
-import { exportSession } from "./export-session.ts";
-import { runGc } from "./gc-command.ts";
-import { toDoubleDashed } from "./go-flags.ts";
-import type { Host } from "./host.ts";
-import { addInstall } from "./install-commands.ts";
-import { leave } from "./leave.ts";
-import { listRuns } from "./list-runs.ts";
-import { listSessions } from "./list-sessions.ts";
-import { listTools, type ListToolsOptions } from "./list-tools.ts";
-import { removeRuns } from "./remove-runs.ts";
-import { removeSessions } from "./remove-sessions.ts";
-import { addRuns } from "./runs-commands.ts";
-import { serve } from "./serve.ts";
-import { addServerOptions, findServerOption, SERVER_FLAGS, toServerValues } from "./server-options.ts";
-import { addSessions } from "./sessions-commands.ts";
-import { showRun } from "./show-run.ts";
-import { loadVersion } from "./version.ts";
+import { runBuildImage } from "./commands/build-image-command.ts";
+import { refuseRootAnywhere } from "./config/sandbox-options.ts";
+import { parseConfig, type Config } from "./config/config.ts";
+import { runDoctor } from "./commands/doctor/doctor-command.ts";
+import { addEgress } from "./commands/egress/egress-commands.ts";
+import { explainEgress } from "./commands/egress/egress-explain.ts";
+import { suggestEgress } from "./commands/egress/egress-suggest.ts";
+import { addBuildImage, addDoctor, addGc } from "./commands/engine-commands.ts";
+import { exportSession } from "./commands/sessions/export-session.ts";
+import { runGc } from "./garbage/gc-command.ts";
+import { toDoubleDashed } from "./commands/go-flags.ts";
+import type { Host } from "./process/host.ts";
+import { addInstall } from "./commands/install/install-commands.ts";
+import { leave } from "./commands/usage-error.ts";
+import { listRuns } from "./commands/runs/list-runs.ts";
+import { listSessions } from "./commands/sessions/list-sessions.ts";
+import { listTools, type ListToolsOptions } from "./commands/list-tools.ts";
+import { removeRuns } from "./commands/runs/remove-runs.ts";
+import { removeSessions } from "./commands/sessions/remove-sessions.ts";
+import { addRuns } from "./commands/runs/runs-commands.ts";
+import { serve } from "./server/serve.ts";
+import { addServerOptions, findServerOption, SERVER_FLAGS, toServerValues } from "./commands/server-options.ts";
+import { addSessions } from "./commands/sessions/sessions-commands.ts";
+import { showRun } from "./commands/runs/show-run.ts";
+import { loadVersion } from "./process/version.ts";
 
 /** Runs what the command line asks for, and answers with the exit code. */
 export async function runCli(argv: readonly string[], host: Host): Promise<number> {
@@ -64,11 +64,11 @@ function createProgram(host: Host, finish: Finish): Command {
     async install(options) {
       refuseMisplaced(program);
       // A server does not wait for what it never uses.
-      const { runInstall } = await import("./install/run-install.ts");
+      const { runInstall } = await import("./commands/install/run-install.ts");
       finish(runInstall({ ...options, check: (args) => checkServerOptions(args, host) }, host));
     },
     async uninstall(options) {
-      const { runUninstall } = await import("./install/run-uninstall.ts");
+      const { runUninstall } = await import("./commands/install/run-uninstall.ts");
       finish(runUninstall(options, host));
     },
   });

@@ -2,8 +2,8 @@ import "./plain-zod.ts"; // Before any schema is made
 import { homedir } from "node:os";
 import { BudgieError } from "@budgie/core";
 import { runCli } from "./cli.ts";
-import type { Host } from "./host.ts";
-import { toShown } from "./to-shown.ts";
+import type { Host } from "./process/host.ts";
+import { toShown } from "./terminal/printable.ts";
 
 // A reader of the log that went away is no reason to stop.
 process.stderr.on("error", () => undefined);

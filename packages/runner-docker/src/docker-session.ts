@@ -1,16 +1,16 @@
 import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
-import { API_LIMIT_MS, withinLimit } from "./api-limit.ts";
-import { SANDBOX } from "./container-options.ts";
-import { translated } from "./docker-errors.ts";
-import { createHomeArchive, type HomeArchive } from "./home-archive.ts";
-import { createLoginSync, type LoginNeed } from "./login-sync.ts";
-import { readHomeFile } from "./read-home-file.ts";
-import type { SandboxContext } from "./sandbox-context.ts";
-import { createSessionEgress, type TurnNetwork } from "./session-egress.ts";
-import { createHome, removeContainers, removeVolumes, resumeHome, toVolumes } from "./session-home.ts";
-import { toUnverified } from "./removals.ts";
-import { EVERYTHING, startTurn } from "./start-turn.ts";
-import type { TurnProcess } from "./turn-process.ts";
+import { API_LIMIT_MS, withinLimit } from "./engine/api-limit.ts";
+import { SANDBOX } from "./sandbox/container-options.ts";
+import { translated } from "./engine/docker-errors.ts";
+import { createHomeArchive, type HomeArchive } from "./container-files/home-archive.ts";
+import { createLoginSync, type LoginNeed } from "./login/login-sync.ts";
+import { readHomeFile } from "./container-files/read-home-file.ts";
+import type { SandboxContext } from "./session/sandbox-context.ts";
+import { createSessionEgress, type TurnNetwork } from "./session/session-network.ts";
+import { createHome, removeContainers, removeVolumes, resumeHome, toVolumes } from "./session/session-volumes.ts";
+import { toUnverified } from "./engine/pending-removals.ts";
+import { EVERYTHING, startTurn } from "./turn/start-turn.ts";
+import type { TurnProcess } from "./turn/turn-process.ts";
 
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
 const LARGEST_LOG_BYTES = 64 * 1024 * 1024;

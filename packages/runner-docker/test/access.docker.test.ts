@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId, type Access, type RunnerSession } from "@budgie/core";
-import { createDockerPlace, type Ran } from "./docker-place.ts";
+import { createDockerPlace, type Ran } from "./helpers/docker-place.ts";
 
 const ALL: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 const place = createDockerPlace();

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createOwner, createSessionId, type SessionId } from "@budgie/core";
 import { collectDockerGarbage } from "@budgie/runner-docker";
-import { BASE_IMAGE, createDockerPlace, run, testEngine } from "./docker-place.ts";
+import { BASE_IMAGE, createDockerPlace, run, testEngine } from "./helpers/docker-place.ts";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));

@@ -1,6 +1,6 @@
 import { describeRunner } from "@budgie/testkit";
 import { afterAll } from "vitest";
-import { createDockerPlace, testEngine } from "./docker-place.ts";
+import { createDockerPlace, testEngine } from "./helpers/docker-place.ts";
 
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createOwner, type Runner } from "@budgie/core";
 import { createDockerRunner } from "../src/docker-runner.ts";
-import type { Weaker } from "../src/engine-walls.ts";
-import { createFakeEngine, WHOLE_ENGINE } from "./fake-engine.ts";
+import type { Weaker } from "../src/engine/engine-protections.ts";
+import { createFakeEngine, WHOLE_ENGINE } from "./helpers/fake-engine.ts";
 
 let stateDir: string;
 beforeEach(() => void (stateDir = mkdtempSync(join(tmpdir(), "budgie-state-"))));

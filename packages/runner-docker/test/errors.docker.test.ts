@@ -2,9 +2,9 @@ import { rmSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSessionId, type SessionId } from "@budgie/core";
-import { buildImage } from "./build-image.ts";
-import { createEngineProxy } from "./engine-proxy.ts";
-import { BASE_IMAGE, createDockerPlace, run, testEngine } from "./docker-place.ts";
+import { buildImage } from "./image/build-image.ts";
+import { createEngineProxy } from "./helpers/engine-proxy.ts";
+import { BASE_IMAGE, createDockerPlace, run, testEngine } from "./helpers/docker-place.ts";
 
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());

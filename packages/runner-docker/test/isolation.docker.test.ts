@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId, type Runner, type RunnerSession } from "@budgie/core";
-import { createDockerPlace, run, testEngine } from "./docker-place.ts";
+import { createDockerPlace, run, testEngine } from "./helpers/docker-place.ts";
 
 const place = createDockerPlace();
 const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createCertificateAuthority, createFakeLlm, type CertificateAuthority, type FakeLlm } from "@budgie/testkit";
-import { createDockerPlace } from "./docker-place.ts";
-import { pinned, PROGRAMS_IMAGE, runWatched } from "./run-watched.ts";
+import { createDockerPlace } from "./helpers/docker-place.ts";
+import { pinned, PROGRAMS_IMAGE, runWatched } from "./turn/run-watched.ts";
 
 type RealAgent = {
   /** A whole turn on `$PROMPT` with the model at `$BASE_URL`, and nobody to ask */

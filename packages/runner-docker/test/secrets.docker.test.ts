@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createHostHome } from "@budgie/testkit";
-import { createEngineProxy } from "./engine-proxy.ts";
-import { createDockerPlace, KIRO_IMAGE, testEngine } from "./docker-place.ts";
+import { createEngineProxy } from "./helpers/engine-proxy.ts";
+import { createDockerPlace, KIRO_IMAGE, testEngine } from "./helpers/docker-place.ts";
 
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());

@@ -1,3 +1,3 @@
 // The public surface of @budgie/runner-local: every export is named here, and becomes API.
-export { createLocalHomes, type LocalHomesOptions } from "./local-homes.ts";
+export { createLocalHomes, type LocalHomesOptions } from "./maintenance/session-homes.ts";
 export { createLocalRunner, type LocalRunnerOptions } from "./local-runner.ts";

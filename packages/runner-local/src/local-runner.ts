@@ -2,13 +2,13 @@ import { lstat, mkdir } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { BudgieError, type Capacity, type Owner, type Runner, type SessionId } from "@budgie/core";
-import { collectGarbage } from "./collect-garbage.ts";
-import { endSessionProcesses } from "./end-session-processes.ts";
-import { toHostEnvironment } from "./host-environment.ts";
-import { isThere, listSessions } from "./list-sessions.ts";
+import { collectGarbage } from "./maintenance/collect-garbage.ts";
+import { endSessionProcesses } from "./session/end-session-processes.ts";
+import { toHostEnvironment } from "./turn/host-environment.ts";
+import { isThere, listSessions } from "./maintenance/list-sessions.ts";
 import { createLocalSession, type LocalSession } from "./local-session.ts";
-import { removeTree } from "./remove-tree.ts";
-import { createSessionLedger } from "./session-ledger.ts";
+import { removeTree } from "./maintenance/remove-tree.ts";
+import { createSessionLedger } from "./session/session-register.ts";
 
 export type LocalRunnerOptions = {
   /** The folder that holds a home for each session */

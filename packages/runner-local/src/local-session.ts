@@ -11,8 +11,8 @@ import {
   type StartOptions,
   type StopReason,
 } from "@budgie/core";
-import { appendHomeFile, readHomeFile } from "./home-files.ts";
-import type { LocalProcess, startLocalProcess } from "./local-process.ts";
+import { appendHomeFile, readHomeFile } from "./session/home-files.ts";
+import type { LocalProcess, startLocalProcess } from "./turn/turn-process.ts";
 
 /** A session of this process, which can also be stopped from outside a turn. */
 export type LocalSession = RunnerSession & {
@@ -71,7 +71,7 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
       await options.ready;
       await refusePlantedAgents(home);
       // With execa, for which a start that only tells of tools does not wait.
-      const { startLocalProcess } = await import("./local-process.ts");
+      const { startLocalProcess } = await import("./turn/turn-process.ts");
       if (options.signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
       if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
       const process = launch(startLocalProcess, command, options);

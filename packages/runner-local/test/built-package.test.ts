@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { SessionId } from "@budgie/core";
-import { createLocalPlace, findProcesses, type LocalPlace } from "./local-place.ts";
+import { createLocalPlace, findProcesses, type LocalPlace } from "./helpers/local-place.ts";
 
 type Abandoned = { readonly id: SessionId; readonly lock: string };
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describeRunner } from "@budgie/testkit";
 import { afterAll } from "vitest";
-import { createLocalPlace, findProcesses } from "./local-place.ts";
+import { createLocalPlace, findProcesses } from "./helpers/local-place.ts";
 
 const place = createLocalPlace();
 afterAll(() => place[Symbol.asyncDispose]());

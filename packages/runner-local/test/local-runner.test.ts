@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createSessionId } from "@budgie/core";
 import { describe, expect, it } from "vitest";
-import { createLocalPlace, hasProcessTable } from "./local-place.ts";
+import { createLocalPlace, hasProcessTable } from "./helpers/local-place.ts";
 
 describe("createLocalRunner", () => {
   it("says that it isolates nothing", async () => {

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "n
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSessionId } from "@budgie/core";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { readProcess } from "../src/process-table.ts";
-import { createLocalPlace, findProcesses, hasProcessTable } from "./local-place.ts";
+import { readProcess } from "../src/turn/process-table.ts";
+import { createLocalPlace, findProcesses, hasProcessTable } from "./helpers/local-place.ts";
 
 const FREEZER = "/sys/fs/cgroup/freezer";
 const STUBBORN = "trap '' TERM; echo up; while :; do sleep 0.05; done";

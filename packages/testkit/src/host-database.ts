@@ -1,5 +1,5 @@
 import type { Canaries } from "./canaries.ts";
-import { openDatabase, type KiroDatabase } from "./kiro-cli/database.ts";
+import { openDatabase, type KiroDatabase } from "./kiro-cli/state/database.ts";
 
 /** Fills a `data.sqlite3` as a Kiro user has it, and gives a function that closes it if it was to stay open. */
 export function createHostDatabase(file: string, canaries: Canaries, options: HostDatabaseOptions): () => void {

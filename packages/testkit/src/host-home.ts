@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeCanaries, type Canaries } from "./canaries.ts";
 import { createHostDatabase } from "./host-database.ts";
-import { openDatabase } from "./kiro-cli/database.ts";
+import { openDatabase } from "./kiro-cli/state/database.ts";
 
 /** A home folder as a Kiro user has it, full of things that an agent in a sandbox must not see. */
 export type HostHome = AsyncDisposable & {

@@ -1,5 +1,5 @@
 // The test helpers of this repository: never published, imported by tests only.
-export { describeRunner } from "./describe-runner.ts";
+export { describeRunner } from "./runner-contract/describe-runner.ts";
 export type { Leftovers, RunnerSetup, RunnerUnderTest } from "./runner-contract/runner-setup.ts";
 export type { Canaries } from "./canaries.ts";
 export { createCertificateAuthority, type CertificateAuthority, type Identity } from "./certificate-authority.ts";

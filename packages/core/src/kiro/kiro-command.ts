@@ -1,4 +1,4 @@
-import type { Command, Projection } from "../runner.ts";
+import type { Command, Projection } from "../runner/runner.ts";
 
 /** What one run of `kiro-cli chat` is told. */
 export type KiroRun = {

@@ -1,6 +1,6 @@
 import { BudgieError, type ErrorCode } from "../errors.ts";
-import { toDurationText } from "../duration.ts";
-import type { Finished } from "../run-to-end.ts";
+import { toDurationText } from "../text/duration.ts";
+import type { Finished } from "../protocol/run-process.ts";
 import { hasMessage, saysFinished, toAnswer, toEvidence, toLineAt, toPlainText } from "./kiro-output.ts";
 
 /** What the messages of a failure name. */

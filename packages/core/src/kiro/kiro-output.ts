@@ -1,5 +1,5 @@
-import { removeTerminalSequences } from "../remove-terminal-sequences.ts";
-import type { Usage } from "../run-log.ts";
+import { removeTerminalSequences } from "../text/remove-terminal-sequences.ts";
+import type { Usage } from "../runs/run-log.ts";
 
 // Kiro begins each message with a coloured "> "; a plain one is a quotation in the answer.
 // oxlint-disable-next-line no-control-regex

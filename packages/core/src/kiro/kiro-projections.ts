@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
-import type { Agent } from "../agent.ts";
-import type { Projection } from "../runner.ts";
+import type { Agent } from "../agents/agent.ts";
+import type { Projection } from "../runner/runner.ts";
 
 /** What every agent of a user's is shown of their `~/.kiro`. */
 export function toSharedProjections(home: string, promptsDir: string): readonly Projection[] {

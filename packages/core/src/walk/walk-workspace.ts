@@ -2,8 +2,8 @@ import { opendirSync, type Dir, type Dirent } from "node:fs";
 import { setImmediate as letOthersWork } from "node:timers/promises";
 import { forEachOf } from "./for-each-of.ts";
 import { ROOT, toChildPath, toPathKey, type FolderPath } from "./folder-path.ts";
-import { createHeldChain } from "./held-chain.ts";
-import { holdChild, holdRoot, letGo, type HeldFolder, type OpenFolder } from "./held-folder.ts";
+import { createHeldChain } from "./open-chain.ts";
+import { holdChild, holdRoot, letGo, type HeldFolder, type OpenFolder } from "./open-folder.ts";
 
 export type WalkBounds = { readonly entries: number; readonly timeMs: number };
 

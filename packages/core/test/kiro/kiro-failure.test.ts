@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ErrorCode, Exit } from "@budgie/core";
-import type { BoundedOutput } from "../../src/bounded-output.ts";
+import type { BoundedOutput } from "../../src/protocol/bounded-output.ts";
 import { toKiroFailure } from "../../src/kiro/kiro-failure.ts";
 
 const MARKER = "\u001B[38;5;141m> \u001B[0m";

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createKiroPlace } from "../helpers/kiro-place.ts";
+import { createKiroPlace } from "./kiro-place.ts";
 
 describe("the Kiro protocol with a real process", () => {
   it("takes the answer from the file, not from what was printed", async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toPathKey } from "../../src/walk/folder-path.ts";
-import { holdChild, type OpenFolder } from "../../src/walk/held-folder.ts";
+import { holdChild, type OpenFolder } from "../../src/walk/open-folder.ts";
 import { walkWorkspace, type Next, type WalkBounds } from "../../src/walk/walk-workspace.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 

@@ -9,8 +9,8 @@ import {
   type EgressDoor,
   type EgressProxy,
   type EgressProxyOptions,
-} from "../../src/egress-proxy.ts";
-import { parseAllowedHost } from "../../src/parse-allowed-host.ts";
+} from "../../src/proxy/egress-proxy.ts";
+import { parseAllowedHost } from "../../src/rules/parse-allowed-host.ts";
 
 /** A door of a proxy with a policy, in a folder of its own. */
 export type ProxyPlace = {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect } from "vitest";
-import type { EgressProxyOptions } from "../../src/egress-proxy.ts";
+import type { EgressProxyOptions } from "../../src/proxy/egress-proxy.ts";
 import { createOrigin, createProxyPlace, openTunnel, toPolicy, type ProxyPlace } from "./proxy-place.ts";
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { isAlive, waitFor } from "../helpers/start-budgie.ts";
-import { endInTime } from "./end-in-time.ts";
+import { endInTime } from "./helpers/end-in-time.ts";
 import type { Fault } from "./fault.ts";
-import { PATIENCE_MS } from "./fault-place.ts";
+import { PATIENCE_MS } from "./helpers/fault-place.ts";
 
 const PRINT_ONE_CHARACTER = ["\r", "\n", "a"].map((one) => `[[fault one-character ${one.charCodeAt(0)}]]`);
 

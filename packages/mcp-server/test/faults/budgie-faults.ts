@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { waitFor } from "../helpers/start-budgie.ts";
 import type { Fault } from "./fault.ts";
-import { PATIENCE_MS } from "./fault-place.ts";
-import { onEngineEvent } from "./on-engine-event.ts";
+import { PATIENCE_MS } from "./helpers/fault-place.ts";
+import { onEngineEvent } from "./helpers/on-engine-event.ts";
 
 /** What happens to budgie, to its client and to what both keep on the machine. */
 export const BUDGIE_FAULTS: readonly Fault[] = [

@@ -1,13 +1,13 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { loadKiroLogin } from "../../../runner-docker/src/kiro-login.ts";
-import { createSessionDatabase } from "../../../runner-docker/src/session-database.ts";
-import { makeEndless } from "../../../runner-docker/test/hostile-database.ts";
+import { loadKiroLogin } from "../../../runner-docker/src/login/kiro-login.ts";
+import { createSessionDatabase } from "../../../runner-docker/src/login/session-database.ts";
+import { makeEndless } from "../../../runner-docker/test/login/hostile-database.ts";
 import { toEngineVariables, waitFor, type Budgie } from "../helpers/start-budgie.ts";
-import { endInTime } from "./end-in-time.ts";
+import { endInTime } from "./helpers/end-in-time.ts";
 import type { Fault } from "./fault.ts";
-import { PATIENCE_MS, type FaultPlace } from "./fault-place.ts";
+import { PATIENCE_MS, type FaultPlace } from "./helpers/fault-place.ts";
 
 const KEEP = ["--keep-sessions"];
 // The name of a file that may hold a login, so that an export leaves it out and names it: a terminal would take it for a title.

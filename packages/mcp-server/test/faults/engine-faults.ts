@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
-import { findProcesses } from "../../../runner-docker/test/find-processes.ts";
+import { findProcesses } from "../../../runner-docker/test/turn/find-processes.ts";
 import { TEST_IMAGE } from "../helpers/start-budgie.ts";
 import type { Fault } from "./fault.ts";
 

@@ -1,4 +1,4 @@
-import type { FaultPlace } from "./fault-place.ts";
+import type { FaultPlace } from "./helpers/fault-place.ts";
 
 /** Something that goes wrong while budgie works, made for real. */
 export type Fault = {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FAULTS } from "./faults.ts";
-import { hasFaketime } from "./faketime.ts";
+import { hasFaketime } from "./helpers/faketime.ts";
 import type { Fault } from "./fault.ts";
-import { createFaultPlace } from "./fault-place.ts";
-import { printFaults, type FaultResult } from "./print-faults.ts";
-import { startSecondEngine, type SecondEngine } from "./second-engine.ts";
+import { createFaultPlace } from "./helpers/fault-place.ts";
+import { printFaults, type FaultResult } from "./helpers/print-faults.ts";
+import { startSecondEngine, type SecondEngine } from "./helpers/second-engine.ts";
 
 const results: FaultResult[] = [];
 let second: SecondEngine | undefined;

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Fault } from "./fault.ts";
-import type { FaultPlace } from "./fault-place.ts";
+import type { FaultPlace } from "./helpers/fault-place.ts";
 
 /** What happens to the machine: its disk, its clock, and the files that budgie keeps on it. */
 export const MACHINE_FAULTS: readonly Fault[] = [

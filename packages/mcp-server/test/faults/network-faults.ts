@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect } from "vitest";
 import { toText, waitFor } from "../helpers/start-budgie.ts";
-import { startHttpBudgie } from "../helpers/start-http-budgie.ts";
-import { endInTime } from "./end-in-time.ts";
+import { startHttpBudgie } from "../mcp/http/start-http-budgie.ts";
+import { endInTime } from "./helpers/end-in-time.ts";
 import type { Fault } from "./fault.ts";
-import { PATIENCE_MS } from "./fault-place.ts";
-import { startSilentNameServer } from "./silent-name-server.ts";
+import { PATIENCE_MS } from "./helpers/fault-place.ts";
+import { startSilentNameServer } from "./helpers/silent-name-server.ts";
 
 const SESSIONS = ["one", "two"];
 const STRANGERS = 600;

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { connectEngine, type Engine } from "../../../runner-docker/src/engine.ts";
+import { connectEngine, type Engine } from "../../../runner-docker/src/engine/engine.ts";
 import type { BudgieUser } from "./start-budgie.ts";
 
 /** The engine that the tests use, asked directly and not through budgie. */

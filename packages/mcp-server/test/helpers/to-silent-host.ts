@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import type { Host } from "../../src/host.ts";
+import type { Host } from "../../src/process/host.ts";
 
 /** A process on Linux that has no environment and tells nobody anything. */
 export function toSilentHost(given: Pick<Host, "cwd" | "home"> & Partial<Host>): Host {

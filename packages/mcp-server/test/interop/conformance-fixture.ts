@@ -1,9 +1,9 @@
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { isJSONRPCRequest, type RequestId } from "@modelcontextprotocol/sdk/types.js";
-import type { ClientTransport } from "../../src/mcp/client-transport.ts";
-import { createConnection, type Connection } from "../../src/mcp/connection.ts";
+import type { ClientTransport } from "../../src/mcp/connection/client-transport.ts";
+import { createConnection, type Connection } from "../../src/mcp/connection/connection.ts";
 import { createHttpServer } from "../../src/mcp/http/http-server.ts";
-import { TOKEN } from "../helpers/start-http-budgie.ts";
+import { TOKEN } from "../mcp/http/start-http-budgie.ts";
 import { createConformanceToolbox } from "./conformance-toolbox.ts";
 
 /** A server that listens. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import type { TurnHooks } from "@budgie/core";
-import type { Toolbox } from "../../src/mcp/toolbox.ts";
+import type { Toolbox } from "../../src/mcp/calls/call-tool.ts";
 
 export type ConformanceToolboxOptions = {
   /** Closes the connection of the call that runs, and leaves it running */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startHttpBudgie, type HttpBudgie } from "../helpers/start-http-budgie.ts";
+import { startHttpBudgie, type HttpBudgie } from "../mcp/http/start-http-budgie.ts";
 import { createBudgieUser, type BudgieUser } from "../helpers/start-budgie.ts";
 import { BASELINE, listScenarios, NEXT_SUITE, readBaseline, runSuite, SUITE } from "./conformance.ts";
 import { startConformanceFixture } from "./conformance-fixture.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { TOKEN } from "../helpers/start-http-budgie.ts";
+import { TOKEN } from "../mcp/http/start-http-budgie.ts";
 import { runProgram, toInteropPath } from "./clients.ts";
 
 /** What is known to fail, and rightly so. */

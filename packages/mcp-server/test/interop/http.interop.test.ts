@@ -1,4 +1,4 @@
-import { startHttpBudgie, TOKEN } from "../helpers/start-http-budgie.ts";
+import { startHttpBudgie, TOKEN } from "../mcp/http/start-http-budgie.ts";
 import type { BudgieUser } from "../helpers/start-budgie.ts";
 import type { Served } from "./clients.ts";
 import { describeClients, HEARTBEAT } from "./describe-clients.ts";

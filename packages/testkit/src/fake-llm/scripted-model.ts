@@ -1,4 +1,4 @@
-import { parseScript, type Directive } from "../kiro-cli/script.ts";
+import { parseScript, type Directive } from "../kiro-cli/script/script.ts";
 
 /** What an agent program sends its model, apart from the API that it does so by. */
 export type Conversation = {

@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
-import { toExitError, toReason } from "./exit-error.ts";
-import type { Profile } from "./settings.ts";
-import type { ToolTrust } from "./tools.ts";
+import { toExitError, toReason } from "./profile/exit-error.ts";
+import type { Profile } from "./profile/settings.ts";
+import type { ToolTrust } from "./agent/tools.ts";
 
 export type ChatArguments = {
   readonly agent: string | undefined;

@@ -1,11 +1,11 @@
-import { loadAgents, toAgentTable } from "./agents.ts";
+import { loadAgents, toAgentTable } from "./agent/agents.ts";
 import { toUsageError } from "./arguments.ts";
-import { loadAccount, type Account } from "./auth.ts";
-import { openDatabase } from "./database.ts";
-import { toExitError } from "./exit-error.ts";
-import { write } from "./output.ts";
-import { databaseFile } from "./paths.ts";
-import type { Settings } from "./settings.ts";
+import { loadAccount, type Account } from "./state/auth.ts";
+import { openDatabase } from "./state/database.ts";
+import { toExitError } from "./profile/exit-error.ts";
+import { write } from "./output/output.ts";
+import { databaseFile } from "./profile/paths.ts";
+import type { Settings } from "./profile/settings.ts";
 
 /** `kiro-cli whoami`: refreshes an expired token, and ends with 1 when nobody is logged in. */
 export async function whoami(argv: readonly string[], settings: Settings): Promise<void> {

@@ -1,4 +1,4 @@
-import { write } from "./output.ts";
+import { write } from "./output/output.ts";
 
 const HELP = `A stand-in for kiro-cli, scripted by its prompt
 

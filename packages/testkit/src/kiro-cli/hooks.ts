@@ -1,5 +1,5 @@
-import type { KiroAgent } from "./agents.ts";
-import { runHook } from "./shell.ts";
+import type { KiroAgent } from "./agent/agents.ts";
+import { runHook } from "./profile/shell.ts";
 
 /** Those that the stand-in has an occasion for. */
 type Trigger = "agentSpawn" | "userPromptSubmit";

@@ -1,5 +1,5 @@
-import { isExitError, toExitError } from "./exit-error.ts";
-import { loadSettings, VERSIONS, type Settings } from "./settings.ts";
+import { isExitError, toExitError } from "./profile/exit-error.ts";
+import { loadSettings, VERSIONS, type Settings } from "./profile/settings.ts";
 
 /** The stand-in's program. What a command needs is loaded with it, so that `--version` starts fast and opens no database. */
 async function main(argv: readonly string[]): Promise<void> {

@@ -1,9 +1,9 @@
-import type { KiroAgent } from "./agents.ts";
+import type { KiroAgent } from "./agent/agents.ts";
 import type { ChatArguments } from "./arguments.ts";
-import type { Conversation } from "./conversation-store.ts";
-import { toExitError } from "./exit-error.ts";
-import { write } from "./output.ts";
-import type { Settings } from "./settings.ts";
+import type { Conversation } from "./state/conversation-store.ts";
+import { toExitError } from "./profile/exit-error.ts";
+import { write } from "./output/output.ts";
+import type { Settings } from "./profile/settings.ts";
 
 type ModelChoice = {
   readonly args: ChatArguments;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
-import { toExitError } from "./exit-error.ts";
+import { toExitError } from "./profile/exit-error.ts";
 
 /** What becomes of a prompt before a model sees it. */
 export type Interpretation =

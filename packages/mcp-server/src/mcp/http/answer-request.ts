@@ -3,7 +3,7 @@ import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
 import type { HttpLimits } from "./http-limits.ts";
 import type { HttpSession, HttpSessions } from "./http-sessions.ts";
 import { readBody } from "./read-body.ts";
-import { refuse, sendJson, type Refusal } from "./refuse.ts";
+import { refuse, sendJson, type Refusal } from "./http-response.ts";
 import type { RequestGuard } from "./request-guard.ts";
 
 export type AnswerOptions = {

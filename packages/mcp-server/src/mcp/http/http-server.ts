@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { isIPv6, type AddressInfo } from "node:net";
 import { BudgieError } from "@budgie/core";
-import type { ToolServer } from "../stdio-server.ts";
+import type { ToolServer } from "../connection/stdio-server.ts";
 import { answerRequest, MCP_PATH } from "./answer-request.ts";
 import { createConnectionShares } from "./connection-shares.ts";
 import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
 import { createHttpSessions, type HttpSessionsOptions } from "./http-sessions.ts";
 import { createRequestGuard, type RequestGuardOptions } from "./request-guard.ts";
-import { refuse } from "./refuse.ts";
+import { refuse } from "./http-response.ts";
 import { toTokenCheck } from "./token-check.ts";
 
 export type HttpServerOptions = RequestGuardOptions &

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { ClientTransport } from "../client-transport.ts";
-import type { Connection } from "../connection.ts";
+import type { ClientTransport } from "../connection/client-transport.ts";
+import type { Connection } from "../connection/connection.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import { createHttpTransport, type HttpRequest } from "./http-transport.ts";
 

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { TransportSendOptions } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { toCancelledRequest } from "../cancelled-request.ts";
-import type { ClientTransport } from "../client-transport.ts";
-import { createFollowedAnswers } from "../followed-answers.ts";
+import { toCancelledRequest } from "../connection/cancelled-request.ts";
+import type { ClientTransport } from "../connection/client-transport.ts";
+import { createFollowedAnswers } from "../connection/delivery-tracker.ts";
 import { createEventStore, type StoredStream } from "./event-store.ts";
-import { createExchanges, type Exchange } from "./exchanges.ts";
+import { createExchanges, type Exchange } from "./pending-requests.ts";
 import type { HttpLimits } from "./http-limits.ts";
-import { refuse } from "./refuse.ts";
+import { refuse } from "./http-response.ts";
 import { writeEvents } from "./write-events.ts";
 
 /** One request of a session, with its body read. */

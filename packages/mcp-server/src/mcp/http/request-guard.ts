@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isIPv6 } from "node:net";
-import type { Refusal } from "./refuse.ts";
+import type { Refusal } from "./http-response.ts";
 
 /** Says whom a request comes from, as far as its headers tell. */
 export type RequestGuard = {

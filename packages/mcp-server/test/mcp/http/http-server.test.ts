@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createHttpPlace, type HttpPlace } from "../../helpers/http-place.ts";
-import { INITIALIZE, TOKEN } from "../../helpers/start-http-budgie.ts";
+import { createHttpPlace, type HttpPlace } from "./http-place.ts";
+import { INITIALIZE, TOKEN } from "./start-http-budgie.ts";
 
 const toRequest = (host: string, more = ""): string =>
   `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n${more}\r\n`;

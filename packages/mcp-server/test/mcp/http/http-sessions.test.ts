@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createHttpPlace, createWire } from "../../helpers/http-place.ts";
+import { createHttpPlace, createWire } from "./http-place.ts";
 import { toText, waitFor } from "../../helpers/start-budgie.ts";
-import { INITIALIZE } from "../../helpers/start-http-budgie.ts";
+import { INITIALIZE } from "./start-http-budgie.ts";
 
 const LIST = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list" });
 const wait = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));

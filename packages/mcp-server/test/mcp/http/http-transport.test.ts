@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import { createHttpPlace, type HttpPlace } from "../../helpers/http-place.ts";
+import { createHttpPlace, type HttpPlace } from "./http-place.ts";
 import { waitFor } from "../../helpers/start-budgie.ts";
-import { INITIALIZE, TOKEN } from "../../helpers/start-http-budgie.ts";
+import { INITIALIZE, TOKEN } from "./start-http-budgie.ts";
 
 const MOST = 150;
 const CALL = JSON.stringify({

@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { createHttpPlace, type HttpPlace } from "../../helpers/http-place.ts";
-import { INITIALIZE, TOKEN } from "../../helpers/start-http-budgie.ts";
+import { createHttpPlace, type HttpPlace } from "./http-place.ts";
+import { INITIALIZE, TOKEN } from "./start-http-budgie.ts";
 
 /** Sends bytes as they are, and answers with all that comes back. */
 async function say({ url }: HttpPlace, request: string): Promise<string> {

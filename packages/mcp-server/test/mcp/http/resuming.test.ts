@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createHttpPlace, createWire, type HttpPlace, type PlaceClient } from "../../helpers/http-place.ts";
+import { createHttpPlace, createWire, type HttpPlace, type PlaceClient } from "./http-place.ts";
 import { toText, waitFor } from "../../helpers/start-budgie.ts";
-import { INITIALIZE } from "../../helpers/start-http-budgie.ts";
+import { INITIALIZE } from "./start-http-budgie.ts";
 
 const toCall = (id: number): string =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "work" } });

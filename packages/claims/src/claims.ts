@@ -1,0 +1,44 @@
+import { ADDRESS_CLAIMS } from "./network/address-claims.ts";
+import { CALLER_CLAIMS } from "./session/caller-claims.ts";
+import { CAPABILITY_CLAIMS } from "./kernel/capability-claims.ts";
+import { CHANGE_CLAIMS } from "./session/change-claims.ts";
+import type { Claim } from "./probe/claim.ts";
+import { CONFIGURATION_CLAIMS } from "./session/configuration-claims.ts";
+import { DATABASE_CLAIMS } from "./session/database-claims.ts";
+import { DOOR_CLAIMS } from "./network/door-claims.ts";
+import { ENGINE_CLAIMS } from "./kernel/engine-claims.ts";
+import { FILE_SYSTEM_CLAIMS } from "./kernel/file-system-claims.ts";
+import { HOME_CLAIMS } from "./session/home-claims.ts";
+import { KERNEL_CLAIMS } from "./kernel/kernel-claims.ts";
+import { KERNEL_FILE_CLAIMS } from "./kernel/kernel-file-claims.ts";
+import { LINK_CLAIMS } from "./session/link-claims.ts";
+import { LOGIN_CLAIMS } from "./session/login-claims.ts";
+import { MOUNT_CLAIMS } from "./kernel/mount-claims.ts";
+import { NETWORK_CLAIMS } from "./network/network-claims.ts";
+import { PROCESS_CLAIMS } from "./kernel/process-claims.ts";
+import { PROXY_CLAIMS } from "./network/proxy-claims.ts";
+import { REBINDING_CLAIMS } from "./network/rebinding-claims.ts";
+import { RESOURCE_CLAIMS } from "./kernel/resource-claims.ts";
+import { SECCOMP_CLAIMS } from "./kernel/seccomp-claims.ts";
+import { SECRET_CLAIMS } from "./session/secret-claims.ts";
+import { SESSION_CLAIMS } from "./session/session-claims.ts";
+import { SMUGGLING_CLAIMS } from "./network/smuggling-claims.ts";
+import { SWAP_CLAIMS } from "./session/swap-claims.ts";
+
+/** All claims by what they are about; each group has a file of its name in `test/escape`. */
+export const CLAIM_GROUPS = {
+  kernel: [...CAPABILITY_CLAIMS, ...MOUNT_CLAIMS, ...KERNEL_CLAIMS, ...SECCOMP_CLAIMS, ...KERNEL_FILE_CLAIMS],
+  container: [...PROCESS_CLAIMS, ...ENGINE_CLAIMS, ...FILE_SYSTEM_CLAIMS],
+  resources: RESOURCE_CLAIMS,
+  secrets: [...SECRET_CLAIMS, ...LOGIN_CLAIMS],
+  sessions: [...SESSION_CLAIMS, ...DATABASE_CLAIMS],
+  "read-only": CONFIGURATION_CLAIMS,
+  links: [...LINK_CLAIMS, ...HOME_CLAIMS, ...SWAP_CLAIMS],
+  caller: CALLER_CLAIMS,
+  changes: CHANGE_CLAIMS,
+  network: [...NETWORK_CLAIMS, ...ADDRESS_CLAIMS, ...DOOR_CLAIMS],
+  proxy: [...PROXY_CLAIMS, ...REBINDING_CLAIMS, ...SMUGGLING_CLAIMS],
+} as const satisfies Readonly<Record<string, readonly Claim[]>>;
+
+/** Everything budgie promises of a sandbox, with its probes. */
+export const CLAIMS: readonly Claim[] = Object.values(CLAIM_GROUPS).flat();

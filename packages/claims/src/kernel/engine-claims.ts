@@ -1,0 +1,75 @@
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:net";
+import type { Claim, Probe } from "../probe/claim.ts";
+import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
+
+/** Where engines and what they are made of listen on a usual machine. */
+const SOCKETS: Readonly<Record<string, readonly string[]>> = {
+  Docker: ["/run/docker.sock", "/var/run/docker.sock"],
+  containerd: ["/run/containerd/containerd.sock", "/run/docker/containerd/containerd.sock"],
+  Podman: ["/run/podman/podman.sock", "/var/run/podman/podman.sock"],
+};
+
+export const ENGINE_CLAIMS: readonly Claim[] = [
+  {
+    id: "no-engine",
+    promise: "An agent reaches no container engine through a file.",
+    walls: ["mounts"],
+    probes: [
+      ...Object.entries(SOCKETS).map(([name, paths]) => toSocketProbe(name, paths)),
+      inSandbox("find any socket", () => {
+        return `command -v find >/dev/null || untried "the image has no find"
+          # A mounted socket is a plain file to who lists its folder.
+          mounted() { while read -r _ path _; do [ -S "$path" ] && echo "$path"; done </proc/mounts; }
+          found=$( { mounted; find / -path /proc -prune -o -type s -print; } 2>/dev/null | head -n 3)
+          [ "$found" ] && through "$found"; held "there is none"`;
+      }),
+    ],
+  },
+  {
+    id: "no-abstract-sockets",
+    promise: "An agent reaches no socket without a file, such as those of an engine's helpers.",
+    walls: ["own-network"],
+    probes: [
+      {
+        name: "connect to an abstract socket of the host",
+        attempt: (lab) => besideAbstractSocket((name) => toAbstractProbe(name).attempt(lab)),
+      },
+    ],
+  },
+];
+
+function toSocketProbe(name: string, paths: readonly string[]): Probe {
+  return inPerl(
+    `connect to ${name}`,
+    `${connectTo()} connect_to($_, pack_sockaddr_un($_)) for ${paths.map((path) => `"${path}"`).join(", ")}; held("$!");`,
+  );
+}
+
+function toAbstractProbe(name: string): Probe {
+  // Padded or not, the name is another one.
+  const addresses = ["pack_sockaddr_un($name)", 'pack("S a108", AF_UNIX, $name)'];
+  const attempts = addresses.map((address) => `connect_to($name, ${address});`).join(" ");
+  return inPerl("connect", `${connectTo()} my $name = "\\0${name}"; ${attempts} held("$!");`);
+}
+
+function connectTo(): string {
+  return `use Socket;
+  sub connect_to {
+    my ($path, $address) = @_;
+    socket(my $socket, PF_UNIX, SOCK_STREAM, 0) or untried("$!");
+    connect($socket, $address) and through($path);
+  }`;
+}
+
+/** Listens in this process, where the engine's machine is this one, while the action runs. */
+async function besideAbstractSocket<T>(action: (name: string) => Promise<T>): Promise<T> {
+  const name = `budgie-lab-${randomUUID()}`;
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(`\0${name}`, resolve));
+  try {
+    return await action(name);
+  } finally {
+    server.close();
+  }
+}

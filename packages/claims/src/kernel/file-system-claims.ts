@@ -1,0 +1,46 @@
+import type { Claim, Probe } from "../probe/claim.ts";
+import { inSandbox } from "../probe/in-sandbox.ts";
+
+export const FILE_SYSTEM_CLAIMS: readonly Claim[] = [
+  {
+    id: "read-only-root",
+    promise: "An agent cannot change the image's files.",
+    walls: ["read-only-root", "user"],
+    probes: [
+      ...["/", "/etc/", "/usr/bin/", "/usr/local/bin/", "/root/", "/var/lib/", "/opt/"].map((folder) =>
+        toWriteProbe(`add a file to ${folder}`, `${folder}budgie-probe`),
+      ),
+      toWriteProbe("change a program", "/usr/bin/env"),
+      toWriteProbe("change a setting", "/etc/group"),
+    ],
+  },
+  {
+    id: "read-only-mounts",
+    promise:
+      "An agent cannot change what it is shown besides its workspace: its login's folder, its name, its owner's ~/.kiro.",
+    walls: ["read-only-mounts", "verified-mounts", "user", "capabilities"],
+    probes: [
+      toWriteProbe("add a file to /auth", "/auth/budgie-probe"),
+      toWriteProbe("change who it is", "/etc/passwd"),
+      toWriteProbe("change a steering file", "$HOME/.kiro/steering/style.md"),
+      toWriteProbe("add a steering file", "$HOME/.kiro/steering/budgie-probe.md"),
+      inSandbox("change a steering file at its path on the host", ({ host }) =>
+        toWriteScript(`${host.path}/.kiro/steering/style.md`),
+      ),
+      toWriteProbe("change its own agent file", "$HOME/.kiro/agents/reviewer.json"),
+      toWriteProbe("add an agent", "$HOME/.kiro/agents/budgie-probe.json"),
+    ],
+  },
+];
+
+function toWriteProbe(name: string, path: string): Probe {
+  return inSandbox(name, toWriteScript(path));
+}
+
+/** Nothing is added to a file that is there. */
+function toWriteScript(path: string): string {
+  return `path="${path}"
+    [ -d "$(dirname "$path")" ] || untried "there is no $path"
+    said=$( ( : >>"$path" ) 2>&1 ) && through "$path was opened for writing"
+    held "$said"`;
+}

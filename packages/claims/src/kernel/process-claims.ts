@@ -1,0 +1,110 @@
+import { hostname } from "node:os";
+import type { Claim } from "../probe/claim.ts";
+import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
+import type { Lab } from "../lab/lab.ts";
+
+export const PROCESS_CLAIMS: readonly Claim[] = [
+  {
+    id: "no-other-processes",
+    promise: "An agent sees, reads and signals no process outside its own sandbox.",
+    walls: ["own-pid-namespace"],
+    probes: [
+      inSandbox("find another sandbox's process", async (lab) => `${await findProcess(lab)} through "process $found"`),
+      inSandbox(
+        "read its environment",
+        async (lab) => `${await findProcess(lab)}
+          said=$(tr '\\0' '\\n' <"/proc/$found/environ" | grep ^VICTIM_SECRET=) && through "$said"; held "$said"`,
+      ),
+      inSandbox(
+        "read its home",
+        async (lab) => `${await findProcess(lab)}
+          said=$(cat "/proc/$found/root/home/agent/secret" 2>&1) && through "$said"; held "$said"`,
+      ),
+      inSandbox(
+        "signal it",
+        async (lab) => `${await findProcess(lab)} kill -0 "$found" && through "it takes signals"; held "refused"`,
+      ),
+    ],
+  },
+  {
+    id: "no-tracing",
+    promise: "An agent cannot trace or change a process outside its own sandbox.",
+    walls: ["own-pid-namespace", "user", "capabilities"],
+    probes: [
+      inPerl("trace another sandbox's process", async (lab) => {
+        return `${await findInPerl(lab)} tried(call("ptrace", 0x4206, $found + 0, 0, 0));`;
+      }),
+      inPerl("open its memory for writing", async (lab) => {
+        return `${await findInPerl(lab)} sysopen(my $memory, "/proc/$found/mem", 1) ? through("opened") : tried(-1);`;
+      }),
+    ],
+  },
+  {
+    id: "own-shared-memory",
+    promise: "An agent shares no memory and no message queue with a process outside its own sandbox.",
+    walls: ["own-ipc"],
+    probes: [
+      inSandbox("read another sandbox's shared memory", async (lab) => {
+        await victimWith(lab, "memory");
+        return 'said=$(cat /dev/shm/victim 2>&1) && through "$said"; held "$said"';
+      }),
+      inSandbox("find its message queue", async (lab) => {
+        await victimWith(lab, "queue");
+        return '[ -e /dev/mqueue/victim ] && through "/dev/mqueue/victim"; held "there is none"';
+      }),
+      inPerl("open its System V message queue", async (lab) => {
+        const { queueKey } = await victimWith(lab, "system-v-queue");
+        return `my $queue = call("msgget", ${queueKey}, 0);
+          held("there is none") if $queue == -1 && $! + 0 == 2; tried($queue);`;
+      }),
+    ],
+  },
+  {
+    id: "own-host-name",
+    promise: "An agent does not learn the machine's name, its name servers and the domains that it searches.",
+    walls: ["own-host-name", "name-files"],
+    probes: [
+      inSandbox("read the machine's name", () => {
+        return `name=$(cat /proc/sys/kernel/hostname) || untried "/proc does not say"
+          [ "$name" = '${hostname().replaceAll("'", "")}' ] && through "$name"; held "$name"`;
+      }),
+      inSandbox(
+        "read how the machine looks up names",
+        'said=$(grep -E "^(nameserver|search|domain)" /etc/resolv.conf) && through "$said"; held "nothing says so"',
+      ),
+    ],
+  },
+];
+
+type Victim = Awaited<ReturnType<Lab["victim"]>>;
+
+/** What the victim could not make, nobody can find. */
+async function victimWith(lab: Lab, thing: string): Promise<Victim> {
+  const victim = await lab.victim();
+  if (!victim.has.includes(thing)) throw new Error(`The image has no means to make a ${thing} in another sandbox.`);
+  return victim;
+}
+
+/** A script that sets `found`, or ends. Split up, the name is not in the script's own arguments. */
+async function findProcess(lab: Lab): Promise<string> {
+  const { name } = await lab.victim();
+  return `
+    for process in /proc/[0-9]*; do
+      tr '\\0' '\\n' <"$process/cmdline" 2>/dev/null | grep -qx '${name.slice(0, 8)}''${name.slice(8)}' && found=\${process#/proc/}
+    done
+    [ "\${found-}" ] || held "it is not to be seen"
+`;
+}
+
+async function findInPerl(lab: Lab): Promise<string> {
+  const { name } = await lab.victim();
+  return `
+    my $found;
+    for my $process (glob "/proc/[0-9]*") {
+      open(my $file, "<", "$process/cmdline") or next;
+      local $/;
+      $found = substr($process, 6) if grep { $_ eq "${name.slice(0, 8)}" . "${name.slice(8)}" } split /\\0/, <$file> // "";
+    }
+    held("it is not to be seen") unless defined $found;
+`;
+}

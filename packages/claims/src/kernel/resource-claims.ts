@@ -1,0 +1,158 @@
+import type { Access } from "@budgie/core";
+import type { Claim, Verdict } from "../probe/claim.ts";
+import { inPerl, inSandbox, type ScriptOptions } from "../probe/in-sandbox.ts";
+import type { Ran } from "../lab/lab.ts";
+
+const MIB = 1024 ** 2;
+
+// Every attack ends by itself, far past its wall and far below what would hurt a machine.
+export const RESOURCE_CLAIMS: readonly Claim[] = [
+  {
+    id: "bounded-processes",
+    promise: "A fork bomb ends at the limit of processes.",
+    walls: ["pids-limit"],
+    probes: [
+      inPerl("fork 300 processes where 64 are allowed", forkBomb, within({ pids: 64 })),
+      inSandbox("start 300 programs where 64 are allowed", startPrograms, {
+        ...within({ pids: 64 }),
+        silent: ({ stderr }) => (/fork/i.test(stderr) ? { outcome: "held", detail: stderr.trim() } : undefined),
+      }),
+    ],
+  },
+  {
+    id: "bounded-memory",
+    promise: "Who takes more memory than the limit is killed, swap and temporary files included.",
+    walls: ["memory-limit"],
+    probes: [
+      inPerl(
+        "take 256 MiB where 128 are allowed",
+        'my $all = "x" x (256 << 20); through(length $all);',
+        killed(128 * MIB),
+      ),
+      inSandbox(
+        "have a tool take them",
+        `size=$(head -c 268435456 /dev/zero | tail -c 268435000 | wc -c)
+        [ "$size" -gt 0 ] && through "$size bytes"; held "the tool was killed"`,
+        killed(128 * MIB),
+      ),
+      inSandbox("take them as files in /tmp", toFillScript("/tmp", 256), killed(128 * MIB)),
+      inPerl("take 64 MiB as 200,000 empty files", manyFiles, killed(64 * MIB)),
+      inSandbox("take 60 MiB of shared memory where 32 are allowed", toFillScript("/dev/shm", 60), killed(32 * MIB)),
+    ],
+  },
+  {
+    id: "bounded-temporary-files",
+    promise: "Temporary folders have a size, which no agent can exceed.",
+    walls: ["tmpfs-size"],
+    probes: [
+      inSandbox("fill /tmp past its 512 MiB", toFillScript("/tmp", 540), killed()),
+      inSandbox("fill /var/tmp past its 64 MiB", toFillScript("/var/tmp", 80), killed()),
+      inSandbox("fill /dev/shm past its 64 MiB", toFillScript("/dev/shm", 80), killed()),
+    ],
+  },
+  {
+    id: "bounded-user-shares",
+    promise:
+      "Of timers, message queues, locked memory and descriptors, which the kernel counts for a user as a whole, an agent leaves most to the user.",
+    walls: ["user-shares"],
+    probes: [
+      inPerl("make 2,000 timers where 1,024 are allowed", makeTimers),
+      inPerl("make message queues of 500 KiB where 256 are allowed", makeQueues),
+      inPerl("lock 1 MiB of shared memory where 64 KiB are allowed", lockMemory),
+      inPerl("open 17,000 files where 16,384 are allowed", openFiles),
+    ],
+  },
+  {
+    id: "bounded-cpu",
+    promise: "An agent gets no more processor time than its limit.",
+    walls: ["cpu-limit"],
+    probes: [inPerl("use a tenth of a processor where a twentieth is allowed", compute, within({ cpus: 0.05 }))],
+  },
+];
+
+function within(limits: Access["limits"]): ScriptOptions {
+  return { access: { limits } };
+}
+
+/** The engine says so of a turn that did not live to report; of any, where the user's own limit is low. */
+function killed(memoryBytes?: number): ScriptOptions {
+  const silent = ({ exit }: Ran): Verdict | undefined =>
+    exit.oomKilled ? { outcome: "held", detail: "it was killed for its memory" } : undefined;
+  return { ...within(memoryBytes === undefined ? {} : { memoryBytes }), silent };
+}
+
+function forkBomb(): string {
+  return `for my $count (1 .. 300) {
+      my $child = fork;
+      held("$count: $!") unless defined $child;
+      if (!$child) { sleep 20; exit }
+    }
+    through("300 processes");`;
+}
+
+function startPrograms(): string {
+  return `count=0
+    while [ $count -lt 300 ]; do sleep 20 & count=$((count + 1)); done
+    through "300 programs"`;
+}
+
+function manyFiles(): string {
+  return `mkdir "/tmp/many";
+    for my $count (1 .. 200_000) { open(my $file, ">", "/tmp/many/$count") or held("$count: $!") }
+    through("200,000 files");`;
+}
+
+function makeTimers(): string {
+  return `for my $count (1 .. 2000) {
+      my $timer = pack("L", 0);
+      held("$count: $!") if call("timer_create", 1, 0, $timer) == -1;
+    }
+    through("2,000 timers");`;
+}
+
+// 80 KiB each, and what the kernel adds.
+function makeQueues(): string {
+  return `my $attributes = pack("q8", 0, 10, 8192, 0, 0, 0, 0, 0);
+    for my $count (1 .. 6) {
+      my $name = "share-$count";
+      held("$count: $!") if call("mq_open", $name, 0102, 0600, $attributes) == -1;
+    }
+    through("6 queues");`;
+}
+
+// The segment goes with the sandbox's IPC namespace.
+function lockMemory(): string {
+  return `my $memory = call("shmget", 0, 1 << 20, 0600);
+    untried("$!") if $memory == -1;
+    my $result = call("shmctl", $memory, 11, 0);
+    $result == -1 ? held("$!") : through("locked");`;
+}
+
+function openFiles(): string {
+  return `my @files;
+    for my $count (1 .. 17_000) { open($files[$count], "<", "/dev/null") or held("$count: $!") }
+    through("17,000 files");`;
+}
+
+function toFillScript(folder: string, mebibytes: number): string {
+  return `[ -d ${folder} ] || untried "there is no ${folder}"
+    said=$(head -c ${mebibytes * MIB} /dev/zero 2>&1 >${folder}/fill) && through "${mebibytes} MiB"
+    held "$said"`;
+}
+
+// A busy machine gives little even without a limit, so it counts whether the kernel held the process back; where that cannot
+// be seen, what it got.
+function compute(): string {
+  return `use Time::HiRes ();
+    my ($file) = grep { -r $_ } map { "/sys/fs/cgroup/$_" } qw(cpu/cpu.stat cpu,cpuacct/cpu.stat cpu.stat);
+    my $share;
+    for my $window (1 .. 3) {
+      my ($begin, $user, $system) = (Time::HiRes::time(), times);
+      1 while Time::HiRes::time() - $begin < 1;
+      $share = ((times)[0] + (times)[1] - $user - $system) / (Time::HiRes::time() - $begin);
+      through("$share of a processor") if $share > 0.1;
+      next unless defined $file && open(my $counts, "<", $file);
+      held("held back $1 times") if join("", <$counts>) =~ /^nr_throttled ([1-9]\\d*)/m;
+    }
+    defined $file ? through("never held back") : held("$share of a processor");`;
+}

@@ -1,0 +1,61 @@
+import type { Claim } from "../probe/claim.ts";
+import { inPerl } from "../probe/in-sandbox.ts";
+import { NOT_IN_THIS_KERNEL } from "../probe/not-in-this-kernel.ts";
+
+/** Claims that only budgie's own seccomp profile keeps. */
+export const SECCOMP_CLAIMS: readonly Claim[] = [
+  {
+    id: "no-shared-io",
+    promise: "An agent takes nothing of the asynchronous I/O that the machine has once for all, and has no io_uring.",
+    walls: ["seccomp"],
+    probes: [
+      inPerl("set asynchronous I/O up", 'my $context = pack("Q", 0); tried(call("io_setup", 1, $context));'),
+      inPerl(
+        "set up io_uring, whose work no filter sees",
+        `if (open(my $setting, "<", "/proc/sys/kernel/io_uring_disabled")) {
+          untried("${NOT_IN_THIS_KERNEL} io_uring for ordinary users") if <$setting> > 0;
+        }
+        my $parameters = "\\0" x 120; tried(call("io_uring_setup", 1, $parameters));`,
+      ),
+    ],
+  },
+  {
+    id: "no-other-sockets",
+    promise:
+      "An agent opens sockets of the internet's families, of files and of its network's own routes, and no others.",
+    walls: ["seccomp"],
+    probes: [
+      inPerl("speak to the hypervisor (AF_VSOCK)", toSocketProbe(40, 1, 0)),
+      inPerl("speak to it from a program for 32 bits", callFrom32Bits),
+      inPerl("have the kernel encrypt (AF_ALG)", toSocketProbe(38, 5, 0)),
+      inPerl("hear of the host's devices (uevents)", toSocketProbe(16, 3, 15)),
+      inPerl("configure the kernel's subsystems (generic netlink)", toSocketProbe(16, 3, 16)),
+    ],
+  },
+];
+
+// A kernel without the family answers 97, and one without the protocol 93 or 94.
+function toSocketProbe(family: number, type: number, protocol: number): string {
+  return `socket(my $socket, ${family}, ${type}, ${protocol}) and through("opened");
+  untried("${NOT_IN_THIS_KERNEL} such socket") if grep { $_ == $! + 0 } 93, 94, 97;
+  tried(-1);`;
+}
+
+const ELF32 =
+  "7f454c46010101000000000000000000020003000100000054800408340000000000000000000000340020000100000000000000" +
+  "0100000000000000008004080080040870000000700000000500000000100000";
+// socket(AF_VSOCK, SOCK_STREAM, 0); exit(what came of it)
+const OPEN_VSOCK = "b867010000bb28000000b90100000031d2cd8089c3b801000000cd80";
+
+function callFrom32Bits(): string {
+  return `
+  untried("${NOT_IN_THIS_KERNEL} programs for 32 bits of this kind") if $column != 0;
+  open(my $file, ">", "/tmp/program"); print $file pack("H*", "${ELF32}${OPEN_VSOCK}"); close $file;
+  chmod 0755, "/tmp/program";
+  my $status = do { no warnings; system("/tmp/program") };
+  untried("${NOT_IN_THIS_KERNEL} programs for 32 bits") if $status == -1;
+  held("it was killed for the call") if $status & 127;
+  my $result = $status >> 8;
+  untried("${NOT_IN_THIS_KERNEL} such socket") if $result == 256 - 97;
+  $result < 128 ? through("opened") : held("error " . (256 - $result));`;
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { toAgentProjections, toSharedProjections, type Projection } from "@budgie/core";
+import { DATABASE } from "@budgie/runner-docker/lab";
+import { loadSqlite } from "@budgie/store";
+
+/** A user's home, made up: nothing of the real user's is read for a probe. */
+export type MadeUpHome = {
+  readonly path: string;
+  /** The project that the sandbox is given */
+  readonly project: string;
+  /** One beside it, of another session's */
+  readonly otherProject: string;
+  readonly kiroDataDir: string;
+  readonly agentsDir: string;
+  readonly promptsDir: string;
+  /** Budgie's own */
+  readonly stateDir: string;
+  /** In the login's rows */
+  readonly login: { readonly access: string; readonly refresh: string; readonly registration: string };
+  /** Strings that occur nowhere else, by their paths below the home */
+  readonly canaries: Readonly<Record<SecretPath, string>>;
+};
+
+const SECRET_PATHS = [
+  ".ssh/id_rsa",
+  ".aws/credentials",
+  ".netrc",
+  ".gnupg/private-keys-v1.d/key",
+  ".docker/config.json",
+  ".config/gh/hosts.yml",
+  ".config/autostart/agent.desktop",
+  ".kube/config",
+  ".codex/auth.json",
+  ".claude/credentials.json",
+  ".mozilla/firefox/default/logins.json",
+  ".local/share/keyrings/login.keyring",
+  ".kiro/settings/mcp.json",
+  ".kiro/sessions/history.jsonl",
+  ".kiro/agents/orchestrator.json",
+  ".aws/sso/cache/kiro-mcp-oauth.json",
+  ".local/share/kiro-cli/data.sqlite3",
+  // Beside the home: the path of a socket below it is bounded, and temporary folders can be deep.
+  "../own/secret.txt",
+  "code/other/secret.txt",
+] as const;
+
+/** A secret of the made-up home, by its path below it. */
+export type SecretPath = (typeof SECRET_PATHS)[number];
+
+// What the agent's turn is shown.
+const SHOWN: Readonly<Record<string, string>> = {
+  ".kiro/agents/reviewer.json": '{ "name": "reviewer" }\n',
+  ".kiro/steering/style.md": "Write short sentences.\n",
+  "code/app/readme.md": "A project.\n",
+};
+
+/** Makes the home. It belongs to the caller, as the real one does, so that only walls keep the agent from reading it. */
+export async function createMadeUpHome(path: string): Promise<MadeUpHome> {
+  const canary = (secret: string): string => `canary-${secret.replaceAll(/[^a-z]+/g, "-")}-${randomUUID()}`;
+  const canaries = Object.fromEntries(SECRET_PATHS.map((secret) => [secret, canary(secret)])) as Record<
+    SecretPath,
+    string
+  >;
+  const kiroDataDir = join(path, ".local/share/kiro-cli");
+  const database = join(kiroDataDir, DATABASE);
+  for (const [name, content] of Object.entries({ ...SHOWN, ...canaries })) {
+    const file = join(path, name);
+    await mkdir(dirname(file), { recursive: true });
+    if (file !== database) await writeFile(file, `${content}\n`, { mode: name in SHOWN ? 0o644 : 0o600 });
+  }
+  const login = { access: canary("access"), refresh: canary("refresh"), registration: canary("registration") };
+  await fillDatabase(database, login, canaries[".local/share/kiro-cli/data.sqlite3"]);
+  return {
+    path,
+    project: join(path, "code/app"),
+    otherProject: join(path, "code/other"),
+    kiroDataDir,
+    agentsDir: join(path, ".kiro/agents"),
+    promptsDir: join(path, ".kiro/sub-agents/prompts"),
+    stateDir: join(path, "../own"),
+    login,
+    canaries,
+  };
+}
+
+/** What of the home an agent's turn is shown, as Kiro's is. */
+export function toProjections({ agentsDir, path, promptsDir }: MadeUpHome): readonly Projection[] {
+  const agent = { file: join(agentsDir, "reviewer.json"), promptFile: undefined };
+  return [...toSharedProjections(path, promptsDir), ...toAgentProjections(agent)];
+}
+
+/** Renews the login, as the user's own Kiro does, so that the next turn of a session gets it anew. */
+export async function renewLogin({ kiroDataDir }: MadeUpHome): Promise<void> {
+  const database = (await loadSqlite())(join(kiroDataDir, DATABASE), { readOnly: false });
+  database.run("UPDATE auth_kv SET value = value || ' '");
+  database.close();
+}
+
+/** A login that no server knows, and conversations of another project, one of which was deleted and left its bytes. */
+async function fillDatabase(file: string, login: MadeUpHome["login"], canary: string): Promise<void> {
+  const database = (await loadSqlite())(file, { readOnly: false });
+  database.exec(`
+    PRAGMA secure_delete = OFF;
+    CREATE TABLE auth_kv (key TEXT PRIMARY KEY, value TEXT);
+    CREATE TABLE state (key TEXT PRIMARY KEY, value BLOB);
+    CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT);`);
+  const token = { access_token: login.access, refresh_token: login.refresh, expires_at: "2099-01-01T00:00:00Z" };
+  const registration = { client_id: "made-up", client_secret: login.registration };
+  database.run("INSERT INTO auth_kv VALUES (?, ?)", "kirocli:odic:token", JSON.stringify(token));
+  database.run("INSERT INTO auth_kv VALUES (?, ?)", "kirocli:odic:device-registration", JSON.stringify(registration));
+  database.run("INSERT INTO state VALUES (?, ?)", "telemetry.clientId", `state-${canary}`);
+  database.run("INSERT INTO conversations VALUES (?, ?)", "/home/someone/other", `kept-${canary}`);
+  database.run(
+    "INSERT INTO conversations VALUES (?, ?)",
+    "/home/someone/deleted",
+    `deleted-${canary}-${"x".repeat(9000)}`,
+  );
+  database.run("DELETE FROM conversations WHERE key = ?", "/home/someone/deleted");
+  database.close();
+}

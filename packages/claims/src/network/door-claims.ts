@@ -1,0 +1,126 @@
+import { access, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createSessionId } from "@budgie/core";
+import type { Claim, Verdict } from "../probe/claim.ts";
+import { atTheDoor, plain, tunnel } from "./proxy-attack.ts";
+import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
+import type { Lab, Ran } from "../lab/lab.ts";
+import { SILENT_NAMES_PROBE } from "./silent-names-probe.ts";
+
+export const DOOR_CLAIMS: readonly Claim[] = [
+  {
+    id: "own-door",
+    promise: "An agent finds no session's door to the proxy, its own included.",
+    walls: ["mounts"],
+    probes: [
+      inSandbox("find its own", '[ -e /run/budgie ] && through "/run/budgie is there"; held "it is not there"'),
+      inPerl("use another session's by its path on the host", async (lab) => {
+        await lab.victim();
+        const { canary, webPort } = lab.network;
+        return `use Socket;
+          my @doors = glob "${lab.root}/own/doors/*/*/s";
+          for my $door (@doors) {
+            socket(my $socket, PF_UNIX, SOCK_STREAM, 0) or untried("$!");
+            connect($socket, pack_sockaddr_un($door)) or next;
+            alarm 10;
+            syswrite($socket, "GET http://other.test:${webPort}/ HTTP/1.1\\r\\nHost: other.test:${webPort}\\r\\n\\r\\n");
+            my $heard = join "", <$socket>;
+            through($door) if index($heard, "${canary}") >= 0;
+          }
+          held(@doors ? "none opens" : "there is none");`;
+      }),
+      inSandbox("read budgie's state", ({ root }) => {
+        return `said=$(ls "${root}/own/doors" 2>&1) && through "$said"; held "$said"`;
+      }),
+    ],
+  },
+  {
+    id: "own-way-out",
+    promise: "An agent shares no network with another session.",
+    walls: ["own-network"],
+    probes: [
+      atTheDoor({
+        name: "go out by another session's proxy",
+        async toAttacks(port, lab) {
+          await lab.victim();
+          return [tunnel(`other.test:${port}`), plain(`other.test:${port}`)];
+        },
+      }),
+    ],
+  },
+  {
+    id: "bounded-connections",
+    promise:
+      "An agent's connections, 10,000 and more, and its lookups keep neither the next turn nor another session from the proxy.",
+    walls: ["egress-proxy"],
+    probes: [{ name: "take all connections of the proxy", attempt: flood }, SILENT_NAMES_PROBE],
+  },
+];
+
+const FULL_LIMIT_MS = 20_000;
+
+/** While one session has as many connections as it can get, another one asks for the allowed host; and then it does itself. */
+async function flood(lab: Lab): Promise<Verdict> {
+  const session = await lab.runner.openSession(createSessionId());
+  const directory = await lab.makeDirectory();
+  const flooding = lab.run(["perl", "-e", toFlood(lab)], { session, directory });
+  try {
+    await Promise.race([appearing(join(directory, "full")), flooding]);
+    const others = await askAllowed(lab, {});
+    await writeFile(join(directory, "enough"), "");
+    const { stdout } = await flooding;
+    const next = await askAllowed(lab, { session });
+    if (!stdout.startsWith("10000 ")) return { outcome: "untried", detail: `it ended early: ${stdout.slice(0, 200)}` };
+    const failed = [
+      others.includes(lab.network.greeting) ? [] : ["another session"],
+      next.includes(lab.network.greeting) ? [] : ["the next turn"],
+    ];
+    const who = failed.flat();
+    const detail = who.length === 0 ? `made ${stdout.trim()} at once` : `kept from it: ${who.join(" and ")}`;
+    return { outcome: who.length === 0 ? "held" : "got-through", detail };
+  } finally {
+    await writeFile(join(directory, "enough"), "");
+    await session.remove();
+  }
+}
+
+async function appearing(path: string): Promise<void> {
+  const end = Date.now() + FULL_LIMIT_MS;
+  while (Date.now() < end) {
+    if (
+      await access(path).then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Most are left at once, some with half a request in them; the last are kept. */
+function toFlood({ network: { webPort } }: Lab): string {
+  const host = `allowed.test:${webPort}`;
+  return `use Socket;
+    my ($made, @kept) = (0);
+    while ($made < 10000) {
+      socket(my $socket, PF_INET, SOCK_STREAM, 0) or last;
+      connect($socket, pack_sockaddr_in(3128, inet_aton("127.0.0.1"))) or last;
+      syswrite($socket, $made % 2 ? "CONNECT ${host} HTTP/1.1\\r\\n\\r\\n" : "GET http");
+      push @kept, $socket if $made++ >= 9400;
+    }
+    print "$made connections, ", scalar @kept, "\\n";
+    open(my $full, ">", "/workspace/full");
+    for (1 .. 100) { last if -e "/workspace/enough"; select(undef, undef, undef, 0.1) }`;
+}
+
+async function askAllowed(lab: Lab, options: { readonly session?: Lab["session"] }): Promise<string> {
+  const host = `allowed.test:${lab.network.webPort}`;
+  const script = `use Socket; alarm 8;
+    socket(my $socket, PF_INET, SOCK_STREAM, 0);
+    connect($socket, pack_sockaddr_in(3128, inet_aton("127.0.0.1"))) or die "$!";
+    syswrite($socket, "GET http://${host}/ HTTP/1.1\\r\\nHost: ${host}\\r\\n\\r\\n");
+    print <$socket>;`;
+  const { stdout }: Ran = await lab.run(["perl", "-e", script], options);
+  return stdout;
+}

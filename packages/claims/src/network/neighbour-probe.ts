@@ -1,0 +1,19 @@
+import { atTheDoor, plain, tunnel } from "./proxy-attack.ts";
+import type { Probe } from "../probe/claim.ts";
+import { NEIGHBOUR_NAME } from "../lab/lab-network.ts";
+
+const asking = atTheDoor({
+  name: `follow ${NEIGHBOUR_NAME}`,
+  toAttacks: (port) => [tunnel(`${NEIGHBOUR_NAME}:${port}`), plain(`${NEIGHBOUR_NAME}:${port}`)],
+});
+
+/** Asks for a name of this machine's neighbours, which do not answer. It got through if the proxy tried to connect. */
+export const NEIGHBOUR_PROBE: Probe = {
+  name: asking.name,
+  async attempt(lab) {
+    const { detail, outcome } = await asking.attempt(lab);
+    if (outcome !== "held" || detail.includes("no public address")) return { detail, outcome };
+    const isAlone = detail.includes("could not be resolved");
+    return { detail, outcome: isAlone ? "untried" : "got-through" };
+  },
+};

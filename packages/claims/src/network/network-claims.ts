@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import { readlinkSync } from "node:fs";
+import type { Claim, Probe } from "../probe/claim.ts";
+import { inPerl } from "../probe/in-sandbox.ts";
+import type { Lab } from "../lab/lab.ts";
+import { NETWORK_PRELUDE } from "./network-prelude.ts";
+
+/** Nobody's, and in no network: RFC 5737 and RFC 3849 keep them for examples. */
+export const NOBODY = { address: "198.51.100.7", address6: "2001:db8::7", resolver: "198.51.100.53" } as const;
+
+const METADATA: Readonly<Record<string, string>> = {
+  "most clouds": "169.254.169.254",
+  "containers in Amazon's": "169.254.170.2",
+  "Amazon's by IPv6": "fd00:ec2::254",
+  "Google's by IPv6": "fd20:ce::254",
+  "Azure's": "168.63.129.16",
+  "Alibaba's": "100.100.100.200",
+};
+
+/** Addresses that the claims are about; a test that plays them has all of them. */
+export const PLAYED_ADDRESSES: readonly string[] = [...Object.values(NOBODY), ...Object.values(METADATA), "fe80::7"];
+
+const GET = '"GET /latest/meta-data/ HTTP/1.0\\r\\n\\r\\n"';
+
+export const NETWORK_CLAIMS: readonly Claim[] = [
+  {
+    id: "no-direct-network",
+    promise: "An agent reaches no address but by the proxy.",
+    walls: ["own-network"],
+    probes: [
+      toProbe("connect to an address by TCP", `aim(\\&tcp, at(443, "${NOBODY.address}"), "hello");`),
+      toProbe("connect to SSH there", `aim(\\&tcp, at(22, "${NOBODY.address}"), "");`),
+      toProbe("send it a datagram", `aim(\\&udp, at(443, "${NOBODY.address}"), "hello");`),
+      toProbe("ping it", `aim(\\&ping, at(0, "${NOBODY.address}"));`),
+      toProbe("connect by IPv6", `aim(\\&tcp, at(443, "${NOBODY.address6}"), "hello");`),
+      toProbe("send a datagram by IPv6", `aim(\\&udp, at(443, "${NOBODY.address6}"), "hello");`),
+      toProbe("reach a neighbour on the link by IPv6", `aim(\\&tcp, at(443, "fe80::7", $_), "hello") for 1;`),
+      toProbe("reach it by an IPv4 address in IPv6", `aim(\\&tcp, at(443, "::ffff:c633:6407"), "hello");`),
+    ],
+  },
+  {
+    id: "no-metadata",
+    promise: "An agent reaches no service of a cloud that tells who its machines are.",
+    walls: ["own-network"],
+    probes: [
+      ...Object.entries(METADATA).map(([whose, address]) =>
+        toProbe(`ask that of ${whose}`, `aim(\\&tcp, at(80, "${address}"), ${GET});`),
+      ),
+      toProbe("find it by name", toLookup("metadata.google.internal")),
+    ],
+  },
+  {
+    id: "no-dns",
+    promise: "An agent asks no name server, so that nothing leaves as a name.",
+    walls: ["own-network", "name-files"],
+    probes: [
+      ...["udp", "tcp"].flatMap((how) => [
+        toProbe(`ask its resolver (${how})`, `${toQuery(how)} ask_resolvers();`),
+        toProbe(`ask the engine's resolver (${how})`, `${toQuery(how)} ask(at(53, "127.0.0.11")); held("$!");`),
+        toProbe(`ask any other (${how})`, `${toQuery(how)} aim($how, at(53, "${NOBODY.resolver}"), $query);`),
+        toProbe(`ask this machine (${how})`, ({ network }) => {
+          const [own] = network.addresses;
+          return own === undefined
+            ? 'untried("this machine has no address");'
+            : `${toQuery(how)} aim($how, at(53, "${own.address}"), $query);`;
+        }),
+      ]),
+      toProbe("look up a name as programs do", toLookup("secret.budgie.test")),
+    ],
+  },
+  {
+    id: "no-host-services",
+    promise: "An agent reaches no service of this machine and sees nothing of its network.",
+    walls: ["own-network"],
+    probes: [
+      toServiceProbe("connect to a service on every address", ({ addresses, everywhere }) =>
+        addresses.map(({ address }) => `tcp(at(${everywhere.tcp}, "${address}"), "")`),
+      ),
+      toServiceProbe("send it a datagram on every address", ({ addresses, everywhere }) =>
+        addresses
+          .filter(({ family }) => family === 4)
+          .map(({ address }) => `udp(at(${everywhere.udp}, "${address}"), "hello")`),
+      ),
+      toServiceProbe("connect to it on the loopback", ({ everywhere }) => [
+        `tcp(at(${everywhere.tcp}, "127.0.0.1"), "")`,
+        `tcp(at(${everywhere.tcp}, "0.0.0.0"), "")`,
+      ]),
+      toServiceProbe("connect to a service on the loopback alone", ({ onLoopback }) => [
+        `tcp(at(${onLoopback.tcp}, "127.0.0.1"), "")`,
+        `tcp(at(${onLoopback.tcp}, "0.0.0.0"), "")`,
+        `tcp(at(${onLoopback.tcp}, "::ffff:7f00:1"), "")`,
+      ]),
+      toServiceProbe("send it a datagram there", ({ onLoopback }) => [
+        `udp(at(${onLoopback.udp}, "127.0.0.1"), "hello")`,
+      ]),
+      toProbe("be in the machine's network", () => {
+        const own = process.platform === "linux" ? readlinkSync("/proc/self/ns/net") : randomUUID();
+        return `my $own = readlink("/proc/self/ns/net") // untried("$!");
+          $own eq "${own}" ? through($own) : held("it is another: $own");`;
+      }),
+      toProbe(
+        "find a network card",
+        `open(my $list, "<", "/proc/net/dev") or untried("$!");
+        my @cards = grep { $_ ne "lo" } map { /^\\s*([^:\\s]+):/ ? $1 : () } <$list>;
+        @cards ? through("@cards") : held("there is none");`,
+      ),
+      toProbe(
+        "find a way out in the routes",
+        `my @routes;
+        for my $file ("/proc/net/route", "/proc/net/ipv6_route") {
+          open(my $list, "<", $file) or next;
+          push @routes, grep { !/\\blo$/ && !/^Iface/ } map { s/\\s+$//r } <$list>;
+        }
+        @routes ? through($routes[0]) : held("there is none");`,
+      ),
+      toProbe(
+        "find a port besides the proxy's",
+        `my @ports;
+        for my $file ("/proc/net/tcp", "/proc/net/tcp6", "/proc/net/udp", "/proc/net/udp6") {
+          open(my $list, "<", $file) or next;
+          while (<$list>) { push @ports, hex $1 if /^\\s*\\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:0000 / && hex $1 != 3128 }
+        }
+        @ports ? through("@ports") : held("there is none");`,
+      ),
+    ],
+  },
+];
+
+function toProbe(name: string, script: string | ((lab: Lab) => string)): Probe {
+  return inPerl(name, (lab) => NETWORK_PRELUDE + (typeof script === "string" ? script : script(lab)));
+}
+
+function toServiceProbe(name: string, toAttempts: (network: Lab["network"]) => readonly string[]): Probe {
+  return toProbe(name, ({ network }) => {
+    const attempts = toAttempts(network).map(
+      (attempt) => `$got = ${attempt}; $why = "$!";
+        through("it answered") if index($got // "", "${network.canary}") >= 0;
+        untried("somebody else answered") if defined $got;`,
+    );
+    return `my ($got, $why) = (undef, "this machine has no address"); ${attempts.join("\n")} held($why);`;
+  });
+}
+
+/** A name is only looked up where no query can leave, or by who plays the name server. */
+function toLookup(name: string): string {
+  return `my @servers = map { /^nameserver\\s+(\\S+)/ ? $1 : () } do { open(my $f, "<", "/etc/resolv.conf"); <$f> };
+    unless (defined $played) { for (@servers) { through("there is a way to $_") if !/^127\\./ && way(at(53, $_)) } }
+    my $found = gethostbyname("${name}");
+    defined $found ? through(inet_ntoa($found)) : held("it has no address");`;
+}
+
+function toQuery(how: string): string {
+  return `my $how = \\&${how};
+    my $query = pack("n6", 4711, 0x0100, 1, 0, 0, 0) . "\\x06secret\\x06budgie\\x04test\\x00" . pack("n2", 1, 1);
+    $query = pack("n", length $query) . $query if $how == \\&tcp;
+    sub ask { my $got = $how->($_[0], $query); through("it answered") if defined $got }
+    sub ask_resolvers {
+      open(my $file, "<", "/etc/resolv.conf") or held("there is none: $!");
+      for (map { /^nameserver\\s+(\\S+)/ ? $1 : () } <$file>) {
+        # Its own loopback is nobody else's.
+        /^127\\./ ? ask(at(53, $_)) : aim($how, at(53, $_), $query);
+      }
+      held("there is none");
+    }`;
+}

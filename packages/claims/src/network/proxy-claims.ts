@@ -1,0 +1,127 @@
+import type { Claim, Probe } from "../probe/claim.ts";
+import { atTheDoor, plain, toGet, tunnel, type Attack } from "./proxy-attack.ts";
+import { toClientHello } from "./client-hello.ts";
+import { OWN_NAME, PRIVATE_NAMES, TURNING_NAME } from "../lab/lab-network.ts";
+import { NEIGHBOUR_PROBE } from "./neighbour-probe.ts";
+
+/** Ways to write 127.0.0.2, and the loopback's address in IPv6. */
+const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
+  "an address": ["127.0.0.2", "127.0.0.2."],
+  "a decimal address": ["2130706434"],
+  "a hexadecimal address": ["0x7f000002", "0x7f.0.0.2", "0X7F.0x0.2"],
+  "an octal address": ["0177.0.0.2", "017700000002"],
+  "a short address": ["127.2", "127.0.2"],
+  "an IPv6 address": ["[::1]", "[0:0:0:0:0:0:0:1]"],
+  "an IPv4 address in IPv6": ["[::ffff:127.0.0.2]", "[::ffff:7f00:2]"],
+};
+
+const HOST = "allowed.test";
+
+export const PROXY_CLAIMS: readonly Claim[] = [
+  {
+    id: "only-allowed-names",
+    promise: "The proxy leads to the names and ports of the allow-list, however another one is written.",
+    walls: ["egress-proxy"],
+    probes: [
+      toNameProbe("reach another name", ["evil.test"]),
+      toNameProbe("reach a name that begins like the allowed one", [`${HOST}.evil.test`, `${HOST}-evil.test`]),
+      toNameProbe("reach a name that ends like it", [`evil${HOST}`, `evil-${HOST}`, `evil.${HOST}`]),
+      toNameProbe("reach more than a wildcard stands for", ["wild.test", "evilwild.test", "x.wild.test.evil.test"]),
+      toNameProbe("reach another name in capitals", ["EVIL.TEST", "Allowed.Test.Evil.Test"]),
+      toNameProbe("reach it with a dot at its end", ["evil.test.", `${HOST}.evil.test.`]),
+      atTheDoor({
+        name: "have the allowed name in capitals, or with a dot, be another's",
+        toAttacks: (port) =>
+          [`ALLOWED.TEST:${port}`, `${HOST}.:${port}`].map((name) => tunnel(name, toGet("/", "evil.test"))),
+      }),
+      atTheDoor({
+        name: "reach another host by a user's name in the address",
+        toAttacks: (port) => [
+          tunnel(`${HOST}@evil.test:${port}`),
+          tunnel(`${HOST}:${port}@evil.test:${port}`),
+          plain(`${HOST}@evil.test:${port}`),
+          plain(`${HOST}:${port}@evil.test:${port}`),
+        ],
+      }),
+      atTheDoor({
+        name: "connect to SSH",
+        toAttacks: (port) => [
+          tunnel(`${HOST}:22`, "SSH-2.0-probe\r\n"),
+          tunnel(`evil.test:${port}`, "SSH-2.0-probe\r\n"),
+        ],
+      }),
+      atTheDoor({
+        name: "reach other ports of the allowed host",
+        toAttacks: () => [tunnel(`${HOST}:25`), tunnel(`${HOST}:8080`), plain(`${HOST}:8080`), plain(HOST)],
+      }),
+      atTheDoor({
+        name: "reach what only another session may",
+        async toAttacks(port, lab) {
+          await lab.victim();
+          return [tunnel(`other.test:${port}`), plain(`other.test:${port}`)];
+        },
+      }),
+      atTheDoor({
+        name: "have the proxy speak another protocol",
+        toAttacks: (port) => [
+          { request: Buffer.concat([toSocks("evil.test", port), Buffer.from(toGet("/", "evil.test"))]) },
+        ],
+      }),
+    ],
+  },
+  {
+    id: "only-public-addresses",
+    promise: "The proxy takes no address for a name, and follows no allowed name to a private one or a neighbour's.",
+    walls: ["egress-proxy"],
+    probes: [
+      ...Object.entries(SPELLINGS).map(([what, spellings]) => toNameProbe(`ask for ${what}`, spellings)),
+      toNameProbe("ask for the clouds' metadata by address", ["169.254.169.254", "2852039166", "[fd00:ec2::254]"]),
+      ...[...Object.keys(PRIVATE_NAMES), OWN_NAME].map((name) => toNameProbe(`follow ${name}`, [name])),
+      NEIGHBOUR_PROBE,
+      atTheDoor({
+        name: "follow a name whose address has changed",
+        // What is let through the first time is left unused: nobody is there.
+        toAttacks: (port) => [
+          tunnel(`${TURNING_NAME}:${port}`, "\r\n"),
+          tunnel(`${TURNING_NAME}:${port}`),
+          plain(`${TURNING_NAME}:${port}`),
+        ],
+      }),
+    ],
+  },
+  {
+    id: "only-for-its-host",
+    promise: "A tunnel to an allowed host is for that host alone.",
+    walls: ["egress-proxy"],
+    probes: [
+      toTunnelProbe("name another server in TLS", toClientHello(["evil.test"])),
+      toTunnelProbe("name one whose name begins alike", toClientHello([`${HOST}.evil.test`])),
+      toTunnelProbe("name none in TLS", toClientHello([])),
+      toTunnelProbe("name two in TLS", toClientHello([HOST, "evil.test"])),
+      toTunnelProbe("hide the name in TLS", toClientHello(["other.allowed.test"], { encrypted: true })),
+      toTunnelProbe("speak SSH in it", "SSH-2.0-probe\r\n"),
+      toTunnelProbe("speak nothing known in it", Buffer.from("000102030405060708090a0b0c", "hex")),
+      toTunnelProbe("ask another host in it", toGet("/", "evil.test")),
+      toTunnelProbe("ask another host in it by a whole address", toGet("http://evil.test/", HOST)),
+      toTunnelProbe("open another tunnel in it", "CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n"),
+    ],
+  },
+];
+
+/** Asks for each by a tunnel and by a plain request. */
+function toNameProbe(name: string, hosts: readonly string[]): Probe {
+  return atTheDoor({
+    name,
+    toAttacks: (port) => hosts.flatMap((host) => [tunnel(`${host}:${port}`), plain(`${host}:${port}`)]),
+  });
+}
+
+function toTunnelProbe(name: string, inside: string | Buffer): Probe {
+  return atTheDoor({ name, toAttacks: (port): readonly Attack[] => [tunnel(`${HOST}:${port}`, inside)] });
+}
+
+/** The first words of SOCKS 4a, which have all in one. */
+function toSocks(host: string, port: number): Buffer {
+  const head = Buffer.from([4, 1, port >> 8, port & 0xff, 0, 0, 0, 1, 0]);
+  return Buffer.concat([head, Buffer.from(`${host}\0`)]);
+}

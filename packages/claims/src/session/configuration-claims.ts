@@ -1,0 +1,169 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Claim, Probe } from "../probe/claim.ts";
+import { inSandbox } from "../probe/in-sandbox.ts";
+import { collect, type Lab } from "../lab/lab.ts";
+import { PROTECTED_SWAPS } from "./swap-claims.ts";
+import { toHidden } from "../probe/verdicts.ts";
+
+const PLANTED = "a definition that nobody configured";
+
+export const CONFIGURATION_CLAIMS: readonly Claim[] = [
+  {
+    id: "read-only-workspace",
+    promise: "With --workspace ro an agent changes nothing in its workspace.",
+    walls: ["read-only-mounts", "verified-mounts"],
+    probes: [
+      toChangeProbe("create a file", "echo x >created"),
+      toChangeProbe("make a folder", "mkdir made"),
+      toChangeProbe("change a file", "echo x >>readme.md"),
+      toChangeProbe("rename a file", "mv readme.md renamed"),
+      toChangeProbe("delete a file", "rm -f -- other.md && [ ! -e other.md ]"),
+      toChangeProbe("change a file's rights", "chmod 777 mine.sh"),
+      toChangeProbe("make a link", "ln -s readme.md link"),
+    ],
+  },
+  {
+    id: "kept-configuration",
+    promise:
+      "An agent cannot delete or replace what it is shown of its user's ~/.kiro, in its home or at its own path.",
+    walls: ["read-only-mounts", "verified-mounts"],
+    probes: ["$HOME", "the host"].flatMap((place) => [
+      toSteeringProbe(`delete a steering file in ${place}`, place, 'rm -f "$file" && [ ! -e "$file" ]'),
+      toSteeringProbe(`rename another over it in ${place}`, place, 'echo x >"$file-new" && mv "$file-new" "$file"'),
+      toSteeringProbe(`put a link in its place in ${place}`, place, 'ln -sf /workspace/readme.md "$file"'),
+    ]),
+  },
+  {
+    id: "own-definition",
+    promise:
+      "Neither a repository nor an agent defines an agent, its MCP servers or its hooks for a turn that begins afterwards.",
+    walls: ["hidden-agents", "verified-mounts"],
+    probes: [
+      toHiddenProbe("see an agent that the repository defines", ".kiro/agents/reviewer.json"),
+      toHiddenProbe("see MCP servers that it names", ".kiro/settings/mcp.json"),
+      toHiddenProbe("see hooks of its", ".kiro/hooks/start.json"),
+      toHiddenProbe("see an agent that it defines by the older name", ".amazonq/cli-agents/reviewer.json"),
+      toHiddenProbe("see MCP servers that it names by the older name", ".amazonq/mcp.json"),
+      inSandbox("add an agent to the repository's", async (lab) => ({
+        directory: await plant(lab, ".kiro/agents/reviewer.json"),
+        script: 'said=$( (echo x >.kiro/agents/mine.json) 2>&1 ) && through "it was added"; held "$said"',
+      })),
+      inSandbox("add one where the repository has none", async (lab) => ({
+        directory: await plant(lab, ".kiro/steering/style.md"),
+        script: toTry("mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
+      })),
+      inSandbox("exchange the folder that is hidden for one of its own", async (lab) => ({
+        directory: await plant(lab, ".kiro/agents/reviewer.json"),
+        script: toTry("mv .kiro was && mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
+      })),
+      inSandbox("leave one in the repository for the next turn", async (lab) => {
+        const directory = await lab.makeDirectory();
+        const leave = `mkdir -p .kiro/agents && echo '${PLANTED}' >.kiro/agents/mine.json`;
+        const { exit } = await lab.run(["/bin/sh", "-c", leave], { directory });
+        return exit.exitCode === 0 ? { directory, script: toFind(".kiro") } : `untried "it could not be left"`;
+      }),
+      inSandbox("leave one in its home for the next turn", async (lab) => {
+        const session = await lab.open();
+        const leave = `cd "$HOME/.kiro" && mv agents "$HOME/was" || mv "$HOME/.kiro" "$HOME/was"
+          mkdir -p "$HOME/.kiro/agents" && echo '${PLANTED}' >"$HOME/.kiro/agents/mine.json"`;
+        const { exit } = await lab.run(["/bin/sh", "-c", leave], { session });
+        if (exit.exitCode !== 0) return `untried "it could not be left"`;
+        return { session, script: toFind('"$HOME/.kiro/agents"') };
+      }),
+    ],
+  },
+  {
+    id: "no-disguised-agents",
+    promise: "Neither a link nor a file in the place of .kiro or .kiro/agents hands in a definition.",
+    walls: ["hidden-agents", "verified-mounts"],
+    probes: [
+      toDisguiseProbe("hand in its definitions by a link", ".kiro/agents", "../definitions"),
+      toDisguiseProbe("hand them in by a link to all of .kiro", ".kiro", "definitions"),
+      toDisguiseProbe("hand one in as a file", ".kiro/agents", undefined),
+    ],
+  },
+  {
+    id: "protected-paths",
+    promise: "With --protect-executable-paths an agent cannot change or replace them.",
+    walls: ["protected-paths", "verified-mounts"],
+    probes: [
+      toProtectedProbe("change a git hook", "echo x >>.git/hooks/pre-commit"),
+      toProtectedProbe("add a git hook", "echo x >.git/hooks/post-commit"),
+      toProtectedProbe("delete a git hook", "rm -f .git/hooks/pre-commit && [ ! -e .git/hooks/pre-commit ]"),
+      toProtectedProbe("rename the hooks' folder away", "mv .git/hooks hooks"),
+      toProtectedProbe("replace it with the folder above it", "mv .git git && mkdir -p .git/hooks"),
+      ...PROTECTED_SWAPS,
+    ],
+  },
+];
+
+function toChangeProbe(name: string, change: string): Probe {
+  return inSandbox(name, async (lab) => {
+    const directory = await lab.makeDirectory();
+    for (const file of ["readme.md", "other.md", "mine.sh"]) await writeFile(join(directory, file), "x\n");
+    return { directory, access: { workspace: "ro" }, script: toTry(change) };
+  });
+}
+
+/** With a file of its own, which other probes leave alone. */
+function toSteeringProbe(name: string, place: string, change: string): Probe {
+  return inSandbox(name, async ({ host }) => {
+    const rule = `rule-${randomUUID()}.md`;
+    await writeFile(join(host.path, ".kiro/steering", rule), "Write short sentences.\n");
+    const folder = `${place === "$HOME" ? place : host.path}/.kiro/steering`;
+    const setUp = `folder="${folder}"; file="$folder/${rule}"; [ -e "$file" ] || untried "it is not shown"`;
+    return `${setUp}\n${toTry(change)}`;
+  });
+}
+
+function toHiddenProbe(name: string, path: string): Probe {
+  return inSandbox(name, async (lab) => ({ directory: await plant(lab, path), script: toFind(".kiro .amazonq") }));
+}
+
+function toFind(places: string): string {
+  return `if grep -rqs '${PLANTED}' ${places}; then through "it is there"; fi; held "it is hidden"`;
+}
+
+/** A repository that holds a definition. */
+async function plant(lab: Lab, path: string): Promise<string> {
+  const directory = await lab.makeDirectory();
+  await mkdir(join(directory, dirname(path)), { recursive: true });
+  await writeFile(join(directory, path), PLANTED);
+  return directory;
+}
+
+function toDisguiseProbe(name: string, path: string, target: string | undefined): Probe {
+  return {
+    name,
+    async attempt(lab) {
+      const directory = await lab.makeDirectory();
+      await mkdir(join(directory, "definitions/agents"), { recursive: true });
+      for (const folder of ["", "agents/"]) await writeFile(join(directory, "definitions", folder, "x.json"), PLANTED);
+      if (path !== ".kiro") await mkdir(join(directory, ".kiro"));
+      if (target === undefined) await writeFile(join(directory, path), PLANTED);
+      else await symlink(target, join(directory, path));
+      const script = "cat .kiro/agents .kiro/agents/x.json 2>/dev/null";
+      const session = await lab.open();
+      const command = { argv: ["/bin/sh", "-c", `${script}; echo over`] as const, env: {}, projections: [] };
+      const output = session
+        .start(command, { directory, input: "" })
+        .then(async (child) => (await collect(child)).stdout);
+      return toHidden(output, PLANTED);
+    },
+  };
+}
+
+function toProtectedProbe(name: string, change: string): Probe {
+  return inSandbox(name, async (lab) => {
+    const directory = await lab.makeDirectory();
+    await mkdir(join(directory, ".git/hooks"), { recursive: true });
+    await writeFile(join(directory, ".git/hooks/pre-commit"), "#!/bin/sh\n");
+    return { directory, protectedPaths: [".git/hooks"], script: toTry(change) };
+  });
+}
+
+function toTry(change: string): string {
+  return `said=$( { ${change}; } 2>&1 ) && through "it was done"; held "$said"`;
+}

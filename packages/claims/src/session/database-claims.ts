@@ -1,0 +1,82 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BudgieError } from "@budgie/core";
+import { loadSqlite } from "@budgie/store";
+import { DATABASE } from "@budgie/runner-docker/lab";
+import type { Claim, Probe } from "../probe/claim.ts";
+import { renewLogin } from "../lab/fake-home.ts";
+import { held, through, untried } from "../probe/verdicts.ts";
+
+/** Path of an agent's database; the shell expands the home. */
+const FILE = `"$HOME/.local/share/kiro-cli/${DATABASE}"`;
+// The effect of each on a row that is written, and the bytes in the file that prove it.
+const MADE = "hex(new.key)";
+const MARK = Buffer.from("kirocli:odic:token").toString("hex").toUpperCase();
+const TRIGGER = `CREATE TRIGGER made AFTER INSERT ON auth_kv BEGIN INSERT OR IGNORE INTO state VALUES (${MADE}, 1); END`;
+
+export const DATABASE_CLAIMS: readonly Claim[] = [
+  {
+    id: "copied-database",
+    promise: "Nothing that an agent defines in its database is run when budgie puts a renewed login into it.",
+    walls: ["copied-rows"],
+    probes: [
+      toProbe("have a trigger run", { sql: TRIGGER }),
+      toProbe("have a trigger run that calls itself TRIGGER", {
+        sql: TRIGGER,
+        patch: ["triggermade", "TRIGGERmade"],
+      }),
+      toProbe("have an expression run for an index", { sql: "CREATE INDEX made ON auth_kv (hex(key))" }),
+      toProbe("have an expression run for some rows of an index", {
+        sql: `CREATE INDEX made ON auth_kv (hex(key)) WHERE hex(key) <> ''`,
+      }),
+      toProbe("have an expression run for a column", {
+        sql: "DROP TABLE auth_kv; CREATE TABLE auth_kv (key TEXT PRIMARY KEY, value TEXT, made AS (hex(key)) STORED)",
+      }),
+      toProbe("have an expression run for a default", {
+        sql: `DROP TABLE auth_kv; CREATE TABLE auth_kv (key TEXT PRIMARY KEY, value TEXT, made DEFAULT ('${MARK.slice(0, 5)}' || '${MARK.slice(5)}'))`,
+      }),
+    ],
+  },
+];
+
+type Spoiling = {
+  readonly sql: string;
+  /** Bytes to replace by others of the same length */
+  readonly patch?: readonly [string, string];
+};
+
+/** Held if renewing the login then ends the session, and nothing was run. */
+function toProbe(name: string, spoiling: Spoiling): Probe {
+  return {
+    name,
+    async attempt(lab) {
+      const [session, directory] = [await lab.open({ credentials: "full" }), await lab.makeDirectory()];
+      const turn = { session, directory, login: "kiro" } as const;
+      const sh = (script: string) => lab.run(["/bin/sh", "-c", script], turn);
+      const planted = await sh(`cat ${FILE} > database`);
+      if (planted.exit.exitCode !== 0) return untried(`it could not be planted: ${planted.stderr}`);
+      await spoil(join(directory, "database"), spoiling);
+      await sh(`cat database > "$HOME/new" && mv "$HOME/new" ${FILE}`);
+      await renewLogin(lab.host);
+      const refusal = await lab.run(["/bin/true"], turn).then(
+        () => undefined,
+        (error: Error) => error,
+      );
+      if (refusal instanceof BudgieError && refusal.code === "SESSION_UNUSABLE") return held(refusal.message);
+      if (refusal !== undefined) return untried(refusal.message);
+      // Without a login, which budgie would write again.
+      const { exit } = await lab.run(["/bin/sh", "-c", `grep -aq ${MARK} ${FILE}`], { session, directory });
+      return exit.exitCode === 0 ? through("it was run") : untried("the next turn ran, and it was not");
+    },
+  };
+}
+
+/** Edits the database as an agent can that has SQLite or knows its format. */
+async function spoil(file: string, { patch, sql }: Spoiling): Promise<void> {
+  const database = (await loadSqlite())(file, { readOnly: false });
+  database.exec(`DELETE FROM auth_kv; ${sql}`);
+  database.close();
+  if (patch === undefined) return;
+  const [from, to] = patch;
+  await writeFile(file, (await readFile(file, "latin1")).replace(from, to), "latin1");
+}

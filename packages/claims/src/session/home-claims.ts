@@ -1,0 +1,138 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { BudgieError, type RunnerSession } from "@budgie/core";
+import type { Claim, Probe, Verdict } from "../probe/claim.ts";
+import type { Lab } from "../lab/lab.ts";
+import { renewLogin } from "../lab/fake-home.ts";
+import { held, through, untried } from "../probe/verdicts.ts";
+
+const DATA = '"$HOME/.local/share/kiro-cli"';
+
+export const HOME_CLAIMS: readonly Claim[] = [
+  {
+    id: "planted-home",
+    promise: "No link that an agent plants in its home leads a renewed login into the repository.",
+    walls: ["real-parents"],
+    probes: [
+      toPlantProbe(
+        "have a login written through .local",
+        'rm -rf "$HOME/.local"; ln -s /workspace/leak "$HOME/.local"',
+        "kiro",
+      ),
+      toPlantProbe(
+        "have a login written through .local/share",
+        'rm -rf "$HOME/.local/share"; ln -s /workspace/leak "$HOME/.local/share"',
+        "kiro",
+      ),
+      toPlantProbe("have a login written through kiro-cli", `rm -rf ${DATA}; ln -s /workspace/leak ${DATA}`, "kiro"),
+    ],
+  },
+  {
+    id: "planted-mount-points",
+    promise: "No link that an agent plants in its home makes the engine mount, or make a folder, in the repository.",
+    walls: ["real-parents"],
+    probes: [
+      toPlantProbe(
+        "have a folder mounted through .kiro",
+        'mv "$HOME/.kiro" "$HOME/was"; ln -s /workspace/leak "$HOME/.kiro"',
+      ),
+      toPlantProbe(
+        "have a folder mounted through .kiro/steering",
+        'mv "$HOME/.kiro" "$HOME/was"; mkdir "$HOME/.kiro"; ln -s /workspace/leak/steering "$HOME/.kiro/steering"',
+      ),
+    ],
+  },
+  {
+    id: "plain-files",
+    promise: "Of an agent's home budgie reads and writes plain files of a bounded size, and follows no link.",
+    walls: ["plain-files"],
+    probes: [
+      toReadProbe("hand in a link as its answer", (secret) => `ln -s '${secret}' "$HOME/answer"`),
+      toReadProbe("hand in a pipe as its answer", () => 'mkfifo "$HOME/answer"'),
+      toReadProbe("hand in a folder as its answer", () => 'mkdir "$HOME/answer" && truncate -s 200G "$HOME/answer/x"'),
+      toReadProbe("hand in 64 MiB of nothing as its answer", () => 'truncate -s 64M "$HOME/answer"'),
+      toAppendProbe("have the log written through a link"),
+    ],
+  },
+];
+
+/** Held if the next turn, and the login that was renewed before it, leave nothing in the repository. */
+function toPlantProbe(name: string, plant: string, login?: "kiro"): Probe {
+  return {
+    name,
+    async attempt(lab) {
+      const [session, directory] = [await lab.open({ credentials: "full" }), await lab.makeDirectory()];
+      const turn = { session, directory, ...(login && { login }) };
+      for (const folder of LEAK) await mkdir(join(directory, folder), { recursive: true });
+      const planted = await lab.run(["/bin/sh", "-c", plant], turn);
+      if (planted.exit.exitCode !== 0) return untried(`it could not be planted: ${planted.stderr}`);
+      await renewLogin(lab.host);
+      const refusal = await lab.run(["/bin/true"], turn).then(
+        () => undefined,
+        (error: Error) => error,
+      );
+      const found = (await readdir(directory, { recursive: true })).filter((path) => !LEAK.includes(path));
+      if (found.length > 0) return through(`the repository holds ${found.join(", ")}`);
+      if (refusal instanceof BudgieError && refusal.code === "SESSION_UNUSABLE") return held(refusal.message);
+      return untried(refusal?.message ?? "the next turn ran, and wrote nothing");
+    },
+  };
+}
+
+// Where the link leads, as deep as what would follow it needs.
+const LEAK = ["leak", "leak/share", "leak/share/kiro-cli", "leak/kiro-cli"];
+
+// What is longer than this would be read without a bound.
+const MOST_BYTES = 4 * 1024 * 1024;
+const READ_LIMIT_MS = 5000;
+
+function toReadProbe(name: string, toPlant: (secret: string) => string): Probe {
+  return toHomeProbe(name, async ({ host }, plant, session) => {
+    await plant(toPlant(join(host.path, ".ssh/id_rsa")));
+    const late = Symbol("late");
+    const reading = session.readFile("answer").catch((error: unknown) => `error ${String(error)}`);
+    const content = await Promise.race([reading, toDelay(READ_LIMIT_MS, late)]);
+    if (content === late) return through("budgie waited for it");
+    if (content === undefined) return held("it is taken for no file");
+    if (content.includes(host.canaries[".ssh/id_rsa"])) return through("budgie read what it leads to");
+    if (content.startsWith("error")) return through(content);
+    return content.length > MOST_BYTES ? through(`${content.length} bytes were read`) : held(`${content.length} bytes`);
+  });
+}
+
+function toAppendProbe(name: string): Probe {
+  return toHomeProbe(name, async ({ makeDirectory }, plant, session) => {
+    const [target, marker] = [join(await makeDirectory(), "target"), randomUUID()];
+    await plant(`ln -s '${target}' "$HOME/log"`);
+    await session.appendFile("log", marker);
+    const names = await readdir(join(target, ".."));
+    return names.length > 0 ? through("budgie wrote to what it leads to") : held("the link was replaced");
+  });
+}
+
+type Plant = (script: string) => Promise<void>;
+
+function toHomeProbe(
+  name: string,
+  attack: (lab: Lab, plant: Plant, session: RunnerSession) => Promise<Verdict>,
+): Probe {
+  return {
+    name,
+    async attempt(lab) {
+      const session = await lab.open();
+      return attack(
+        lab,
+        async (script) => {
+          const { exit, stderr } = await lab.run(["/bin/sh", "-c", script], { session });
+          if (exit.exitCode !== 0) throw new Error(`It could not be planted: ${stderr}`);
+        },
+        session,
+      );
+    },
+  };
+}
+
+function toDelay<T>(milliseconds: number, value: T): Promise<T> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds, value).unref());
+}

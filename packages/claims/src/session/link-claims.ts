@@ -1,0 +1,86 @@
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Claim, Probe } from "../probe/claim.ts";
+import { inSandbox } from "../probe/in-sandbox.ts";
+import type { Lab } from "../lab/lab.ts";
+
+const SECRET = ".ssh/id_rsa";
+
+export const LINK_CLAIMS: readonly Claim[] = [
+  {
+    id: "links-end-inside",
+    promise: "A link in the workspace, made before a turn or during it, leads to nothing of the host.",
+    walls: ["mounts"],
+    probes: [
+      toGivenProbe("read through an absolute link of the repository", ({ host }) => `${host.path}/${SECRET}`),
+      toGivenProbe("read through a relative one", () => `../${SECRET}`),
+      toGivenProbe("read through one by the root of a process", ({ host }) => `/proc/self/root${host.path}/${SECRET}`),
+      toGivenProbe("read through one by the folder of a process", () => `/proc/self/cwd/../${SECRET}`),
+      toGivenProbe("read through one by a descriptor", () => `/proc/self/fd/9/../${SECRET}`),
+      toOwnProbe("read through an absolute link of its own", ({ host }) => `${host.path}/${SECRET}`),
+      toOwnProbe("read through a relative link of its own", () => `../${SECRET}`),
+      toWriteProbe("write through an absolute link of its own", ({ host }) => `${host.path}/.ssh/authorized_keys`),
+      toWriteProbe("write through a relative link of its own", () => "../.ssh/authorized_keys"),
+    ],
+  },
+  {
+    id: "no-hard-links-out",
+    promise: "An agent makes no hard link between its workspace, its home and what it is shown.",
+    walls: ["own-mounts"],
+    probes: [
+      toHardLinkProbe(
+        "link a steering file into its workspace",
+        '"$HOME/.kiro/steering/style.md"',
+        "linked-steering.md",
+      ),
+      toHardLinkProbe(
+        "link its own definition into its workspace",
+        '"$HOME/.kiro/agents/reviewer.json"',
+        "linked.json",
+      ),
+      toHardLinkProbe("link a steering file into its home", '"$HOME/.kiro/steering/style.md"', '"$HOME/linked.md"'),
+      toHardLinkProbe("link a file of the workspace into its home", "readme.md", '"$HOME/linked-readme.md"'),
+    ],
+  },
+];
+
+type ToTarget = (lab: Lab) => string;
+
+/** Through a link that the host has made before the turn. */
+function toGivenProbe(name: string, toTarget: ToTarget): Probe {
+  return inSandbox(name, async (lab) => {
+    const directory = await lab.makeDirectory();
+    await symlink(toTarget(lab), join(directory, "link"));
+    return { directory, script: toRead(lab) };
+  });
+}
+
+function toOwnProbe(name: string, toTarget: ToTarget): Probe {
+  return inSandbox(name, async (lab) => {
+    const make = `ln -s '${toTarget(lab)}' link || untried "the link could not be made"`;
+    return { directory: await lab.makeDirectory(), script: `${make}\n${toRead(lab)}` };
+  });
+}
+
+function toRead({ host }: Lab): string {
+  return `
+    exec 9</workspace
+    if grep -aqsF '${host.canaries[SECRET]}' link; then through "it was read"; fi
+    held "$(cat link 2>&1 >/dev/null)"`;
+}
+
+function toWriteProbe(name: string, toTarget: ToTarget): Probe {
+  return inSandbox(name, async (lab) => {
+    const make = `ln -s '${toTarget(lab)}' link || untried "the link could not be made"`;
+    const write = 'said=$( (echo probe >link) 2>&1 ) && through "it was written"; held "$said"';
+    return { directory: await lab.makeDirectory(), script: `${make}\n${write}` };
+  });
+}
+
+function toHardLinkProbe(name: string, source: string, target: string): Probe {
+  return inSandbox(
+    name,
+    `[ -f ${source} ] || untried "there is no ${source.replaceAll('"', "")}"
+    said=$(ln ${source} ${target} 2>&1) && through "it was made"; held "$said"`,
+  );
+}

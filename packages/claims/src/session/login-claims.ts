@@ -1,0 +1,47 @@
+import type { Credentials } from "@budgie/runner-docker";
+import type { Claim, Probe } from "../probe/claim.ts";
+import { inSandbox } from "../probe/in-sandbox.ts";
+import type { Lab } from "../lab/lab.ts";
+import { toSearch } from "./secret-claims.ts";
+
+export const LOGIN_CLAIMS: readonly Claim[] = [
+  {
+    id: "login-only",
+    promise: "Of Kiro's database on the host an agent gets the login, and no byte of a conversation or of other state.",
+    walls: ["login-rows"],
+    probes: [
+      toLoginProbe("find another project's conversation", "full", (lab) => `kept-${databaseCanary(lab)}`),
+      toLoginProbe(
+        "find a deleted one in the database's free pages",
+        "full",
+        (lab) => `deleted-${databaseCanary(lab)}`,
+      ),
+      toLoginProbe("find the host's other state", "full", (lab) => `state-${databaseCanary(lab)}`),
+    ],
+  },
+  {
+    id: "credentials",
+    promise: "With less than --credentials full an agent gets nothing that renews the login, and with none no login.",
+    walls: ["login-rows"],
+    probes: [
+      toLoginProbe("find the refresh token with access-token", "access-token", ({ host }) => host.login.refresh),
+      toLoginProbe("find the device's secret with access-token", "access-token", ({ host }) => host.login.registration),
+      toLoginProbe("find the access token with api-key", "api-key", ({ host }) => host.login.access),
+      toLoginProbe("find the refresh token with api-key", "api-key", ({ host }) => host.login.refresh),
+      toLoginProbe("find the access token with none", "none", ({ host }) => host.login.access),
+      toLoginProbe("find the refresh token with none", "none", ({ host }) => host.login.refresh),
+    ],
+  },
+];
+
+/** In a session of its own, after a turn that had the login as the one before did. */
+function toLoginProbe(name: string, credentials: Credentials, toSecret: (lab: Lab) => string): Probe {
+  return inSandbox(name, async (lab) => {
+    const session = await lab.open({ credentials });
+    return { script: toSearch([toSecret(lab)]), session, login: "kiro" };
+  });
+}
+
+function databaseCanary({ host }: Lab): string {
+  return host.canaries[".local/share/kiro-cli/data.sqlite3"];
+}

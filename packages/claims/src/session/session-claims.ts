@@ -1,0 +1,125 @@
+import { randomUUID } from "node:crypto";
+import type { TurnRequest } from "@budgie/core";
+import type { Claim, Probe, Verdict } from "../probe/claim.ts";
+import { inSandbox } from "../probe/in-sandbox.ts";
+import { collect, type Lab } from "../lab/lab.ts";
+import { toSearch } from "./secret-claims.ts";
+import { toRefusal } from "../probe/verdicts.ts";
+
+const OTHER_CODES = ["SESSION_NOT_FOUND", "INPUT_INVALID"] as const;
+
+export const SESSION_CLAIMS: readonly Claim[] = [
+  {
+    id: "own-volumes",
+    promise: "An agent reaches nothing of another session: no home, login or conversation.",
+    walls: ["own-volumes"],
+    probes: [
+      inSandbox("find a file of another session's home", async (lab) => toSearch([(await lab.victim()).secret])),
+      inSandbox("find another session's conversation", async (lab) => toSearch([await converse(lab)])),
+      inSandbox(
+        "have another session's volume mounted",
+        ({ other }) => `
+          if grep -qF '${other.id}' /proc/self/mountinfo; then through "it is"; fi
+          grep -q ' /home ' /proc/self/mountinfo && held "its own is" || untried "there is no home"`,
+      ),
+    ],
+  },
+  {
+    id: "session-ids",
+    promise: "No caller goes on with a session that it was not given, or reaches a volume by an id.",
+    walls: ["session-ids"],
+    probes: [
+      {
+        name: "go on with a session of another budgie",
+        async attempt(lab) {
+          const secret = await leaveSecret(lab);
+          const attack = async (): Promise<string> => readHome(await lab.open({ id: lab.other.id }), lab);
+          return toRefusal(attack(), secret, OTHER_CODES);
+        },
+      },
+      toIdProbe("go on with a session that this budgie knows and its callers do not", ({ other }) => other.id),
+      {
+        name: "name another session's login as the home of its own",
+        async attempt(lab) {
+          const target = await lab.open({ credentials: "full" });
+          await lab.run(["/bin/true"], { session: target, login: "kiro" });
+          const prompt = "cat /home/data.sqlite3 | tr -cd '[:print:]'";
+          return callWith(lab, { prompt, sessionId: `${target.id}-auth` }, lab.host.login.access);
+        },
+      },
+      {
+        name: "go on with another agent's session",
+        attempt: (lab) => goOn(lab, { agent: "writer" }),
+      },
+      {
+        name: "go on with a session about another directory",
+        attempt: async (lab) => goOn(lab, { directory: await lab.makeDirectory() }),
+      },
+    ],
+  },
+  {
+    id: "new-container",
+    promise: "A turn finds nothing of an earlier one but its session's home and the workspace.",
+    walls: ["own-container"],
+    probes: [
+      toAfterProbe("find what an earlier turn left in /tmp", "echo x >/tmp/left", "[ -e /tmp/left ]"),
+      toAfterProbe("find what it left in /var/tmp", "echo x >/var/tmp/left", "[ -e /var/tmp/left ]"),
+      toAfterProbe("find what it left in shared memory", "echo x >/dev/shm/left", "[ -e /dev/shm/left ]"),
+      toAfterProbe(
+        "find a process that it left",
+        "(exec setsid sleep 4321 >/dev/null 2>&1 </dev/null) & sleep 0.2",
+        "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -qx '432[1]'",
+      ),
+      toAfterProbe("find its environment", "true", 'tr "\\0" "\\n" </proc/1/environ | grep -q "^LEFT_BEHIND="'),
+    ],
+  },
+];
+
+/** Leaves what stands for a conversation in the other session's home. */
+async function converse(lab: Lab): Promise<string> {
+  const secret = `canary-conversation-${randomUUID()}`;
+  const script = 'mkdir -p "$HOME/.local/share/kiro-cli" && printf %s "$1" >"$HOME/.local/share/kiro-cli/conversation"';
+  await lab.run(["/bin/sh", "-c", script, "sh", secret], { session: lab.other });
+  return secret;
+}
+
+async function leaveSecret(lab: Lab): Promise<string> {
+  return (await lab.victim()).secret;
+}
+
+const READ_HOME = 'cat "$HOME/secret"';
+
+async function readHome(session: Lab["session"], { host }: Lab): Promise<string> {
+  const command = { argv: ["/bin/sh", "-c", READ_HOME] as const, env: {}, projections: [] };
+  return (await collect(await session.start(command, { directory: host.project, input: "" }))).stdout;
+}
+
+function toIdProbe(name: string, toId: (lab: Lab) => string): Probe {
+  return {
+    name,
+    attempt: async (lab) => callWith(lab, { sessionId: toId(lab) }, await leaveSecret(lab)),
+  };
+}
+
+/** Begins a session as the reviewer about the project, and goes on with it as or about something else. */
+async function goOn(lab: Lab, other: Partial<TurnRequest>): Promise<Verdict> {
+  const secret = `canary-turn-${randomUUID()}`;
+  const prompt = `printf ${secret} >"$HOME/secret"; echo left`;
+  const { sessionId } = await lab.call({ agent: "reviewer", directory: lab.host.project, prompt });
+  return callWith(lab, { ...other, sessionId }, secret);
+}
+
+async function callWith(lab: Lab, request: Partial<TurnRequest>, secret: string): Promise<Verdict> {
+  const whole = { agent: "reviewer", prompt: READ_HOME, directory: lab.host.project, ...request };
+  const reply = lab.call(whole).then(({ response }) => response);
+  return toRefusal(reply, secret, OTHER_CODES);
+}
+
+/** Two turns of the same session: what the first leaves, and how the second would notice. */
+function toAfterProbe(name: string, leave: string, isThere: string): Probe {
+  return inSandbox(name, async (lab) => {
+    const { exit } = await lab.run(["/bin/sh", "-c", leave], { env: { LEFT_BEHIND: "x" } });
+    if (exit.exitCode !== 0) return `untried "the first turn could not leave it"`;
+    return `if ${isThere}; then through "it is there"; fi; held "it is gone"`;
+  });
+}

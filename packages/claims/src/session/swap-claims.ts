@@ -1,0 +1,205 @@
+import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { StartOptions } from "@budgie/core";
+import { type LookInto, lookIntoProcess } from "@budgie/runner-docker/lab";
+import type { Claim, Probe, Verdict } from "../probe/claim.ts";
+import { collect, type Lab } from "../lab/lab.ts";
+import { createMeddlingEngine, type Meddling } from "../lab/tampering-engine.ts";
+import { toHidden, toRefusal, untried } from "../probe/verdicts.ts";
+
+export const SWAP_CLAIMS: readonly Claim[] = [
+  {
+    id: "pinned-workspace",
+    promise: "An agent gets the directory that was checked, or does not begin.",
+    walls: ["verified-mounts"],
+    probes: [
+      toSwapProbe("swap the workspace for a link before its turn", toProject(), ({ swap }) => (swap(), {})),
+      toSwapProbe("swap it between the check and the mount", toProject(), ({ swap }) => ({ before: swap })),
+      toSwapProbe("swap it when its container is made", toProject(), ({ swap }) => ({ atCreation: swap })),
+      toSwapProbe("swap it, and back once it is mounted", toProject(), swapAndBack),
+      toSwapProbe("swap a folder on the way to it", toProject("sub"), ({ swap }) => ({ before: swap })),
+      toSwapProbe("swap that one, and back", toProject("sub"), swapAndBack),
+      toSwapProbe("swap it, and back while the kernel lets nobody look", toProject(), ({ restore, swap }) => ({
+        before: swap,
+        lookInto: toRefusedLook(10, restore),
+      })),
+      toSwapProbe("swap it, and back where the kernel never lets anybody look", toProject(), (swapping) => ({
+        ...swapAndBack(swapping),
+        lookInto: toRefusedLook(Infinity),
+      })),
+    ],
+  },
+  {
+    id: "swapped-definition",
+    promise: "No other agent brings a hidden definition back while a turn's container is made.",
+    walls: ["hidden-agents", "verified-mounts"],
+    probes: [
+      toSwapProbe("make .kiro/agents once it is mounted", toRepository(".kiro/steering"), ({ swap }) => ({
+        after: swap,
+      })),
+      toSwapProbe("make .kiro between the check and the mount", toRepository(), ({ swap }) => ({ before: swap })),
+      toSwapProbe("exchange .kiro in between", toExchanged, ({ swap }) => ({ before: swap })),
+    ],
+  },
+];
+
+/** Probes that swap protected paths and the folders on the way to them. */
+export const PROTECTED_SWAPS: readonly Probe[] = [".git/hooks", ".git"].flatMap((path) => [
+  toSwapProbe(`swap ${path} for a link between the check and the mount`, toProtected(path), ({ swap }) => ({
+    before: swap,
+  })),
+  toSwapProbe(`swap ${path}, and back once it is mounted`, toProtected(path), swapAndBack),
+]);
+
+/** A repository, and another agent's changes to it. */
+type Scene = Pick<StartOptions, "directory" | "protectedPaths"> & {
+  readonly swap: () => void;
+  readonly restore: () => void;
+  /** Prints what the agent must not see */
+  readonly script: string;
+  readonly evidence: string;
+  /** Default: held only if the turn is refused */
+  readonly judge?: typeof toHidden;
+};
+
+type Meddlings = Partial<Meddling> & { readonly lookInto?: LookInto };
+
+/** Lets another agent act when the engine creates and starts a turn's container. */
+function toSwapProbe(
+  name: string,
+  toScene: (lab: Lab) => Promise<Scene>,
+  toMeddling: (scene: Scene) => Meddlings,
+): Probe {
+  return {
+    name,
+    async attempt(lab) {
+      const scene = await toScene(lab);
+      const engine = await createMeddlingEngine(lab.engine);
+      if (engine === undefined) return untried("the engine is on no socket of this machine");
+      // The session's runner removes through it what a slow engine could not remove at once.
+      lab.keep(engine);
+      const { lookInto, ...meddling } = toMeddling(scene);
+      const session = await lab.open({ hostEnv: engine.hostEnv, ...(lookInto === undefined ? {} : { lookInto }) });
+      engine.meddle({ before: () => undefined, after: () => undefined, ...meddling });
+      const argv = ["/bin/sh", "-c", `{ ${scene.script}; } 2>/dev/null; echo over`] as const;
+      const { directory, protectedPaths } = scene;
+      const output = session
+        .start({ argv, env: {}, projections: [] }, { directory, protectedPaths, input: "" })
+        .then(async (child) => (await collect(child)).stdout);
+      const verdict = await (scene.judge ?? toRefused)(output, scene.evidence);
+      await session.remove();
+      return verdict;
+    },
+  };
+}
+
+function toRefused(attack: Promise<string>, evidence: string): Promise<Verdict> {
+  return toRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
+}
+
+function swapAndBack({ restore, swap }: Scene): Meddlings {
+  return { before: swap, after: restore };
+}
+
+/** Looks into the holder, and then fails a number of times, as the kernel does for users other than root. */
+function toRefusedLook(times: number, meanwhile: () => void = () => undefined): LookInto {
+  let hasSeen = false;
+  let looks = 0;
+  return async (pid, id) => {
+    if (hasSeen && looks++ < times) {
+      if (looks === 1) meanwhile();
+      return undefined;
+    }
+    const root = await lookIntoProcess(pid, id);
+    hasSeen ||= root !== undefined;
+    return root;
+  };
+}
+
+/** What takes the place of the project is a folder with the keys in it, or with a folder that is a link to them. */
+function toProject(folder = "") {
+  return async (lab: Lab): Promise<Scene> => {
+    const root = await lab.makeDirectory();
+    const [path, secrets] = [join(root, "project"), join(root, "secrets")];
+    await mkdir(join(path, folder), { recursive: true });
+    await putKeys(lab, join(secrets, folder));
+    const evidence = lab.host.canaries[".ssh/id_rsa"];
+    return { directory: join(path, folder), ...toSwapping(path, secrets), script: "cat id_rsa", evidence };
+  };
+}
+
+/** Makes a repository whose hooks, or whole git folder, become a link to the keys. */
+function toProtected(path: string) {
+  return async (lab: Lab): Promise<Scene> => {
+    const directory = await lab.makeDirectory();
+    const secrets = await lab.makeDirectory();
+    await mkdir(join(directory, ".git/hooks"), { recursive: true });
+    for (const folder of ["", "hooks"]) await putKeys(lab, join(secrets, folder));
+    // The engine follows the link on the host for what it mounts, and in the container for where.
+    const script = `cat .git/id_rsa .git/hooks/id_rsa ${secrets}/id_rsa ${secrets}/hooks/id_rsa`;
+    const evidence = lab.host.canaries[".ssh/id_rsa"];
+    return {
+      directory,
+      protectedPaths: [".git/hooks"],
+      ...toSwapping(join(directory, path), secrets),
+      script,
+      evidence,
+    };
+  };
+}
+
+const PLANTED = "a definition that another agent made";
+
+// Without walls a turn may begin before the other agent acts.
+const DEFINED = {
+  script: "for _ in 1 2 3 4 5; do cat .kiro/agents/mine.json && break; sleep 0.2; done",
+  evidence: PLANTED,
+  judge: toHidden,
+  restore: () => undefined,
+};
+
+/** Makes a repository without agents, to which another agent adds one. */
+function toRepository(...folders: readonly string[]) {
+  return async (lab: Lab): Promise<Scene> => {
+    const directory = await lab.makeDirectory();
+    for (const folder of folders) await mkdir(join(directory, folder), { recursive: true });
+    return { ...DEFINED, directory, swap: () => plant(directory) };
+  };
+}
+
+/** Makes a repository whose `.kiro` another agent replaces as a whole. */
+async function toExchanged(lab: Lab): Promise<Scene> {
+  const [directory, other] = [await lab.makeDirectory(), await lab.makeDirectory()];
+  for (const folder of [directory, other]) await mkdir(join(folder, ".kiro/steering"), { recursive: true });
+  plant(other);
+  const swap = (): void => {
+    renameSync(join(directory, ".kiro"), join(directory, "aside"));
+    renameSync(join(other, ".kiro"), join(directory, ".kiro"));
+  };
+  return { ...DEFINED, directory, swap };
+}
+
+function plant(directory: string): void {
+  mkdirSync(join(directory, ".kiro/agents"), { recursive: true });
+  writeFileSync(join(directory, ".kiro/agents/mine.json"), PLANTED);
+}
+
+async function putKeys({ host }: Lab, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "id_rsa"), host.canaries[".ssh/id_rsa"]);
+}
+
+function toSwapping(path: string, secrets: string): Pick<Scene, "restore" | "swap"> {
+  const aside = `${path}-aside`;
+  return {
+    swap() {
+      renameSync(path, aside);
+      symlinkSync(secrets, path);
+    },
+    restore() {
+      unlinkSync(path);
+      renameSync(aside, path);
+    },
+  };
+}

@@ -1,0 +1,183 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { CLAIMS } from "../src/claims.ts";
+import {
+  toEngineWalls,
+  toUlimits,
+  toUsers,
+  toWallNotices,
+  type EngineInfo,
+} from "../../runner-docker/src/engine/engine-protections.ts";
+import { ENGINE_ANSWERS } from "../../runner-docker/test/helpers/engine-answers.ts";
+
+const GOOD: EngineInfo = ENGINE_ANSWERS["Docker 20.10.24"];
+
+// The words that differ in the ids of claims.
+const CLAIM_NAMES: Readonly<Record<string, string>> = { processors: "cpu" };
+
+const wallOf = (name: string, changes: EngineInfo) =>
+  toEngineWalls({ ...GOOD, ...changes }).find((wall) => wall.name === name);
+
+describe("toEngineWalls", () => {
+  it("misses nothing of an ordinary engine", () => {
+    const walls = toEngineWalls(GOOD);
+
+    expect(walls.map(({ name, state }) => [name, state])).toEqual([
+      ["limits", "held"],
+      ["seccomp", "held"],
+      ["users", "weak"],
+      ["mandatory", "weak"],
+    ]);
+    expect(walls[0]?.text).toBe("on memory, processes and processors (cgroup v1, cgroupfs)");
+    expect(toWallNotices(walls)).toEqual([]);
+  });
+
+  it.each([
+    [{ MemoryLimit: false }, "memory"],
+    [{ PidsLimit: false }, "processes"],
+    [{ CpuCfsQuota: false }, "processors"],
+    [{ MemoryLimit: false, PidsLimit: false }, "memory or processes"],
+  ])("misses limits with %j, and says which", (changes, what) => {
+    expect(wallOf("limits", changes)).toEqual({
+      name: "limits",
+      state: "missing",
+      text: expect.stringMatching(new RegExp(`^The engine cannot limit ${what} \\(cgroup v1, cgroupfs\\): .*kernel`)),
+      breaks: what.split(" or ").map((limit) => `bounded-${CLAIM_NAMES[limit] ?? limit}`),
+    });
+  });
+
+  it.each(["name=rootless", "name=seccomp,profile=default"])(
+    "misses all limits on a rootless engine with cgroup v1, which says that it has them, with %s",
+    (option) => {
+      const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], SecurityOptions: [option] };
+
+      expect(toEngineWalls(info)[0]).toMatchObject({
+        name: "limits",
+        state: "missing",
+        text: expect.stringMatching(/memory or processes or processors.*Delegate=/),
+        breaks: ["bounded-memory", "bounded-processes", "bounded-cpu"],
+      });
+    },
+  );
+
+  it("misses none on one with cgroup v2 that has them", () => {
+    const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], CgroupVersion: "2" };
+
+    expect(toEngineWalls(info)[0]).toMatchObject({ name: "limits", state: "held" });
+  });
+
+  it("tells the user of a rootless engine how it gets limits", () => {
+    const SecurityOptions = ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"];
+    const changes = { MemoryLimit: false, CgroupVersion: "2", CgroupDriver: "none", SecurityOptions };
+
+    expect(wallOf("limits", changes)?.text).toMatch(/\(cgroup v2, none\).*Delegate=/);
+  });
+
+  it("knows no limits of an engine that does not tell of any", () => {
+    expect(toEngineWalls({})[0]).toMatchObject({
+      state: "missing",
+      text: expect.stringMatching(/cgroup v\?, no driver/),
+    });
+  });
+
+  it("notes that swap has no limit, since memory has one", () => {
+    expect(wallOf("swap", { SwapLimit: false })).toMatchObject({
+      state: "weak",
+      text: expect.stringMatching(/swapaccount/),
+    });
+  });
+
+  it.each([
+    [[], "missing", /without seccomp.*kernel that have it\.$/],
+    // The engine's own profile no longer matters.
+    [["name=seccomp,profile=unconfined"], "held", /budgie's own profile/],
+    [["name=apparmor", "name=seccomp,profile=builtin"], "held", /budgie's own profile/],
+  ])("tells of seccomp with %j", (SecurityOptions, state, text) => {
+    expect(wallOf("seccomp", { SecurityOptions })).toMatchObject({ state, text: expect.stringMatching(text) });
+  });
+
+  it.each([
+    [["name=rootless"], "held", "rootless"],
+    [["name=userns"], "held", "remapped"],
+    [["name=seccomp,profile=default"], "weak", "same"],
+  ])("tells of users with %j", (SecurityOptions, state, users) => {
+    expect(wallOf("users", { SecurityOptions })?.state).toBe(state);
+    expect(toUsers({ SecurityOptions })).toBe(users);
+  });
+
+  it.each([
+    ["Docker 20.10.24", "same"],
+    ["Docker 26.1.5", "same"],
+    ["Podman 4.3.1", "same"],
+    // Podman before 4.5 does not say so in its security options: https://github.com/containers/podman/issues/18208
+    ["Podman 4.3.1, rootless", "rootless"],
+    ["Podman 5.4.2", "same"],
+  ] as const)("knows of %s whose its users are", (engine, users) => {
+    expect(toUsers(ENGINE_ANSWERS[engine])).toBe(users);
+  });
+
+  it.each([
+    [["name=apparmor"], "AppArmor"],
+    [["name=selinux", "name=apparmor"], "AppArmor and SELinux"],
+  ])("names what else holds agents, with %j", (SecurityOptions, text) => {
+    expect(wallOf("mandatory", { SecurityOptions })).toEqual({ name: "mandatory", state: "held", text });
+  });
+
+  it("notes the one that takes no limits on what the kernel counts for a user", () => {
+    const [of43] = toUlimits({ name: "Podman", version: "4.3.1" });
+
+    expect(of43).toMatchObject({ name: "ulimits", state: "missing", breaks: ["bounded-user-shares"] });
+    expect(toUlimits({ name: "Podman", version: "5.4.2" })).toEqual([]);
+    expect(toUlimits({ name: "Docker", version: "4.3.1" })).toEqual([]);
+  });
+
+  it("passes an engine's warnings on, in one line each, and not those about limits", () => {
+    const Warnings = [
+      "WARNING: No swap limit support",
+      "WARNING: API is accessible on http://0.0.0.0:2375\n   see docs",
+    ];
+
+    const passed = toEngineWalls({ ...GOOD, Warnings }).filter(({ name }) => name === "engine");
+
+    expect(passed.map(({ text }) => text)).toEqual(["WARNING: API is accessible on http://0.0.0.0:2375 see docs"]);
+  });
+});
+
+describe("the claims that a missing wall breaks", () => {
+  const page = readFileSync(new URL("../../../docs/security.md", import.meta.url), "utf8");
+
+  it("are claims", () => {
+    const ids = CLAIMS.map(({ id }) => id);
+
+    expect(toEngineWalls({}).flatMap((wall) => (wall.state === "missing" ? wall.breaks : []))).not.toEqual([]);
+    for (const wall of toEngineWalls({})) {
+      if (wall.state === "missing") expect(ids).toEqual(expect.arrayContaining([...wall.breaks]));
+    }
+  });
+
+  it.each([
+    ["Docker 20.10.24", "", { name: "Docker", version: "20.10.24" }],
+    ["Docker 26.1.5", "", { name: "Docker", version: "26.1.5" }],
+    ["Podman 5.4.2", "", { name: "Podman", version: "5.4.2" }],
+    ["Podman 4.3.1, rootless", ", on cgroup v1", { name: "Podman", version: "4.3.1" }],
+  ] as const)("are in docs/security.md for %s", (engine, where, named) => {
+    const walls = [...toEngineWalls(ENGINE_ANSWERS[engine]), ...toUlimits(named)];
+    const missing = walls.filter((wall) => wall.state === "missing");
+    const toCell = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ") || "none";
+
+    const cells = [toCell(missing.map(({ name }) => name)), toCell(missing.flatMap(({ breaks }) => breaks))];
+
+    expect(page).toContain(`| ${engine}${where} | ${cells.join(" | ")} |\n`);
+  });
+});
+
+describe("toWallNotices", () => {
+  it("repeats what a user must know before the first turn", () => {
+    const walls = toEngineWalls({ ...GOOD, PidsLimit: false, SecurityOptions: [] });
+
+    expect(toWallNotices(walls)).toEqual([
+      expect.stringMatching(/cannot limit processes/),
+      expect.stringMatching(/without seccomp/),
+    ]);
+  });
+});

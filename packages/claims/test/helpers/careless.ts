@@ -1,0 +1,18 @@
+import { attempt } from "../../src/prove.ts";
+import { createLab, type Lab, type LabOptions } from "../../src/lab/lab.ts";
+import type { Verdict } from "../../src/probe/claim.ts";
+import { OPTIONS, type Control } from "./describe-claims.ts";
+
+/** Makes the same probes in a lab some of which is done without budgie's care. */
+export function inCarelessLab(
+  toCareless: (lab: Lab) => Partial<Lab> | Promise<Partial<Lab>>,
+  options: Partial<LabOptions> = {},
+): Control {
+  return async ({ probes }) => {
+    await using lab = await createLab({ ...OPTIONS, ...options });
+    const careless = { ...lab, ...(await toCareless(lab)) };
+    const verdicts: Record<string, Verdict> = {};
+    for (const probe of probes) verdicts[probe.name] = await attempt(careless, probe);
+    return verdicts;
+  };
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { dirname, join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import type Docker from "dockerode";
+import { createSessionId, type RunnerSession, type SessionId } from "@budgie/core";
+import type { OpenOptions } from "../../src/lab/lab.ts";
+import { demultiplex } from "../../../runner-docker/src/engine/demultiplex.ts";
+import { connectEngine } from "../../../runner-docker/src/engine/engine.ts";
+import { BASE_IMAGE } from "../../../runner-docker/test/helpers/docker-place.ts";
+import { OPTIONS } from "./describe-claims.ts";
+
+/** A session as it would be without a runner: the engine mounts what it is told, and nobody looks. */
+export async function openRawSession({ hostEnv, id }: OpenOptions = {}): Promise<RunnerSession> {
+  const { docker } = await connectEngine(hostEnv ?? OPTIONS.hostEnv, OPTIONS.home);
+  return {
+    id: id ?? createSessionId(),
+    paths: () => ({ workspace: "/workspace", home: "/home/agent" }),
+    async start({ argv }, { directory, protectedPaths = [] }) {
+      const stdout = await runRaw(docker, argv, [
+        { Type: "bind", Source: directory, Target: "/workspace" },
+        ...protectedPaths.flatMap((path) => toProtecting(directory, path)),
+        // One that is there: the engine would make another, and nobody would remove it.
+        ...(id === undefined ? [] : [toHomeMount(id)]),
+      ]);
+      const exit = { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false };
+      return {
+        stdin: new Readable() as never,
+        stdout: Readable.from([stdout]),
+        stderr: Readable.from([]),
+        exit: Promise.resolve(exit),
+        stop: () => Promise.resolve(),
+      };
+    },
+    readFile: () => Promise.resolve(undefined),
+    appendFile: () => Promise.resolve(),
+    remove: () => Promise.resolve(),
+  };
+}
+
+/** Makes the read-only mount of a path, and a mount of the folder on the way to it. */
+function toProtecting(directory: string, path: string): Docker.MountSettings[] {
+  return [dirname(path), path].map((part) => ({
+    Type: "bind",
+    Source: join(directory, part),
+    Target: `/workspace/${part}`,
+    ReadOnly: part === path,
+  }));
+}
+
+function toHomeMount(id: SessionId): Docker.MountSettings {
+  return { Type: "volume", Source: `budgie-session-${id}`, Target: "/home" };
+}
+
+/** Makes a plain container of the caller's user, for as long as it is used. */
+export async function createRawContainer(docker: Docker, options: Docker.ContainerCreateOptions) {
+  const container = await docker.createContainer({
+    name: `budgie-raw-${randomUUID()}`,
+    Image: BASE_IMAGE,
+    Cmd: ["true"],
+    User: `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
+    WorkingDir: "/workspace",
+    ...options,
+    Env: ["HOME=/home/agent", ...(options.Env ?? [])],
+  });
+  return { container, [Symbol.asyncDispose]: async () => void (await container.remove({ force: true })) };
+}
+
+async function runRaw(docker: Docker, argv: readonly string[], mounts: Docker.MountSettings[]): Promise<string> {
+  await using raw = await createRawContainer(docker, { Cmd: [...argv], HostConfig: { Mounts: mounts } });
+  await raw.container.start();
+  await raw.container.wait();
+  // The log has all of it: what a terminal says last, or what is attached to late, is lost now and then.
+  const said = Readable.from([await raw.container.logs({ stdout: true })]);
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const { signal: dropping } = new AbortController();
+  const [output] = await Promise.all([text(stdout), demultiplex(said, { stdout, stderr, dropping })]);
+  return output;
+}

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { CLAIMS } from "@budgie/claims";
+
+const checkout = fileURLToPath(new URL("../../..", import.meta.url));
+const rows = readRows();
+
+describe("the table of where the host touches what an agent controls", () => {
+  it("has a place, a bound and a test in each row", () => {
+    expect(rows.length).toBeGreaterThan(50);
+    for (const row of rows) {
+      expect(row, row.join(" | ")).toHaveLength(4);
+      expect(toNames(row[3] ?? "").length, row[0]).toBeGreaterThan(0);
+    }
+  });
+
+  it("names functions that there are", () => {
+    const missing = rows.map(([place = ""]) => place).filter((place) => !hasFunction(place));
+
+    expect(missing).toEqual([]);
+  });
+
+  it("names tests, claims and faults that there are", () => {
+    const missing = rows.flatMap(([, , , tests = ""]) => toNames(tests).filter((name) => !isShown(name)));
+
+    expect(missing).toEqual([]);
+  });
+});
+
+function readRows(): readonly (readonly string[])[] {
+  const text = readFileSync(join(checkout, "docs/security.md"), "utf8");
+  const section = text.slice(text.indexOf("\n## Where the host touches")).split("\n## ", 2)[1] ?? "";
+  return section
+    .split("\n")
+    .filter((line) => line.startsWith("| `"))
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split(" | ")
+        .map((cell) => cell.trim()),
+    );
+}
+
+type Name = { readonly kind: string; readonly name: string };
+
+/** What is in a cell: tests by their file and title, claims and faults by the word before them. */
+function toNames(cell: string): readonly Name[] {
+  return [...cell.matchAll(/(claim |fault |)`([^`]+)`/g)].map(([, kind = "", name = ""]) => ({
+    kind: kind.trim(),
+    name,
+  }));
+}
+
+function hasFunction(place: string): boolean {
+  const [file, called] = toNames(place).map(({ name }) => name);
+  const text = readCode("src", file ?? "");
+  return called !== undefined && text !== undefined && new RegExp(`\\b${called}\\b`).test(text);
+}
+
+function isShown({ kind, name }: Name): boolean {
+  if (kind === "claim") return CLAIMS.some(({ id }) => id === name);
+  if (kind === "fault") return readFaults().includes(`"${name}"`);
+  const [file = "", title = ""] = name.split(" > ", 2);
+  const text = readCode("test", file) ?? readCode("src", file);
+  return text !== undefined && [`"${title}"`, `\`${title}\``].some((quoted) => text.includes(quoted));
+}
+
+/** The file of a package, which the first part of its name names. */
+function readCode(folder: "src" | "test", name: string): string | undefined {
+  const at = name.indexOf("/");
+  const path = join(checkout, "packages", name.slice(0, at), folder, name.slice(at + 1));
+  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}
+
+function readFaults(): string {
+  const folder = join(checkout, "packages/mcp-server/test/faults");
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("\n");
+}

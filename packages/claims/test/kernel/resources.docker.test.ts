@@ -1,0 +1,4 @@
+import { CLAIM_GROUPS } from "@budgie/claims";
+import { describeClaims } from "../helpers/describe-claims.ts";
+
+describeClaims(CLAIM_GROUPS.resources);

@@ -1,0 +1,20 @@
+import { prove, type Claim, type Verdict } from "@budgie/claims";
+import { toHostAddresses } from "../../src/lab/lab-network.ts";
+import { NOBODY, PLAYED_ADDRESSES } from "../../src/network/network-claims.ts";
+import { OPTIONS } from "../helpers/describe-claims.ts";
+import { createNetworkPlayer } from "./network-player.ts";
+import { CONTAINER_REMOVALS } from "../helpers/remove-walls.ts";
+import { createRewritingEngine } from "../helpers/rewriting-engine.ts";
+
+/** Makes a claim's probes in a whole network in place of none, with nobody in it but who plays everybody. */
+export async function provePlayed(claim: Claim): Promise<Readonly<Record<string, Verdict>>> {
+  const own = toHostAddresses().map(({ address }) => address);
+  await using player = await createNetworkPlayer([...new Set([...PLAYED_ADDRESSES, ...own])], NOBODY.resolver);
+  await using engine = await createRewritingEngine(async (body) => {
+    CONTAINER_REMOVALS["name-files"](body);
+    body.HostConfig.NetworkMode = `container:${player.container}`;
+    body.Env = [...(body.Env ?? []), `BUDGIE_PLAYED=${player.canary}`];
+  });
+  const [result] = await prove({ ...OPTIONS, hostEnv: engine.hostEnv, claims: [claim] });
+  return Object.fromEntries(result?.probes.map(({ name, verdict }) => [name, verdict]) ?? []);
+}

@@ -1,0 +1,73 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CLAIMS, prove, type ClaimResult } from "@budgie/claims";
+import { connectEngine } from "../../runner-docker/src/engine/engine.ts";
+import { BASE_IMAGE, testEngine } from "../../runner-docker/test/helpers/docker-place.ts";
+import { isMoot } from "../src/probe/is-moot.ts";
+
+const options = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
+// Probes that need another user's file, which a rootless engine does not have.
+const STRANGERS = ["read another user's file", "run a program as the user that it is setuid for"];
+let temporary: string;
+
+beforeEach(() => {
+  temporary = mkdtempSync(join(tmpdir(), "budgie-p-"));
+  vi.stubEnv("TMPDIR", temporary);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(temporary, { recursive: true, force: true });
+});
+
+describe("prove", () => {
+  it("finds every claim held but those that the engine breaks, tells of each, and leaves nothing behind", async () => {
+    const { users, walls } = await connectEngine(options.hostEnv, options.home);
+    const told: ClaimResult[] = [];
+
+    const results = await prove({ ...options, onResult: (result) => told.push(result) });
+
+    const verdicts = results.flatMap(({ id, probes }) => probes.map(({ name, verdict }) => ({ id, name, ...verdict })));
+    const through = verdicts.filter(({ outcome }) => outcome === "got-through");
+    console.log(`${verdicts.length} probes ran, ${through.length} got through.`);
+    const broken = new Set(walls.flatMap((wall) => (wall.state === "missing" ? wall.breaks : [])));
+    expect(new Set(through.map(({ id }) => id))).toEqual(broken);
+    const untried = verdicts.filter((verdict) => verdict.outcome === "untried" && !isMoot(verdict));
+    expect(
+      untried.map(({ name }) => name),
+      JSON.stringify(untried),
+    ).toEqual(users === "rootless" ? STRANGERS : []);
+    expect(verdicts.filter(({ id, outcome }) => broken.has(id) && outcome === "held")).toEqual([]);
+    expect(results.map(({ id, promise, walls }) => ({ id, promise, walls }))).toEqual(
+      CLAIMS.map(({ id, promise, walls }) => ({ id, promise, walls })),
+    );
+    expect(told.toSorted(byId)).toEqual(results.toSorted(byId));
+    expect(readdirSync(temporary)).toEqual([]);
+    expect(await listFrom(temporary)).toEqual([]);
+    // Some engines take several times as long as others.
+  }, 600_000);
+
+  it("says why where there is no engine", async () => {
+    const nowhere = { ...options, hostEnv: { DOCKER_HOST: `unix://${temporary}/none.sock` } };
+
+    await expect(prove(nowhere)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+  });
+});
+
+function byId(one: ClaimResult, other: ClaimResult): number {
+  return one.id.localeCompare(other.id);
+}
+
+/** What is on the engine of owners whose lock is in a folder. */
+async function listFrom(folder: string): Promise<readonly string[]> {
+  const docker = await testEngine();
+  const filters = { label: ["dev.budgie=1"] };
+  const [containers, { Volumes }] = await Promise.all([
+    docker.listContainers({ all: true, filters }),
+    docker.listVolumes({ filters }),
+  ]);
+  return [...containers, ...Volumes]
+    .map(({ Labels }) => Labels["dev.budgie.lock"] ?? "")
+    .filter((lock) => lock.startsWith(folder));
+}

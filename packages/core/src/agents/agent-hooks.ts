@@ -1,0 +1,96 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { cutText } from "../text/cut-text.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
+
+/** A command that Kiro runs by itself while an agent works. */
+export type AgentHook = {
+  /** Such as `preToolUse`, which makes it a guard: it can keep the agent from using a tool */
+  readonly trigger: string;
+  readonly command: string;
+};
+
+// Only Kiro validates an agent file: budgie skips entries that it does not understand.
+const hooksSchema = z.record(z.string(), z.array(z.unknown()).catch([])).catch({});
+const hookSchema = z.looseObject({ command: z.string() });
+
+/** Lists the hooks of an agent file. */
+export function toAgentHooks(hooks: unknown): readonly AgentHook[] {
+  return Object.entries(hooksSchema.parse(hooks)).flatMap(([trigger, entries]) =>
+    entries.flatMap((entry) => {
+      const { data } = hookSchema.safeParse(entry);
+      return data === undefined ? [] : [{ trigger, command: data.command }];
+    }),
+  );
+}
+
+// A result is read by a model.
+const MOST_HOOKS = 10;
+const LONGEST_BYTES = 200;
+
+/** Writes a warning for each hook that a sandbox hides when its workspace is this directory, guards first. */
+export async function findSilencedHooks(hooks: readonly AgentHook[], directory: string): Promise<readonly string[]> {
+  const silenced: Silenced[] = [];
+  for (const hook of hooks) {
+    const hidden = toHidden(hook);
+    if (hidden !== undefined && (await isThere(hidden, directory))) silenced.push(hidden);
+  }
+  const rest = silenced.length - MOST_HOOKS;
+  return [
+    ...guardsFirst(silenced).slice(0, MOST_HOOKS).map(toWarning),
+    ...(rest > 0 ? [`${rest} more of the agent's hooks did not run either.`] : []),
+  ];
+}
+
+/** Names the hooks that a sandbox may hide, depending on what the repository has, guards first. */
+export function toHidableHooks(hooks: readonly AgentHook[]): readonly string[] {
+  const hidable = hooks.filter((hook) => toHidden(hook) !== undefined);
+  return guardsFirst(hidable).slice(0, MOST_HOOKS).map(toName);
+}
+
+function guardsFirst<Hook extends AgentHook>(hooks: readonly Hook[]): readonly Hook[] {
+  return hooks.toSorted((a, b) => Number(isGuard(b)) - Number(isGuard(a)));
+}
+
+type Silenced = AgentHook & {
+  /** A folder that a sandbox hides */
+  readonly place: string;
+  /** Whether the folder is in the user's home and not in the repository */
+  readonly isOfHome: boolean;
+};
+
+const HIDDEN = /(?<home>~\/|\$HOME\/|\$\{HOME\}\/)?\.kiro\/+(?<name>agents|hooks|settings)(?![\w.-])/;
+
+function toHidden(hook: AgentHook): Silenced | undefined {
+  const { home, name } = HIDDEN.exec(hook.command)?.groups ?? {};
+  return name === undefined ? undefined : { ...hook, place: `.kiro/${name}`, isOfHome: home !== undefined };
+}
+
+/** Tells whether the script may exist on the host. In a repository without the folder it does not; of the home nothing is checked. */
+async function isThere({ isOfHome, place }: Silenced, directory: string): Promise<boolean> {
+  if (isOfHome) return true;
+  return lstat(join(directory, place)).then(
+    () => true,
+    () => false,
+  );
+}
+
+function isGuard({ trigger }: AgentHook): boolean {
+  return trigger.toLowerCase() === "pretooluse";
+}
+
+function toWarning(hook: Silenced): string {
+  const where = hook.isOfHome ? `shows no "~/${hook.place}"` : `hides "${hook.place}" of the repository`;
+  const so = isGuard(hook) ? "; Kiro allows a tool whose guard it cannot find" : "";
+  return `The ${toName(hook)} did not run, since a sandbox ${where}${so}. Keep it elsewhere, such as in the sandbox's image.`;
+}
+
+function toName(hook: AgentHook): string {
+  const [command, trigger] = [hook.command, hook.trigger].map(toLine);
+  return `${isGuard(hook) ? "guard hook" : "hook"} ${JSON.stringify(command)} (${trigger})`;
+}
+
+function toLine(text: string): string {
+  return sanitizeText(cutText(text, LONGEST_BYTES)).replaceAll(/\s/g, " ");
+}

@@ -1,0 +1,91 @@
+import { parse } from "yaml";
+import { z } from "zod";
+import { BudgieError } from "../errors.ts";
+
+// A single item may be written without the list; a field left blank is null in YAML.
+const items = z
+  .union([z.string(), z.array(z.string()), z.null()], "must be a text or a list of texts")
+  .default(null)
+  .transform((value) => (value === null ? [] : [value].flat()));
+
+const profileSchema = z.looseObject({
+  name: z.string().nullish(),
+  description: z.string().nullish(),
+  capabilities: items,
+  use_when: items,
+  avoid_when: items,
+  tools: items,
+  // It becomes an argument of kiro-cli, so it must not look like a flag.
+  model: z
+    .string()
+    .regex(/^[\w.:/][\w.:/-]*$/, "must be a model's name")
+    .nullish(),
+  tags: items,
+});
+
+/** What the frontmatter of an agent's prompt file says about it. */
+export type AgentProfile = z.infer<typeof profileSchema>;
+
+const BEGIN = /^\uFEFF?---[ \t]*\r?\n/;
+const END = /^---[ \t]*\r?$/m;
+
+/** Parses a prompt file's frontmatter; `undefined` if it has none, `CONFIG_INVALID` naming `path` if it is malformed. */
+export function parseAgentProfile(text: string, path: string): AgentProfile | undefined {
+  if (!BEGIN.test(text)) return undefined;
+  const rest = text.replace(BEGIN, "");
+  const end = rest.search(END);
+  if (end < 0) {
+    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" has no end. Add a line "---" after it.`);
+  }
+  const parsed = profileSchema.safeParse(toValue(rest.slice(0, end), path) ?? {});
+  if (parsed.success) return parsed.data;
+  throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is not valid: ${oneLine(parsed.error)}.`);
+}
+
+/** What an orchestrator reads of an agent: what it is, and what it can do. */
+export function toEnhancedDescription(description: string, profile: AgentProfile | undefined): string {
+  return toParagraphs([profile?.description?.trim() || description, section("Capabilities", profile?.capabilities)]);
+}
+
+/** What an orchestrator chooses by: when to use an agent and when not; empty if nothing is said. */
+export function toWhenToUse(profile: AgentProfile | undefined): string {
+  return toParagraphs([section("Use when", profile?.use_when), section("Avoid when", profile?.avoid_when)]);
+}
+
+function toParagraphs(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+function section(title: string, lines: readonly string[] = []): string {
+  const items = lines.map((line) => line.trim()).filter((line) => line !== "");
+  return items.length === 0 ? "" : [`${title}:`, ...items.map((item) => `- ${item}`)].join("\n");
+}
+
+// The parser compares each key of a map with all others before it.
+const LONGEST = 64 * 1024;
+// Far more than lists of texts need, and far less than fills the stack.
+const MOST_BRACKETS = 500;
+const DEEP_LINE = /^(?: {200}|[ \t]*(?:[-?:][ \t]+){100})/m;
+
+/** The parser calls itself for what is nested, and where V8 has no stack left it may end the program instead of throwing. */
+function refuseDeep(yaml: string, path: string): void {
+  const brackets = yaml.match(/[[{]/g)?.length ?? 0;
+  if (brackets <= MOST_BRACKETS && !DEEP_LINE.test(yaml)) return;
+  throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is nested too deeply.`);
+}
+
+function toValue(yaml: string, path: string): unknown {
+  refuseDeep(yaml, path);
+  if (yaml.length > LONGEST)
+    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is longer than 64 KiB. Shorten it.`);
+  try {
+    return parse(yaml) as unknown;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message.split("\n")[0]?.replace(/:$/, "") : String(cause);
+    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is not YAML: ${reason}.`, { cause });
+  }
+}
+
+function oneLine(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.join(".") || "it"}: ${issue.message}`).join("; ");
+}

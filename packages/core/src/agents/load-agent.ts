@@ -1,0 +1,116 @@
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { agentFileSchema, allowsFileTools, toSubAgentDescription, type Agent, type AgentFile } from "./agent.ts";
+import { toAgentHooks } from "./agent-hooks.ts";
+import { parseAgentProfile, toEnhancedDescription, toWhenToUse, type AgentProfile } from "./agent-profile.ts";
+import { reloadFile, UNREADABLE, type LoadedFile } from "./reload-file.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
+
+/** What a file among the agents' came to. */
+export type LoadedAgent = {
+  /** `undefined` of what is none, or none for budgie */
+  readonly agent: Agent | undefined;
+  /** One sentence each, naming the file */
+  readonly problems: readonly string[];
+  readonly content: LoadedFile<AgentFile>;
+  /** Of the agent's prompt file; `undefined` without a name to look for */
+  readonly profile: LoadedFile<AgentProfile | undefined> | undefined;
+};
+
+export type PromptFolder = {
+  readonly promptsDir: string;
+  /** Whether it is gone, with all that was in it */
+  readonly isGone: boolean;
+};
+
+/** Loads an agent's file and its prompt file; where one is broken, what was in it `before` stays. */
+export function loadAgent(file: string, folder: PromptFolder, before?: LoadedAgent): LoadedAgent {
+  const content = reloadFile(file, parseAgentFile, before?.content);
+  const profile = loadProfile(content.value, folder, before);
+  const isAsBefore = before !== undefined && isSame(content, before.content) && isSame(profile, before.profile);
+  if (isAsBefore) return { ...before, content, profile };
+  const problems = toProblems(file, content, profile);
+  const subAgent = toSubAgent(file, content, profile?.value);
+  if (subAgent?.writesFiles === false) problems.push(toReadOnlyProblem(file));
+  return { agent: subAgent, problems, content, profile };
+}
+
+function isSame(now: LoadedFile<unknown> | undefined, before: LoadedFile<unknown> | undefined): boolean {
+  return now?.value === before?.value && now?.problem === before?.problem;
+}
+
+function loadProfile(
+  content: AgentFile | undefined,
+  { isGone, promptsDir }: PromptFolder,
+  before: LoadedAgent | undefined,
+): LoadedAgent["profile"] {
+  if (content === undefined || !isSubAgent(content)) return undefined;
+  const known = before?.content.value?.name === content.name ? before.profile : undefined;
+  if (isGone && known !== undefined) return known;
+  const path = join(promptsDir, `${content.name}.md`);
+  const profile = reloadFile(path, (text) => parseAgentProfile(text, path), known);
+  if (profile.stamp !== UNREADABLE) return profile;
+  return { ...profile, problem: `Cannot read "${path}": ${profile.problem}.` };
+}
+
+function toSubAgent(
+  file: string,
+  { problem, value }: LoadedFile<AgentFile>,
+  profile: AgentProfile | undefined,
+): Agent | undefined {
+  if (value === undefined || !isSubAgent(value)) return undefined;
+  const described = toEnhancedDescription(toSubAgentDescription(value.description ?? "") ?? "", profile);
+  return {
+    name: value.name,
+    // Some clients leave out a tool that says nothing, and what nobody sees says nothing.
+    description: sanitizeText(described).trim() === "" ? `The agent ${value.name}.` : described,
+    whenToUse: toWhenToUse(profile),
+    file,
+    promptFile: toPromptFile(value, file),
+    writesFiles: allowsFileTools(value),
+    model: profile?.model ?? undefined,
+    ...(value.hooks === undefined ? {} : { hooks: toAgentHooks(value.hooks) }),
+    broken: problem,
+  };
+}
+
+/** The orchestrator is the caller; as a tool it would call itself. */
+function isSubAgent({ description, name }: AgentFile): boolean {
+  return name !== "orchestrator" && toSubAgentDescription(description ?? "") !== undefined;
+}
+
+/** Kiro resolves `file://` prompts against the agent file's own folder, and knows `~`. */
+function toPromptFile({ prompt }: AgentFile, file: string): string | undefined {
+  const path = /^file:\/\/(.+)$/.exec(prompt ?? "")?.[1];
+  if (path === undefined) return undefined;
+  return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(dirname(file), path);
+}
+
+function parseAgentFile(text: string): AgentFile {
+  const parsed = agentFileSchema.safeParse(JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Error(`${issue?.path.join(".") || "it"}: ${issue?.message}`);
+}
+
+function toProblems(file: string, content: LoadedFile<AgentFile>, profile: LoadedAgent["profile"]): string[] {
+  const problems: string[] = [];
+  // A name that leads nowhere: a link, or a file that was removed since the folder was read.
+  const reason = content.stamp === undefined ? "there is no such file" : content.problem;
+  if (reason !== undefined && content.value === undefined)
+    problems.push(`Skipped the agent file "${file}": ${reason}.`);
+  else if (reason !== undefined) {
+    problems.push(`The agent file "${file}" cannot be used now: ${reason}. Its agent stays as it was.`);
+  }
+  if (profile?.problem !== undefined) {
+    problems.push(profile.value === undefined ? profile.problem : `${profile.problem} What it said before holds.`);
+  }
+  return problems;
+}
+
+function toReadOnlyProblem(file: string): string {
+  return (
+    `The agent in "${file}" may not use both fs_read and fs_write, so its answers are read from its output. ` +
+    `Add them to its "allowedTools", and to "tools" if it has them, for cleaner answers.`
+  );
+}

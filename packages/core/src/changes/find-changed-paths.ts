@@ -1,0 +1,93 @@
+import { fstatSync, type Stats } from "node:fs";
+import { hasLocalClock } from "./has-local-clock.ts";
+import { isSince } from "./is-since.ts";
+import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
+import { lookAtAll } from "../walk/stat-entries.ts";
+import { walkWorkspace, type Next, type VisitedFolder, type WalkBounds } from "../walk/walk-workspace.ts";
+
+/** What was found in a folder, as far as it could be looked at. */
+export type ChangedPaths = {
+  /** As `toPathKey` writes them, with a `/` behind folders */
+  readonly paths: readonly string[];
+  /** Why there may be more; `undefined` if that is all */
+  readonly unread: { readonly path: string; readonly why: string } | undefined;
+};
+
+/**
+ * Finds everything in a folder whose state is from `sinceMs` or later, by its ctime, which no program can set. What was removed shows in
+ * the folder that it was in. Follows no link, reads no file, and never fails.
+ */
+export async function findChangedPaths(root: string, sinceMs: number, bounds: WalkBounds): Promise<ChangedPaths> {
+  const ending = new AbortController();
+  const search: Search = {
+    sinceMs,
+    devices: new Set(),
+    found: [],
+    unread: undefined,
+    stopAt(path, why) {
+      search.unread ??= { path, why };
+      ending.abort();
+    },
+  };
+  await walkWorkspace(root, {
+    bounds,
+    kind: undefined,
+    visit: (folder) => visit(search, folder),
+    onUnread: ({ path, why }) => search.stopAt(path, why),
+    signal: ending.signal,
+  });
+  return { paths: toPlainest(search.found), unread: search.unread };
+}
+
+type Search = {
+  readonly sinceMs: number;
+  /** Those that are known to have this machine's times */
+  readonly devices: Set<number>;
+  readonly found: Found[];
+  unread: ChangedPaths["unread"];
+  readonly stopAt: (path: string, why: string) => void;
+};
+
+type Found = { readonly path: string; readonly parent: string; readonly isFolder: boolean; readonly isNew: boolean };
+
+async function visit(search: Search, folder: VisitedFolder): Promise<readonly Next<undefined>[]> {
+  const own = fstatSync(folder.fd);
+  const path = toPathKey(folder.path);
+  if (!search.devices.has(own.dev)) {
+    if (!(await hasLocalClock(folder.at))) {
+      search.stopAt(path, "its file system may have another clock");
+      return [];
+    }
+    search.devices.add(own.dev);
+  }
+  if (folder.path === ROOT) note(search, { folder: ROOT }, own);
+  const next: Next<undefined>[] = [];
+  for await (const batch of folder.batches()) {
+    for (const { entry, found } of await lookAtAll(folder, batch, { isLocal: true })) {
+      // An entry that is gone counts too: something still changes the folder.
+      if (typeof found === "string")
+        search.stopAt(toPathKey(folder.path, entry.name), `it cannot be looked at (${found})`);
+      else {
+        note(search, { folder: folder.path, name: entry.name }, found);
+        if (found.isDirectory()) next.push({ name: entry.name, kind: undefined });
+      }
+    }
+  }
+  return next;
+}
+
+type Place = { readonly folder: FolderPath; readonly name?: Buffer };
+
+function note({ found, sinceMs }: Search, { folder, name }: Place, stats: Stats): void {
+  if (!isSince(stats.ctimeMs, sinceMs)) return;
+  const [path, parent] = [toPathKey(folder, name), toPathKey(folder)];
+  found.push({ path, parent, isFolder: stats.isDirectory(), isNew: isSince(stats.birthtimeMs, sinceMs) });
+}
+
+/** A folder changes with what is made and removed in it: where something new in it is named, it says nothing more. */
+function toPlainest(found: readonly Found[]): readonly string[] {
+  const parents = new Set(found.filter(({ isNew }) => isNew).map(({ parent }) => parent));
+  return found
+    .filter(({ isFolder, path }) => !(isFolder && parents.has(path)))
+    .map(({ isFolder, path }) => (isFolder ? `${path}/` : path));
+}

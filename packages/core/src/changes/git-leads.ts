@@ -1,0 +1,108 @@
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { holdChild, letGo, toPathIn, type HeldFolder } from "../walk/open-folder.ts";
+import { MOST_LEVELS } from "../walk/walk-workspace.ts";
+import { readPlainFile } from "./fingerprint.ts";
+import { parseGitConfig } from "./parse-git-config.ts";
+
+/** The places to which a workspace's repository leads git, besides those that are known by their names. */
+export type GitLeads = {
+  /** Absolute paths of git folders outside the workspace */
+  readonly outside: readonly string[];
+  /** Paths below the workspace: named by git's configuration, or a folder on the way to such a path */
+  readonly inside: ReadonlyMap<string, "named" | "on-the-way">;
+};
+
+/** The leads of a workspace without a repository. */
+export const NO_LEADS: GitLeads = { outside: [], inside: new Map() };
+
+/**
+ * Reads where the repository at a workspace's root leads. A git folder outside counts only if it names this workspace in turn.
+ * Git writes that, and an agent cannot: it could otherwise have budgie list any folder of the user's.
+ */
+export async function findGitLeads(root: HeldFolder, directory: string): Promise<GitLeads> {
+  const git = await holdChild(root, Buffer.from(".git")).catch(() => undefined);
+  if (git !== undefined) {
+    try {
+      const configs = await Promise.all(CONFIGS.map((name) => readText(toPathIn(git, Buffer.from(name)))));
+      return { outside: [], inside: toInside(configs, { directory, base: join(directory, ".git") }) };
+    } finally {
+      letGo(git);
+    }
+  }
+  const target = (await readText(toPathIn(root, Buffer.from(".git")))).split("\n", 1)[0] ?? "";
+  if (!target.startsWith("gitdir: ")) return NO_LEADS;
+  const own = resolve(directory, target.slice("gitdir: ".length).trim());
+  return isBelow(own, directory) ? NO_LEADS : findOutside(own, directory);
+}
+
+const CONFIGS = ["config", "config.worktree"];
+
+async function findOutside(own: string, directory: string): Promise<GitLeads> {
+  const [back, config] = await Promise.all([readText(join(own, "gitdir")), readText(join(own, "config"))]);
+  const holder = dirname(own);
+  if (back.trim() === join(directory, ".git") && basename(holder) === "worktrees") {
+    const common = dirname(holder);
+    const configs = [await readText(join(common, "config")), await readText(join(own, "config.worktree"))];
+    return { outside: [own, common], inside: toInside(configs, { directory, base: common }) };
+  }
+  const worktree = parseGitConfig(config).find(({ key }) => key === "core.worktree")?.value;
+  if (worktree === undefined || resolve(own, worktree) !== directory) return NO_LEADS;
+  return { outside: [own], inside: toInside([config], { directory, base: own }) };
+}
+
+async function readText(path: string | Buffer): Promise<string> {
+  const content = await readPlainFile(path).catch(() => undefined);
+  return content?.subarray(0, MOST_BYTES).toString("utf8") ?? "";
+}
+
+const MOST_BYTES = 64 * 1024;
+
+type Places = { readonly directory: string; readonly base: string };
+
+/** Finds the paths that are named by settings which make git read more configuration or run something. */
+function toInside(configs: readonly string[], { base, directory }: Places): GitLeads["inside"] {
+  const words = configs
+    .flatMap((text) => parseGitConfig(text))
+    .flatMap(({ key, value }) => {
+      if (PATHS.has(key)) return [value];
+      // A command without a slash is looked up in PATH.
+      return COMMANDS.has(key) ? value.split(/[\s'";&|()]/).filter((word) => word.includes("/")) : [];
+    });
+  const inside = new Map<string, "named" | "on-the-way">();
+  for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
+    if (!isBelow(path, directory)) continue;
+    const names = relative(directory, path).split("/");
+    // Each step is a path of its own, and an agent may have written any number.
+    const steps = names.slice(0, Math.min(names.length - 1, MOST_LEVELS + 1));
+    for (const depth of steps.keys()) inside.set(steps.slice(0, depth + 1).join("/"), "on-the-way");
+  }
+  for (const path of words.flatMap((word) => [resolve(directory, word), resolve(base, word)])) {
+    if (isBelow(path, directory)) inside.set(relative(directory, path), "named");
+  }
+  return inside;
+}
+
+function isBelow(path: string, directory: string): boolean {
+  return path.startsWith(`${directory}/`);
+}
+
+const PATHS: ReadonlySet<string> = new Set(["include.path", "includeif.path", "core.hookspath", "core.worktree"]);
+const COMMANDS: ReadonlySet<string> = new Set([
+  "core.askpass",
+  "core.editor",
+  "core.fsmonitor",
+  "core.gitproxy",
+  "core.pager",
+  "core.sshcommand",
+  "credential.helper",
+  "diff.command",
+  "diff.external",
+  "diff.textconv",
+  "filter.clean",
+  "filter.process",
+  "filter.smudge",
+  "gpg.program",
+  "interactive.difffilter",
+  "merge.driver",
+  "sequence.editor",
+]);

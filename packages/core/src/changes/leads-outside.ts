@@ -1,0 +1,51 @@
+import { readlink } from "node:fs/promises";
+import { toChain, type FolderPath } from "../walk/folder-path.ts";
+import { toPathIn, type HeldFolder } from "../walk/open-folder.ts";
+
+export type LinkPlace = {
+  /** The workspace's folder, held */
+  readonly root: HeldFolder;
+  /** Its path on the host, for links that name it */
+  readonly workspace: string;
+  /** The folder that the link is in */
+  readonly folder: FolderPath;
+};
+
+/**
+ * Tells whether a link leads out of a workspace, by itself or through others. Nothing outside is looked at. A link that takes
+ * too many steps counts as leading out.
+ */
+export async function leadsOutside(target: Buffer, { folder, root, workspace }: LinkPlace): Promise<boolean> {
+  const home = `${Buffer.from(workspace).toString("latin1")}/`;
+  const names = toChain(folder).map(({ name }) => name);
+  let way = toWay({ at: names.slice(1), left: [] }, target.toString("latin1"), home);
+  for (let steps = 0; way !== undefined && steps < MOST_STEPS; steps++) {
+    const step = way.left.pop();
+    if (step === undefined) return false;
+    if (step === "..") {
+      if (way.at.pop() === undefined) return true;
+    } else if (step !== "" && step !== ".") {
+      const next = await readlink(toPathIn(root, toPath([...way.at, step])), "buffer").catch(() => undefined);
+      if (next === undefined) way.at.push(step);
+      else way = toWay(way, next.toString("latin1"), home);
+    }
+  }
+  return true;
+}
+
+const MOST_STEPS = 256;
+
+/** The state of following a link: the folder reached, and the steps that are left, the next one last. */
+type Way = { readonly at: string[]; readonly left: string[] };
+
+/** Puts a link's target before the steps that are left; `undefined` if it leads out at once, or has too many steps. */
+function toWay({ at, left }: Way, target: string, home: string): Way | undefined {
+  const isAbsolute = target.startsWith("/");
+  if (left.length > MOST_STEPS || (isAbsolute && !`${target}/`.startsWith(home))) return undefined;
+  const steps = (isAbsolute ? target.slice(home.length) : target).split("/");
+  return { at: isAbsolute ? [] : at, left: [...left, ...steps.toReversed()] };
+}
+
+function toPath(names: readonly string[]): Buffer {
+  return Buffer.from(names.join("/"), "latin1");
+}

@@ -1,0 +1,155 @@
+import { ROOT, toPathKey } from "../walk/folder-path.ts";
+import { toPathIn, type OpenFolder } from "../walk/open-folder.ts";
+import {
+  walkWorkspace,
+  type Entry,
+  type Next,
+  type VisitedFolder,
+  type Walk,
+  type WalkBounds,
+} from "../walk/walk-workspace.ts";
+import { toEffect, type Effect } from "./effect.ts";
+import { GIT_MARKS, isGitFolder, type FolderKind, type NameKind } from "./executable-names.ts";
+import { toFingerprint, toHash, toScriptsText, type Fingerprint, type ReadBudget } from "./fingerprint.ts";
+import { findGitLeads, NO_LEADS, type GitLeads } from "./git-leads.ts";
+import { toFolderKind, toMeanings } from "./folder-meaning.ts";
+import type { Suspects } from "./suspects.ts";
+
+/** The things of a workspace that the host runs, and what each was like. */
+export type Snapshot = {
+  /** By path, as `toPathKey` writes it: relative to the workspace, or absolute when outside */
+  readonly notes: ReadonlyMap<string, Note>;
+  /** Why something was not looked at, by path */
+  readonly unread: ReadonlyMap<string, string>;
+  /** Where git was led when this or the snapshot before it was taken */
+  readonly leads: GitLeads;
+};
+
+type Note = { readonly fingerprint: Fingerprint; readonly effect: Effect };
+
+type SnapshotBounds = WalkBounds & { readonly read: Readonly<ReadBudget> };
+
+export type SnapshotOptions = {
+  readonly bounds?: SnapshotBounds;
+  /** Those of the snapshot before: a turn's changes must not lead elsewhere */
+  readonly leads?: GitLeads | undefined;
+  /** Looks at every entry, also at those that the host does not run */
+  readonly suspects?: Suspects | undefined;
+  readonly open?: OpenFolder | undefined;
+};
+
+const BOUNDS: SnapshotBounds = {
+  entries: 200_000,
+  timeMs: 5000,
+  read: { bytes: 32 * 1024 * 1024, files: 5000 },
+};
+
+/** Looks at a workspace, and at the git folder that it points to. Follows no link, and never fails. */
+export async function takeSnapshot(workspace: string, options: SnapshotOptions = {}): Promise<Snapshot> {
+  const { bounds = BOUNDS, open } = options;
+  const deadline = performance.now() + bounds.timeMs;
+  const look: Look = {
+    workspace,
+    notes: new Map(),
+    unread: new Map(),
+    budget: { ...bounds.read },
+    leads: options.leads,
+    suspects: options.suspects,
+    outside: undefined,
+  };
+  await walkWorkspace(workspace, { ...toWalk(look), bounds, kind: "plain", open });
+  const { leads = NO_LEADS, notes, unread } = look;
+  for (const outside of leads.outside) {
+    const timeMs = Math.max(deadline - performance.now(), 0);
+    const walk = toWalk({ ...look, outside, suspects: undefined });
+    await walkWorkspace(outside, { ...walk, bounds: { ...bounds, timeMs }, kind: "git", open });
+  }
+  return { notes, unread, leads };
+}
+
+type Look = {
+  readonly workspace: string;
+  readonly notes: Map<string, Note>;
+  readonly unread: Map<string, string>;
+  readonly budget: ReadBudget;
+  leads: GitLeads | undefined;
+  readonly suspects: Suspects | undefined;
+  /** The folder outside the workspace that is looked at */
+  readonly outside: string | undefined;
+};
+
+type Found = { readonly entry: Entry; readonly meaning: NameKind };
+
+function toWalk(look: Look): Pick<Walk<FolderKind>, "visit" | "onUnread"> {
+  return {
+    visit: (folder, kind) => visit(look, folder, kind),
+    onUnread: ({ code, path, why }) => {
+      // If the folder is gone meanwhile, its content counts as removed.
+      if (code !== "ENOENT") look.unread.set(toKey(look, path), why);
+    },
+  };
+}
+
+/** Notes what is in a folder, and gives back the folders in it that are to be visited. */
+async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promise<readonly Next<FolderKind>[]> {
+  const isRoot = folder.path === ROOT && look.outside === undefined;
+  if (isRoot) look.leads ??= await findGitLeads(folder, look.workspace);
+  const toMeaning = toMeanings(look.outside === undefined ? (look.leads ?? NO_LEADS) : NO_LEADS, folder.path);
+  const { candidates, marks } = await gather(look, folder, (name) => toMeaning(name, kind === "plain" ? "bare" : kind));
+  // An agent that makes the root a bare repository must not turn off the rest.
+  const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
+  const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(toName(entry), own) }));
+  const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
+  await folder.forEach(files, (file) => note({ look, folder, kind: own }, file));
+  const entered = found.filter(({ entry }) => entry.type === "folder");
+  return entered.flatMap(({ entry, meaning }): readonly Next<FolderKind>[] => {
+    const next = toFolderKind(toName(entry), meaning, own);
+    if (next !== undefined) return [{ name: entry.name, kind: next }];
+    return look.suspects === undefined ? [] : [{ name: entry.name, kind: "rest", isLate: true }];
+  });
+}
+
+/** Collects the folders and interesting files of a folder, and the names by which git recognises a repository. */
+async function gather(look: Look, folder: VisitedFolder, toMeaning: (name: string) => NameKind) {
+  const candidates: Entry[] = [];
+  const marks = new Set<string>();
+  for await (const batch of folder.batches()) {
+    await look.suspects?.look(folder, batch);
+    for (const entry of batch) {
+      const name = toName(entry);
+      if (GIT_MARKS.has(name)) marks.add(name);
+      // Most files are of no interest, and there may be very many.
+      if (entry.type === "folder" || FILE_KINDS.has(toMeaning(name))) candidates.push(entry);
+    }
+  }
+  return { candidates, marks };
+}
+
+const FILE_KINDS: ReadonlySet<NameKind> = new Set(["git", "hooks", "named", "package", "watched"]);
+
+type Noting = { readonly look: Look; readonly folder: VisitedFolder; readonly kind: FolderKind };
+
+/** Notes the fingerprint and the effect of a file or link. */
+async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): Promise<void> {
+  const name = toName(entry);
+  const content = meaning === "package" ? toScriptsText : undefined;
+  const fingerprint = await toFingerprint(toPathIn(folder, entry.name), look.budget, content);
+  if (fingerprint === undefined) return;
+  // The snapshot before has no such folder to compare with.
+  if (folder.isLate && look.suspects?.isNew(fingerprint.ctimeMs) !== true) return;
+  const isUsual = kind === "worktree" && name === "commondir" && fingerprint.hash === COMMON;
+  const effect = isUsual ? "plain" : toEffect(name, meaning, kind);
+  look.notes.set(toKey(look, toPathKey(folder.path, entry.name)), { fingerprint, effect });
+}
+
+// The content that git writes for each worktree.
+const COMMON = toHash(Buffer.from("../..\n"));
+
+function toName({ name }: Entry): string {
+  return name.toString("utf8");
+}
+
+function toKey({ outside }: Look, path: string): string {
+  if (outside === undefined) return path;
+  return [Buffer.from(outside).toString("latin1"), ...(path === "" ? [] : [path])].join("/");
+}

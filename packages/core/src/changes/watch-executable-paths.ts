@@ -1,0 +1,103 @@
+import { noteTime } from "./file-times.ts";
+import { toCountText } from "../text/to-count-text.ts";
+import type { OpenFolder } from "../walk/open-folder.ts";
+import { toShownPath } from "../walk/printable-path.ts";
+import { compareSnapshots, type Change } from "./compare-snapshots.ts";
+import { GIT_EFFECTS, toEffectText } from "./effect.ts";
+import { takeSnapshot, type Snapshot } from "./snapshot.ts";
+import { createSuspects, type Listed, type Outward, type Privileged } from "./suspects.ts";
+
+/** Changes of a turn that the host may run or follow. */
+export type ExecutableChanges = {
+  /** The most dangerous first */
+  readonly changedExecutablePaths: readonly string[];
+  /** The first of those by which git runs something, and how: one sentence each */
+  readonly gitChanges: readonly string[];
+  /** One sentence each */
+  readonly warnings: readonly string[];
+};
+
+export type ExecutableWatch = {
+  /** Resolves once the workspace was looked at; the agent must not run before */
+  readonly ready: Promise<unknown>;
+  /** What has changed since */
+  readonly toChanges: () => Promise<ExecutableChanges>;
+};
+
+// A result is read by a model.
+const MOST_PATHS = 200;
+const MOST_EXPLAINED = 10;
+
+/** Begins to watch a workspace; `open` is for tests. */
+export function watchExecutablePaths(directory: string, open?: OpenFolder): ExecutableWatch {
+  const time = noteTime();
+  const taking = takeSnapshot(directory, { open });
+  return {
+    ready: Promise.all([taking, time.ready]),
+    async toChanges() {
+      const before = await taking;
+      const suspects = createSuspects(directory, time.toSinceMs());
+      const after = await takeSnapshot(directory, { leads: before.leads, suspects, open });
+      const changes = compareSnapshots(before, after);
+      const { outward, privileged } = suspects;
+      const paths = new Set([...privileged.first, ...changes].map(({ path }) => path));
+      return {
+        changedExecutablePaths: [...paths].slice(0, MOST_PATHS).map(toShownPath),
+        gitChanges: changes
+          .filter(({ effect }) => GIT_EFFECTS.includes(effect))
+          .slice(0, MOST_EXPLAINED)
+          .map(toSentence),
+        warnings: [
+          ...toPrivilegedWarnings(privileged),
+          ...changes
+            .filter(({ effect }) => toEffectText(effect) !== undefined)
+            .slice(0, MOST_EXPLAINED)
+            .map(toSentence),
+          ...toOutwardWarning(outward),
+          ...toUnreadWarning(before, after),
+          ...toManyWarning(changes.length + privileged.count),
+        ],
+      };
+    },
+  };
+}
+
+function toSentence({ effect, path }: Change): string {
+  const text = toEffectText(effect);
+  return `"${toShownPath(path)}" was changed${text === undefined ? "" : `: ${text}`}.`;
+}
+
+function toPrivilegedWarnings({ first }: Listed<Privileged>): readonly string[] {
+  return first
+    .slice(0, MOST_EXPLAINED)
+    .map(
+      ({ bit, id, path }) =>
+        `"${toShownPath(path)}" is a ${bit} file: it runs with the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
+    );
+}
+
+function toOutwardWarning({ count, first }: Listed<Outward>): readonly string[] {
+  if (count === 0) return [];
+  const named = first
+    .slice(0, MOST_EXPLAINED)
+    .map(({ path, target }) => `"${toShownPath(path)}" to "${toShownPath(target)}"`);
+  const more = count > named.length ? ` and ${toCountText(count - named.length)} more` : "";
+  return [`New links lead out of the workspace: ${named.join(", ")}${more}.`];
+}
+
+function toUnreadWarning(before: Snapshot, after: Snapshot): readonly string[] {
+  const [first] = [...after.unread, ...before.unread];
+  if (first === undefined) return [];
+  const [path, why] = first;
+  return [
+    `Not all of the workspace was looked at for changed files that your machine runs ("${toShownPath(path)}": ${why}). ` +
+      `"changedExecutablePaths" may be incomplete.`,
+  ];
+}
+
+function toManyWarning(count: number): readonly string[] {
+  if (count <= MOST_PATHS) return [];
+  return [
+    `The turn changed ${toCountText(count)} files that your machine runs; "changedExecutablePaths" has the first.`,
+  ];
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Server } from "node:net";
+import { basename, dirname, join } from "node:path";
+import { BudgieError } from "../errors.ts";
+import { toEarlierHostId, toHostId } from "./host-id.ts";
+import { toOwnProcess, toProcessFate } from "./owner-process.ts";
+import { parseOwnerRecord, type OwnerProcess, type OwnerRecord } from "./owner-record.ts";
+import { toOwnerState, type LockState, type OwnerState } from "./owner-state.ts";
+import type { Isolation } from "../runner/runner.ts";
+
+/** This process as an owner of sessions. */
+export type Owner = {
+  readonly record: OwnerRecord;
+  /** Takes the lock; cheap to repeat. Nothing is written before the first call. */
+  hold(): Promise<void>;
+  /** Judges an owner by its record: one from labels, which anyone may have written, or one kept in this state directory. */
+  stateOf(record: OwnerRecord, place?: RecordPlace): Promise<OwnerState>;
+  /** Lists who took a lock in this state directory, neither released it nor was cleared, and may have sessions of such a runner. */
+  listHolders(isolation: Isolation): readonly OwnerRecord[];
+  /** Removes the lock of a dead owner; only a socket beside this owner's own, since anyone may have written the record. */
+  clear(record: OwnerRecord): Promise<void>;
+  release(): Promise<void>;
+};
+
+/** Where a record was found. */
+export type RecordPlace = "labels" | "state-directory";
+
+export type OwnerOptions = {
+  readonly stateDir: string;
+  /** Of all sessions to come; left out, any */
+  readonly isolation?: Isolation | undefined;
+  /** Default this one */
+  readonly process?: OwnerProcess | undefined;
+};
+
+// sun_path holds 104 bytes on macOS and 108 on Linux, with the final NUL.
+const LONGEST_SOCKET_PATH = 103;
+
+/**
+ * Creates this process's identity as an owner. Its lock is a listening unix socket in `stateDir`: the kernel frees it
+ * when the process dies, however it dies, and it needs neither pids nor native code (ADR 0003).
+ */
+export function createOwner({ isolation, stateDir, process = toOwnProcess() }: OwnerOptions): Owner {
+  const instance = randomUUID();
+  const folder = join(stateDir, "owners");
+  const lock = join(folder, `${instance.slice(0, 8)}${instance.slice(24)}`);
+  const hosts = [toHostId(), toEarlierHostId()] as const;
+  const record: OwnerRecord = { instance, host: hosts[0], lock, ...(process === undefined ? {} : { process }) };
+  const judge = { instance, hosts, process: toOwnProcess() };
+  let server: Promise<Server> | undefined;
+
+  async function stateOf(other: OwnerRecord, place: RecordPlace = "labels"): Promise<OwnerState> {
+    const isRecordedHere = place === "state-directory" && dirname(other.lock) === folder;
+    return toOwnerState(other, judge, { lock: await askLock(other.lock), toProcessFate, isRecordedHere });
+  }
+
+  return {
+    record,
+    async hold() {
+      server ??= take(record, isolation).catch((error: unknown) => {
+        server = undefined;
+        throw unusable(folder, error);
+      });
+      await server;
+    },
+    stateOf,
+    listHolders: (isolation) => listRecords(folder, isolation),
+    async clear(other) {
+      if (dirname(other.lock) !== folder || (await stateOf(other, "state-directory")) !== "dead") return;
+      if (lstatSync(other.lock, { throwIfNoEntry: false })?.isSocket() === true) rmSync(other.lock, { force: true });
+      rmSync(toRecordFile(other), { force: true });
+    },
+    async release() {
+      const held = await server?.catch(() => undefined);
+      server = undefined;
+      if (held === undefined) return;
+      await new Promise((resolve) => held.close(resolve));
+      rmSync(lock, { force: true });
+      rmSync(toRecordFile(record), { force: true });
+    },
+  };
+}
+
+/** The record comes first and goes last: without it nobody would find the lock, nor what is named after its owner. */
+async function take(record: OwnerRecord, isolation: Isolation | undefined): Promise<Server> {
+  const folder = dirname(record.lock);
+  // Node would cut the path off, and listen somewhere else.
+  if (Buffer.byteLength(record.lock) > LONGEST_SOCKET_PATH) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `The state directory "${dirname(folder)}" is too long for a socket in it. Choose a shorter one with --state-dir.`,
+    );
+  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+  writeRecord(record, isolation);
+  try {
+    return await listen(record.lock);
+  } catch (error) {
+    rmSync(toRecordFile(record), { force: true });
+    throw error;
+  }
+}
+
+const SUFFIX = ".json";
+
+function toRecordFile({ lock }: OwnerRecord): string {
+  return `${lock}${SUFFIX}`;
+}
+
+/** Whole or not at all: another budgie may read it at any time. */
+function writeRecord(record: OwnerRecord, isolation: Isolation | undefined): void {
+  const file = toRecordFile(record);
+  writeFileSync(`${file}.draft`, JSON.stringify({ isolation, owner: record }), { mode: 0o600 });
+  renameSync(`${file}.draft`, file);
+}
+
+function listRecords(folder: string, isolation: Isolation): readonly OwnerRecord[] {
+  return listNames(folder).flatMap((name) => {
+    if (!name.endsWith(SUFFIX)) return [];
+    const { isolation: found = isolation, owner } = readJson(join(folder, name));
+    const record = parseOwnerRecord(owner);
+    return found === isolation && record?.lock === join(folder, basename(name, SUFFIX)) ? [record] : [];
+  });
+}
+
+function listNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** One that was just removed, or is none of budgie's, has no fields. */
+function readJson(path: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(readFileSync(path, "utf8"))) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+async function listen(lock: string): Promise<Server> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(lock, resolve);
+  });
+  // The lock must not keep the process alive.
+  server.unref();
+  return server;
+}
+
+function unusable(folder: string, error: unknown): unknown {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (error instanceof BudgieError || code === undefined) return error;
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `Cannot keep a lock in "${folder}" (${code}). Make it writable, or choose another place with --state-dir.`,
+    { cause: error },
+  );
+}
+
+/** Only a refused connection and a missing file are signs that nobody listens. */
+function askLock(lock: string): Promise<LockState> {
+  return new Promise((resolve) => {
+    const socket = connect({ path: lock });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve("held");
+    });
+    socket.once("error", ({ code }: NodeJS.ErrnoException) => {
+      resolve(code === "ECONNREFUSED" ? "refused" : code === "ENOENT" ? "missing" : "unclear");
+    });
+  });
+}

@@ -1,0 +1,150 @@
+import { readlink, realpath } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { isWithin } from "./is-within.ts";
+import { loadMounts } from "./mount-table.ts";
+import { toOtherNames, toShownPlaces } from "./bind-mounts.ts";
+
+/** Which directories may be a workspace. */
+export type WorkspaceRules = {
+  /** If there are any, a workspace must lie in one of them */
+  readonly allowedRoots: readonly AllowedRoot[];
+  /** Paths that no workspace may hold; `undefined` without a sandbox, where an agent reaches them anyway */
+  readonly guarded: readonly GuardedPath[] | undefined;
+};
+
+/** A directory that calls may work in, with all below it. */
+export type AllowedRoot = {
+  /** Absolute path as the user wrote it, links included */
+  readonly named: string;
+  /** Resolved when budgie started, so that no link can be turned later */
+  readonly path: string;
+};
+
+/** A path of the host that no workspace may hold, whether it exists or not. */
+export type GuardedPath = {
+  readonly path: string;
+  /** Such as `your SSH keys` */
+  readonly what: string;
+  /** True for the home directory: a workspace may lie in it, though not in its dot-directories */
+  readonly mayHoldWorkspaces?: boolean;
+  /** Folders in it where a workspace may lie nevertheless */
+  readonly except?: readonly string[];
+};
+
+/** Why a workspace is refused, as the rest of a sentence about it and a remedy. */
+export type WorkspaceRefusal = { readonly what: string; readonly remedy: string };
+
+/** Says why the rules refuse a directory that is resolved already; `undefined` if they do not. */
+export async function findRefusal(
+  directory: string,
+  { allowedRoots, guarded }: WorkspaceRules,
+): Promise<WorkspaceRefusal | undefined> {
+  const refusal = guarded && (await findGuarded(directory, guarded, allowedRoots));
+  if (refusal !== undefined) return refusal;
+  if (allowedRoots.length === 0 || allowedRoots.some(({ path }) => isWithin(directory, path))) return undefined;
+  const roots = allowedRoots.map(({ path }) => JSON.stringify(path)).join(", ");
+  return {
+    what: `lies in none of the allowed roots (${roots})`,
+    remedy: "Pass one in there, or start budgie with one more --allow-root.",
+  };
+}
+
+async function findGuarded(
+  directory: string,
+  guarded: readonly GuardedPath[],
+  allowedRoots: readonly AllowedRoot[],
+): Promise<WorkspaceRefusal | undefined> {
+  const things = await Promise.all(guarded.map(locate));
+  const mounts = await loadMounts();
+  const roots = allowedRoots.flatMap(({ path }) => [path, ...toOtherNames(path, mounts)]);
+  const refusal = judge(directory, things, roots);
+  if (refusal !== undefined) return refusal;
+  for (const { path, point } of toShownPlaces(directory, mounts)) {
+    const shown = judge(
+      path,
+      things.filter((thing) => isOwn(thing, point)),
+      roots,
+    );
+    if (shown !== undefined) return { ...shown, what: `shows ${JSON.stringify(path)}, which ${shown.what}` };
+  }
+  return undefined;
+}
+
+/** Tells whether a mount counts as part of a guarded path. One below a folder of the system, such as a backup in `/run`, does not. */
+function isOwn({ mayHoldWorkspaces, trail }: Located, point: string): boolean {
+  return mayHoldWorkspaces === true || !trail.some((step) => step !== point && isWithin(point, step));
+}
+
+type Located = GuardedPath & {
+  /** Its path, and the paths that its links lead to */
+  readonly trail: readonly string[];
+};
+
+async function locate(thing: GuardedPath): Promise<Located> {
+  const except = await Promise.all((thing.except ?? []).map(resolveExisting));
+  return { ...thing, except, trail: [thing.path, ...(await trailOf(thing.path))] };
+}
+
+function judge(directory: string, things: readonly Located[], roots: readonly string[]): WorkspaceRefusal | undefined {
+  for (const thing of things) {
+    const relation = toRelation(directory, thing);
+    if (relation === undefined) continue;
+    const what = `${relation} ${thing.what} (${JSON.stringify(thing.path)}), which a sandbox is never given`;
+    return { what, remedy: "Pass a project's own directory." };
+  }
+  const homes = things.filter(({ mayHoldWorkspaces }) => mayHoldWorkspaces === true);
+  const folder = homes.map((home) => findClosedFolder(directory, home, roots)).find((found) => found !== undefined);
+  return folder === undefined ? undefined : { what: toClosedText(folder), remedy: NAME_IT };
+}
+
+const NAME_IT = "Pass a project's own directory, or start budgie with --allow-root for one in there.";
+
+function toClosedText(folder: string): string {
+  return `lies in ${JSON.stringify(folder)}, where programs keep logins and settings`;
+}
+
+function toRelation(directory: string, { except = [], mayHoldWorkspaces, trail }: Located): string | undefined {
+  if (trail.includes(directory)) return "is";
+  if (trail.some((path) => isWithin(path, directory))) return "holds";
+  if (mayHoldWorkspaces === true) return undefined;
+  const holder = trail.find((path) => isWithin(directory, path));
+  // An exception counts only inside the guarded path; a home at `/` does not.
+  const isExcepted = holder !== undefined && except.some((path) => isWithin(path, holder) && isWithin(directory, path));
+  return holder === undefined || isExcepted ? undefined : "lies in";
+}
+
+// The folder that applications use in place of dot-directories.
+const CLOSED = process.platform === "darwin" ? "Library" : "snap";
+
+/** Finds the first dot-directory on the way from a home; none if an allowed root lies at or below it, with no other after the root. */
+function findClosedFolder(directory: string, { trail }: Located, roots: readonly string[]): string | undefined {
+  const home = trail.find((path) => isWithin(directory, path));
+  if (home === undefined) return undefined;
+  const names = relative(home, directory).split("/");
+  const index = names.findIndex((name, place) => name.startsWith(".") || (place === 0 && name === CLOSED));
+  if (index === -1) return undefined;
+  const folder = join(home, ...names.slice(0, index + 1));
+  const isNamed = roots.some(
+    (root) => isWithin(root, folder) && isWithin(directory, root) && !/(?:^|\/)\./.test(relative(root, directory)),
+  );
+  return isNamed ? undefined : folder;
+}
+
+const MOST_HOPS = 40;
+
+/** Where a path is, and where it leads: whoever may write a link on the way decides what is at its end. */
+async function trailOf(path: string, hopsLeft = MOST_HOPS): Promise<readonly string[]> {
+  const here = join(await resolveExisting(dirname(path)), basename(path));
+  const target = hopsLeft === 0 ? undefined : await readlink(here).catch(() => undefined);
+  if (target === undefined) return [here];
+  return [here, ...(await trailOf(resolve(dirname(here), target), hopsLeft - 1))];
+}
+
+/** Resolves as much of a path as exists. */
+async function resolveExisting(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    return dirname(path) === path ? path : join(await resolveExisting(dirname(path)), basename(path));
+  }
+}

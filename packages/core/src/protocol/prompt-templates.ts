@@ -1,0 +1,68 @@
+import { readFile } from "node:fs/promises";
+import { BudgieError } from "../errors.ts";
+
+/** The two prompts that budgie adds to a turn; read anew for every use, so that edits work without a restart. */
+export type PromptFiles = {
+  /** Appended to every prompt */
+  readonly system: string;
+  /** Asks for the answer once more, as a file */
+  readonly contextSummary: string;
+};
+
+/** What the placeholders become: paths as the agent sees them. */
+export type PromptPaths = {
+  /** `undefined` for an agent that cannot write one */
+  readonly responseFile: string | undefined;
+  readonly workspace: string;
+};
+
+const BUILT_IN: PromptFiles = {
+  system: `Write your response to: {{RESPONSE_FILE}}
+
+Working directory: {{WORKING_DIRECTORY}}
+
+- Do the work in the working directory; the response file is only for your answer.
+- The response is plain text for another program: no Markdown, no colors, no icons.
+- Say what you found or did, and what is left. Leave out how you got there.
+`,
+  contextSummary: `Write your previous response to the file: {{RESPONSE_FILE}}
+
+- Repeat the answer itself; add nothing and do no further work.
+- Plain text for another program: no Markdown, no colors, no icons.
+`,
+};
+
+/** Assembles the prompt of a turn. It begins with words, so that nothing in it reads as a flag or a command. */
+export async function toTurnPrompt(prompt: string, files: PromptFiles, paths: PromptPaths): Promise<string> {
+  const system = await loadTemplate(files.system, BUILT_IN.system);
+  return `In directory ${paths.workspace}, ${prompt}\n\n${fillIn(system, paths)}`;
+}
+
+/** Assembles the prompt that asks an agent to put its last answer into the response file. */
+export async function toSummaryPrompt(files: PromptFiles, paths: PromptPaths): Promise<string> {
+  const summary = fillIn(await loadTemplate(files.contextSummary, BUILT_IN.contextSummary), paths);
+  // A template of the user's may begin with a character that Kiro takes for a command, or that it drops before one.
+  return /^\p{L}/u.test(summary) ? summary : `In directory ${paths.workspace}: ${summary}`;
+}
+
+async function loadTemplate(path: string, builtIn: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT") return builtIn;
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `Cannot read the prompt file "${path}" (${code}). Make it readable, or remove it to use the built-in prompt.`,
+      { cause: error },
+    );
+  }
+}
+
+function fillIn(template: string, { responseFile, workspace }: PromptPaths): string {
+  // Asked for a file that it may not write, an agent tries, and some versions of Kiro then end the turn without an answer.
+  const text = responseFile === undefined ? template.replace(/^.*\{\{RESPONSE_FILE\}\}.*\n?/gm, "") : template;
+  return text.replace(/\{\{(RESPONSE_FILE|WORKING_DIRECTORY)\}\}/g, (_whole, name) =>
+    name === "RESPONSE_FILE" ? (responseFile ?? "") : workspace,
+  );
+}

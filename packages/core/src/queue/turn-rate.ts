@@ -1,0 +1,61 @@
+import { toDurationText } from "../text/duration.ts";
+import { BudgieError } from "../errors.ts";
+
+/** How many turns may begin within any 60 s. */
+export type TurnRateLimits = {
+  /** Of all agents together; `undefined`: any number */
+  readonly all: number | undefined;
+  /** Of one agent, by its name */
+  readonly agents: ReadonlyMap<string, number>;
+};
+
+/** Counts the turns that begin. */
+export type TurnRate = {
+  /** Counts a turn of this agent, in a session if there is one, or throws `RATE_LIMITED` saying when to try again. */
+  readonly take: (agent: string, session?: string) => void;
+};
+
+const MINUTE_MS = 60_000;
+
+/** Creates the count, at nothing. */
+export function createTurnRate({ agents, all }: TurnRateLimits): TurnRate {
+  const ofAll = createWindow(all);
+  const ofEach = new Map([...agents].map(([agent, limit]) => [agent, createWindow(limit)]));
+  return {
+    take(agent, session) {
+      const ofAgent = ofEach.get(agent);
+      refuse(
+        ofAgent?.waitMs() ?? 0,
+        `The agent "${agent}" has had its ${agents.get(agent)} turns of a minute.`,
+        session,
+      );
+      refuse(ofAll.waitMs(), `The agents have had their ${all} turns of a minute.`, session);
+      ofAgent?.add();
+      ofAll.add();
+    },
+  };
+}
+
+function refuse(waitMs: number, what: string, session: string | undefined): void {
+  if (waitMs <= 0) return;
+  const seconds = Math.ceil(waitMs / 1000);
+  const again = toDurationText(seconds * 1000);
+  const error = new BudgieError("RATE_LIMITED", `${what} Nothing was started. Try again in ${again}.`);
+  error.sessionId = session;
+  throw error;
+}
+
+type Window = { readonly waitMs: () => number; readonly add: () => void };
+
+/** A sliding one: the libraries at hand count by the clock's minute or refill a bucket, and let through twice as much. */
+function createWindow(limit = Number.POSITIVE_INFINITY): Window {
+  const begun: number[] = [];
+  return {
+    waitMs() {
+      const now = performance.now();
+      while ((begun[0] ?? now) <= now - MINUTE_MS) begun.shift();
+      return begun.length < limit ? 0 : (begun[0] ?? now) + MINUTE_MS - now;
+    },
+    add: () => void (limit === Number.POSITIVE_INFINITY || begun.push(performance.now())),
+  };
+}

@@ -1,0 +1,82 @@
+import type { BegunRun, FinishedRun, Run, RunLog, RunQuery } from "./run-log.ts";
+import { toMissedAnswers } from "./missed-answers.ts";
+
+// Enough for a day of work, little enough to hold.
+const RUNS_KEPT = 1000;
+const ANSWER_BYTES_KEPT = 16 * 1024 * 1024;
+
+type Kept = { readonly run: Run; readonly answer: string | undefined };
+
+/** Creates a run log of bounded size that lasts as long as the process. */
+export function createMemoryRunLog(): RunLog {
+  // In the order in which they began.
+  const kept = new Map<string, Kept>();
+
+  function drop(): void {
+    let bytes = 0;
+    const newestFirst = [...kept].toReversed();
+    for (const [index, [id, { answer, run }]] of newestFirst.entries()) {
+      bytes += answer === undefined ? 0 : (run.answerBytes ?? 0);
+      if (index >= RUNS_KEPT) kept.delete(id);
+      else if (bytes > ANSWER_BYTES_KEPT) kept.set(id, { run, answer: undefined });
+    }
+  }
+
+  function mark(ids: readonly string[], delivered: boolean): void {
+    for (const id of ids) {
+      const found = kept.get(id);
+      if (found !== undefined) kept.set(id, { ...found, run: { ...found.run, delivered } });
+    }
+  }
+
+  return {
+    async begin(run) {
+      kept.set(run.id, { run: toRunning(run), answer: undefined });
+      drop();
+    },
+    async finish(run) {
+      kept.set(run.id, { run: toFinished(run), answer: run.answer });
+      drop();
+    },
+    delivered: async (ids) => mark(ids, true),
+    dropped: async (ids) => mark(ids, false),
+    async missed({ agent, sessionId }) {
+      const found = [...kept.values()].flatMap(({ answer, run }) => {
+        const isOfSession = run.agent === agent && run.sessionId === sessionId;
+        if (!isOfSession || run.delivered || answer === undefined || run.endedMs === undefined) return [];
+        return [{ id: run.id, endedMs: run.endedMs, answer }];
+      });
+      return toMissedAnswers(found);
+    },
+    recent: async (query) => toNewest([...kept.values()], query),
+  };
+}
+
+function toRunning(run: BegunRun): Run {
+  return {
+    ...run,
+    endedMs: undefined,
+    outcome: "running",
+    exit: undefined,
+    answerBytes: undefined,
+    timedOut: false,
+    retried: false,
+    error: undefined,
+    egress: undefined,
+    usage: undefined,
+    delivered: false,
+  };
+}
+
+function toFinished({ answer, ...run }: FinishedRun): Run {
+  return { ...run, answerBytes: answer === undefined ? undefined : Buffer.byteLength(answer), delivered: false };
+}
+
+function toNewest(all: readonly Kept[], { agent, limit, sessionId }: RunQuery): readonly Run[] {
+  return all
+    .map(({ run }) => run)
+    .filter((run) => agent === undefined || run.agent === agent)
+    .filter((run) => sessionId === undefined || run.sessionId === sessionId)
+    .toReversed()
+    .slice(0, limit);
+}

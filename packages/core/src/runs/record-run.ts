@@ -1,0 +1,80 @@
+import { cutText } from "../text/cut-text.ts";
+import { BudgieError } from "../errors.ts";
+import type { BegunRun, FinishedRun, RunLog } from "./run-log.ts";
+
+/** What a turn leaves behind however it ends. */
+export type RunNotes = {
+  /** Says which session the turn is one of, once it is known */
+  readonly inSession: (sessionId: string) => void;
+  /** How many tries it took */
+  tries: number;
+  exit: FinishedRun["exit"];
+};
+
+/** What is known of a run before it begins. */
+export type RunSubject = Omit<BegunRun, "startedMs">;
+
+// A message may quote what an agent said.
+const LONGEST_ERROR_BYTES = 4_000;
+
+/** Runs a turn, and has it in the log, with its answer, before that goes anywhere. */
+export async function recordingRun<Reply extends Answered>(
+  log: RunLog,
+  subject: RunSubject,
+  turn: (notes: RunNotes) => Promise<Reply>,
+): Promise<Reply & { readonly runId: string }> {
+  let begun: BegunRun = { ...subject, startedMs: Date.now() };
+  // The turn does not wait for it.
+  let beginning = log.begin(begun);
+  const notes: RunNotes = {
+    inSession(sessionId) {
+      if (begun.sessionId === sessionId) return;
+      const known = { ...begun, sessionId };
+      begun = known;
+      beginning = beginning.then(() => log.begin(known));
+    },
+    tries: 0,
+    exit: undefined,
+  };
+  const clock = performance.now();
+  const finish = async (ending: Ending): Promise<void> => {
+    await beginning;
+    // By a clock that nobody sets.
+    const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
+    await log.finish({ ...begun, endedMs, exit: notes.exit, retried: notes.tries > 1, ...ending });
+  };
+
+  let reply: Reply;
+  try {
+    reply = await turn(notes);
+  } catch (error) {
+    await finish(toFailure(error));
+    throw error;
+  }
+  const { egress, response, usage } = reply;
+  await finish({ outcome: "answered", timedOut: false, answer: response, error: undefined, egress, usage });
+  return { ...reply, runId: begun.id };
+}
+
+type Answered = { readonly response: string } & Pick<FinishedRun, "egress" | "usage">;
+
+type Ending = Pick<FinishedRun, "answer" | "egress" | "error" | "outcome" | "timedOut" | "usage">;
+
+function toFailure(error: unknown): Ending {
+  const message = error instanceof Error ? error.message : String(error);
+  const known = error instanceof BudgieError ? error : undefined;
+  return {
+    outcome: known?.code ?? "BUG",
+    timedOut: isTimeout(error),
+    answer: undefined,
+    error: cutText(message, LONGEST_ERROR_BYTES),
+    egress: known?.egress,
+    usage: undefined,
+  };
+}
+
+/** A turn that is not tried again for what changed in it ran out of time all the same. */
+function isTimeout(error: unknown): boolean {
+  if (!(error instanceof BudgieError)) return false;
+  return error.code === "TIMED_OUT" || (error.code === "INDETERMINATE" && isTimeout(error.cause));
+}

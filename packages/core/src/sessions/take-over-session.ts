@@ -1,0 +1,69 @@
+import { toDurationText } from "../text/duration.ts";
+import { BudgieError } from "../errors.ts";
+import type { Owner } from "../owners/owner.ts";
+import type { Isolation } from "../runner/runner.ts";
+import { sessionNotFound } from "./session.ts";
+import type { RegisteredSession, SessionRegister } from "./session-register.ts";
+
+/** How sessions outlive a process, or at least are known to others. */
+export type Keeping = {
+  readonly register: SessionRegister;
+  readonly owner: Owner;
+  /** How long a session outlives this process after its last turn; `undefined` if it ends with it */
+  readonly keepMs: number | undefined;
+};
+
+/**
+ * Makes this process the owner of a session that a dead budgie kept, or throws `SESSION_NOT_FOUND` saying why it cannot be: one
+ * of several who try at once succeeds.
+ */
+export async function takeOver(
+  found: RegisteredSession,
+  { owner, register }: Keeping,
+  isolation: Isolation,
+): Promise<void> {
+  const { id, keepMs, usedMs } = found;
+  if (keepMs === undefined) throw sessionNotFound(id);
+  if (found.isolation !== isolation) throw otherIsolation(found);
+  if (Date.now() - usedMs > keepMs) throw expired(found, keepMs);
+  switch (await owner.stateOf(found.owner, "state-directory")) {
+    case "own":
+      // A first attempt became its owner, and could not open its home.
+      return;
+    case "live":
+      throw taken(id);
+    case "foreign":
+      throw new BudgieError(
+        "SESSION_NOT_FOUND",
+        `The session "${id}" is of a budgie on another machine, or in another container. Leave "sessionId" out to begin a new one.`,
+      );
+    case "dead":
+      // Named as an owner, this process must be seen to live.
+      await owner.hold();
+      if (!(await register.pass(id, found.owner.instance, owner.record))) throw taken(id);
+  }
+}
+
+function taken(id: string): BudgieError {
+  return new BudgieError(
+    "SESSION_NOT_FOUND",
+    `Another budgie that runs has the session "${id}". Ask that one, or leave "sessionId" out to begin a new one.`,
+  );
+}
+
+function otherIsolation({ id, isolation }: RegisteredSession): BudgieError {
+  const [kind, remedy] =
+    isolation === "container" ? ["in a sandbox", "with --sandbox"] : ["without a sandbox", "without --sandbox"];
+  return new BudgieError(
+    "SESSION_NOT_FOUND",
+    `The session "${id}" was begun ${kind}. Start budgie ${remedy} to go on with it, or leave "sessionId" out to begin a new one.`,
+  );
+}
+
+function expired({ id }: RegisteredSession, keepMs: number): BudgieError {
+  return new BudgieError(
+    "SESSION_NOT_FOUND",
+    `The session "${id}" has been unused for longer than the ${toDurationText(keepMs)} that it was kept for. ` +
+      `Leave "sessionId" out to begin a new one.`,
+  );
+}

@@ -1,0 +1,35 @@
+import { toChain, type FolderPath } from "./folder-path.ts";
+import { letGo, type HeldFolder, type OpenFolder } from "./open-folder.ts";
+
+/** The open descriptors of a folder and its parents. */
+export type HeldChain = {
+  /** Opens a folder, and closes the one before except for common parents */
+  readonly hold: (path: FolderPath) => Promise<HeldFolder>;
+  readonly close: () => void;
+};
+
+/** Opens the folders of a walk one after another, each by its open parent. */
+export function createHeldChain(root: HeldFolder, open: OpenFolder): HeldChain {
+  const held: { readonly path: FolderPath; readonly folder: HeldFolder }[] = [];
+
+  function giveUpFrom(index: number): void {
+    for (const { folder } of held.splice(index)) letGo(folder);
+  }
+
+  return {
+    async hold(path) {
+      const steps = toChain(path).slice(1);
+      const common = steps.findIndex((step, index) => held[index]?.path !== step);
+      giveUpFrom(common === -1 ? steps.length : common);
+      for (const step of steps.slice(held.length)) {
+        const parent = held.at(-1)?.folder ?? root;
+        held.push({ path: step, folder: await open(parent, Buffer.from(step.name, "latin1")) });
+      }
+      return held.at(-1)?.folder ?? root;
+    },
+    close() {
+      giveUpFrom(0);
+      letGo(root);
+    },
+  };
+}

@@ -1,0 +1,191 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadAgents, type LoadedAgents } from "@budgie/core";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+const TOOLS = ["fs_read", "fs_write"];
+
+describe("loadAgents", () => {
+  it("loads a sub-agent, without the prefix of its description", () => {
+    const { agents, folder, problems } = load({
+      "tester.json": { name: "test-agent", description: "Sub-Agent: Tests things", allowedTools: TOOLS },
+    });
+
+    expect(agents).toEqual([
+      {
+        name: "test-agent",
+        description: "Tests things",
+        whenToUse: "",
+        file: join(folder, "agents", "tester.json"),
+        promptFile: undefined,
+        writesFiles: true,
+        model: undefined,
+      },
+    ]);
+    expect(problems).toEqual([]);
+  });
+
+  it("knows their hooks, and leaves it to Kiro to judge them", () => {
+    const guard = { trigger: "preToolUse", command: "bash .kiro/hooks/guard.sh" };
+    const { agents, problems } = load({
+      "a.json": { ...subAgent("a"), hooks: { preToolUse: [{ matcher: "fs_write", command: guard.command }] } },
+      "b.json": { ...subAgent("b"), hooks: 7 },
+    });
+
+    expect(agents.map(({ hooks }) => hooks)).toEqual([[guard], []]);
+    expect(problems).toEqual([]);
+  });
+
+  it("names their files by absolute paths when the folder's is relative", () => {
+    const { folder } = load({ "a.json": { ...subAgent("a"), prompt: "file://a.md" } });
+    const agentsDir = relative(process.cwd(), join(folder, "agents"));
+
+    const { agents } = loadAgents({ agentsDir, promptsDir: folder });
+
+    expect(agents).toMatchObject([{ file: `${folder}/agents/a.json`, promptFile: `${folder}/agents/a.md` }]);
+  });
+
+  it("loads them in the order of their file names", () => {
+    const { agents } = load({ "b.json": subAgent("first"), "c.json": subAgent("z"), "a.json": subAgent("second") });
+
+    expect(agents.map(({ name }) => name)).toEqual(["second", "first", "z"]);
+  });
+
+  it("passes over other agents, the orchestrator, and files that are not JSON, in silence", () => {
+    const { agents, problems } = load({
+      "mine.json": { name: "mine", description: "My own helper" },
+      "bare.json": { name: "bare" },
+      "blank.json": { name: "blank", description: null },
+      "orchestrator.json": subAgent("orchestrator"),
+      "agent_config.json.example": "{",
+      "notes.md": "{",
+    });
+
+    expect(agents).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    ["is not JSON", '{ "name": "x",\n "description"; }\n'],
+    ["is empty", ""],
+    ["is cut off", '{ "name": "x'],
+    ["is a list", "[]"],
+    ["has no name", { description: "sub-agent: x" }],
+    ["has a name of another type", { name: 3 }],
+    ["has a name that is a path", { name: "../x" }],
+    ["has a name that holds a slash", { name: "a/b" }],
+    ["has a name that reads as a flag", { name: "--trust-all-tools" }],
+    ["has tools of another type", { name: "x", allowedTools: "fs_read" }],
+  ])("reports a file that %s by its path, in one line, and loads the others", (_what, content) => {
+    const { agents, folder, problems } = load({ "bad.json": content, "good.json": subAgent("good") });
+
+    expect(agents.map(({ name }) => name)).toEqual(["good"]);
+    expect(problems).toEqual([expect.stringContaining(`Skipped the agent file "${folder}/agents/bad.json": `)]);
+    expect(problems[0]).not.toContain("\n");
+  });
+
+  it("says which field of a file is wrong", () => {
+    const { problems } = load({ "bad.json": { description: "sub-agent: x" } });
+
+    expect(problems[0]).toMatch(/bad\.json": name: /);
+  });
+
+  it("reports a folder that is named like a file", () => {
+    const folder = createTemporaryFolder();
+    mkdirSync(join(folder, "x.json"));
+
+    expect(loadAgents({ agentsDir: folder, promptsDir: folder }).problems).toEqual([
+      expect.stringMatching(/^Skipped the agent file ".*x\.json": it is not a file\.$/),
+    ]);
+  });
+
+  it("reports an agents directory that is missing, and what to do", () => {
+    const agentsDir = join(createTemporaryFolder(), "none");
+
+    expect(loadAgents({ agentsDir, promptsDir: agentsDir })).toMatchObject({
+      agents: [],
+      problems: [expect.stringMatching(/^Cannot read the agents directory ".*none" \(ENOENT.*\)\. .*--agents-dir\.$/)],
+    });
+  });
+
+  it.each([[undefined], [[]], [["fs_read"]], [["fs_write"]]])(
+    "warns that an agent with the tools %j cannot hand in its answer as a file",
+    (allowedTools) => {
+      const { agents, problems } = load({ "a.json": { name: "a", description: "sub-agent: A", allowedTools } });
+
+      expect(agents).toMatchObject([{ name: "a", writesFiles: false }]);
+      expect(problems).toEqual([expect.stringMatching(/a\.json" may not use both fs_read and fs_write/)]);
+    },
+  );
+
+  it("enhances the description and takes the model from the prompt file", () => {
+    const { agents } = load(
+      { "a.json": subAgent("tester") },
+      { "tester.md": "---\ncapabilities: [Testing]\nmodel: m1\n---\n# Tester\n" },
+    );
+
+    expect(agents).toMatchObject([{ description: "About tester\n\nCapabilities:\n- Testing", model: "m1" }]);
+  });
+
+  it("finds the prompt file by the agent's name, not by its file's", () => {
+    const { agents } = load({ "file.json": subAgent("name") }, { "file.md": "---\nmodel: wrong\n---\n" });
+
+    expect(agents).toMatchObject([{ model: undefined }]);
+  });
+
+  it("reports a prompt file that is malformed, and keeps the agent", () => {
+    const { agents, folder, problems } = load({ "a.json": subAgent("a") }, { "a.md": "---\nmodel: [\n---\n" });
+
+    expect(agents).toMatchObject([{ name: "a", description: "About a", model: undefined }]);
+    expect(problems).toEqual([expect.stringContaining(`The frontmatter of "${folder}/prompts/a.md" is not YAML`)]);
+  });
+
+  it("describes an agent that says nothing about itself", () => {
+    const { agents } = load({ "a.json": { ...subAgent("a"), description: "sub-agent:" } });
+
+    expect(agents).toMatchObject([{ description: "The agent a." }]);
+  });
+
+  it("describes an agent of whose description nothing can be seen", () => {
+    const { agents } = load({ "a.json": { ...subAgent("a"), description: "sub-agent: \u200B\u2060" } });
+
+    expect(agents).toMatchObject([{ description: "The agent a." }]);
+  });
+
+  it.each([
+    ["file:///opt/prompts/a.md", () => "/opt/prompts/a.md"],
+    ["file://./a.md", (folder: string) => join(folder, "agents", "a.md")],
+    ["file://../prompts/a b.md", (folder: string) => join(folder, "prompts", "a b.md")],
+    ["file://~/a.md", () => join(homedir(), "a.md")],
+    ["Review what you are given.", () => undefined],
+    ["See file:///a.md", () => undefined],
+    [null, () => undefined],
+  ])("resolves the prompt %j as Kiro does", (prompt, toPath) => {
+    const { agents, folder } = load({ "a.json": { ...subAgent("a"), prompt } });
+
+    expect(agents[0]?.promptFile).toBe(toPath(folder));
+  });
+});
+
+function subAgent(name: string): { name: string; description: string; allowedTools: string[] } {
+  return { name, description: `sub-agent: About ${name}`, allowedTools: TOOLS };
+}
+
+type Files = Readonly<Record<string, unknown>>;
+
+function load(agents: Files, prompts: Files = {}): LoadedAgents & { folder: string } {
+  const folder = createTemporaryFolder();
+  write(join(folder, "agents"), agents);
+  write(join(folder, "prompts"), prompts);
+  const loaded = loadAgents({ agentsDir: join(folder, "agents"), promptsDir: join(folder, "prompts") });
+  return { ...loaded, folder };
+}
+
+function write(folder: string, files: Files): void {
+  mkdirSync(folder);
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
+  }
+}

@@ -1,0 +1,62 @@
+import { mkdirSync, openSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { watchExecutablePaths } from "../../src/changes/watch-executable-paths.ts";
+import { holdChild, type HeldFolder, type OpenFolder } from "../../src/walk/open-folder.ts";
+import { createRepository, write } from "./executable-repository.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+describe("the paths that are reported", () => {
+  it("are none of what a folder was exchanged for", async () => {
+    const [workspace, home] = [createRepository(), createTemporaryFolder()];
+    write(home, ".envrc", "private");
+    write(home, ".vscode/private", "private");
+    mkdirSync(join(workspace, "src/folder"));
+    const watch = watchExecutablePaths(workspace, exchanging(workspace, home));
+    await watch.ready;
+
+    const { changedExecutablePaths, warnings } = await watch.toChanges();
+
+    expect(changedExecutablePaths).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining('("src/folder": it cannot be read (ENOTDIR)')]);
+  });
+
+  it("would be some of it if folders were opened by their path", async () => {
+    const [workspace, home] = [createRepository(), createTemporaryFolder()];
+    write(home, ".envrc", "private");
+    mkdirSync(join(workspace, "src/folder"));
+    const exchange = exchanging(workspace, home, (path) => opendirHeld(path));
+    const watch = watchExecutablePaths(workspace, exchange);
+    await watch.ready;
+
+    expect((await watch.toChanges()).changedExecutablePaths).toEqual(["src/folder/.envrc"]);
+  });
+
+  /** Opens folders, and exchanges one of them for a link right before it is opened after the turn. */
+  function exchanging(workspace: string, home: string, follow?: (path: string) => Promise<HeldFolder>): OpenFolder {
+    let times = 0;
+    return async (parent, name) => {
+      if (name.toString() !== "folder" || ++times < 2) return holdChild(parent, name);
+      const path = join(workspace, "src/folder");
+      rmSync(path, { recursive: true });
+      symlinkSync(home, path);
+      return follow === undefined ? holdChild(parent, name) : follow(path);
+    };
+  }
+
+  async function opendirHeld(path: string): Promise<HeldFolder> {
+    return { fd: openSync(path, "r"), at: Buffer.from(path) };
+  }
+});
+
+describe("a workspace is not looked at as a whole, and the turn is told so, where", () => {
+  it("folders lie too deep", async () => {
+    const workspace = createRepository();
+    const watch = watchExecutablePaths(workspace);
+    await watch.ready;
+
+    mkdirSync(join(workspace, "d/".repeat(70)), { recursive: true });
+
+    expect((await watch.toChanges()).warnings).toEqual([expect.stringContaining("it lies more than 64 folders deep")]);
+  });
+});

@@ -1,0 +1,58 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { findGitLeads, type GitLeads } from "../../src/changes/git-leads.ts";
+import { holdRoot, letGo } from "../../src/walk/open-folder.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+import { write } from "./executable-repository.ts";
+
+describe("findGitLeads", () => {
+  it("keeps no more steps of a path than are gone", async () => {
+    const inside = await findInside(`[core]\n\thooksPath = ${"a/".repeat(2000)}hooks\n`);
+
+    const steps = [...inside].filter(([, what]) => what === "on-the-way");
+    // From the workspace, and from its .git.
+    expect(steps.length).toBeLessThanOrEqual(2 * 65);
+    expect(inside.get(`${"a/".repeat(64)}a`)).toBe("on-the-way");
+  });
+
+  it("takes paths that are looked at", async () => {
+    const inside = await findInside(`[core]\n\thooksPath = ${"a/".repeat(60)}hooks\n`);
+
+    expect(inside.get(`${"a/".repeat(60)}hooks`)).toBe("named");
+  });
+
+  it("reads no more than 64 KiB of a configuration", async () => {
+    const inside = await findInside(`# ${"x".repeat(64 * 1024)}\n[core]\n\thooksPath = hooks\n`);
+
+    expect([...inside.keys()]).toEqual([]);
+  });
+
+  it("waits for no pipe and follows no link where .git leads outside", async () => {
+    const place = createTemporaryFolder();
+    const [workspace, own] = [join(place, "workspace"), join(place, "common/worktrees/own")];
+    write(workspace, ".git", `gitdir: ${own}\n`);
+    mkdirSync(own, { recursive: true });
+    execFileSync("mkfifo", [join(own, "config")]);
+    write(place, "back", `${workspace}/.git\n`);
+    symlinkSync(join(place, "back"), join(own, "gitdir"));
+
+    expect((await findLeads(workspace)).outside).toEqual([]);
+  });
+});
+
+async function findInside(config: string): Promise<GitLeads["inside"]> {
+  const workspace = createTemporaryFolder();
+  write(workspace, ".git/config", config);
+  return (await findLeads(workspace)).inside;
+}
+
+async function findLeads(workspace: string): Promise<GitLeads> {
+  const root = await holdRoot(workspace);
+  try {
+    return await findGitLeads(root, workspace);
+  } finally {
+    letGo(root);
+  }
+}

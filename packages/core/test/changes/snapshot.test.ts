@@ -1,0 +1,97 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { compareSnapshots } from "../../src/changes/compare-snapshots.ts";
+import { NO_LEADS } from "../../src/changes/git-leads.ts";
+import { takeSnapshot } from "../../src/changes/snapshot.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+const BOUNDS = { entries: 1000, timeMs: 5000, read: { bytes: 1000, files: 1000 } };
+
+describe("takeSnapshot", () => {
+  it("stops at the number of entries, and says what it did not look into", async () => {
+    const root = createPlace();
+
+    const { notes, unread } = await takeSnapshot(root, { bounds: { ...BOUNDS, entries: 2 } });
+
+    expect([...notes.keys()]).toEqual([".envrc"]);
+    expect([...unread.keys()]).toEqual(["folder"]);
+  });
+
+  it("stops when the time is over", async () => {
+    const { unread } = await takeSnapshot(createPlace(), { bounds: { ...BOUNDS, timeMs: 0 } });
+
+    expect([...unread.keys()]).toEqual([""]);
+  });
+
+  it.each([
+    ["bytes", { bytes: 0, files: 1000 }],
+    ["files", { bytes: 1000, files: 0 }],
+  ])("tells files apart by size and times when it may read no more %s", async (_what, read) => {
+    const root = createPlace();
+    const bounds = { ...BOUNDS, read };
+    const [whole, part, again] = [
+      await takeSnapshot(root),
+      await takeSnapshot(root, { bounds }),
+      await takeSnapshot(root, { bounds }),
+    ];
+
+    writeFileSync(join(root, ".envrc"), "good");
+
+    const changes = compareSnapshots(part, await takeSnapshot(root, { bounds }));
+    expect(changes).toEqual([{ path: ".envrc", effect: "plain" }]);
+    expect([compareSnapshots(whole, part), compareSnapshots(part, again)]).toEqual([[], []]);
+  });
+
+  it("never fails, even without a workspace", async () => {
+    const { notes, unread } = await takeSnapshot("/nowhere/at/all");
+
+    expect({ notes: notes.size, unread: unread.size }).toEqual({ notes: 0, unread: 0 });
+  });
+
+  // Root may look everywhere.
+  it.skipIf(process.getuid?.() === 0)("says of a folder that it may not read", async () => {
+    const root = createPlace();
+    chmodSync(join(root, "folder"), 0o000);
+
+    const { unread } = await takeSnapshot(root);
+
+    chmodSync(join(root, "folder"), 0o755);
+    expect([...unread.keys()]).toEqual(["folder"]);
+  });
+});
+
+describe("compareSnapshots", () => {
+  it("takes nothing for added or removed where one of the two did not look", async () => {
+    const root = createPlace();
+    const [whole, part] = [await takeSnapshot(root), await takeSnapshot(root, { bounds: { ...BOUNDS, entries: 2 } })];
+    writeFileSync(join(root, ".envrc"), "evil");
+    const later = await takeSnapshot(root, { bounds: { ...BOUNDS, entries: 2 } });
+
+    expect([compareSnapshots(whole, part), compareSnapshots(part, whole)]).toEqual([[], []]);
+    expect(compareSnapshots(whole, later)).toEqual([{ path: ".envrc", effect: "plain" }]);
+  });
+
+  it("asks about a folder once, however many files an agent made deep in it", () => {
+    const unread = new Map([["elsewhere", "no time"]]);
+    const asked = vi.spyOn(unread, "has");
+    const folder = `.vscode/${"a/".repeat(60)}`;
+    const fingerprint = { what: "file", hash: undefined, state: "", ctimeMs: 0 };
+    const notes = new Map(
+      Array.from({ length: 1000 }, (_, index) => [folder + index, { fingerprint, effect: "plain" as const }]),
+    );
+
+    const before = { notes: new Map(), unread, leads: NO_LEADS };
+
+    expect(compareSnapshots(before, { notes, unread: new Map(), leads: NO_LEADS })).toHaveLength(1000);
+    expect(asked.mock.calls.length).toBeLessThan(2000);
+  });
+});
+
+function createPlace(): string {
+  const root = createTemporaryFolder();
+  mkdirSync(join(root, "folder"));
+  writeFileSync(join(root, ".envrc"), "good", { mode: 0o644 });
+  writeFileSync(join(root, "folder/.envrc"), "good");
+  return root;
+}

@@ -1,0 +1,241 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, linkSync, mkdirSync, rmSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { watchWorkspace } from "../../src/changes/watch-workspace.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+describe("watchWorkspace", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it("finds nothing where nothing changed, though all of it was written the moment before", async () => {
+    const workspace = createWorkspace();
+
+    const { ready, toChanges } = watchWorkspace(workspace);
+    await ready;
+
+    expect(await toChanges()).toEqual({ paths: [], count: 0, unknown: undefined });
+  });
+
+  it.each<[string, (workspace: string) => void, readonly string[]]>([
+    ["a file that was written", (at) => writeFileSync(join(at, "src/a.ts"), "new"), ["src/a.ts"]],
+    ["a file that was written and set back", (at) => writeBack(join(at, "src/a.ts")), ["src/a.ts"]],
+    ["a file that was made", (at) => writeFileSync(join(at, "src/deep/new"), ""), ["src/deep/new"]],
+    ["a folder that was made", (at) => mkdirSync(join(at, "src/new")), ["src/new/"]],
+    ["a file that was removed", (at) => rmSync(join(at, "src/a.ts")), ["src/"]],
+    ["what was made and removed again", (at) => makeAndRemove(join(at, "src/deep/brief")), ["src/deep/"]],
+    ["a file that was replaced by a new one", (at) => replace(join(at, "top")), ["top"]],
+    ["a file in folders that were made for it", (at) => makeDeep(join(at, "new/er")), ["new/er/file"]],
+    ["something removed at the top", (at) => rmSync(join(at, "top")), ["./"]],
+    ["a mode", (at) => chmodSync(join(at, "top"), 0o755), ["top"]],
+    ["a name", (at) => renameSync(join(at, "top"), join(at, "src/moved")), ["./", "src/", "src/moved"]],
+    ["a link", (at) => symlinkSync("/etc", join(at, "src/etc")), ["src/etc"]],
+    ["a second name of a file", (at) => linkSync(join(at, "top"), join(at, "src/too")), ["src/", "top", "src/too"]],
+    ["what a link pointed to when it was replaced", (at) => turn(join(at, "out")), ["out"]],
+  ])("finds %s", async (_what, change, expected) => {
+    const workspace = createWorkspace();
+    const { ready, toChanges } = watchWorkspace(workspace);
+    await ready;
+
+    change(workspace);
+
+    const { paths, ...rest } = await toChanges();
+    expect({ ...rest, paths: paths.toSorted() }).toEqual({
+      paths: expected.toSorted(),
+      count: expected.length,
+      unknown: undefined,
+    });
+  });
+
+  it("finds what is written at the very first moment, however often it is asked to", async () => {
+    for (let round = 0; round < 30; round++) {
+      const workspace = createWorkspace();
+      const { ready, toChanges } = watchWorkspace(workspace);
+      await ready;
+
+      writeFileSync(join(workspace, "top"), "at once");
+
+      expect(await toChanges()).toMatchObject({ paths: ["top"] });
+    }
+  });
+
+  it("does not follow a link out of the workspace", async () => {
+    const [workspace, outside] = [createWorkspace(), createTemporaryFolder()];
+    symlinkSync(outside, join(workspace, "outside"));
+    await sleep(30);
+    const { ready, toChanges } = watchWorkspace(workspace);
+    await ready;
+
+    writeFileSync(join(outside, "new"), "");
+
+    expect(await toChanges()).toMatchObject({ paths: [] });
+  });
+
+  it("sees that something else took the workspace's place", async () => {
+    const [workspace, other] = [createWorkspace(), createWorkspace()];
+    await sleep(30);
+    const { ready, toChanges } = watchWorkspace(workspace);
+    await ready;
+
+    rmSync(workspace, { recursive: true });
+    symlinkSync(other, workspace);
+
+    expect(await toChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOTDIR)' });
+  });
+
+  it("finds a file whose name is no text, and shows names without what hides in them", async () => {
+    const workspace = createWorkspace();
+    execFileSync("sh", ["-c", `printf x >"$(printf 'odd\\377')"`], { cwd: workspace });
+    writeFileSync(join(workspace, "line\nbreak\u001B[31m"), "");
+    await sleep(30);
+    const { ready, toChanges } = watchWorkspace(workspace);
+    await ready;
+    expect(await toChanges()).toMatchObject({ paths: [] });
+
+    execFileSync("sh", ["-c", `printf y >"$(printf 'odd\\377')"`], { cwd: workspace });
+    writeFileSync(join(workspace, "line\nbreak\u001B[31m"), "new");
+    writeFileSync(join(workspace, "n".repeat(250)), "");
+    mkdirSync(join(workspace, "m".repeat(250)));
+    writeFileSync(join(workspace, "m".repeat(250), "o".repeat(250)), "");
+
+    const { paths } = await toChanges();
+    expect(paths.toSorted()).toEqual([
+      "line break",
+      `${"m".repeat(250)}/${"o".repeat(49)}...`,
+      "n".repeat(250),
+      "odd\uFFFD",
+    ]);
+  });
+
+  it("names 200 at most, and counts the rest", async () => {
+    const workspace = createWorkspace();
+    const { ready, toChanges } = watchWorkspace(workspace);
+    await ready;
+
+    for (let index = 0; index < 250; index++) writeFileSync(join(workspace, `new-${index}`), "");
+
+    const { count, paths } = await toChanges();
+    expect({ count, named: paths.length }).toEqual({ count: 250, named: 200 });
+  });
+
+  it.each([
+    [{ entries: 3, timeMs: 60_000 }, 'of "src", there is too much in it to look at'],
+    [{ entries: 200_000, timeMs: 0 }, 'of "./", there was not enough time to look at all of it'],
+  ])("cannot tell within the bounds %j", async (bounds, unknown) => {
+    const workspace = createWorkspace();
+    // A walk of nearly nothing is over before any time is.
+    for (let index = 0; index < 500; index++) mkdirSync(join(workspace, `src/deep/${index}`));
+    await sleep(30);
+    const { toChanges } = watchWorkspace(workspace, bounds);
+
+    expect(await toChanges()).toMatchObject({ paths: [], unknown });
+  });
+
+  it("finds what lies deeper than any path may be long", async () => {
+    const workspace = createWorkspace();
+    const { ready, toChanges } = watchWorkspace(workspace);
+    await ready;
+    execFileSync("sh", ["-c", "n=$(printf '%0200d' 1); for i in $(seq 25); do mkdir $n; cd -P ./$n; done"], {
+      cwd: workspace,
+    });
+    onTestFinished(() => void execFileSync("rm", ["-rf", workspace]));
+
+    // Each folder but the last has a new folder in it.
+    expect(await toChanges()).toEqual({
+      paths: [`${"0".repeat(199)}1/${"0".repeat(99)}...`],
+      count: 1,
+      unknown: undefined,
+    });
+  });
+
+  it("cannot tell of what lies too deep", async () => {
+    const workspace = createWorkspace();
+    mkdirSync(join(workspace, "d/".repeat(70)), { recursive: true });
+    await sleep(30);
+    const { toChanges } = watchWorkspace(workspace);
+
+    expect(await toChanges()).toMatchObject({
+      paths: [],
+      unknown: expect.stringContaining("more than 64 folders deep"),
+    });
+  });
+
+  it("cannot tell of a file system whose times may be another machine's", async () => {
+    const { toChanges } = watchWorkspace("/proc/sys/kernel");
+
+    expect(await toChanges()).toMatchObject({ unknown: 'of "./", its file system may have another clock' });
+  });
+
+  it("cannot tell of a workspace that is gone", async () => {
+    const { toChanges } = watchWorkspace("/nowhere/at/all");
+
+    expect(await toChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOENT)' });
+  });
+
+  it("cannot tell when the clock was set back, and finds what was written while it was a little slow", async () => {
+    const workspace = createWorkspace();
+    await sleep(30);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 500 });
+    const slow = watchWorkspace(workspace);
+    vi.setSystemTime(Date.now() + 3_600_000);
+    const far = watchWorkspace(workspace);
+    vi.useRealTimers();
+    await sleep(40);
+
+    writeFileSync(join(workspace, "top"), "new");
+
+    expect(await slow.toChanges()).toMatchObject({ paths: expect.arrayContaining(["top"]), unknown: undefined });
+    expect(await far.toChanges()).toEqual({
+      paths: [],
+      count: 0,
+      unknown: "the clock of this machine was set back meanwhile",
+    });
+  });
+
+  it("finds what was written after the clock was set ahead", async () => {
+    const workspace = createWorkspace();
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3_600_000 });
+    const { toChanges } = watchWorkspace(workspace);
+    vi.useRealTimers();
+    writeFileSync(join(workspace, "top"), "new");
+
+    expect(await toChanges()).toMatchObject({ paths: expect.arrayContaining(["top"]) });
+  });
+});
+
+function createWorkspace(): string {
+  const workspace = createTemporaryFolder();
+  mkdirSync(join(workspace, "src/deep"), { recursive: true });
+  writeFileSync(join(workspace, "src/a.ts"), "old");
+  writeFileSync(join(workspace, "top"), "old");
+  symlinkSync("src", join(workspace, "out"));
+  return workspace;
+}
+
+/** As a program does that wants nobody to notice. */
+function writeBack(file: string): void {
+  writeFileSync(file, "evil");
+  writeFileSync(file, "old");
+  utimesSync(file, 0, 0);
+}
+
+function makeAndRemove(file: string): void {
+  writeFileSync(file, "");
+  rmSync(file);
+}
+
+function replace(file: string): void {
+  writeFileSync(`${file}.new`, "new");
+  renameSync(`${file}.new`, file);
+}
+
+function makeDeep(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "file"), "");
+}
+
+function turn(link: string): void {
+  rmSync(link);
+  symlinkSync("/etc", link);
+}

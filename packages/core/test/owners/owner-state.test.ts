@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { OwnerProcess, OwnerRecord } from "@budgie/core";
+import { toOwnerState, type Judge, type LockState, type OwnerSigns } from "../../src/owners/owner-state.ts";
+import type { ProcessFate } from "../../src/owners/owner-process.ts";
+
+const HERE: OwnerProcess = { pidNamespace: "1", pid: 10, started: "500", boot: "now" };
+const JUDGE: Judge = { instance: "judge", hosts: ["this", "this, earlier"], process: HERE };
+const OTHER: OwnerRecord = { instance: "other", host: "this", lock: "/state/owners/other", process: HERE };
+const LOCKS: readonly LockState[] = ["held", "refused", "missing", "unclear"];
+
+type Case = readonly [what: string, record: OwnerRecord, byLock: Readonly<Record<LockState, string>>];
+
+const all = (state: string): Record<LockState, string> => ({
+  held: state,
+  refused: state,
+  missing: state,
+  unclear: state,
+});
+const OUT_OF_SIGHT = { ...all("foreign"), held: "live" };
+const { process: _, ...NAMELESS } = OTHER;
+
+const CASES: readonly Case[] = [
+  ["of itself", { ...OTHER, instance: "judge" }, all("own")],
+  ["on another machine", { ...OTHER, host: "that" }, OUT_OF_SIGHT],
+  ["in another pid namespace", { ...OTHER, process: { ...HERE, pidNamespace: "2" } }, OUT_OF_SIGHT],
+  ["of another boot", { ...OTHER, process: { ...HERE, boot: "then" } }, { ...OUT_OF_SIGHT, refused: "dead" }],
+  [
+    "of another boot and pid namespace",
+    { ...OTHER, process: { ...HERE, boot: "then", pidNamespace: "2" } },
+    { ...OUT_OF_SIGHT, refused: "dead" },
+  ],
+  ["who named no process", NAMELESS, { held: "live", refused: "dead", missing: "dead", unclear: "live" }],
+  [
+    "who named no process, under the machine's earlier name",
+    { ...NAMELESS, host: "this, earlier" },
+    { held: "live", refused: "dead", missing: "dead", unclear: "live" },
+  ],
+];
+
+const FATES: readonly [ProcessFate, Readonly<Record<LockState, string>>][] = [
+  ["there", all("live")],
+  ["gone", { ...all("dead"), held: "live" }],
+  ["unclear", { held: "live", refused: "dead", missing: "foreign", unclear: "live" }],
+];
+
+describe("toOwnerState", () => {
+  describe.each(CASES)("says of an owner %s", (_what, record, byLock) => {
+    it.each(LOCKS)("whose lock is %s what the table says", (lock) => {
+      // Numbers say nothing of a process that is not in sight.
+      const toProcessFate = (): never => {
+        throw new Error("nobody to ask");
+      };
+
+      expect(toOwnerState(record, JUDGE, signs({ lock, toProcessFate }))).toBe(byLock[lock]);
+    });
+  });
+
+  describe.each(FATES)("says of a neighbour whose process is %s", (fate, byLock) => {
+    it.each(LOCKS)("and whose lock is %s what the table says", (lock) => {
+      expect(toOwnerState(OTHER, JUDGE, signs({ lock, toProcessFate: () => fate }))).toBe(byLock[lock]);
+    });
+  });
+
+  it("takes a record in its own state directory for that of this machine before its boot", () => {
+    const before = { ...OTHER, process: { ...HERE, boot: "then" } };
+
+    expect(toOwnerState(before, JUDGE, signs({ lock: "missing", isRecordedHere: true }))).toBe("dead");
+    expect(toOwnerState({ ...before, host: "that" }, JUDGE, signs({ lock: "missing", isRecordedHere: true }))).toBe(
+      "foreign",
+    );
+  });
+
+  it("judges nobody who named a process where it cannot name its own", () => {
+    const judge = { ...JUDGE, process: undefined };
+
+    expect(toOwnerState(OTHER, judge, signs({ lock: "refused" }))).toBe("foreign");
+  });
+});
+
+function signs(changes: Partial<OwnerSigns>): OwnerSigns {
+  return { lock: "missing", toProcessFate: () => "there", isRecordedHere: false, ...changes };
+}

@@ -1,0 +1,223 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createOwner, toOwnProcess, type Owner, type OwnerOptions, type OwnerProcess } from "@budgie/core";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+describe("createOwner", () => {
+  it("clears the lock of a dead owner, and no other file that a record names", async () => {
+    const stateDir = createTemporaryFolder();
+    const owner = createOwner({ stateDir, process: ENDED });
+    const [stale, planted] = [join(stateDir, "owners", "stale"), join(stateDir, "owners", "planted")];
+    const outside = join(stateDir, "outside");
+    for (const path of [stale, outside]) {
+      await owner.hold();
+      renameSync(owner.record.lock, path);
+      await owner.release();
+    }
+    writeFileSync(planted, "not a lock");
+    const clear = (lock: string) => createOwner({ stateDir }).clear({ ...owner.record, lock });
+
+    await Promise.all([stale, planted, outside].map(clear));
+
+    expect([stale, planted, outside].map((path) => existsSync(path))).toEqual([false, true, true]);
+  });
+
+  it("writes nothing before it holds", () => {
+    const stateDir = join(createTemporaryFolder(), "state");
+
+    createOwner({ stateDir });
+
+    expect(existsSync(stateDir)).toBe(false);
+  });
+
+  it("knows itself, held or not", async () => {
+    const owner = createOwnerFor(createTemporaryFolder());
+
+    expect(await owner.stateOf(owner.record)).toBe("own");
+    await owner.hold();
+    expect(await owner.stateOf(owner.record)).toBe("own");
+  });
+
+  it("is seen as live while it holds, and once its process is gone too as dead before and after", async () => {
+    const stateDir = createTemporaryFolder();
+    const owner = createOwnerFor(stateDir, { process: ENDED });
+    const other = createOwner({ stateDir });
+
+    expect(await other.stateOf(owner.record)).toBe("dead");
+    await owner.hold();
+    expect(await other.stateOf(owner.record)).toBe("live");
+    await owner.release();
+    expect(await other.stateOf(owner.record)).toBe("dead");
+    expect(readdirSync(join(stateDir, "owners"))).toEqual([]);
+  });
+
+  it("names its process, for good", () => {
+    const { process: found } = createOwner({ stateDir: "/state" }).record;
+
+    expect(found?.pid).toBe(process.pid);
+    expect(found).toEqual(createOwner({ stateDir: "/state" }).record.process);
+    expect(`pid:[${found?.pidNamespace}]`).toBe(readlinkSync("/proc/self/ns/pid"));
+    expect(found?.boot).toMatch(/^[0-9a-f-]{36}$/);
+    expect(Number(found?.started)).toBeGreaterThan(0);
+  });
+
+  it("lists who holds, for which sessions, and nobody who released or was cleared", async () => {
+    const stateDir = createTemporaryFolder();
+    const [one, other, dead] = [
+      createOwnerFor(stateDir),
+      createOwnerFor(stateDir, { isolation: "container" }),
+      createOwnerFor(stateDir, { isolation: "none", process: ENDED }),
+    ];
+    await one.hold();
+    await other.hold();
+    await dead.hold();
+    const written = readFileSync(`${dead.record.lock}.json`);
+    await dead.release();
+    writeFileSync(`${dead.record.lock}.json`, written);
+    writeFileSync(join(stateDir, "owners", "nonsense.json"), "{");
+    writeFileSync(join(stateDir, "owners", "copied.json"), written);
+    const watcher = createOwner({ stateDir });
+
+    expect(watcher.listHolders("none")).toHaveLength(2);
+    expect(watcher.listHolders("none")).toEqual(expect.arrayContaining([one.record, dead.record]));
+    expect(watcher.listHolders("container")).toHaveLength(2);
+    expect(watcher.listHolders("container")).toEqual(expect.arrayContaining([one.record, other.record]));
+    await Promise.all([one, dead].map(({ record }) => watcher.clear(record)));
+    expect(watcher.listHolders("none")).toEqual([one.record]);
+    await one.release();
+    expect(watcher.listHolders("none")).toEqual([]);
+  });
+
+  it("holds once, however often it is asked to", async () => {
+    const owner = createOwnerFor(createTemporaryFolder());
+
+    await Promise.all([owner.hold(), owner.hold()]);
+    await owner.hold();
+
+    expect(existsSync(owner.record.lock)).toBe(true);
+  });
+
+  it("can be released twice, without ever having held, and hold again", async () => {
+    const stateDir = createTemporaryFolder();
+    const owner = createOwnerFor(stateDir);
+
+    await owner.release();
+    await owner.hold();
+    await owner.release();
+    await owner.release();
+    await owner.hold();
+
+    expect(await createOwner({ stateDir }).stateOf(owner.record)).toBe("live");
+  });
+
+  it("keeps its locks where nobody else can reach them, even in a folder that was open", async () => {
+    const stateDir = createTemporaryFolder();
+    mkdirSync(join(stateDir, "owners"));
+    chmodSync(join(stateDir, "owners"), 0o777);
+
+    await createOwnerFor(stateDir).hold();
+
+    expect(statSync(join(stateDir, "owners")).mode & 0o777).toBe(0o700);
+  });
+
+  it("does not judge an owner on another machine", async () => {
+    const owner = createOwner({ stateDir: createTemporaryFolder() });
+    const elsewhere = { instance: "x", host: "0123456789abcdef", lock: "/nowhere/lock" };
+
+    expect(await owner.stateOf(elsewhere)).toBe("foreign");
+  });
+
+  it("believes in the life of an owner whose lock it can reach, whatever the record says of machine and process", async () => {
+    const stateDir = createTemporaryFolder();
+    const { record } = await held(createOwnerFor(stateDir));
+    const watcher = createOwner({ stateDir });
+
+    expect(await watcher.stateOf({ ...record, host: "0123456789abcdef" })).toBe("live");
+    expect(await watcher.stateOf({ ...record, process: ENDED })).toBe("live");
+  });
+
+  it("takes only a refusal or a missing file for death of one who named no process, and any other trouble for life", async () => {
+    const folder = createTemporaryFolder();
+    const owner = createOwner({ stateDir: folder });
+    writeFileSync(join(folder, "file"), "");
+    const { host } = owner.record;
+    const stateOf = (lock: string) => owner.stateOf({ host, instance: "x", lock });
+
+    expect(await stateOf(join(folder, "missing"))).toBe("dead");
+    expect(await stateOf(join(folder, "file"))).toBe("dead");
+    expect(await stateOf(join(folder, "file", "below"))).toBe("live");
+  });
+
+  it("knows by the name that it had for budgies who named no process", async () => {
+    const stateDir = createTemporaryFolder();
+    const facts = [hostname(), read("/etc/machine-id"), readlinkSync("/proc/self/ns/pid")].join("\n");
+    const host = createHash("sha256").update(facts).digest("hex").slice(0, 16);
+    const { record } = await held(createOwnerFor(stateDir));
+    const stateOf = (lock: string) => createOwner({ stateDir }).stateOf({ instance: "x", host, lock });
+
+    expect(host).not.toBe(record.host);
+    expect(await stateOf(record.lock)).toBe("live");
+    expect(await stateOf(join(stateDir, "owners", "gone"))).toBe("dead");
+  });
+
+  it("refuses a state directory that is too long for a socket", async () => {
+    const stateDir = join(createTemporaryFolder(), "x".repeat(100));
+    const owner = createOwner({ stateDir });
+
+    await expect(owner.hold()).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(/^The state directory ".*" is too long .* --state-dir\.$/),
+    });
+  });
+
+  it("refuses a state directory that cannot be written, and can be asked again", async () => {
+    const stateDir = join(createTemporaryFolder(), "state");
+    writeFileSync(stateDir, "a file");
+    const owner = createOwnerFor(stateDir);
+
+    await expect(owner.hold()).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(/^Cannot keep a lock in ".*state\/owners" \(ENOTDIR\)\. .* --state-dir\.$/),
+    });
+    rmSync(stateDir);
+    await owner.hold();
+    expect(existsSync(owner.record.lock)).toBe(true);
+  });
+});
+
+/** This process's number, when another process had it. */
+const ENDED: OwnerProcess | undefined = toProcess({ started: "0" });
+
+function toProcess(changes: Partial<OwnerProcess>): OwnerProcess | undefined {
+  const own = toOwnProcess();
+  return own === undefined ? undefined : { ...own, ...changes };
+}
+
+function read(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8").trim() : "";
+}
+
+function createOwnerFor(stateDir: string, options: Partial<OwnerOptions> = {}): Owner {
+  const owner = createOwner({ stateDir, ...options });
+  onTestFinished(() => owner.release());
+  return owner;
+}
+
+async function held(owner: Owner): Promise<Owner> {
+  await owner.hold();
+  return owner;
+}

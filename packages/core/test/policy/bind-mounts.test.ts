@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { parseMounts } from "../../src/policy/mount-table.ts";
+import { toOtherNames, toShownPlaces } from "../../src/policy/bind-mounts.ts";
+
+const TABLE = `21 26 0:20 / /sys rw,nosuid shared:7 - sysfs sysfs rw
+22 26 0:5 / /proc rw - proc proc rw
+26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+27 26 8:2 /@home /home rw - btrfs /dev/sda2 rw
+28 26 8:2 /@home/me /srv/my\\040home rw - btrfs /dev/sda2 rw
+29 26 8:2 / /mnt/disk rw - btrfs /dev/sda2 rw
+30 27 8:2 /@home/me/.config/gh /home/me/code/app/gh rw - btrfs /dev/sda2 rw
+31 26 0:5 / /srv/chroot/proc rw - proc proc rw
+32 26 0:4 net:[4026532175] /run/netns/one rw - nsfs nsfs rw
+33 26 8:9 / /over rw - ext4 /dev/sdc1 rw
+34 26 8:1 /below /over rw - ext4 /dev/sda1 rw
+`;
+const MOUNTS = parseMounts(TABLE);
+
+const pathsOf = (directory: string) =>
+  toShownPlaces(directory, MOUNTS)
+    .map(({ path }) => path)
+    .filter((path) => path !== directory);
+
+describe("parseMounts", () => {
+  it("reads names with blanks, and leaves out what is no directory", () => {
+    expect(MOUNTS.map(({ point }) => point)).toContain("/srv/my home");
+    expect(MOUNTS.map(({ point }) => point)).not.toContain("/run/netns/one");
+  });
+});
+
+describe("toShownPlaces", () => {
+  it("knows a directory that is mounted in two places by both names, from either", () => {
+    expect(pathsOf("/srv/my home/.ssh")).toEqual(["/home/me/.ssh", "/mnt/disk/@home/me/.ssh"]);
+    expect(pathsOf("/home/me/.ssh")).toContain("/srv/my home/.ssh");
+  });
+
+  it("finds what is mounted whole from a part of the directory", () => {
+    expect(pathsOf("/mnt/disk")).toEqual(expect.arrayContaining(["/home", "/srv/my home"]));
+  });
+
+  it("finds what is mounted below the directory, however it came there", () => {
+    expect(pathsOf("/home/me/code/app")).toContain("/home/me/.config/gh");
+    expect(pathsOf("/srv/chroot")).toContain("/proc");
+  });
+
+  it("goes by the last of several mounts in one place", () => {
+    expect(pathsOf("/over/x")).toEqual(["/below/x"]);
+  });
+
+  it("finds nothing where nothing is mounted twice", () => {
+    expect(pathsOf("/opt/project")).toEqual([]);
+    expect(toShownPlaces("/opt/project", [])).toEqual([]);
+  });
+});
+
+describe("toOtherNames", () => {
+  it("leaves out what is mounted in the directory or from it", () => {
+    expect(toOtherNames("/home/me/code", MOUNTS)).toEqual([
+      "/home/me/code",
+      "/srv/my home/code",
+      "/mnt/disk/@home/me/code",
+    ]);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { BudgieError, type Protocol, type ProtocolAnswer } from "@budgie/core";
+import { createFakeRunner } from "@budgie/testkit";
+import { createSessionId } from "../../src/runner/session-id.ts";
+import { withCleanAnswers } from "../../src/protocol/clean-answers.ts";
+import { AGENT } from "../helpers/agent.ts";
+import { failureOf } from "../helpers/failure-of.ts";
+
+const ANSWER: ProtocolAnswer = {
+  response: "a\u200Bb",
+  file: undefined,
+  exit: { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false },
+  denied: ["rm\u202E"],
+  warnings: ["x\u0007y"],
+};
+
+describe("withCleanAnswers", () => {
+  it("cleans everything that an agent may have written", async () => {
+    expect(await ask(async () => ANSWER)).toEqual({ ...ANSWER, response: "ab", denied: ["rm"], warnings: ["xy"] });
+  });
+
+  it("cleans a failure, which may quote the agent", async () => {
+    const failing = () => Promise.reject(new BudgieError("AGENT_CRASHED", "It said: a\u{E0041}b\u009Bm"));
+
+    expect(await failureOf(ask(failing))).toMatchObject({ code: "AGENT_CRASHED", message: "It said: ab" });
+  });
+
+  it("takes an answer of which nothing is left for none", async () => {
+    const failure = await failureOf(ask(async () => ({ ...ANSWER, response: " \u{E0041}\u200B" })));
+
+    expect(failure).toMatchObject({ code: "AGENT_FAILED", message: expect.stringContaining('"tester"') });
+  });
+
+  it("passes a bug on as it is", async () => {
+    await expect(ask(() => Promise.reject(new TypeError("a\u200Bb")))).rejects.toThrow("a\u200Bb");
+  });
+});
+
+async function ask(protocol: Protocol): Promise<ProtocolAnswer> {
+  const session = await createFakeRunner(() => ({})).openSession(createSessionId());
+  const turn = { agent: AGENT, session, directory: "/", prompt: "", resume: false, timeoutMs: 1, signal: undefined };
+  return withCleanAnswers(protocol)(turn);
+}

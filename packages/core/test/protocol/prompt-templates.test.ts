@@ -1,0 +1,118 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { PromptFiles } from "@budgie/core";
+import { toSummaryPrompt, toTurnPrompt } from "../../src/protocol/prompt-templates.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+const PATHS = { workspace: "/workspace", responseFile: "/home/agent/response-1.txt" };
+
+describe("toTurnPrompt", () => {
+  it("is the workspace, the prompt, and the system prompt with its placeholders filled in", async () => {
+    const files = templates({ system: "To {{RESPONSE_FILE}}, in {{WORKING_DIRECTORY}}; {{RESPONSE_FILE}}!" });
+
+    expect(await toTurnPrompt("fix the bug", files, PATHS)).toBe(
+      "In directory /workspace, fix the bug\n\n" +
+        "To /home/agent/response-1.txt, in /workspace; /home/agent/response-1.txt!",
+    );
+  });
+
+  it("takes paths for what they are, whatever is in them", async () => {
+    const files = templates({ system: "{{RESPONSE_FILE}} {{WORKING_DIRECTORY}}" });
+    const paths = { workspace: "/a/$&/$1/$$", responseFile: "/b/{{WORKING_DIRECTORY}}/$`" };
+
+    expect(await toTurnPrompt("x", files, paths)).toBe(
+      "In directory /a/$&/$1/$$, x\n\n/b/{{WORKING_DIRECTORY}}/$` /a/$&/$1/$$",
+    );
+  });
+
+  it("leaves out every line that names the response file when there is none", async () => {
+    const files = templates({
+      system: "To {{RESPONSE_FILE}}.\nIn {{WORKING_DIRECTORY}}.\r\nNot to {{RESPONSE_FILE}}!",
+    });
+    const paths = { ...PATHS, responseFile: undefined };
+
+    expect(await toTurnPrompt("keep {{RESPONSE_FILE}}", files, paths)).toBe(
+      "In directory /workspace, keep {{RESPONSE_FILE}}\n\nIn /workspace.\r\n",
+    );
+    expect(await toTurnPrompt("x", templates({}), paths)).not.toMatch(/\{\{|undefined|Write your response/);
+  });
+
+  it("fills in nothing in the caller's prompt", async () => {
+    const prompt = await toTurnPrompt("explain {{RESPONSE_FILE}}", templates({ system: "" }), PATHS);
+
+    expect(prompt).toBe("In directory /workspace, explain {{RESPONSE_FILE}}\n\n");
+  });
+
+  it.each(["!rm -rf /", "/quit", "@secrets", "--trust-all-tools", "\n!ls", "\uFEFF/quit"])(
+    "lets nothing in %j read as a command",
+    async (prompt) => {
+      expect(await toTurnPrompt(prompt, templates({}), PATHS)).toMatch(/^In directory /);
+    },
+  );
+});
+
+describe("toSummaryPrompt", () => {
+  it("is the template with its placeholders filled in", async () => {
+    const files = templates({ contextSummary: "Write it to {{RESPONSE_FILE}} from {{WORKING_DIRECTORY}}" });
+
+    expect(await toSummaryPrompt(files, PATHS)).toBe("Write it to /home/agent/response-1.txt from /workspace");
+  });
+
+  it.each([
+    "!ls",
+    "/quit",
+    "@x",
+    "-h",
+    "  !ls",
+    "\n/quit",
+    "\uFEFF!ls",
+    "\u{E0001}!ls",
+    "\u200B!ls",
+    "{{RESPONSE_FILE}}",
+    "",
+  ])("begins with a word when the template %j does not", async (contextSummary) => {
+    const prompt = await toSummaryPrompt(templates({ contextSummary }), PATHS);
+
+    expect(prompt).toBe(`In directory /workspace: ${contextSummary.replace("{{RESPONSE_FILE}}", PATHS.responseFile)}`);
+  });
+});
+
+describe("the templates", () => {
+  it("are built in where there is no file, and name both paths", async () => {
+    const files = templates({});
+
+    expect(await toTurnPrompt("x", files, PATHS)).toContain("Write your response to: /home/agent/response-1.txt");
+    expect(await toTurnPrompt("x", files, PATHS)).toContain("Working directory: /workspace");
+    expect(await toSummaryPrompt(files, PATHS)).toMatch(
+      /^Write your previous response to the file: \/home\/agent\/response-1\.txt\n/,
+    );
+  });
+
+  it("are read anew for every prompt", async () => {
+    const files = templates({ system: "old" });
+    await toTurnPrompt("x", files, PATHS);
+
+    writeFileSync(files.system, "new");
+
+    expect(await toTurnPrompt("x", files, PATHS)).toBe("In directory /workspace, x\n\nnew");
+  });
+
+  it("are named by path when they cannot be read", async () => {
+    const files = templates({});
+    mkdirSync(files.system);
+
+    await expect(toTurnPrompt("x", files, PATHS)).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(/^Cannot read the prompt file ".*_system\.md" \(EISDIR\)\. /),
+    });
+  });
+});
+
+function templates(content: { system?: string; contextSummary?: string }): PromptFiles {
+  const folder = createTemporaryFolder();
+  const files = { system: join(folder, "_system.md"), contextSummary: join(folder, "_context-summary.md") };
+  if (content.system !== undefined) writeFileSync(files.system, content.system);
+  if (content.contextSummary !== undefined) writeFileSync(files.contextSummary, content.contextSummary);
+  return files;
+}

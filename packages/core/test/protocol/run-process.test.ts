@@ -1,0 +1,145 @@
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createSessionId, type Command, type RunnerSession } from "@budgie/core";
+import { createFakeRunner, type FakeProgram, type FakeRunner } from "@budgie/testkit";
+import { runToEnd, type RunOptions } from "../../src/protocol/run-process.ts";
+
+const COMMAND: Command = { argv: ["agent"], env: {}, projections: [] };
+const OPTIONS: RunOptions = {
+  directory: "/",
+  input: "hello",
+  timeoutMs: 10_000,
+  answerFile: "answer.txt",
+  signal: undefined,
+  isStuck: () => false,
+};
+
+describe("runToEnd", () => {
+  it("collects what a process said and how it ended", async () => {
+    const { session } = await open(() => ({ stdout: "out", stderr: "err", exit: { exitCode: 3 } }));
+
+    expect(await runToEnd(session, COMMAND, OPTIONS)).toEqual({
+      stdout: { text: "out", bytes: 3, truncated: false, file: undefined },
+      stderr: { text: "err", bytes: 3, truncated: false, file: undefined },
+      exit: { exitCode: 3, signal: undefined, reason: undefined, oomKilled: false },
+      answer: undefined,
+    });
+  });
+
+  it("reads the answer file", async () => {
+    const { session } = await open(({ writeFile }) => {
+      writeFile("answer.txt", "the answer");
+      return {};
+    });
+
+    expect(await runToEnd(session, COMMAND, OPTIONS)).toMatchObject({ answer: "the answer" });
+  });
+
+  it.each([undefined, ""])("reads the answer file again after the end when it was %j before", async (early) => {
+    const { session } = await open(() => ({}));
+    const contents = [early, "the answer"];
+
+    const finished = await runToEnd({ ...session, readFile: async () => contents.shift() }, COMMAND, OPTIONS);
+
+    expect(finished).toMatchObject({ answer: "the answer" });
+  });
+
+  it("hands in the input and the directory", async () => {
+    const { runner, session } = await open(() => ({}));
+    await runToEnd(session, COMMAND, OPTIONS);
+
+    expect(runner.runs).toMatchObject([{ command: COMMAND, options: { directory: "/", input: "hello" } }]);
+  });
+
+  it("holds the first and the last MiB of each stream", async () => {
+    const { session } = await open(() => ({ stdout: `first${"x".repeat(5 * 1024 * 1024)}last` }));
+    const { stdout } = await runToEnd(session, COMMAND, OPTIONS);
+
+    expect(stdout.text).toMatch(/^firstx+\n\[budgie: 3145737 bytes are left out here\]\nx+last$/);
+    expect(stdout).toMatchObject({ bytes: 5_242_889, truncated: true });
+  });
+
+  it("stops a process that takes too long, and waits until it is gone", async () => {
+    let gone = false;
+    const { session } = await open(async ({ stopped }) => {
+      const reason = await stopped;
+      await sleep(50);
+      gone = true;
+      return { stdout: "half", exit: { signal: "SIGKILL", reason } };
+    });
+
+    const finished = await runToEnd(session, COMMAND, { ...OPTIONS, timeoutMs: 20 });
+
+    expect(finished).toMatchObject({ stdout: { text: "half" }, exit: { reason: "timeout", signal: "SIGKILL" } });
+    expect(gone).toBe(true);
+  });
+
+  it("fails when a process that took too long could not be stopped", async () => {
+    const { session } = await open(async () => {
+      await sleep(100);
+      return {};
+    });
+    const start: RunnerSession["start"] = async (command, options) => {
+      return { ...(await session.start(command, options)), stop: () => Promise.reject(new Error("no engine")) };
+    };
+
+    const finished = runToEnd({ ...session, start }, COMMAND, { ...OPTIONS, timeoutMs: 20 });
+
+    await expect(finished).rejects.toThrow("no engine");
+  });
+
+  it("does not stop a process that ended in time", async () => {
+    let reason: string | undefined;
+    const { session } = await open(({ stopped }) => {
+      void stopped.then((it) => (reason = it));
+      return {};
+    });
+    await runToEnd(session, COMMAND, { ...OPTIONS, timeoutMs: 50 });
+
+    await sleep(100);
+
+    expect(reason).toBeUndefined();
+  });
+
+  it.each([2 ** 31, 1e12, Number.POSITIVE_INFINITY])("takes %d ms for a long time, not for none", async (timeoutMs) => {
+    const { session } = await open(async ({ stopped }) => {
+      const reason = await Promise.race([stopped, sleep(50, undefined)]);
+      return { exit: { reason } };
+    });
+
+    expect(await runToEnd(session, COMMAND, { ...OPTIONS, timeoutMs })).toMatchObject({ exit: { reason: undefined } });
+  });
+
+  it("stops a process whose output cannot be read, and tells why", async () => {
+    let reason: string | undefined;
+    const { session } = await open(({ stopped }) => {
+      void stopped.then((it) => (reason = it));
+      return { stdout: failing() };
+    });
+
+    await expect(runToEnd(session, COMMAND, OPTIONS)).rejects.toThrow("connection reset");
+    expect(reason).toBe("shutdown");
+  });
+
+  it("rejects when the process cannot be started", async () => {
+    const { session } = await open(() => {
+      throw new Error("no engine");
+    });
+
+    await expect(runToEnd(session, COMMAND, OPTIONS)).rejects.toThrow("no engine");
+  });
+});
+
+async function open(program: FakeProgram): Promise<{ runner: FakeRunner; session: RunnerSession }> {
+  const runner = createFakeRunner(program);
+  return { runner, session: await runner.openSession(createSessionId()) };
+}
+
+function failing(): Readable {
+  return new Readable({
+    read() {
+      this.destroy(new Error("connection reset"));
+    },
+  });
+}

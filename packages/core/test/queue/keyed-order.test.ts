@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { createOrderOfArrival } from "../../src/queue/keyed-order.ts";
+
+describe("an order of arrival", () => {
+  it("hands on in the order of the calls, though the later was done first", async () => {
+    const { begin, events } = create();
+    const first = begin("a", "first");
+    const second = begin("a", "second");
+
+    second.done();
+    await settle();
+    const beforeFirst = [...events];
+    first.done();
+    await settle();
+
+    expect({ beforeFirst, events }).toEqual({ beforeFirst: [], events: ["first", "second"] });
+  });
+
+  it("hands on after one that failed", async () => {
+    const { begin, events } = create();
+    const first = begin("a", "first");
+    begin("a", "second").done();
+
+    first.fail();
+    await settle();
+
+    expect(events).toEqual(["first failed", "second"]);
+  });
+
+  it.each([
+    ["with another key", "b"],
+    ["without a key", undefined],
+  ])("does not hold up one %s", async (_which, key) => {
+    const { begin, events } = create();
+    begin("a", "first");
+
+    begin(key, "other").done();
+    await settle();
+
+    expect(events).toEqual(["other"]);
+  });
+});
+
+function create() {
+  const inOrder = createOrderOfArrival();
+  const events: string[] = [];
+  const begin = (key: string | undefined, name: string) => {
+    let done = (): void => {};
+    let fail = (): void => {};
+    const work = new Promise<void>((resolve, reject) => {
+      done = resolve;
+      fail = () => reject(new Error(name));
+    });
+    void inOrder(key, work).then(
+      () => events.push(name),
+      () => events.push(`${name} failed`),
+    );
+    return { done, fail };
+  };
+  return { begin, events };
+}
+
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

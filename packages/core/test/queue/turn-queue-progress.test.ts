@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { TurnPhase } from "@budgie/core";
+import { createQueuePlace, settle } from "./queue-place.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+describe("what a turn queue tells of", () => {
+  it("is that a turn starts, of one that need not wait", async () => {
+    const { call } = createQueuePlace({ concurrent: 1 });
+    const { told } = call("a", { agent: "reviewer" });
+    await settle();
+
+    expect(told).toEqual([{ phase: "starting" }]);
+  });
+
+  it("is the place in the line at once, and each that it comes to, and that the turn starts", async () => {
+    const { call, byName, tell } = createQueuePlace({ concurrent: 1 });
+    for (const name of ["a", "b", "c"]) call(name);
+    const { told } = call("d");
+    const atOnce = [...told];
+    for (const name of ["a", "b", "c"]) {
+      await settle();
+      byName(name)?.end();
+      await settle();
+      tell();
+    }
+
+    expect(atOnce).toEqual([{ phase: "waiting", position: 3 }]);
+    expect(told.map(toPlace)).toEqual([3, 2, 1, "starting"]);
+  });
+
+  it("is the place among all sessions, which serve a turn each", async () => {
+    const { call } = createQueuePlace({ concurrent: 1 });
+    call("running");
+    const places = [
+      call("s1", { session: "s" }),
+      call("s2", { session: "s" }),
+      call("a1", { session: "a" }),
+      call("s3", { session: "s" }),
+      call("a2", { session: "a" }),
+    ];
+    await settle();
+
+    expect(places.map(({ told }) => told.map(toPlace))).toEqual([[1], [2], [2], [4], [4]]);
+  });
+
+  it("is the place that is true, where others were served before", async () => {
+    const { call, tell } = createQueuePlace({ concurrent: 1 });
+    call("running");
+    const second = [call("s1", { session: "s" }), call("s2", { session: "s" })][1];
+    call("a");
+    tell();
+
+    expect(second?.told.map(toPlace)).toEqual([2, 3]);
+  });
+
+  it("is not said again where the place stayed, nor more than twice a second", async () => {
+    const { call, byName, tell } = createQueuePlace({ concurrent: 1 });
+    call("running");
+    call("next");
+    const last = call("last");
+    tell();
+    byName("running")?.end();
+    await settle();
+    vi.advanceTimersByTime(400);
+    const early = last.told.map(toPlace);
+    tell();
+    call("later");
+    tell();
+
+    expect([early, last.told.map(toPlace)]).toEqual([[2], [2, 1]]);
+  });
+
+  it("is said once for many changes that follow each other quickly", async () => {
+    const { call, tell } = createQueuePlace({ concurrent: 1 });
+    const signals = Array.from({ length: 50 }, () => new AbortController());
+    call("running");
+    const cancelled = signals.map(({ signal }, number) => call(`c${number}`, { signal }).result);
+    const last = call("last");
+    await settle();
+    for (const signal of signals) signal.abort();
+    await Promise.allSettled(cancelled);
+    tell();
+
+    expect(last.told.map(toPlace)).toEqual([51, 1]);
+  });
+});
+
+function toPlace(progress: TurnPhase): number | "starting" {
+  return progress.phase === "waiting" ? progress.position : "starting";
+}

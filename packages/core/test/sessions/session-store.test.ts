@@ -1,0 +1,135 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createSessionId } from "@budgie/core";
+import { createFakeRunner } from "@budgie/testkit";
+import { createSessionBook } from "../../src/sessions/session-store.ts";
+
+const DAY_MS = 86_400_000;
+const NEW = { agent: "tester", directory: "/project" };
+
+describe("createSessionBook", () => {
+  it("opens a new session with a home, and finds it again", async () => {
+    const { book, runner } = create();
+    const session = await book.open(NEW);
+
+    expect(session).toMatchObject({ agent: "tester", directory: "/project", begun: false });
+    expect([...runner.homes.keys()]).toEqual([session.id]);
+    expect(await book.find(session.id, NEW)).toBe(session);
+    expect(runner.homes.size).toBe(1);
+  });
+
+  it("opens another session each time that none is named", async () => {
+    const { book } = create();
+
+    expect((await book.open(NEW)).id).not.toBe((await book.open(NEW)).id);
+  });
+
+  it("has no entry for a session whose home could not be made", async () => {
+    const runner = { ...createFakeRunner(() => ({})), openSession: () => Promise.reject(new Error("no engine")) };
+
+    await expect(createSessionBook(runner).open(NEW)).rejects.toThrow("no engine");
+  });
+
+  it("refuses a malformed id", async () => {
+    await expect(create().book.find("../../x", NEW)).rejects.toMatchObject({ code: "INPUT_INVALID" });
+  });
+
+  it("refuses an unknown id, and begins nothing in its place", async () => {
+    const { book, runner } = create();
+    const sessionId = createSessionId();
+
+    await expect(book.find(sessionId, NEW)).rejects.toThrow(
+      expect.objectContaining({
+        code: "SESSION_NOT_FOUND",
+        message: expect.stringContaining(`There is no session "${sessionId}" here`),
+      }),
+    );
+    expect(runner.homes.size).toBe(0);
+  });
+
+  it("refuses the session of another agent", async () => {
+    const { book } = create();
+    const { id } = await book.open(NEW);
+
+    await expect(book.find(id, { ...NEW, agent: "reviewer" })).rejects.toThrow(
+      expect.objectContaining({
+        code: "INPUT_INVALID",
+        message: expect.stringContaining('with the agent "tester", not "reviewer"'),
+      }),
+    );
+  });
+
+  it("refuses the session of another directory", async () => {
+    const { book } = create();
+    const { id } = await book.open(NEW);
+
+    await expect(book.find(id, { ...NEW, directory: "/other" })).rejects.toThrow(
+      expect.objectContaining({
+        code: "INPUT_INVALID",
+        message: expect.stringContaining('works on "/project", not on "/other"'),
+      }),
+    );
+  });
+
+  it("forgets a discarded session, and removes its home", async () => {
+    const { book, runner } = create();
+    const session = await book.open(NEW);
+    await book.discard(session);
+
+    expect(runner.homes.size).toBe(0);
+    await expect(book.find(session.id, NEW)).rejects.toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
+  });
+
+  it.each([1000, -1000])(
+    "keeps idle sessions when the clock jumps by %i days, and lets them go when their time is over for all that",
+    async (days) => {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const { book } = create();
+      const opened = await book.open(NEW);
+      vi.setSystemTime(Date.now() + days * DAY_MS);
+
+      await book.expireIdle(DAY_MS);
+      const stayed = await book.find(opened.id, NEW);
+      await new Promise((wake) => setTimeout(wake, 5));
+      await book.expireIdle(1);
+
+      expect(stayed).toBe(opened);
+      await expect(book.find(opened.id, NEW)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    },
+  );
+
+  it("ends the sessions that it is told to, and no others", async () => {
+    const { book, runner } = create();
+    const [one, two] = [await book.open(NEW), await book.open(NEW)];
+
+    await book.end([one.id, createSessionId()]);
+
+    expect([...runner.homes.keys()]).toEqual([two.id]);
+    await expect(book.find(one.id, NEW)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(await book.find(two.id, NEW)).toBe(two);
+  });
+
+  it("ends a session that turns use after the last of them", async () => {
+    const { book, runner } = create();
+    const session = await book.open(NEW);
+    const ends: (() => void)[] = [];
+    const turns = [1, 2].map(() => session.using(() => new Promise<void>((resolve) => ends.push(resolve))));
+    const seen: string[] = [];
+
+    const ended = book.end([session.id]).then(() => seen.push("ended"));
+    ends[0]?.();
+    await turns[0];
+    await new Promise((wake) => setTimeout(wake, 20));
+    seen.push(`${runner.homes.size} home`);
+    ends[1]?.();
+    await ended;
+
+    expect(seen).toEqual(["1 home", "ended"]);
+    expect(runner.homes.size).toBe(0);
+  });
+});
+
+function create() {
+  const runner = createFakeRunner(() => ({}));
+  return { runner, book: createSessionBook(runner) };
+}

@@ -1,0 +1,18 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+
+/** Compiles core into a folder of the test's, since a child process of Node 20 cannot read TypeScript. */
+export function compileCore(): string {
+  const folder = createTemporaryFolder();
+  const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+  const project = join(ROOT, "packages", "core");
+  const buildInfo = join(folder, "tsbuildinfo");
+  execFileSync(process.execPath, [tsc, "-p", project, "--outDir", folder, "--tsBuildInfoFile", buildInfo]);
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  return folder;
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { DEFAULT_HYGIENE } from "@budgie/core";
+import { parsePrompt } from "../../src/turn/parse-prompt.ts";
+
+describe("parsePrompt", () => {
+  it("takes a prompt of 400,000 bytes", () => {
+    const prompt = "é".repeat(200_000);
+
+    expect(parsePrompt(prompt, "tester", DEFAULT_HYGIENE)).toBe(prompt);
+  });
+
+  it("refuses a longer one, and says how long, what is allowed and what to do", () => {
+    expect(() => parsePrompt(`${"é".repeat(200_000)}!`, "tester", DEFAULT_HYGIENE)).toThrow(
+      expect.objectContaining({
+        code: "INPUT_INVALID",
+        message:
+          'The prompt for "tester" has 400,001 bytes, and 400,000 are allowed. ' +
+          "Put the material into a file in the directory and name that, or raise --max-prompt-bytes.",
+      }),
+    );
+  });
+
+  it("refuses none for its length when the limit is 0", () => {
+    const prompt = "x".repeat(400_001);
+
+    expect(parsePrompt(prompt, "tester", { ...DEFAULT_HYGIENE, maxPromptBytes: 0 })).toBe(prompt);
+  });
+
+  it.each(["", "  \n\t", "\u200B\u{E0041}", "\u001B[31m "])("refuses the empty prompt %j", (prompt) => {
+    expect(() => parsePrompt(prompt, "tester", DEFAULT_HYGIENE)).toThrow(
+      expect.objectContaining({ code: "INPUT_INVALID", message: expect.stringContaining("is empty") }),
+    );
+  });
+
+  it("removes what hides in it, or leaves it when told to", () => {
+    const prompt = "Read\u{E0041}\u202E this\r\n";
+
+    expect(parsePrompt(prompt, "tester", DEFAULT_HYGIENE)).toBe("Read this\n");
+    expect(parsePrompt(prompt, "tester", { ...DEFAULT_HYGIENE, sanitize: false })).toBe(prompt);
+  });
+});

@@ -1,0 +1,72 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { BudgieError } from "../../src/errors.ts";
+import { reportingChanges } from "../../src/turn/reporting-changes.ts";
+import { failureOf } from "../helpers/failure-of.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+
+describe("a turn whose git is protected", () => {
+  it.each([".git/commondir", ".git/config.worktree", "sub/.git/config", ".git/hooks/new"])(
+    "fails when it adds %s, which says so",
+    async (path) => {
+      const directory = createTemporaryFolder();
+
+      const failure = await failureOf(turn(directory, { isProtected: true }, () => write(directory, path)));
+
+      expect(failure).toMatchObject({ code: "GIT_REDIRECTED", response: "Done.", changedExecutablePaths: [path] });
+      expect(failure.message).toContain(`"${path}" was changed`);
+      expect(failure.message).toContain(`Run no git in "${directory}"`);
+    },
+  );
+
+  it("does not fail for what is only reported", async () => {
+    const directory = createTemporaryFolder();
+
+    const reply = await turn(directory, { isProtected: true }, () => write(directory, ".envrc"));
+
+    expect(reply).toEqual({ changedExecutablePaths: [".envrc"], response: "Done.", warnings: ["own"] });
+  });
+});
+
+describe("a turn whose git is not protected", () => {
+  it("tells what it did to git in its warnings", async () => {
+    const directory = createTemporaryFolder();
+
+    const reply = await turn(directory, { isProtected: false }, () => write(directory, ".git/commondir"));
+
+    expect(reply).toEqual({
+      changedExecutablePaths: [".git/commondir"],
+      response: "Done.",
+      warnings: ["own", expect.stringContaining('".git/commondir" was changed: git reads hooks')],
+    });
+  });
+});
+
+describe("a turn that fails", () => {
+  it("tells of links that it left all the same", async () => {
+    const directory = createTemporaryFolder();
+
+    const failure = await failureOf(
+      turn(directory, { isProtected: false }, () => {
+        symlinkSync("/etc", join(directory, "link"));
+        throw new BudgieError("AGENT_FAILED", "It failed.");
+      }),
+    );
+
+    expect(failure).toMatchObject({ code: "AGENT_FAILED", warnings: [expect.stringContaining('"link" to "/etc"')] });
+  });
+});
+
+function turn(directory: string, { isProtected }: { readonly isProtected: boolean }, work: () => void) {
+  return reportingChanges({ directory, isProtected }, async (ready) => {
+    await ready;
+    work();
+    return { response: "Done.", warnings: ["own"] };
+  });
+}
+
+function write(root: string, path: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), "x");
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { BudgieError, createMemoryRunLog, createRunTurn, type Protocol } from "@budgie/core";
+import { createFakeRunner } from "@budgie/testkit";
+import { AGENT } from "../helpers/agent.ts";
+import { failureOf } from "../helpers/failure-of.ts";
+
+const TURN = { agent: "tester", prompt: "x", directory: import.meta.dirname };
+
+describe("an answer that a session's last caller did not get", () => {
+  it("comes with the session's next answer, until somebody has it", async () => {
+    const { runLog, runTurn } = create();
+    const first = await runTurn(TURN);
+    const turn = { ...TURN, sessionId: first.sessionId };
+
+    const second = await runTurn(turn);
+    await runLog.delivered([first.runId, second.runId]);
+    const third = await runTurn(turn);
+
+    expect(first.missed).toEqual([]);
+    expect(second.missed).toEqual([
+      { runId: first.runId, response: "Answer 1.", when: expect.stringMatching(/^2.*Z$/) },
+    ]);
+    expect(third).toMatchObject({ response: "Answer 3.", missed: [] });
+  });
+
+  it("comes with the session's next failure", async () => {
+    const { runTurn } = create({ fails: (turn) => turn === 2 });
+    const { runId, sessionId } = await runTurn(TURN);
+
+    const error = await failureOf(runTurn({ ...TURN, sessionId }));
+
+    expect(error).toMatchObject({ code: "AGENT_FAILED", missed: [{ runId, response: "Answer 1." }] });
+  });
+
+  it("comes with the news that there is no such session any more", async () => {
+    const { runLog, runTurn } = create();
+    const { runId, sessionId } = await runTurn(TURN);
+    const restarted = create({ runLog });
+
+    const error = await failureOf(restarted.runTurn({ ...TURN, sessionId }));
+
+    expect(error).toMatchObject({ code: "SESSION_NOT_FOUND", missed: [{ runId }] });
+  });
+
+  it("does not go to who asks another agent, or about another directory", async () => {
+    const { runTurn } = create();
+    const { sessionId } = await runTurn(TURN);
+
+    const errors = [
+      await failureOf(runTurn({ ...TURN, sessionId, agent: "other" })),
+      await failureOf(runTurn({ ...TURN, sessionId, directory: "/" })),
+    ];
+
+    expect(errors).toMatchObject(Array(2).fill({ code: "INPUT_INVALID", missed: [] }));
+  });
+
+  it("is one that was on its way while the turn waited for it, if it did not arrive", async () => {
+    const { runLog, runTurn } = create();
+    const { sessionId, runId } = await runTurn(TURN);
+    await runLog.delivered([runId]);
+    const turn = { ...TURN, sessionId };
+
+    const arriving = runTurn(turn).then((reply) => runLog.delivered([reply.runId]));
+    const after = runTurn(turn);
+    const last = runTurn(turn);
+    await arriving;
+
+    expect((await after).missed).toEqual([]);
+    expect((await last).missed).toMatchObject([{ runId: (await after).runId }]);
+  });
+});
+
+type Options = { readonly fails?: (turn: number) => boolean; readonly runLog?: ReturnType<typeof createMemoryRunLog> };
+
+function create({ fails = () => false, runLog = createMemoryRunLog() }: Options = {}) {
+  let turns = 0;
+  const protocol: Protocol = async ({ directory, session }) => {
+    const child = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
+    const exit = await child.exit;
+    if (fails(++turns)) throw new BudgieError("AGENT_FAILED", "It failed.");
+    return { response: `Answer ${turns}.`, file: undefined, exit, denied: [], warnings: [] };
+  };
+  const runTurn = createRunTurn({
+    agents: () => [AGENT, { ...AGENT, name: "other" }],
+    runner: createFakeRunner(() => ({})),
+    protocol,
+    policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
+    workspaceRules: { allowedRoots: [], guarded: undefined },
+    runLog,
+  });
+  return { runLog, runTurn };
+}

@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { BudgieError, ERROR_CODES } from "@budgie/core";
+import { failureOf } from "../helpers/failure-of.ts";
+import { withRetry, type RetryOptions } from "../../src/turn/retry.ts";
+import { UNCHANGED } from "../../src/changes/watch-workspace.ts";
+
+const AT_ONCE: RetryOptions = {
+  mode: "safe",
+  delayMs: 0,
+  signal: undefined,
+  end: async () => undefined,
+  toChanges: async () => UNCHANGED,
+};
+const CHANGED: Partial<RetryOptions> = { toChanges: async () => ({ paths: ["a.txt"], count: 1, unknown: undefined }) };
+
+describe("withRetry", () => {
+  it("tries once when that works", async () => {
+    const tries: number[] = [];
+
+    const answer = await withRetry(async (number) => {
+      tries.push(number);
+      return "answer";
+    }, AT_ONCE);
+
+    expect({ answer, tries }).toEqual({ answer: "answer", tries: [1] });
+  });
+
+  it("tries a second time after a timeout and a crash, and after nothing else", async () => {
+    const retried = [];
+    for (const code of ERROR_CODES) if ((await countTries(new BudgieError(code, "x"))) === 2) retried.push(code);
+
+    expect(retried).toEqual(["TIMED_OUT", "AGENT_CRASHED"]);
+  });
+
+  it("does not try again after a bug", async () => {
+    expect(await countTries(new TypeError("x"))).toBe(1);
+  });
+
+  it("gives back the answer of the second try", async () => {
+    const answer = await withRetry(async (number) => {
+      if (number === 1) throw new BudgieError("AGENT_CRASHED", "x");
+      return number;
+    }, AT_ONCE);
+
+    expect(answer).toBe(2);
+  });
+
+  it("throws what the second try threw", async () => {
+    const attempt = async (number: number) => {
+      throw new BudgieError(number === 1 ? "TIMED_OUT" : "LOGIN_REQUIRED", `try ${number}`);
+    };
+
+    await expect(withRetry(attempt, AT_ONCE)).rejects.toMatchObject({ code: "LOGIN_REQUIRED", message: "try 2" });
+  });
+
+  it("waits before the second try", async () => {
+    const began = performance.now();
+    await countTries(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, delayMs: 100 });
+
+    expect(performance.now() - began).toBeGreaterThanOrEqual(99);
+  });
+
+  it("ends the wait when the turn is cancelled, and does not try again", async () => {
+    const abort = new AbortController();
+    let tries = 0;
+    const attempt = async () => {
+      tries++;
+      setTimeout(() => abort.abort(), 10);
+      throw new BudgieError("TIMED_OUT", "It took too long.");
+    };
+
+    await expect(withRetry(attempt, { ...AT_ONCE, delayMs: 60_000, signal: abort.signal })).rejects.toMatchObject({
+      code: "CANCELLED",
+      message: "The turn was cancelled before its second try. It took too long.",
+    });
+    expect(tries).toBe(1);
+  });
+
+  it("looks for changes only once nothing of the first try runs any more, and tries again only then", async () => {
+    const steps: string[] = [];
+    const note = (step: string) => async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      steps.push(step);
+    };
+    const attempt = async (number: number) => {
+      steps.push(`try ${number}`);
+      if (number === 1) throw new BudgieError("AGENT_CRASHED", "x");
+    };
+
+    await withRetry(attempt, {
+      ...AT_ONCE,
+      end: note("ended"),
+      toChanges: async () => note("looked")().then(() => UNCHANGED),
+    });
+
+    expect(steps).toEqual(["try 1", "ended", "looked", "try 2"]);
+  });
+
+  it("asks for no changes when the first try works, or fails for good", async () => {
+    const toChanges = () => Promise.reject(new Error("was asked"));
+
+    await withRetry(async () => "answer", { ...AT_ONCE, toChanges });
+    await countTries(new BudgieError("AGENT_FAILED", "x"), { ...AT_ONCE, toChanges });
+  });
+
+  it.each(["TIMED_OUT", "AGENT_CRASHED"] as const)("does not repeat a %s try that changed something", async (code) => {
+    const { error, tries } = await fail(new BudgieError(code, "It broke."), { ...AT_ONCE, ...CHANGED });
+
+    expect(tries).toBe(1);
+    expect(error).toMatchObject({
+      code: "INDETERMINATE",
+      message:
+        "How far the agent came is indeterminate, so it was not tried again: its first try failed, and the workspace changed " +
+        'during it: "a.txt". It broke. Look at what was done, and ask again in the same session to go on from there; ' +
+        "--retry always tries again regardless.",
+      changedPaths: ["a.txt"],
+      cause: { code },
+    });
+  });
+
+  it("names ten of what changed, and counts the rest", async () => {
+    const paths = Array.from({ length: 12 }, (_, index) => `f${index}`);
+    const toChanges = async () => ({ paths, count: 300, unknown: undefined });
+
+    const { error } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, toChanges });
+
+    expect(error).toMatchObject({
+      message: expect.stringContaining('"f8", "f9", and 290 more. '),
+      changedPaths: paths,
+    });
+  });
+
+  it("does not repeat a try of which it cannot tell what it changed", async () => {
+    const toChanges = async () => ({ paths: [], count: 0, unknown: "too dark" });
+
+    const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, toChanges });
+
+    expect(tries).toBe(1);
+    expect(error).toMatchObject({
+      code: "INDETERMINATE",
+      message: expect.stringContaining("whether the workspace changed during it cannot be told: too dark. x "),
+      changedPaths: [],
+    });
+  });
+
+  it("does not repeat a try that may still be at work, in any mode", async () => {
+    const end = () => Promise.reject(new Error("no engine"));
+    for (const mode of ["safe", "always"] as const) {
+      const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, mode, end });
+
+      expect({ tries, code: error.code }).toEqual({ tries: 1, code: "INDETERMINATE" });
+      // Which would not help: no mode tries again then.
+      expect(error.message).toMatch(/ended for certain is unknown\. x (?!.*--retry)/);
+    }
+  });
+
+  it("repeats it regardless when it always shall, and passes the first failure on when it never shall", async () => {
+    const failure = new BudgieError("TIMED_OUT", "x");
+
+    expect(await countTries(failure, { ...AT_ONCE, ...CHANGED, mode: "always" })).toBe(2);
+    expect(await countTries(failure, { ...AT_ONCE, mode: "never" })).toBe(1);
+  });
+
+  it("is cancelled, rather than indeterminate, when the caller gave up meanwhile", async () => {
+    const signal = AbortSignal.abort();
+
+    const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, ...CHANGED, signal });
+
+    expect({ tries, code: error.code }).toEqual({ tries: 1, code: "CANCELLED" });
+  });
+});
+
+async function fail(failure: BudgieError, options: RetryOptions) {
+  let tries = 0;
+  const attempt = async () => {
+    tries++;
+    throw failure;
+  };
+  return { error: await failureOf(withRetry(attempt, options)), tries };
+}
+
+async function countTries(error: Error, options: RetryOptions = AT_ONCE): Promise<number> {
+  let tries = 0;
+  const attempt = async () => {
+    tries++;
+    throw error;
+  };
+  await expect(withRetry(attempt, options)).rejects.toBe(error);
+  return tries;
+}

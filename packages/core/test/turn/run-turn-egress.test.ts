@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import {
+  BudgieError,
+  createRunTurn,
+  type EgressMode,
+  type EgressReport,
+  type Isolation,
+  type Protocol,
+} from "@budgie/core";
+import { createFakeRunner } from "@budgie/testkit";
+import { AGENT } from "../helpers/agent.ts";
+import { failureOf } from "../helpers/failure-of.ts";
+
+const TURN = { agent: "tester", prompt: "x", directory: import.meta.dirname };
+const WEB = { host: "web.test", port: 443, count: 2 };
+const REFUSED = { host: "evil.test", port: 443, count: 1, why: "not on the allow-list" };
+
+describe("a turn", () => {
+  it("tells what all its processes reached and were refused, added up", async () => {
+    const { runTurn } = create({ processes: 2, report: { allowed: [WEB], denied: [REFUSED] } });
+
+    expect((await runTurn(TURN)).egress).toEqual({
+      allowed: [{ ...WEB, count: 4 }],
+      denied: [{ ...REFUSED, count: 2 }],
+    });
+  });
+
+  it("tells that nobody watched by telling nothing", async () => {
+    expect((await create({ processes: 1 }).runTurn(TURN)).egress).toBeUndefined();
+  });
+
+  it("tells it when it fails too", async () => {
+    const failure = new BudgieError("AGENT_FAILED", "x");
+    const { runTurn } = create({ processes: 1, report: { allowed: [], denied: [REFUSED] }, failure });
+
+    expect(await failureOf(runTurn(TURN))).toMatchObject({
+      code: "AGENT_FAILED",
+      egress: { allowed: [], denied: [REFUSED] },
+    });
+  });
+
+  it.each<[Isolation, EgressMode, number]>([
+    ["container", "bridge", 1],
+    ["container", "open", 0],
+    ["container", "allowlist", 0],
+    ["none", "bridge", 0],
+  ])("with the isolation %j and the egress mode %j has %i warnings of an unwatched network", async (...row) => {
+    const [isolation, mode, count] = row;
+
+    const { warnings } = await create({ processes: 1, isolation, mode }).runTurn(TURN);
+
+    expect(warnings.filter((warning) => /"bridge".*nobody watched/.test(warning))).toHaveLength(count);
+  });
+});
+
+type Oddities = {
+  readonly processes: number;
+  readonly report?: EgressReport;
+  readonly failure?: BudgieError;
+  readonly isolation?: Isolation;
+  readonly mode?: EgressMode;
+};
+
+function create({ failure, isolation = "container", mode = "allowlist", processes, report }: Oddities) {
+  const protocol: Protocol = async ({ directory, session, signal }) => {
+    const command = { argv: ["x"], env: {}, projections: [] } as const;
+    for (let count = 1; count < processes; count++) await session.start(command, { directory, input: "", signal });
+    const child = await session.start(command, { directory, input: "", signal });
+    if (failure !== undefined) throw failure;
+    return { response: "done", file: undefined, exit: await child.exit, denied: [], warnings: [] };
+  };
+  const runner = createFakeRunner(() => (report === undefined ? {} : { egress: report }));
+  const policy = { workspace: "rw", egress: { mode, hosts: [] }, limits: {}, timeoutMs: 1000 } as const;
+  const runTurn = createRunTurn({
+    agents: () => [AGENT],
+    runner: { ...runner, isolation },
+    protocol,
+    policyOf: () => policy,
+    workspaceRules: { allowedRoots: [], guarded: undefined },
+  });
+  return { runTurn };
+}

@@ -1,0 +1,111 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { failureOf } from "../helpers/failure-of.ts";
+import { createKiroPlace } from "../kiro/kiro-place.ts";
+
+const CRASH_ONCE = "[[fault-once crash]]";
+
+describe("a turn whose first try fails", () => {
+  it("is tried again when the agent did nothing, though the caller wrote to the workspace just before", async () => {
+    const { calls, runTurn, workspace } = createKiroPlace();
+    writeFileSync(join(workspace, "task.md"), "from the caller");
+
+    const reply = await runTurn({ agent: "tester", prompt: `${CRASH_ONCE}[[say: Well.]]`, directory: workspace });
+
+    expect(reply).toMatchObject({ response: "Well.", retried: true });
+    expect(calls()).toHaveLength(2);
+  });
+
+  it("is not tried again when the agent had written something, which it names", async () => {
+    const { calls, health, runTurn, workspace } = createKiroPlace();
+    const prompt = `[[append src/a.ts: once]]${CRASH_ONCE}[[say: Well.]]`;
+
+    const error = await failureOf(runTurn({ agent: "tester", prompt, directory: workspace }));
+
+    expect(error).toMatchObject({
+      code: "INDETERMINATE",
+      changedPaths: ["src/a.ts"],
+      cause: { code: "AGENT_CRASHED" },
+    });
+    expect(error.message).toMatch(
+      /indeterminate.* changed during it: "src\/a\.ts"\. The agent "tester" ended with exit/,
+    );
+    expect(calls()).toHaveLength(1);
+    expect(readFileSync(join(workspace, "src/a.ts"), "utf8")).toBe("once");
+    expect((await health()).agents).toMatchObject([{ totalCalls: 1, failedCalls: 1, timeoutCalls: 0 }]);
+  });
+
+  it("can be gone on with in its session, which remembers", async () => {
+    const { calls, runTurn, workspace } = createKiroPlace();
+    const turn = { agent: "tester", directory: workspace };
+    const { sessionId } = await runTurn({ ...turn, prompt: "Remember token-pear." });
+    const prompt = `[[append a.ts: once]]${CRASH_ONCE}`;
+    const error = await failureOf(runTurn({ ...turn, prompt, sessionId }));
+
+    const reply = await runTurn({ ...turn, prompt: "[[recall]]", sessionId: error.sessionId });
+
+    expect(error).toMatchObject({ code: "INDETERMINATE", sessionId });
+    expect(reply).toMatchObject({ response: "token-pear", sessionId });
+    expect(calls()).toHaveLength(3);
+  });
+
+  it("counts as timed out when it was, and what changed keeps it from a second try", async () => {
+    const { calls, health, runTurn, workspace } = createKiroPlace({ timeoutMs: 6000 });
+    const prompt = "[[write a.ts: x]][[sleep 600000]]";
+
+    const error = await failureOf(runTurn({ agent: "tester", prompt, directory: workspace }));
+
+    expect(error).toMatchObject({ code: "INDETERMINATE", message: expect.stringContaining("within 6s") });
+    expect(calls()).toHaveLength(1);
+    expect((await health()).agents).toMatchObject([{ failedCalls: 1, timeoutCalls: 1 }]);
+  });
+
+  it("is not tried again for what a process wrote that the agent had left in the background", async () => {
+    const { runTurn, workspace } = createKiroPlace();
+    const prompt =
+      "[[run: (trap 'echo late >late; exit' TERM; sleep 600 & wait) >/dev/null 2>&1 &]] [[fault-once crash]]";
+
+    const error = await failureOf(runTurn({ agent: "shell", prompt, directory: workspace }));
+
+    expect(existsSync(join(workspace, "late"))).toBe(true);
+    expect(error).toMatchObject({ code: "INDETERMINATE", changedPaths: ["late"] });
+  });
+
+  it("resumes the conversation in its second try", async () => {
+    const { calls, runTurn, workspace } = createKiroPlace();
+    const turn = { agent: "tester", directory: workspace };
+    const { sessionId } = await runTurn({ ...turn, prompt: "Remember token-plum." });
+
+    const reply = await runTurn({ ...turn, prompt: `${CRASH_ONCE}[[recall]]`, sessionId });
+
+    expect(reply).toMatchObject({ response: "token-plum", retried: true });
+    expect(calls().map(({ argv }) => argv.includes("--resume"))).toEqual([false, true, true]);
+  });
+
+  it("gives each of its tries all of the time", async () => {
+    const { calls, runTurn, workspace } = createKiroPlace({ timeoutMs: 3000 });
+    const prompt = "[[fault-once slow-start 600000]][[say: Done.]]";
+
+    const reply = await runTurn({ agent: "tester", prompt, directory: workspace });
+
+    expect(reply).toMatchObject({ response: "Done.", retried: true });
+    expect(calls()).toHaveLength(2);
+  });
+
+  it("is tried again whatever it changed when it always shall be", async () => {
+    const { runTurn, workspace } = createKiroPlace({ retry: "always" });
+    const prompt = `[[append a.ts: x]]${CRASH_ONCE}[[say: Well.]]`;
+
+    expect(await runTurn({ agent: "tester", prompt, directory: workspace })).toMatchObject({ retried: true });
+    expect(readFileSync(join(workspace, "a.ts"), "utf8")).toBe("xx");
+  });
+
+  it("fails with what went wrong when it never shall be", async () => {
+    const { calls, runTurn, workspace } = createKiroPlace({ retry: "never" });
+    const turn = runTurn({ agent: "tester", prompt: CRASH_ONCE, directory: workspace });
+
+    expect(await failureOf(turn)).toMatchObject({ code: "AGENT_CRASHED", changedPaths: undefined });
+    expect(calls()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,102 @@
+import { expect, it } from "vitest";
+import { createRunTurn, toTurnLimits, type Protocol, type TurnProgress } from "@budgie/core";
+import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
+import { createSessionBook } from "../../src/sessions/session-store.ts";
+import { AGENT } from "../helpers/agent.ts";
+
+const TURN = { agent: AGENT.name, prompt: "x", directory: import.meta.dirname };
+
+const runOnce: Protocol = async ({ directory, session }) => {
+  const { exit } = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
+  return { response: "done", file: undefined, exit: await exit, denied: [], warnings: [] };
+};
+
+it("A session stays while a turn of it waits for others, however long nobody has used it", async () => {
+  const { gate, release, runTurn, sessions, setProgram } = createPlace();
+  const { sessionId } = await runTurn(TURN);
+  setProgram(() => gate.then(() => ({})));
+
+  let other: Promise<unknown> = Promise.resolve();
+  await new Promise<void>((resolve) => void (other = runTurn(TURN, { onProgress: () => resolve() })));
+  const told: TurnProgress[] = [];
+  const waiting = runTurn({ ...TURN, sessionId }, { onProgress: (progress) => void told.push(progress) });
+  while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await sessions.expireIdle(-1);
+  release();
+  await other;
+
+  const { runId } = await waiting;
+  const known = { agent: "tester", runId, sessionId, sinceMs: expect.any(Number) };
+  expect(told).toEqual([
+    { ...known, phase: "waiting", position: 1 },
+    { ...known, phase: "starting" },
+    { ...known, phase: "running", tries: 1 },
+  ]);
+});
+
+it("A session's second turn waits for the first, also when it is called while that one has only begun the session", async () => {
+  const { gate, release, runTurn, setProgram } = createPlace(4);
+  setProgram(() => gate.then(() => ({})));
+  const told: TurnProgress[] = [];
+
+  const opened = new Promise<string>((resolve) => {
+    const onProgress = ({ sessionId }: TurnProgress): void => void (sessionId !== undefined && resolve(sessionId));
+    void runTurn(TURN, { onProgress });
+  });
+  const second = runTurn({ ...TURN, sessionId: await opened }, { onProgress: (progress) => void told.push(progress) });
+  while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  release();
+  await second;
+
+  expect(told.map(({ phase }) => phase)).toEqual(["waiting", "starting", "running"]);
+});
+
+/** A place for so many turns at once, whose agent does as the test says. */
+function createPlace(concurrent = 1) {
+  let release = (): void => {};
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  let program: FakeProgram = () => ({});
+  const runner = createFakeRunner((run) => program(run));
+  const sessions = createSessionBook(runner);
+  const runTurn = createRunTurn({
+    agents: () => [AGENT],
+    runner,
+    sessions,
+    protocol: runOnce,
+    turnLimits: toTurnLimits({ concurrent }, runner.capacity),
+    policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
+    workspaceRules: { allowedRoots: [], guarded: undefined },
+  });
+  return { runTurn, sessions, gate, release, setProgram: (next: FakeProgram) => void (program = next) };
+}
+
+it("A turn whose agent goes while it waits is refused, and no process is started for it", async () => {
+  let release = (): void => {};
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  let runs = 0;
+  let agents = [AGENT];
+  const runner = createFakeRunner(() => {
+    runs++;
+    return gate.then(() => ({}));
+  });
+  const runTurn = createRunTurn({
+    agents: () => agents,
+    runner,
+    protocol: runOnce,
+    turnLimits: toTurnLimits({ concurrent: 1 }, runner.capacity),
+    policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
+    workspaceRules: { allowedRoots: [], guarded: undefined },
+  });
+  const told: TurnProgress[] = [];
+  const first = runTurn(TURN);
+  while (runs === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const waiting = runTurn(TURN, { onProgress: (progress) => void told.push(progress) });
+  while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  agents = [];
+  release();
+
+  await expect(waiting).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
+  // The one that ran already goes on.
+  await expect(first).resolves.toMatchObject({ response: "done" });
+  expect(runs).toBe(1);
+});

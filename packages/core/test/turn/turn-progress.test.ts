@@ -1,0 +1,29 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { TurnProgress } from "@budgie/core";
+import { followTurn } from "../../src/turn/turn-progress.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+it("A turn's phase lasts from its beginning on, however the turn moves on in it", () => {
+  const told: TurnProgress[] = [];
+  const hooks = { runId: "r", onProgress: (progress: TurnProgress) => void told.push(progress) };
+  const { inSession, onPhase } = followTurn(hooks, { agent: "tester", sessionId: undefined });
+  const later = (): void => void vi.advanceTimersByTime(1000);
+
+  onPhase({ phase: "waiting", position: 2 });
+  later();
+  onPhase({ phase: "waiting", position: 1 });
+  later();
+  onPhase({ phase: "starting" });
+  later();
+  inSession("s");
+  later();
+  onPhase({ phase: "running", tries: 1 });
+  later();
+  onPhase({ phase: "running", tries: 2 });
+
+  const [begun = 0] = told.map(({ sinceMs }) => sinceMs);
+  expect(told.map(({ sinceMs }) => sinceMs - begun)).toEqual([0, 0, 2000, 2000, 4000, 4000]);
+  expect(told.map(({ sessionId }) => sessionId)).toEqual([undefined, undefined, undefined, "s", "s", "s"]);
+});

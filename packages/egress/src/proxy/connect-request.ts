@@ -1,0 +1,99 @@
+import type { Socket } from "node:net";
+import { checkHelloRetry, readOpening } from "../tls/check-server-name.ts";
+import { dialHost } from "../dial/dial.ts";
+import { admit, refuse, type Doorway } from "./connection.ts";
+import { hangUp, type Refusal } from "./refusal.ts";
+import type { Route } from "../dial/route.ts";
+import { splice } from "./splice.ts";
+import { parseAuthority, type Target } from "./target.ts";
+
+const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
+// A fatal alert, so that a TLS client says more than that the connection was lost.
+const ACCESS_DENIED = Buffer.from([21, 3, 3, 0, 2, 2, 49]);
+const INTERNAL_ERROR = Buffer.from([21, 3, 3, 0, 2, 2, 80]);
+
+/**
+ * Opens the tunnel that a CONNECT asks for. On an allow-list it is for TLS that names the host that was asked for, or else
+ * plain HTTP, which `serveHttp` is to look into request by request.
+ */
+export async function handleConnect(
+  doorway: Doorway,
+  { authority, client }: { readonly authority: string; readonly client: Socket },
+  serveHttp: (target: Target) => void,
+): Promise<void> {
+  const target = parseAuthority(authority);
+  if ("why" in target) return hangUp(client, refuse(doorway, { host: target.shown, port: 0 }, target.why));
+  const admission = await admit(doorway, target, client);
+  if ("why" in admission) return hangUp(client, admission);
+  if (client.destroyed) return;
+  const tunnel = { client, target, route: admission.route };
+  if (admission.passage.mode === "open") return openTunnel(doorway, tunnel);
+  return checkTunnel(doorway, tunnel, serveHttp);
+}
+
+type Tunnel = { readonly client: Socket; readonly target: Target; readonly route: Route };
+
+async function openTunnel(doorway: Doorway, { client, route, target }: Tunnel): Promise<void> {
+  const { limits, log } = doorway;
+  log.allow(target.host, target.port);
+  const server = await dialHost(route, limits.dialMs).catch((error: Error) => toUnreachable(target, error));
+  if ("why" in server) return hangUp(client, server);
+  if (client.destroyed) {
+    server.destroy();
+    return;
+  }
+  client.write(ESTABLISHED);
+  splice(client, server, doorway);
+}
+
+async function checkTunnel(doorway: Doorway, tunnel: Tunnel, serveHttp: (target: Target) => void): Promise<void> {
+  const { client, target } = tunnel;
+  client.write(ESTABLISHED);
+  const read = await readOpening(client, target.host, { timeoutMs: doorway.limits.headerMs });
+  if (client.destroyed) return;
+  if (!read) return refuseTls(doorway, tunnel, "neither TLS nor HTTP was spoken");
+  if (read.opening.kind === "refused") return refuseTls(doorway, tunnel, read.opening.why);
+  if (read.opening.kind === "tls") {
+    const { end } = read.opening;
+    // What follows waits for the server's answer: it may have to be looked into as well.
+    if (read.bytes.length > end) client.unshift(read.bytes.subarray(end));
+    return passTls(doorway, tunnel, read.bytes.subarray(0, end));
+  }
+  client.unshift(read.bytes);
+  serveHttp(target);
+}
+
+async function passTls(doorway: Doorway, tunnel: Tunnel, hello: Buffer): Promise<void> {
+  const { client, route, target } = tunnel;
+  const { limits, log } = doorway;
+  log.allow(target.host, target.port);
+  const server = await dialHost(route, limits.dialMs).catch(() => undefined);
+  if (!server) return alert(client, INTERNAL_ERROR);
+  client.once("close", () => server.destroy());
+  if (client.destroyed) {
+    server.destroy();
+    return;
+  }
+  server.write(hello);
+  const retry = await checkHelloRetry({ client, server, host: target.host }, { timeoutMs: limits.idleMs });
+  if (client.destroyed) return;
+  if (retry === "passed") return splice(client, server, doorway);
+  server.destroy();
+  if (retry === "unanswered") return alert(client, INTERNAL_ERROR);
+  refuseTls(doorway, tunnel, "TLS names another server midway (SNI)");
+}
+
+function refuseTls({ log }: Doorway, { client, target }: Tunnel, why: string): void {
+  log.deny(target.host, target.port, why);
+  alert(client, ACCESS_DENIED);
+}
+
+function alert(client: Socket, message: Buffer): void {
+  client.write(message);
+  client.destroySoon();
+}
+
+function toUnreachable({ host, port }: Target, error: Error): Refusal {
+  const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
+  return { status: 502, target: `${host}:${port}`, why: `it could not be reached${code}` };
+}

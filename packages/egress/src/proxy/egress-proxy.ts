@@ -1,0 +1,68 @@
+import type { EgressPolicy, EgressReport } from "@budgie/core/egress";
+import { createEgressDoor } from "./session-proxy.ts";
+import { DEFAULT_EGRESS_LIMITS, type EgressLimits } from "../dial/limits.ts";
+import { createLookup } from "../dial/create-lookup.ts";
+import { createResolver, type Lookup } from "../dial/resolver.ts";
+import { createRouteFinder, type RouteFinder } from "../dial/route.ts";
+import { parseUpstream, type UpstreamOptions } from "../dial/upstream.ts";
+
+/** Keeps sessions to their egress policies: each has a door, which is a unix socket with a policy and a log of its own. */
+export interface EgressProxy {
+  open(door: { readonly socketPath: string }): Promise<EgressDoor>;
+  /** Closes all doors, and cuts what still goes through them. */
+  close(): Promise<void>;
+}
+
+export type EgressDoor = {
+  /** Closed to everything until the first policy is set. Connections that a new policy would not allow are cut. */
+  setPolicy(policy: EgressPolicy): Promise<void>;
+  /** What has happened since this was last asked, bounded in size. */
+  take(): Promise<EgressReport>;
+  close(): Promise<void>;
+};
+
+export type EgressProxyOptions = {
+  /** Default a lookup by the system's hosts file and name servers */
+  readonly lookup?: Lookup;
+  readonly upstream?: UpstreamOptions;
+  readonly limits?: Partial<EgressLimits>;
+  /** The program that much is handed over to; without it, all goes through this process */
+  readonly forwarder?: string;
+};
+
+// So many that a few names without an answer do not delay the model's.
+const MOST_NAMES = 4;
+
+/** The proxy in this process. */
+export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy {
+  const limits = { ...DEFAULT_EGRESS_LIMITS, ...options.limits };
+  const upstream = options.upstream && parseUpstream(options.upstream);
+  const lookup = options.lookup ?? createLookup();
+  const doors = new Set<EgressDoor>();
+  return {
+    open: async ({ socketPath }) => {
+      // Limited for each turn at each door, so that names which never answer delay no other session.
+      const createFinder = (): RouteFinder =>
+        createRouteFinder(createResolver(lookup, { most: MOST_NAMES, waitMs: limits.dialMs }), upstream, limits);
+      let find = createFinder();
+      const findRoute: RouteFinder = (target) => find(target);
+      const door = await createEgressDoor(socketPath, { limits, findRoute, forwarder: options.forwarder });
+      doors.add(door);
+      return {
+        ...door,
+        setPolicy: async (policy) => {
+          find = createFinder();
+          await door.setPolicy(policy);
+        },
+        close: async () => {
+          doors.delete(door);
+          await door.close();
+        },
+      };
+    },
+    close: async () => {
+      await Promise.all([...doors].map((door) => door.close()));
+      doors.clear();
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { dialHost, dialProxy } from "../dial/dial.ts";
+import { toForwardedHeaders, toProblem } from "./forwarded-headers.ts";
+import { admit, refuse, type Doorway } from "./connection.ts";
+import { sendRefusal } from "./refusal.ts";
+import type { Route } from "../dial/route.ts";
+import { parseRequestUrl, type Target } from "./target.ts";
+
+const TLS_PORT = 443;
+
+/** Passes on one request in plain HTTP, written anew from what was understood of it. */
+export async function handlePlain(
+  doorway: Doorway,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  tunnel: Target | undefined,
+): Promise<void> {
+  // Written to after its client has gone, it would take the process along.
+  response.on("error", () => {});
+  const target = parseRequestUrl(request.url ?? "", tunnel);
+  if ("why" in target) return sendRefusal(response, refuse(doorway, { host: target.shown, port: 0 }, target.why));
+  const problem = toProblem(request, target);
+  if (problem !== undefined) {
+    doorway.log.deny(target.host, target.port, `a request with ${problem}`);
+    return sendRefusal(response, { status: 400, target: `${target.host}:${target.port}`, why: `it has ${problem}` });
+  }
+  const admission = await admit(doorway, target, request.socket);
+  if ("why" in admission) return sendRefusal(response, admission);
+  if (admission.passage.mode !== "open" && target.port === TLS_PORT) {
+    return sendRefusal(response, refuse(doorway, target, "plain HTTP to the port of HTTPS"));
+  }
+  if (request.socket.destroyed) return;
+  doorway.log.allow(target.host, target.port);
+  await forward(doorway, { request, response, target, route: admission.route });
+}
+
+type Forwarding = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly target: Target & { readonly path: string };
+  readonly route: Route;
+};
+
+async function forward({ limits }: Doorway, { request, response, route, target }: Forwarding): Promise<void> {
+  const { upstream } = route;
+  const server = await (upstream ? dialProxy(upstream, limits.dialMs) : dialHost(route, limits.dialMs)).catch(
+    () => undefined,
+  );
+  const unreachable = { status: 502, target: `${target.host}:${target.port}`, why: "it could not be reached" } as const;
+  if (!server) return sendRefusal(response, unreachable);
+  if (request.socket.destroyed) {
+    server.destroy();
+    return;
+  }
+  const outgoing = toOutgoing(request, { server, target, upstream });
+  const fail = (): unknown => (response.headersSent ? response.destroy() : sendRefusal(response, unreachable));
+  outgoing.on("error", fail);
+  outgoing.once("response", (incoming) => (isAnswer(incoming) ? passBack(incoming, response) : fail()));
+  // Nobody asked for another protocol, and without an answer the client would wait for one.
+  outgoing.once("upgrade", (_incoming, socket) => {
+    socket.destroy();
+    fail();
+  });
+  response.once("close", () => outgoing.destroy());
+  boundBytes(request.socket, server, limits.bytesPerConnection);
+  request.pipe(outgoing);
+}
+
+function toOutgoing(
+  request: IncomingMessage,
+  {
+    server,
+    target,
+    upstream,
+  }: { readonly server: Socket; readonly target: Forwarding["target"] } & Pick<Route, "upstream">,
+): ClientRequest {
+  const authority = target.port === 80 ? target.host : `${target.host}:${target.port}`;
+  const outgoing = httpRequest({
+    method: request.method,
+    path: upstream ? `http://${authority}${target.path}` : target.path,
+    createConnection: () => server,
+    setHost: false,
+  });
+  outgoing.setHeader("Host", authority);
+  for (const [name, value] of toForwardedHeaders(request.rawHeaders)) outgoing.appendHeader(name, value);
+  if (upstream?.authorization !== undefined) outgoing.setHeader("Proxy-Authorization", upstream.authorization);
+  // How the body ends is said once, and in the way that it was understood.
+  if (request.headers["transfer-encoding"] !== undefined) outgoing.setHeader("Transfer-Encoding", "chunked");
+  else if (request.headers["content-length"] !== undefined) {
+    outgoing.setHeader("Content-Length", request.headers["content-length"]);
+  }
+  return outgoing;
+}
+
+/** Passed back, a status that is none would throw where nobody catches, and take the process along. */
+function isAnswer({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode <= 999;
+}
+
+function passBack(incoming: IncomingMessage, response: ServerResponse): void {
+  const headers = toForwardedHeaders(incoming.rawHeaders).flat();
+  const length = incoming.headers["content-length"];
+  if (length !== undefined) headers.push("Content-Length", length);
+  response.writeHead(incoming.statusCode ?? 502, [...headers, "Connection", "close"]);
+  incoming.on("error", () => response.destroy());
+  incoming.once("aborted", () => response.destroy());
+  incoming.pipe(response);
+}
+
+function boundBytes(client: Socket, server: Socket, maxBytes: number): void {
+  const check = setInterval(() => {
+    if (server.bytesRead + server.bytesWritten > maxBytes) client.destroy();
+  }, 200);
+  check.unref();
+  server.once("close", () => clearInterval(check));
+}

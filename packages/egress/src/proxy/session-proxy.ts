@@ -1,0 +1,122 @@
+import { createServer } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { EgressPolicy } from "@budgie/core/egress";
+import { BudgieError } from "@budgie/core/errors";
+import { handleConnect } from "./connect-request.ts";
+import type { EgressLimits } from "../dial/limits.ts";
+import { createEgressLog } from "./egress-log.ts";
+import type { EgressDoor } from "./egress-proxy.ts";
+import { createHandOver } from "./hand-over.ts";
+import { isStillAllowed, type Doorway } from "./connection.ts";
+import { handlePlain } from "./plain-request.ts";
+import { hangUp, sendRefusal, type Refusal } from "./refusal.ts";
+import type { RouteFinder } from "../dial/route.ts";
+import type { Target } from "./target.ts";
+
+const MAX_SOCKET_PATH_BYTES = 103;
+const CLOSED: EgressPolicy = { mode: "none", hosts: [] };
+
+/** Opens a door: an HTTP proxy on a unix socket, closed to everything until it gets a policy. */
+export async function createEgressDoor(
+  socketPath: string,
+  { findRoute, forwarder, limits }: DoorOptions,
+): Promise<EgressDoor> {
+  let policy = CLOSED;
+  const doorway: Doorway = {
+    policy: () => policy,
+    log: createEgressLog(),
+    limits,
+    findRoute,
+    handOver: createHandOver(forwarder),
+    passages: new Set(),
+  };
+  const { close, listen } = createDoorServer(doorway);
+  await listen(socketPath);
+  return {
+    setPolicy: async (next) => {
+      policy = next;
+      for (const passage of doorway.passages) if (!isStillAllowed(passage, next)) passage.cut();
+    },
+    take: async () => doorway.log.take(),
+    close,
+  };
+}
+
+type DoorOptions = {
+  readonly limits: EgressLimits;
+  readonly findRoute: RouteFinder;
+  readonly forwarder: string | undefined;
+};
+
+type DoorServer = { readonly listen: (socketPath: string) => Promise<void>; readonly close: () => Promise<void> };
+
+function createDoorServer(doorway: Doorway): DoorServer {
+  const { limits } = doorway;
+  const sockets = new Set<Duplex>();
+  const surplus = new WeakSet<Duplex>();
+  const tunnels = new WeakMap<Duplex, Target>();
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headerMs,
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.min(1_000, limits.headerMs),
+    insecureHTTPParser: false,
+    noDelay: true,
+  });
+  // One request a connection: what comes after it is nobody's, and is thrown away.
+  server.maxRequestsPerSocket = 1;
+  server.maxConnections = limits.connections * 4;
+  server.timeout = limits.idleMs;
+  server.prependListener("connection", (socket: Socket) => {
+    // A tunnel with plain HTTP in it comes here a second time.
+    if (sockets.has(socket)) return;
+    if (sockets.size >= limits.connections) surplus.add(socket);
+    sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.on("request", (request, response) => {
+    if (surplus.has(request.socket)) return sendRefusal(response, toSurplus(doorway));
+    handlePlain(doorway, { request, response }, tunnels.get(request.socket)).catch(() => request.socket.destroy());
+  });
+  server.on("connect", (request, client: Socket, head) => {
+    if (surplus.has(client)) return hangUp(client, toSurplus(doorway));
+    if (tunnels.has(client)) return client.destroy();
+    if (head.length > 0) client.unshift(head);
+    const serveHttp = (target: Target): void => {
+      tunnels.set(client, target);
+      server.emit("connection", client);
+      client.resume();
+    };
+    handleConnect(doorway, { authority: request.url ?? "", client }, serveHttp).catch(() => client.destroy());
+  });
+  return {
+    listen: (socketPath) =>
+      new Promise((resolve, reject) => {
+        if (Buffer.byteLength(socketPath) > MAX_SOCKET_PATH_BYTES) throw toPathError(socketPath);
+        server.once("error", reject);
+        // The directory decides who gets to it: inside a sandbox that is another user.
+        server.listen({ path: socketPath, readableAll: true, writableAll: true }, resolve);
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+function toSurplus({ limits, log }: Doorway): Refusal {
+  log.deny("(any)", 0, "too many connections at once");
+  const why = `more than ${limits.connections} connections are open at once; close some, and try again`;
+  return { status: 503, target: "this host", why };
+}
+
+function toPathError(socketPath: string): BudgieError {
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `Cannot open the egress proxy at "${socketPath}": the path is longer than the ${MAX_SOCKET_PATH_BYTES} bytes of a ` +
+      "socket address. Choose a shorter one.",
+  );
+}

@@ -1,0 +1,21 @@
+import type { EgressPolicy, EgressReport } from "@budgie/core/egress";
+import type { EgressProxyOptions } from "../proxy/egress-proxy.ts";
+
+/** What a proxy in a process of its own is told, one JSON object a line. */
+export type ControlRequest =
+  | { readonly configure: Numbered & Omit<EgressProxyOptions, "forwarder" | "lookup"> }
+  | { readonly open: Numbered & { readonly session: string; readonly socketPath: string } }
+  | { readonly policy: Numbered & { readonly session: string; readonly policy: EgressPolicy } }
+  | { readonly take: Numbered & { readonly session: string } }
+  | { readonly close: Numbered & { readonly session: string } };
+
+/** What it answers, one JSON object a line, with the number of what it was told. */
+export type ControlAnswer =
+  | { readonly configured: Numbered }
+  | { readonly opened: Numbered }
+  | { readonly applied: Numbered }
+  | { readonly taken: Numbered & { readonly report: EgressReport } }
+  | { readonly closed: Numbered }
+  | { readonly failed: Numbered & { readonly message: string } };
+
+export type Numbered = { readonly id: number };

@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { dialHost } from "../../src/dial/dial.ts";
+import { DEFAULT_EGRESS_LIMITS } from "../../src/dial/limits.ts";
+import { createResolver, type Lookup } from "../../src/dial/resolver.ts";
+import { createRouteFinder } from "../../src/dial/route.ts";
+import { parseUpstream } from "../../src/dial/upstream.ts";
+import { createOrigin, createProxyPlace, openTunnel, toPolicy } from "../helpers/proxy-place.ts";
+
+const target = { host: "allowed.test", port: 443, address: undefined };
+
+/** Answers with the next of some answers each time, and counts. */
+function createLookup(...answers: readonly (readonly string[])[]): {
+  readonly lookup: Lookup;
+  readonly asked: () => number;
+} {
+  let asked = 0;
+  const lookup: Lookup = async () => {
+    const answer = answers[Math.min(asked, answers.length - 1)] ?? [];
+    asked += 1;
+    if (answer.length === 0) throw new Error("ENOTFOUND");
+    return answer.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  };
+  return { lookup, asked: () => asked };
+}
+
+const findRoute = (lookup: Lookup, proxy?: string) =>
+  createRouteFinder(
+    lookup,
+    proxy === undefined ? undefined : parseUpstream({ url: proxy }),
+    DEFAULT_EGRESS_LIMITS,
+  )(target);
+
+describe("resolving", () => {
+  it.each(["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "fd00::1", "0.0.0.0"])(
+    "refuses an allowed name at %s",
+    async (address) => {
+      const { asked, lookup } = createLookup([address]);
+      const place = await createProxyPlace(toPolicy("allowlist", "allowed.test"), { lookup });
+      const { head } = await openTunnel(place.socketPath, "allowed.test:443");
+
+      expect(head).toMatch(/^HTTP\/1\.1 403 .*no public address.*--allow-host allowed\.test=ADDRESS/s);
+      expect(asked()).toBe(1);
+      expect((await place.door.take()).denied).toMatchObject([{ host: "allowed.test", port: 443 }]);
+      await place.close();
+    },
+  );
+
+  it("refuses it where all is open as well, and reaches it where it is pinned", async () => {
+    const origin = await createOrigin((socket) => socket.end("here"));
+    const { asked, lookup } = createLookup(["127.0.0.1"]);
+    const place = await createProxyPlace(toPolicy("open"), { lookup });
+    const authority = `any.test:${origin.port}`;
+
+    expect((await openTunnel(place.socketPath, authority)).head).toMatch(/^HTTP\/1\.1 403 /);
+    expect(origin.connections()).toBe(0);
+
+    await place.door.setPolicy(toPolicy("open", `${authority}=127.0.0.1`));
+    expect((await openTunnel(place.socketPath, authority)).head).toMatch(/^HTTP\/1\.1 200 /);
+    expect(asked()).toBe(1);
+    await place.close();
+    await origin.close();
+  });
+
+  it("says so where a name has no address", async () => {
+    const place = await createProxyPlace(toPolicy("allowlist", "allowed.test"), { lookup: createLookup([]).lookup });
+
+    expect((await openTunnel(place.socketPath, "allowed.test:443")).head).toMatch(/^HTTP\/1\.1 502 .*not be resolved/s);
+    await place.close();
+  });
+
+  it("uses no name that leads to more addresses than anybody needs, with and without a proxy on the way", async () => {
+    const many = Array.from({ length: 257 }, (_, index) => `203.0.113.${index % 256}`);
+
+    expect(await findRoute(createLookup(many).lookup)).toBe("unknown");
+    expect(await findRoute(createLookup(many).lookup, "http://127.0.0.1:3128")).toBe("unknown");
+    expect(await findRoute(createLookup(many.slice(1)).lookup)).toMatchObject({ host: "allowed.test" });
+  });
+
+  it("uses the public ones alone of several addresses", async () => {
+    const { lookup } = createLookup(["10.0.0.1", "203.0.113.7", "::1", "2001:db8::7"]);
+
+    expect(await findRoute(lookup)).toMatchObject({
+      addresses: [{ address: "203.0.113.7" }, { address: "2001:db8::7" }],
+    });
+  });
+
+  it("asks once, and dials what was checked then, whatever the name resolves to later", async () => {
+    const { asked, lookup } = createLookup(["203.0.113.7"], ["127.0.0.1"]);
+
+    expect(await findRoute(lookup)).toMatchObject({ addresses: [{ address: "203.0.113.7" }] });
+    expect(asked()).toBe(1);
+    expect(await findRoute(lookup)).toBe("private");
+  });
+
+  it("dials the address of a route, and does not resolve its name", async () => {
+    const origin = await createOrigin();
+    const route = { host: "does-not-exist.invalid", port: origin.port, upstream: undefined };
+    const socket = await dialHost({ ...route, addresses: [{ address: "127.0.0.1", family: 4 }] }, 5_000);
+
+    expect(socket.remoteAddress).toBe("127.0.0.1");
+    socket.destroy();
+    await origin.close();
+  });
+
+  it("refuses names that are private here although a proxy would resolve them, and no others", async () => {
+    const proxy = "http://127.0.0.1:3128";
+
+    expect(await findRoute(createLookup(["203.0.113.7", "10.0.0.1"]).lookup, proxy)).toBe("private");
+    expect(await findRoute(createLookup(["203.0.113.7"]).lookup, proxy)).toMatchObject({ addresses: [] });
+    expect(await findRoute(createLookup([]).lookup, proxy)).toMatchObject({ addresses: [] });
+  });
+
+  it("asks for a name once at a time, for few names at once, and remembers nothing", async () => {
+    const asked: string[] = [];
+    const answers: (() => void)[] = [];
+    const lookup: Lookup = (host) => {
+      asked.push(host);
+      return new Promise((done) => answers.push(() => done([])));
+    };
+    const resolve = createResolver(lookup, { most: 2, waitMs: 10_000 });
+    const all = [resolve("a"), resolve("a"), resolve("b"), resolve("c")];
+    await new Promise((done) => setImmediate(done));
+    expect(asked).toEqual(["a", "b"]);
+
+    while (answers.length > 0) {
+      answers.shift()?.();
+      await new Promise((done) => setImmediate(done));
+    }
+    await Promise.all(all);
+    expect(asked).toEqual(["a", "b", "c"]);
+
+    void resolve("a");
+    await new Promise((done) => setImmediate(done));
+    expect(asked).toEqual(["a", "b", "c", "a"]);
+  });
+
+  it("lets doors whose names never answer keep neither other doors nor a session's next turn from their names", async () => {
+    const asked: string[] = [];
+    const lookup: Lookup = (host) => {
+      asked.push(host);
+      return host.endsWith(".slow.test") ? new Promise(() => undefined) : Promise.reject(new Error("ENOTFOUND"));
+    };
+    const place = await createProxyPlace(toPolicy("open"), { lookup, limits: { dialMs: 200 } });
+    const slow = [1, 2, 3].map((at) => `${place.socketPath}${at}`);
+    const doors = await Promise.all(slow.map((socketPath) => place.proxy.open({ socketPath })));
+    for (const door of doors) await door.setPolicy(toPolicy("open"));
+    const flood = slow.flatMap((path, door) =>
+      Array.from({ length: 20 }, (_, at) => openTunnel(path, `${at}.${door}.slow.test:443`)),
+    );
+    // Control: they are before it in the queue.
+    await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(3 * 4);
+
+    expect((await openTunnel(place.socketPath, "quick.test:443")).head).toMatch(/^HTTP\/1\.1 502 .*not be resolved/s);
+    expect(asked.at(-1)).toBe("quick.test");
+    expect((await openTunnel(`${place.socketPath}1`, "late.test:443")).head).toMatch(/^HTTP\/1\.1 502 /);
+    expect(asked).not.toContain("late.test");
+
+    // The session's next turn.
+    await doors[0]?.setPolicy(toPolicy("open"));
+    expect((await openTunnel(`${place.socketPath}1`, "next.test:443")).head).toMatch(/^HTTP\/1\.1 502 /);
+    expect(asked.at(-1)).toBe("next.test");
+
+    await Promise.all(flood);
+    await place.close();
+  });
+
+  it("never asks for what nobody waits for any more", async () => {
+    const asked: string[] = [];
+    let answer = (): void => undefined;
+    const resolve = createResolver(
+      (host) => {
+        asked.push(host);
+        return new Promise((done) => (answer = () => done([])));
+      },
+      { most: 1, waitMs: 20 },
+    );
+    const [first, late, again] = [resolve("first"), resolve("late"), resolve("again")];
+    await new Promise((done) => setTimeout(done, 50));
+    void resolve("again");
+    answer();
+
+    await expect(late).rejects.toThrow("Nobody waits");
+    await first;
+    await new Promise((done) => setImmediate(done));
+    expect(asked).toEqual(["first", "again"]);
+    answer();
+    expect(await again).toEqual([]);
+  });
+});

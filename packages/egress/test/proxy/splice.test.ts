@@ -1,0 +1,179 @@
+import { readdirSync } from "node:fs";
+import type { Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import type { EgressProxyOptions } from "../../src/proxy/egress-proxy.ts";
+import { toPolicy, type ProxyPlace } from "../helpers/proxy-place.ts";
+import {
+  closed,
+  CONTENT,
+  createTunnelPlaces,
+  echo,
+  findHandedOver,
+  HANDED,
+  MB,
+  OWN_FORWARDER,
+  PART,
+  receive,
+  receiveSome,
+  send,
+  sha256,
+} from "../helpers/tunnel-place.ts";
+
+const { createPlace } = createTunnelPlaces();
+
+const ways: readonly (readonly [string, EgressProxyOptions, number])[] = [
+  ["handed over", HANDED, 1],
+  ["that stays in this process", {}, 0],
+];
+
+describe.skipIf(OWN_FORWARDER === undefined).each(ways)("a large tunnel %s", (_way, options, processes) => {
+  it("brings every byte that the server sends", async () => {
+    const { ask } = await createPlace(send, options);
+    const client = await ask();
+    const received = receive(client);
+    await receiveSome(client, 8 * MB);
+
+    expect(findHandedOver()).toHaveLength(processes);
+    expect(sha256(await received)).toBe(sha256(CONTENT));
+  });
+
+  it("takes every byte along that the client sends, and brings the answer to it after its end", async () => {
+    const answer = (socket: Socket): void => void receive(socket).then((content) => socket.end(sha256(content)));
+    const { open } = await createPlace(answer, options);
+    const client = await open();
+    client.end(CONTENT);
+
+    expect(String(await receive(client))).toBe(sha256(CONTENT));
+  });
+
+  it("carries both ways at once, for a client that now and then does not read", async () => {
+    const { open } = await createPlace(echo, options);
+    const client = await open();
+    const pauses = setInterval(() => (client.isPaused() ? client.resume() : client.pause()), 20);
+    client.end(CONTENT);
+    const received = await receive(client);
+    clearInterval(pauses);
+
+    expect(sha256(received)).toBe(sha256(CONTENT));
+  });
+
+  it("answers each of many questions", async () => {
+    const { open } = await createPlace(echo, options);
+    const client = await open();
+    for (let at = 0; at < 10 * MB; at += MB / 32) {
+      const question = CONTENT.subarray(at, at + MB / 32);
+      client.write(question);
+      const answer = await receiveSome(client, question.length);
+      expect(answer.equals(question)).toBe(true);
+    }
+
+    expect(findHandedOver()).toHaveLength(processes);
+  });
+
+  it("hears the client out after the server's end", async () => {
+    let heard: Promise<Buffer> = Promise.resolve(CONTENT);
+    const { open } = await createPlace((socket) => {
+      heard = receive(socket);
+      socket.once("data", () => socket.end(PART));
+    }, options);
+    const client = await open();
+    client.allowHalfOpen = true;
+    client.write(PART);
+    expect(sha256(await receive(client))).toBe(sha256(PART));
+    client.end(PART);
+
+    expect(sha256(await heard)).toBe(sha256(Buffer.concat([PART, PART])));
+  });
+
+  it("is cut when it has carried too many bytes", async () => {
+    const { ask } = await createPlace(send, { ...options, limits: { bytesPerConnection: 20 * MB } });
+    const received = await receive(await ask());
+
+    expect(received.length).toBeGreaterThan(10 * MB);
+    expect(received.length).toBeLessThanOrEqual(20 * MB);
+  });
+
+  it("carries as many bytes as it may", async () => {
+    const { ask } = await createPlace(send, { ...options, limits: { bytesPerConnection: CONTENT.length + 1 } });
+
+    expect((await receive(await ask())).length).toBe(CONTENT.length);
+  });
+
+  it("is cut when it is idle, and not while it is busy for longer", async () => {
+    const { open } = await createPlace(echo, { ...options, limits: { idleMs: 1_500 } });
+    const [busy, idle] = [await open(), await open()];
+    busy.write(PART);
+    await receiveSome(busy, PART.length);
+    const beat = setInterval(() => busy.resume().write("."), 50);
+    const idleClosed = closed(idle);
+    idle.write(PART);
+    await receiveSome(idle, PART.length);
+
+    await idleClosed;
+    expect(busy.destroyed).toBe(false);
+    clearInterval(beat);
+    await closed(busy);
+  });
+
+  it.each([
+    ["its door is closed", ({ door }: ProxyPlace) => door.close()],
+    ["the policy no longer allows it", ({ door }: ProxyPlace) => door.setPolicy(toPolicy("none"))],
+    ["the proxy is closed", ({ proxy }: ProxyPlace) => proxy.close()],
+  ])("is cut when %s", async (_what, shut) => {
+    let serverEnded: Promise<unknown> = Promise.resolve();
+    const { open, place } = await createPlace((socket) => {
+      serverEnded = receive(socket);
+      // It does not end by itself.
+      socket.on("data", (chunk: Buffer) => socket.write(chunk));
+    }, options);
+    const client = await open();
+    client.write(PART);
+    await receiveSome(client, PART.length);
+    expect(findHandedOver()).toHaveLength(processes);
+
+    await shut(place);
+    await Promise.all([closed(client), serverEnded]);
+    await expect.poll(() => findHandedOver()).toEqual([]);
+  });
+
+  it("ends for the server when the client breaks off", async () => {
+    let serverClosed: Promise<void> = Promise.resolve();
+    const { ask } = await createPlace((socket) => {
+      serverClosed = closed(socket);
+      send(socket);
+    }, options);
+    const client = await ask();
+    await receiveSome(client, 8 * MB);
+    client.destroy();
+
+    await serverClosed;
+  });
+
+  it("lets the server wait for a client that does not read", async () => {
+    let server: Socket | undefined;
+    const { ask } = await createPlace((socket) => send((server = socket)), options);
+    const client = await ask();
+    await receiveSome(client, 8 * MB);
+    client.pause();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+
+    expect(server?.writableLength).toBeGreaterThan(30 * MB);
+    expect(process.memoryUsage().arrayBuffers).toBeLessThan(300 * MB);
+  });
+
+  it("leaves no file open", async () => {
+    const { ask } = await createPlace(send, options);
+    const fetchOne = async (): Promise<void> => {
+      const client = await ask();
+      await receiveSome(client, CONTENT.length);
+      client.destroy();
+      await closed(client);
+    };
+    await fetchOne();
+    await expect.poll(() => findHandedOver()).toEqual([]);
+    const before = readdirSync("/proc/self/fd").length;
+    for (let asked = 0; asked < 5; asked += 1) await fetchOne();
+
+    await expect.poll(() => readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before);
+  });
+});

@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { PRESETS, presetHosts, type PresetName } from "../../src/rules/presets.ts";
+
+const names = Object.keys(PRESETS) as PresetName[];
+
+describe("presets", () => {
+  it.each(names)("%s names hosts, none of them twice or pinned", (name) => {
+    const hosts = presetHosts(name);
+
+    expect(hosts.length).toBeGreaterThan(0);
+    expect(new Set(hosts.map(({ host, port }) => `${host}:${port}`)).size).toBe(hosts.length);
+    expect(hosts.every(({ address, from }) => address === undefined && from === `preset ${name}`)).toBe(true);
+  });
+
+  it("allows plain HTTP to Debian's archives alone", () => {
+    const plain = names.filter((name) => presetHosts(name).some(({ port }) => port !== 443));
+
+    expect(plain).toEqual(["debian"]);
+  });
+
+  it("marks what nobody could verify", () => {
+    expect(PRESETS.kiro.every(({ unverified }) => unverified)).toBe(true);
+    expect(PRESETS.npm.some(({ unverified }) => unverified)).toBe(false);
+  });
+});

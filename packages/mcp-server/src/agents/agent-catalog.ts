@@ -1,0 +1,148 @@
+import { isDeepStrictEqual } from "node:util";
+import { BudgieError, loadAgents, type Agent, type AgentFolders, type LoadedAgents } from "@budgie/core";
+import type { Tool } from "../mcp/tools/tools.ts";
+
+/** The agents and their tools, as the files say at the moment. */
+export type AgentShelf = {
+  /** Those of this very moment: whatever changed is read before */
+  readonly agents: () => readonly Agent[];
+  /** Those that clients know of, until the next {@link AgentShelf.settle} */
+  readonly tools: () => readonly Tool[];
+  /** Whether there is anything to settle. */
+  readonly hasChanged: () => boolean;
+  /** Takes up what changed, reports what is wrong with it, and answers whether clients have to be told. */
+  readonly settle: () => boolean;
+};
+
+export type AgentShelfOptions = {
+  /** What it begins with, of which everything was said that is wrong with it */
+  readonly first: { readonly loaded: LoadedAgents; readonly tools: readonly Tool[] };
+  readonly folders: AgentFolders;
+  /** Throws a `BudgieError` for agents that cannot be tools side by side */
+  readonly check: (agents: readonly Agent[]) => void;
+  readonly toTools: (agents: readonly Agent[]) => readonly Tool[];
+  /** What clients may find wrong with tools */
+  readonly findProblems: (tools: readonly Tool[]) => readonly string[];
+  /** Where agents have settings of their own: the agent's name, and how to call the place */
+  readonly settings: readonly (readonly [agent: string, place: string])[];
+  readonly report: (line: string) => void;
+};
+
+/** Creates the shelf; nothing is read before it is asked. */
+export function createAgentShelf(options: AgentShelfOptions): AgentShelf {
+  const { check, findProblems, first, folders, report, settings, toTools } = options;
+  let { loaded, tools } = first;
+  let accepted: Accepted = { agents: loaded.agents, refusals: [] };
+  let settled = { loaded, accepted };
+  let told: ReadonlySet<string> = new Set([...loaded.problems, ...findProblems(tools)]);
+
+  function look(): void {
+    const next = loadAgents(folders, loaded);
+    if (next.agents !== loaded.agents) accepted = accept(next.agents, accepted.agents, check);
+    loaded = next;
+  }
+
+  function hasChanged(): boolean {
+    look();
+    return accepted !== settled.accepted || loaded.problems !== settled.loaded.problems;
+  }
+
+  /** Once, until it is mended */
+  function tell(problems: readonly string[]): void {
+    const now = new Set(problems);
+    for (const problem of now) if (!told.has(problem)) report(problem);
+    told = now;
+  }
+
+  return {
+    agents() {
+      look();
+      return accepted.agents;
+    },
+    tools: () => tools,
+    hasChanged,
+    settle() {
+      if (!hasChanged()) return false;
+      settled = { loaded, accepted };
+      const before = tools;
+      tools = toTools(accepted.agents);
+      const { agents, refusals } = accepted;
+      tell([...loaded.problems, ...refusals, ...findForsaken(agents, settings), ...findProblems(tools)]);
+      const change = toChangeText(before, tools);
+      if (change !== undefined) report(change);
+      return change !== undefined;
+    },
+  };
+}
+
+type Accepted = {
+  readonly agents: readonly Agent[];
+  /** Why others were not */
+  readonly refusals: readonly string[];
+};
+
+/** All of them, if they can be tools side by side; else those that were there before them stay as they were. */
+function accept(wanted: readonly Agent[], before: readonly Agent[], check: AgentShelfOptions["check"]): Accepted {
+  if (findRefusal(wanted, check) === undefined) return { agents: wanted, refusals: [] };
+  const agents = new Map(before.filter((agent) => wanted.includes(agent)).map((agent) => [agent.file, agent]));
+  const refusals: string[] = [];
+  for (const agent of wanted) {
+    if (agents.has(agent.file)) continue;
+    const refusal = findRefusal([...agents.values(), agent], check);
+    if (refusal !== undefined) refusals.push(`${refusal} Until then, what was there before stays as it was.`);
+    const choice = refusal === undefined ? agent : before.find(({ file }) => file === agent.file);
+    if (choice === undefined) continue;
+    if (findRefusal([...agents.values(), choice], check) === undefined) agents.set(choice.file, choice);
+  }
+  return { agents: wanted.flatMap(({ file }) => agents.get(file) ?? []), refusals };
+}
+
+function findRefusal(agents: readonly Agent[], check: AgentShelfOptions["check"]): string | undefined {
+  try {
+    check(agents);
+    return undefined;
+  } catch (error) {
+    if (error instanceof BudgieError) return error.message;
+    throw error;
+  }
+}
+
+function findForsaken(agents: readonly Agent[], settings: AgentShelfOptions["settings"]): readonly string[] {
+  const known = new Set(agents.map(({ name }) => name));
+  return settings
+    .filter(([agent]) => !known.has(agent))
+    .map(
+      ([agent, place]) =>
+        `The agent "${agent}" is gone, and ${place} is for it: if it was renamed, rename it there too.`,
+    );
+}
+
+const MOST_NAMED = 5;
+
+/** `undefined` when clients would get what they have. */
+function toChangeText(before: readonly Tool[], now: readonly Tool[]): string | undefined {
+  const [old, current] = [toDefinitions(before), toDefinitions(now)];
+  const changes = [
+    ["added", [...current.keys()].filter((name) => !old.has(name))],
+    ["removed", [...old.keys()].filter((name) => !current.has(name))],
+    [
+      "changed",
+      [...current].filter(([name, tool]) => old.has(name) && !isDeepStrictEqual(old.get(name), tool)).map(toKey),
+    ],
+  ] as const;
+  const texts = changes.filter(([, names]) => names.length > 0).map(([what, names]) => `${what} ${toNames(names)}`);
+  return texts.length === 0 ? undefined : `The tools changed: ${texts.join("; ")}.`;
+}
+
+function toDefinitions(tools: readonly Tool[]): ReadonlyMap<string, Tool["definition"]> {
+  return new Map(tools.map(({ definition }) => [definition.name, definition]));
+}
+
+function toKey([key]: readonly [string, unknown]): string {
+  return key;
+}
+
+function toNames(names: readonly string[]): string {
+  const named = names.slice(0, MOST_NAMED).map((name) => `"${name}"`);
+  return [...named, ...(names.length > MOST_NAMED ? [`${names.length - MOST_NAMED} more`] : [])].join(", ");
+}

@@ -1,0 +1,27 @@
+import { loadAgents, type LoadedAgents } from "@budgie/core";
+import type { Config } from "../config/config.ts";
+import type { Host } from "../process/host.ts";
+import { checkToolNames } from "../mcp/names/check-tool-names.ts";
+import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
+import { toTools, type Tool } from "../mcp/tools/tools.ts";
+import { refuseStrangers } from "../config/agent-policies.ts";
+
+export type LoadedTools = {
+  readonly loaded: LoadedAgents;
+  readonly tools: readonly Tool[];
+};
+
+/** Loads the agents and makes their tools, and tells the user what is wrong with either. */
+export function loadTools(config: Config, { report }: Pick<Host, "report">): LoadedTools {
+  const loaded = loadAgents(config);
+  const { agents, problems } = loaded;
+  for (const problem of problems) report(problem);
+  if (agents.length === 0) {
+    report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
+  }
+  refuseStrangers(config.policies, agents, config.config);
+  checkToolNames(agents, config);
+  const tools = toTools(agents, config);
+  for (const warning of toNameWarnings(tools)) report(warning);
+  return { loaded, tools };
+}

@@ -1,0 +1,33 @@
+import type { ClaimResult, LabOptions } from "@budgie/claims";
+import type { SandboxFacts } from "@budgie/runner-docker";
+import type { Finding } from "./finding.ts";
+import type { Host } from "../../process/host.ts";
+import { toProof, type Proof } from "./proof.ts";
+
+/** Makes the claims' probes and says on stderr how far it is, or finds why they could not be made. */
+export async function proveClaims(
+  { engine, image }: SandboxFacts,
+  options: LabOptions,
+  { report }: Host,
+): Promise<Outcome> {
+  if (!engine.ok) return toSkipped("there is no engine to prove them on");
+  if (!image.ok) return toSkipped("there is no image to prove them with");
+  const { CLAIMS, isMoot, prove } = await import("@budgie/claims");
+  let count = 0;
+  const onResult = ({ id, probes }: ClaimResult): void => {
+    const held = probes.filter(({ verdict }) => verdict.outcome === "held").length;
+    report(`${++count} of ${CLAIMS.length}: ${id}, ${held} of ${probes.length} held`);
+  };
+  try {
+    return { problems: [], proof: toProof(await prove({ ...options, onResult }), isMoot) };
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    return toSkipped(error instanceof Error ? error.message : String(error));
+  }
+}
+
+type Outcome = { readonly problems: readonly Finding[]; readonly proof: Proof | undefined };
+
+function toSkipped(why: string): Outcome {
+  return { problems: [{ state: "failed", what: "claims", text: `not proven: ${why}` }], proof: undefined };
+}

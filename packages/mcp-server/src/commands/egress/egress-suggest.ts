@@ -1,0 +1,96 @@
+import { findEntry, type AllowedHost, type Run } from "@budgie/core";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { toNeeds, type Need, type Needs } from "./egress-needs.ts";
+import { parseLast } from "../runs/parse-last.ts";
+import { withRunArchive } from "../runs/run-archive.ts";
+
+export type SuggestOptions = {
+  /** With a sandbox, whatever was asked for */
+  readonly config: Config;
+  /** A number, as text */
+  readonly last: string;
+  /** Left out, all */
+  readonly agent?: string;
+  readonly json: boolean;
+};
+
+/** `budgie egress suggest`: prints the smallest list of hosts that the last turns would have needed. */
+export async function suggestEgress(options: SuggestOptions, { stdout }: Host): Promise<number> {
+  const { agent, config, json } = options;
+  const runs = await loadRuns(options);
+  const { egress } = config.policies.agents.get(agent ?? "") ?? config.policies.ceiling;
+  const { needed, never } = toNeeds(runs);
+  const marked = needed.map((need) => mark(need, egress.hosts));
+  const watched = runs.filter((run) => run.egress !== undefined).length;
+  const answer = { runs: runs.length, watched, needed: marked, never };
+  stdout.write(json ? `${JSON.stringify(answer)}\n` : toText(answer, agent));
+  return 0;
+}
+
+function loadRuns({ agent, config, last }: SuggestOptions): Promise<readonly Run[]> {
+  const limit = parseLast(last);
+  return withRunArchive(config, (archive) => archive.recent({ limit, agent }));
+}
+
+type Marked = Need & {
+  /** What to give budgie */
+  readonly option: string;
+  /** Where the host is on the list as it is now; left out where it is new */
+  readonly from?: string;
+};
+
+function mark(need: Need, hosts: readonly AllowedHost[]): Marked {
+  const { host, port } = need;
+  const entry = findEntry(hosts, need);
+  const target = `${host}${port === 443 ? "" : `:${port}`}`;
+  const pin = entry?.address === undefined ? "" : `=${entry.address}`;
+  return { ...need, option: `--allow-host ${target}${pin}`, ...(entry === undefined ? {} : { from: entry.from }) };
+}
+
+type Answer = Omit<Needs, "needed"> & {
+  readonly runs: number;
+  readonly watched: number;
+  readonly needed: readonly Marked[];
+};
+
+function toText({ needed, never, runs, watched }: Answer, agent: string | undefined): string {
+  const whose = agent === undefined ? "" : ` of the agent "${agent}"`;
+  if (runs === 0) return `There is no turn${whose} in the run log yet.\n`;
+  const turns = `the last ${runs === 1 ? "turn" : `${runs} turns`}${whose}`;
+  if (watched === 0)
+    return `Nobody watched what ${turns} reached: only turns in a sandbox are, and not with --egress bridge.\n`;
+  const lines = [
+    needed.length === 0 ? `${toSentence(turns)} asked for no host.` : `${toSentence(turns)} would have needed:`,
+    ...toColumns(needed),
+    ...(never.length === 0 ? [] : ["Never allowed by name:"]),
+    ...never.map(({ count, host, port, why }) => `  ${toShown(host)}:${port}, ${toTimes(count)}: ${why}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** An agent chose it, and a terminal obeys. */
+function toShown(host: string): string {
+  return host.replace(/[^\x21-\x7e]/g, "?");
+}
+
+function toColumns(needed: readonly Marked[]): readonly string[] {
+  const width = Math.max(...needed.map(({ option }) => option.length), 0);
+  return needed.map((need) => `  ${need.option.padEnd(width)}  # ${toRemark(need)}`);
+}
+
+function toRemark({ agents, allowed, denied, from }: Marked): string {
+  const counts = [
+    ...(allowed === 0 ? [] : [`reached ${toTimes(allowed)}`]),
+    ...(denied === 0 ? [] : [`refused ${toTimes(denied)}`]),
+  ];
+  return `${counts.join(", ")} by ${agents.join(", ")}; ${from === undefined ? "new" : `allowed already: ${from}`}`;
+}
+
+function toSentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+function toTimes(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
+}

@@ -1,0 +1,50 @@
+import type { Command } from "commander";
+import type { runBuildImage } from "./build-image-command.ts";
+import { append } from "./collect-values.ts";
+import type { GcOptions } from "../garbage/gc-command.ts";
+
+type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json">> & Pick<GcOptions, "olderThan">;
+
+/** Adds `budgie gc-volumes`. */
+export function addGc(program: Command, run: (options: GcOptions) => Promise<void>): void {
+  program
+    .command("gc-volumes")
+    .description("remove the containers, volumes and folders that budgies which are gone left behind")
+    .option("--dry-run", "say what would be removed, and remove nothing")
+    .option("--force", "also what is of another machine, or of a budgie in a container, and not yet 24h old")
+    .option("--older-than <duration>", "keep what is younger than this", "0")
+    .option("--json", "print JSON")
+    .action(({ dryRun = false, force = false, json = false, olderThan }: GcArguments) =>
+      run({ dryRun, force, json, olderThan }),
+    );
+}
+
+type DoctorOptions = { readonly json: boolean; readonly prove: boolean };
+
+/** Adds `budgie doctor`. */
+export function addDoctor(program: Command, run: (options: DoctorOptions) => Promise<void>): void {
+  program
+    .command("doctor")
+    .description(
+      "look at what sandboxed turns need of engine, image, login, network, agents and folders, and say what is missing",
+    )
+    .option("--prove", "attack a sandbox as an agent could, and print what held; takes a minute or two")
+    .option("--json", "print JSON")
+    .action(({ json = false, prove = false }: Partial<DoctorOptions>) => run({ json, prove }));
+}
+
+type BuildArguments = { readonly tag: string; readonly buildArg?: readonly string[]; readonly context?: string };
+
+/** Adds `budgie build-image`. */
+export function addBuildImage(
+  program: Command,
+  run: (options: Parameters<typeof runBuildImage>[0]) => Promise<void>,
+): void {
+  program
+    .command("build-image")
+    .description("build the sandbox image")
+    .option("--tag <image>", "its name", "budgie-sandbox:latest")
+    .option("--build-arg <name=value>", "a build argument; repeatable", append)
+    .option("--context <dir>", "where Dockerfile.sandbox and docker/ are; budgie's own by default")
+    .action(({ buildArg = [], context, tag }: BuildArguments) => run({ tag, buildArgs: buildArg, context }));
+}

@@ -1,0 +1,110 @@
+import { isAbsolute, join } from "node:path";
+import type { Host } from "../../process/host.ts";
+import type { Entry } from "./config-format.ts";
+
+/** The clients whose configuration budgie knows. */
+export const CLIENT_NAMES = ["kiro", "claude", "cursor", "vscode", "codex", "gemini"] as const;
+
+export type ClientName = (typeof CLIENT_NAMES)[number];
+
+/** For all projects of a user, or for one directory and everybody who has it. */
+export const SCOPES = ["user", "project"] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+type Place = Pick<Host, "env" | "home" | "platform">;
+
+/** Where a client has its servers, and what it wants to know of one; docs/clients.md has the evidence. */
+export type Client = {
+  readonly title: string;
+  readonly format: "json" | "toml";
+  /** The key of the table of servers */
+  readonly servers: string;
+  readonly toUserFile: (place: Place) => string;
+  /** Relative to the project */
+  readonly projectFile: string;
+  readonly type?: "stdio";
+  readonly timeouts: Entry;
+  /** Whether its models or its user stumble over a dot in a tool's name */
+  readonly wantsSafeNames: boolean;
+};
+
+// A turn may wait in line, be tried twice and be asked for its answer once more: an hour is beyond all of that.
+const HOUR = { seconds: 3600, ms: 3_600_000 };
+
+export const CLIENTS: Readonly<Record<ClientName, Client>> = {
+  kiro: {
+    title: "Kiro",
+    format: "json",
+    servers: "mcpServers",
+    toUserFile: ({ env, home }) => join(toFolder(env["KIRO_HOME"]) ?? join(home, ".kiro"), "settings", "mcp.json"),
+    projectFile: join(".kiro", "settings", "mcp.json"),
+    timeouts: { timeout: HOUR.ms },
+    wantsSafeNames: true,
+  },
+  claude: {
+    title: "Claude Code",
+    format: "json",
+    servers: "mcpServers",
+    toUserFile: ({ env, home }) => join(toFolder(env["CLAUDE_CONFIG_DIR"]) ?? home, ".claude.json"),
+    projectFile: ".mcp.json",
+    type: "stdio",
+    timeouts: { timeout: HOUR.ms },
+    wantsSafeNames: false,
+  },
+  cursor: {
+    title: "Cursor",
+    format: "json",
+    servers: "mcpServers",
+    toUserFile: ({ home }) => join(home, ".cursor", "mcp.json"),
+    projectFile: join(".cursor", "mcp.json"),
+    timeouts: {},
+    wantsSafeNames: true,
+  },
+  vscode: {
+    title: "VS Code",
+    format: "json",
+    servers: "servers",
+    toUserFile: (place) => join(toCodeFolder(place), "User", "mcp.json"),
+    projectFile: join(".vscode", "mcp.json"),
+    type: "stdio",
+    timeouts: {},
+    wantsSafeNames: true,
+  },
+  codex: {
+    title: "Codex",
+    format: "toml",
+    servers: "mcp_servers",
+    toUserFile: ({ env, home }) => join(toFolder(env["CODEX_HOME"]) ?? join(home, ".codex"), "config.toml"),
+    projectFile: join(".codex", "config.toml"),
+    timeouts: { startup_timeout_sec: 60, tool_timeout_sec: HOUR.seconds },
+    wantsSafeNames: false,
+  },
+  gemini: {
+    title: "Gemini CLI",
+    format: "json",
+    servers: "mcpServers",
+    toUserFile: ({ env, home }) => join(toFolder(env["GEMINI_CLI_HOME"]) ?? home, ".gemini", "settings.json"),
+    projectFile: join(".gemini", "settings.json"),
+    timeouts: { timeout: HOUR.ms },
+    wantsSafeNames: false,
+  },
+};
+
+/** Where VS Code's stable edition keeps what is its user's. */
+function toCodeFolder({ env, home, platform }: Place): string {
+  const portable = toFolder(env["VSCODE_PORTABLE"]);
+  if (portable !== undefined) return join(portable, "user-data");
+  return join(toFolder(env["VSCODE_APPDATA"]) ?? toAppData({ env, home, platform }), "Code");
+}
+
+function toAppData({ env, home, platform }: Place): string {
+  if (platform === "darwin") return join(home, "Library", "Application Support");
+  if (platform === "win32") return toFolder(env["APPDATA"]) ?? join(home, "AppData", "Roaming");
+  return toFolder(env["XDG_CONFIG_HOME"]) ?? join(home, ".config");
+}
+
+/** A relative path would mean another folder wherever the client is started. */
+function toFolder(value: string | undefined): string | undefined {
+  return value !== undefined && isAbsolute(value) ? value : undefined;
+}

@@ -1,0 +1,24 @@
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
+import { toShown } from "../../terminal/printable.ts";
+import { isBudgie, serverOf, type Target } from "./edit-servers.ts";
+
+// Of a budgie all that install writes; of another server its arguments may hold a password.
+const ALWAYS = ["type", "command"];
+const OF_BUDGIE = ["args", "timeout", "startup_timeout_sec", "tool_timeout_sec"];
+const LONGEST_LINE = 200;
+
+/** What differs between two texts of a configuration, with all values hidden that are not of budgie's server. */
+export function toDiff(before: string, after: string, target: Target): string {
+  const [old, fresh] = [before, after].map((text) => {
+    const shown = isBudgie(serverOf(text, target)) ? [...ALWAYS, ...OF_BUDGIE] : ALWAYS;
+    return target.format.mask(text, target.path, new Set(shown)).replaceAll("\r", "");
+  });
+  const options = { context: 2, headerOptions: FILE_HEADERS_ONLY };
+  const patch = createTwoFilesPatch(target.file, target.file, old ?? "", fresh ?? "", undefined, undefined, options);
+  return patch.split("\n").map(toLine).join("\n");
+}
+
+function toLine(line: string): string {
+  const shown = toShown(line.replaceAll("\t", "  "));
+  return shown.length > LONGEST_LINE ? `${shown.slice(0, LONGEST_LINE)}…` : shown;
+}

@@ -1,0 +1,38 @@
+import { Argument, Option, type Command } from "commander";
+import { CLIENT_NAMES, SCOPES, type ClientName, type Scope } from "./clients.ts";
+import type { InstallOptions } from "./run-install.ts";
+import type { UninstallOptions } from "./run-uninstall.ts";
+
+type InstallActions = {
+  readonly install: (options: Omit<InstallOptions, "check">) => Promise<void>;
+  readonly uninstall: (options: UninstallOptions) => Promise<void>;
+};
+
+type Given = { readonly scope: Scope; readonly name: string; readonly dryRun?: boolean; readonly force?: boolean };
+
+/** Adds `budgie install` and `budgie uninstall`. */
+export function addInstall(program: Command, { install, uninstall }: InstallActions): void {
+  addCommand(program, "install")
+    .usage("[options] <client> [-- options of the server, beside --sandbox]")
+    // Declared, they would widen the help of all commands beyond a terminal's width.
+    .allowExcessArguments()
+    .description("write a client's configuration so that it starts budgie, and show what changes")
+    .option("--force", "replace a server of this name that is not budgie's")
+    .action((client: ClientName, { dryRun = false, force = false, name, scope }: Given, { args }: Command) =>
+      install({ client, args: args.slice(1), dryRun, force, name, scope }),
+    );
+  addCommand(program, "uninstall")
+    .description("take out of a client's configuration what install put in")
+    .action((client: ClientName, { dryRun = false, name, scope }: Given) => uninstall({ client, dryRun, name, scope }));
+}
+
+function addCommand(program: Command, name: string): Command {
+  return program
+    .command(name)
+    .addArgument(new Argument("<client>", "whose configuration").choices(CLIENT_NAMES))
+    .addOption(
+      new Option("--scope <scope>", "for you everywhere, or for the current directory").choices(SCOPES).default("user"),
+    )
+    .option("--name <name>", "what the server is called there", "kiro-subagents")
+    .option("--dry-run", "show what would change, and write nothing");
+}

@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { BudgieError } from "@budgie/core";
+import type { Host } from "../../process/host.ts";
+import { CLIENTS, type ClientName, type Scope } from "./clients.ts";
+import type { Target } from "./edit-servers.ts";
+import { jsonFormat } from "./json-format.ts";
+import { loadClientFile, type ClientFile } from "./load-client-file.ts";
+import { tomlFormat } from "./toml-format.ts";
+
+/** What the user chose. */
+export type Chosen = { readonly client: ClientName; readonly scope: Scope; readonly name: string };
+
+/** Reads the file that a client has for a scope. */
+export function loadTarget({ client, name, scope }: Chosen, host: Host): { file: ClientFile; target: Target } {
+  // Bare keys of TOML, and what every client takes.
+  if (!/^[A-Za-z][\w-]{0,39}$/.test(name)) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `Expected --name to be a letter and up to 39 more letters, digits, "_" and "-", got ${JSON.stringify(name)}.`,
+    );
+  }
+  const { format, projectFile, servers, toUserFile } = CLIENTS[client];
+  const isProject = scope === "project";
+  const path = isProject ? join(host.cwd, projectFile) : toUserFile(host);
+  const file = loadClientFile(path, isProject ? host.cwd : undefined);
+  return { file, target: { file: path, format: format === "json" ? jsonFormat : tomlFormat, path: [servers, name] } };
+}

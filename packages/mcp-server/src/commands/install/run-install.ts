@@ -1,0 +1,67 @@
+import type { Host } from "../../process/host.ts";
+import { BudgieError } from "@budgie/core";
+import { CLIENTS, type Scope } from "./clients.ts";
+import { isBudgie, serverOf, withServer } from "./edit-servers.ts";
+import { replaceClientFile } from "./replace-client-file.ts";
+import { hasSharedCommand, isInNpxCache, toServerEntry, toServerOptions } from "./server-command.ts";
+import { toDiff } from "./diff.ts";
+import { loadTarget, type Chosen } from "./load-target.ts";
+
+export type InstallOptions = Chosen & {
+  /** For the server, beside those that it gets anyway */
+  readonly args: readonly string[];
+  /** Throws if a server would not start with these */
+  readonly check: (args: readonly string[]) => void;
+  readonly dryRun: boolean;
+  /** Replace a server of this name that is not budgie's */
+  readonly force: boolean;
+};
+
+/** `budgie install`: writes a client's own configuration so that it starts budgie. */
+export function runInstall({ args: given, check, dryRun, force, ...chosen }: InstallOptions, host: Host): number {
+  const client = CLIENTS[chosen.client];
+  const args = toServerOptions(given, client);
+  check(args);
+  const { file, target } = loadTarget(chosen, host);
+  const existing = serverOf(file.text, target);
+  const text = withServer(file.text, target, toServerEntry({ args, client, scope: chosen.scope }));
+  const say = (line: string): void => void host.stdout.write(`${line}\n`);
+  if (text === file.text && file.found !== undefined) {
+    say(`Nothing to change: "${file.path}" starts this budgie already.`);
+    return 0;
+  }
+  host.stdout.write(toDiff(file.text, text, target));
+  if (!force) refuseOther(existing, chosen, file.path);
+  if (dryRun) {
+    say("Nothing was written (--dry-run).");
+    return 0;
+  }
+  const mode = MODES[chosen.scope];
+  const backup = replaceClientFile(file, { text, mode, keepsBackup: true });
+  say(`Wrote "${file.path}"${backup === undefined ? "" : `, and kept what was there as "${backup}"`}.`);
+  for (const line of toAdvice(chosen, args, host)) say(line);
+  return 0;
+}
+
+// A user's settings hold keys sooner or later; a project's are for everybody who has it.
+const MODES: Readonly<Record<Scope, number>> = { user: 0o600, project: 0o644 };
+
+function refuseOther(existing: unknown, { client, name }: Chosen, path: string): void {
+  if (existing === undefined || isBudgie(existing)) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `"${name}" in "${path}" starts something else than budgie. Nothing was changed; choose another name with --name, or ` +
+      `replace it with "budgie install ${client} --force".`,
+  );
+}
+
+function toAdvice({ client, scope }: Chosen, args: readonly string[], host: Host): readonly string[] {
+  const { title } = CLIENTS[client];
+  const restart = `Restart ${title}, or let it read its servers again. "budgie doctor" says whether agents can run.`;
+  const passing = `npx keeps this budgie only for a while: "npm install -g @budgie/mcp-server", and then install with that one.`;
+  if (scope === "user") return [...(isInNpxCache() ? [passing] : []), restart];
+  const needed = "This file goes to everybody who has the project: budgie must be on their PATH.";
+  const missing = hasSharedCommand(host) ? [] : ["On yours it is not yet; npm install -g puts it there."];
+  const own = args.filter((word) => word.includes(host.home)).map((word) => `They will not have "${word}".`);
+  return [needed, ...missing, ...own, restart];
+}

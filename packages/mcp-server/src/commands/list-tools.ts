@@ -1,0 +1,42 @@
+import type { Config } from "../config/config.ts";
+import type { Host } from "../process/host.ts";
+import { loadTools } from "../agents/load-tools.ts";
+import { byName } from "../mcp/names/by-name.ts";
+import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
+import type { Tool } from "../mcp/tools/tools.ts";
+import { toToolStats, toToolStatsText } from "./tool-stats.ts";
+
+export type ListToolsOptions = {
+  /** What each mode costs, in place of the tools */
+  readonly stats: boolean;
+  readonly json: boolean;
+};
+
+/** `budgie list-tools`: prints the tools as a client gets them, or what each way of offering them costs. */
+export function listTools(config: Config, { json, stats }: ListToolsOptions, host: Host): number {
+  const { loaded, tools } = loadTools(config, host);
+  if (!stats) {
+    const definitions = toDefinitions(tools, config);
+    host.stdout.write(`${json ? JSON.stringify(definitions, undefined, 2) : toText(definitions)}\n`);
+    return 0;
+  }
+  const report = toToolStats(loaded.agents, config);
+  host.stdout.write(json ? `${JSON.stringify(report)}\n` : toToolStatsText(report));
+  return 0;
+}
+
+type Definition = Tool["definition"];
+
+function toDefinitions(tools: readonly Tool[], config: Config): readonly Definition[] {
+  // With "auto" it is the client that decides whether it has them.
+  const forLongCalls = typeof config.softDeadline === "number" ? toLongCallTools(config) : [];
+  return [...tools, ...forLongCalls].map(({ definition }) => definition).toSorted(byName);
+}
+
+function toText(definitions: readonly Definition[]): string {
+  return definitions.map(({ description = "", name }) => `${name}\n${indent(description)}`).join("\n\n");
+}
+
+function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, "  ");
+}

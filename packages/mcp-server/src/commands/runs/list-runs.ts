@@ -1,0 +1,47 @@
+import { toDurationText, type Run } from "@budgie/core";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { parseLast } from "./parse-last.ts";
+import { toRunFacts } from "./to-run-facts.ts";
+import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { toTable } from "../../terminal/table.ts";
+import { withRunArchive } from "./run-archive.ts";
+
+export type ListRunsOptions = {
+  /** A number, as text */
+  readonly last: string;
+  /** Left out, all, as with `session` */
+  readonly agent?: string;
+  readonly session?: string;
+  readonly json: boolean;
+};
+
+/** `budgie runs ls`: lists the last turns, the newest first. */
+export async function listRuns(config: Config, options: ListRunsOptions, { stdout }: Host): Promise<number> {
+  const { agent, json, last, session: sessionId } = options;
+  const limit = parseLast(last);
+  const runs = await withRunArchive(config, (archive) => archive.recent({ limit, agent, sessionId }));
+  stdout.write(json ? toSafeJson(runs.map(toRunFacts)) : toText(runs));
+  return 0;
+}
+
+function toText(runs: readonly Run[]): string {
+  if (runs.length === 0) return "There is no such turn in the run log.\n";
+  const head = ["RUN", "STARTED", "AGENT", "OUTCOME", "TOOK", "ANSWER", "SESSION"];
+  return `${toTable([head, ...runs.map(toRow)]).join("\n")}\n`;
+}
+
+// Enough to tell some thousands apart.
+const ID_LENGTH = 8;
+
+function toRow({ agent, answerBytes, delivered, endedMs, id, outcome, sessionId = "", startedMs }: Run) {
+  return [
+    id.slice(0, ID_LENGTH),
+    new Date(startedMs).toISOString().replace(/\.\d+Z$/, "Z"),
+    agent,
+    outcome === "answered" && !delivered ? "answered, not delivered" : outcome,
+    endedMs === undefined ? "" : toDurationText(Math.max(endedMs - startedMs, 0)),
+    answerBytes === undefined ? "" : `${answerBytes} bytes`,
+    sessionId,
+  ];
+}

@@ -1,0 +1,35 @@
+import { BudgieError, parseDuration } from "@budgie/core";
+import type { RunChoice } from "@budgie/store";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { withRunArchive } from "./run-archive.ts";
+
+export type RemoveRunsOptions = {
+  readonly all: boolean;
+  /** A duration */
+  readonly olderThan?: string;
+  readonly json: boolean;
+};
+
+/** `budgie runs rm`: removes turns and their answers from the log. */
+export async function removeRuns(
+  config: Config,
+  { ids, ...options }: RemoveRunsOptions & { readonly ids: readonly string[] },
+  { stdout }: Host,
+): Promise<number> {
+  const choice = toChoice(ids, options);
+  const removed = await withRunArchive(config, (archive) => archive.remove(choice));
+  const count = removed.length === 1 ? "1 run" : `${removed.length} runs`;
+  stdout.write(options.json ? toSafeJson({ removed }) : `Removed ${count}.\n`);
+  return 0;
+}
+
+function toChoice(ids: readonly string[], { all, olderThan }: RemoveRunsOptions): RunChoice {
+  const ways = [ids.length > 0, all, olderThan !== undefined].filter((isWay) => isWay);
+  if (ways.length !== 1) {
+    throw new BudgieError("CONFIG_INVALID", "Expected ids of runs, or --all, or --older-than, and one of them alone.");
+  }
+  if (olderThan !== undefined) return { olderThanMs: parseDuration(olderThan, "--older-than") };
+  return all ? "all" : { ids };
+}

@@ -1,0 +1,66 @@
+import { sanitizeText, toDurationText, type EgressCount, type Run } from "@budgie/core";
+import type { RunRecord } from "@budgie/store";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { toRunFacts } from "./to-run-facts.ts";
+import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { toTable } from "../../terminal/table.ts";
+import { withRunArchive } from "./run-archive.ts";
+
+/** `budgie runs show`: prints all that is known of a turn, and its answer. */
+export async function showRun(
+  config: Config,
+  { id, json }: { readonly id: string; readonly json: boolean },
+  { stdout }: Host,
+): Promise<number> {
+  const run = await withRunArchive(config, (archive) => archive.find(id));
+  stdout.write(json ? toSafeJson(toRunFacts(run)) : toText(run));
+  return 0;
+}
+
+function toText(run: RunRecord): string {
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ["run", run.id],
+    ["agent", run.agent],
+    ["session", run.sessionId],
+    ["isolation", run.isolation],
+    ["started", new Date(run.startedMs).toISOString()],
+    ["ended", toEnd(run)],
+    ["outcome", run.retried ? `${run.outcome}, at the second try` : run.outcome],
+    ["exit", toExit(run)],
+    ["prompt", `${run.promptBytes} bytes, which are not kept`],
+    ["answer", toAnswerState(run)],
+    ["credits", run.usage?.credits.toString()],
+    ["reached", toHosts(run.egress?.allowed)],
+    ["refused", toHosts(run.egress?.denied)],
+    ["error", run.error],
+  ];
+  const rows = facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, toLine(fact)]]));
+  // An agent wrote it, and a terminal obeys.
+  const answer = run.answer === undefined ? [] : ["", sanitizeText(run.answer)];
+  return `${[...toTable(rows), ...answer].join("\n")}\n`;
+}
+
+function toLine(text: string): string {
+  return sanitizeText(text).replace(/\s+/g, " ");
+}
+
+function toEnd({ endedMs, startedMs }: Run): string | undefined {
+  if (endedMs === undefined) return undefined;
+  return `${new Date(endedMs).toISOString()}, after ${toDurationText(Math.max(endedMs - startedMs, 0))}`;
+}
+
+function toExit({ exit }: Run): string | undefined {
+  return exit === undefined ? undefined : (exit.signal ?? `code ${exit.exitCode}`);
+}
+
+function toAnswerState({ answer, answerBytes, delivered }: RunRecord): string | undefined {
+  if (answerBytes === undefined) return undefined;
+  const state = delivered ? "delivered" : "not delivered as far as budgie knows";
+  return `${answerBytes} bytes, ${state}${answer === undefined ? ", and not kept" : ""}`;
+}
+
+function toHosts(counts: readonly EgressCount[] = []): string | undefined {
+  if (counts.length === 0) return undefined;
+  return counts.map(({ count, host, port }) => `${host}:${port} (${count})`).join(", ");
+}

@@ -1,0 +1,77 @@
+import { open, rm } from "node:fs/promises";
+import { PassThrough, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { BudgieError, parseSessionId, type SessionId } from "@budgie/core";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { interruptible } from "../../process/interruptible.ts";
+import { withSessions } from "./known-sessions.ts";
+import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { toShown } from "../../terminal/printable.ts";
+
+export type ExportOptions = {
+  readonly id: string;
+  /** A file that does not exist yet, or `-` for stdout */
+  readonly file: string;
+  readonly json: boolean;
+};
+
+/** `budgie sessions export`: writes a session's home as a tar, without the login, and says what it left out. */
+export async function exportSession(config: Config, options: ExportOptions, host: Host): Promise<number> {
+  const { file, json } = options;
+  const session = parseSessionId(options.id);
+  if (json && file === "-") {
+    throw new BudgieError("CONFIG_INVALID", 'Expected a file with --json, since stdout cannot hold both, got "-".');
+  }
+  const leftOut = await interruptible(host, (signal) =>
+    file === "-"
+      ? pack({ config, session, host, signal }, host.stdout)
+      : packIntoFile({ config, session, host, signal }, file),
+  );
+  if (json) host.stdout.write(toSafeJson({ session, file, leftOut }));
+  else for (const what of leftOut) host.report(toShown(`Left out: ${what}`));
+  return 0;
+}
+
+type Packing = {
+  readonly config: Config;
+  readonly session: SessionId;
+  readonly host: Host;
+  readonly signal: AbortSignal;
+};
+
+async function packIntoFile(packing: Packing, file: string): Promise<readonly string[]> {
+  // What a file holds is not lost to a slip, and what an agent said is for the user alone.
+  const opened = await open(file, "wx", 0o600).catch((error: unknown) => {
+    throw toProblem(error, file);
+  });
+  try {
+    return await pack(packing, opened.createWriteStream());
+  } catch (error) {
+    await rm(file, { force: true });
+    throw toProblem(error, file);
+  }
+}
+
+async function pack({ config, host, session, signal }: Packing, out: Writable): Promise<readonly string[]> {
+  return withSessions(config, host, async ({ list }) => {
+    const found = (await list()).find(({ record }) => record.id === session);
+    if (found === undefined) {
+      throw new BudgieError("SESSION_NOT_FOUND", `There is no session "${session}". "budgie sessions ls" lists them.`);
+    }
+    const archive = new PassThrough();
+    // The standard output stays open for others.
+    const [leftOut] = await Promise.all([
+      found.homes.pack(session, archive, signal),
+      pipeline(archive, out, { signal, end: out !== host.stdout }),
+    ]);
+    return leftOut;
+  });
+}
+
+function toProblem(error: unknown, file: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof BudgieError || code === undefined || code === "ABORT_ERR") return error;
+  const remedy = code === "EEXIST" ? "Name one that does not exist yet." : "Name another, or make room there.";
+  return new BudgieError("CONFIG_INVALID", `Cannot write "${file}" (${code}). ${remedy}`, { cause: error });
+}

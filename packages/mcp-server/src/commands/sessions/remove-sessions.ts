@@ -1,0 +1,56 @@
+import { parseSessionId, type SessionId } from "@budgie/core";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { withSessions, type KnownSession, type Sessions } from "./known-sessions.ts";
+import { toSafeJson } from "../../terminal/to-safe-json.ts";
+
+export type RemoveSessionsOptions = { readonly ids: readonly string[]; readonly json: boolean };
+
+/** `budgie sessions rm`: removes sessions that no living budgie has; 1 if one of them would not go. */
+export async function removeSessions(config: Config, options: RemoveSessionsOptions, host: Host): Promise<number> {
+  const ids = new Set(options.ids.map(parseSessionId));
+  const outcomes = await withSessions(config, host, async (sessions) => {
+    const known = new Map((await sessions.list()).map((session) => [session.record.id, session]));
+    const results: Outcome[] = [];
+    for (const id of ids) results.push({ id, why: await removeOne(sessions, known.get(id)) });
+    return results;
+  });
+  const removed = outcomes.filter(({ why }) => why === undefined).map(({ id }) => id);
+  const failed = outcomes.filter(({ why }) => why !== undefined);
+  host.stdout.write(options.json ? toSafeJson({ removed, failed }) : toText(outcomes));
+  return failed.length === 0 ? 0 : 1;
+}
+
+type Outcome = { readonly id: SessionId; readonly why: string | undefined };
+
+const OWNED: Partial<Record<KnownSession["state"], string>> = {
+  live: "a budgie that runs has it; end that one first",
+  foreign: "its budgie is on another machine or in another container, and cannot be asked",
+};
+
+/** Answers with why it was not removed. */
+async function removeOne(
+  { owner, register }: Sessions,
+  session: KnownSession | undefined,
+): Promise<string | undefined> {
+  if (session === undefined) return "there is no such session";
+  const { entry, homes, record, state } = session;
+  if (OWNED[state] !== undefined) return OWNED[state];
+  try {
+    await owner.hold();
+    // A budgie that is just starting may take it over.
+    const isOurs = entry === undefined || (await register.pass(record.id, entry.owner.instance, owner.record));
+    if (!isOurs) return OWNED.live;
+    await homes.remove(record.id);
+    await register.remove(record.id);
+    return undefined;
+  } catch (error) {
+    // A folder that the system does not let go; the others are tried all the same.
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function toText(outcomes: readonly Outcome[]): string {
+  const lines = outcomes.map(({ id, why }) => (why === undefined ? `removed ${id}` : `could not remove ${id}: ${why}`));
+  return `${lines.join("\n")}\n`;
+}

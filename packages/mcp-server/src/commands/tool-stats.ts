@@ -1,0 +1,74 @@
+import type { Agent } from "@budgie/core";
+import { toAgentsResult } from "../mcp/calls/agents-result.ts";
+import { TOOL_MODES, type ToolMode } from "../config/tool-options.ts";
+import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
+import { toTools, type Tool, type ToolOptions } from "../mcp/tools/tools.ts";
+import { toTable } from "../terminal/table.ts";
+
+/** What it costs to offer agents, in each of the ways that there are. */
+export type ToolStats = {
+  readonly bytesPerToken: number;
+  readonly modes: readonly ModeStats[];
+  /** An answer of `list_agents` */
+  readonly listAgents: Cost;
+  /** What a client with a soft deadline has besides */
+  readonly longCalls: Pick<ModeStats, "answer" | "model">;
+};
+
+type ModeStats = {
+  readonly mode: ToolMode;
+  readonly isInUse: boolean;
+  readonly tools: number;
+  /** The answer to `tools/list` */
+  readonly answer: Cost;
+  /** What of it most clients hand to their model */
+  readonly model: Cost;
+};
+
+type Cost = { readonly bytes: number; readonly tokens: number };
+
+// A rule of thumb for English and JSON: tokenizers differ, and each model has its own.
+const BYTES_PER_TOKEN = 4;
+
+/** Works out what each way of offering these agents costs. */
+export function toToolStats(agents: readonly Agent[], options: ToolOptions): ToolStats {
+  return {
+    bytesPerToken: BYTES_PER_TOKEN,
+    modes: TOOL_MODES.map((mode) => toModeStats(mode, options, toTools(agents, { ...options, tools: mode }))),
+    listAgents: toCost(toAgentsResult(agents)),
+    longCalls: toCosts(toLongCallTools(options)),
+  };
+}
+
+function toModeStats(mode: ToolMode, options: ToolOptions, tools: readonly Tool[]): ModeStats {
+  return { mode, isInUse: mode === options.tools, tools: tools.length, ...toCosts(tools) };
+}
+
+function toCosts(tools: readonly Pick<Tool, "definition">[]): Pick<ModeStats, "answer" | "model"> {
+  const definitions = tools.map(({ definition }) => definition);
+  const forModel = definitions.map(({ description, inputSchema, name }) => ({ name, description, inputSchema }));
+  return { answer: toCost({ tools: definitions }), model: toCost(forModel) };
+}
+
+function toCost(value: unknown): Cost {
+  const bytes = Buffer.byteLength(JSON.stringify(value));
+  return { bytes, tokens: Math.ceil(bytes / BYTES_PER_TOKEN) };
+}
+
+/** The same for people, with how it was estimated. */
+export function toToolStatsText({ bytesPerToken, listAgents, longCalls, modes }: ToolStats): string {
+  const head = ["MODE", "TOOLS", "BYTES", "TOKENS", "MODEL BYTES", "MODEL TOKENS", ""];
+  const rows = modes.map(({ answer, isInUse, mode, model, tools }) => [
+    mode,
+    ...[tools, answer.bytes, answer.tokens, model.bytes, model.tokens].map(String),
+    isInUse ? "in use" : "",
+  ]);
+  const notes = [
+    "BYTES is the whole answer to tools/list, MODEL BYTES the names, descriptions and input schemas in it, which are what",
+    "most clients hand to their model with every request. TOKENS are no more than an estimate, at " +
+      `${bytesPerToken} bytes a token.`,
+    `With router or both, each answer of list_agents costs ${listAgents.bytes} bytes more, about ${listAgents.tokens} tokens.`,
+    `Clients with a soft deadline have wait, status and cancel besides: about ${longCalls.model.tokens} tokens for their model.`,
+  ];
+  return `${[...toTable([head, ...rows]), "", ...notes].join("\n")}\n`;
+}

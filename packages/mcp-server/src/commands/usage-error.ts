@@ -1,0 +1,13 @@
+import type { CommanderError } from "commander";
+import { BudgieError } from "@budgie/core";
+import type { Host } from "../process/host.ts";
+
+/** Help and version were printed and that was all; everything else is a mistake in the command line. */
+export function leave(error: CommanderError, host: Host): void {
+  if (error.exitCode === 0) return host.exit(0);
+  const message = error.message
+    .replace(/^error: /, "")
+    .replace(/\s+/g, " ")
+    .replace(/\.?$/, ".");
+  throw new BudgieError("CONFIG_INVALID", `${message} See "budgie --help".`, { cause: error });
+}

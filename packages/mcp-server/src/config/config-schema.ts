@@ -1,0 +1,202 @@
+import { isIPv6 } from "node:net";
+import { z } from "zod";
+import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
+import { PRESET_NAMES } from "./egress-list.ts";
+import { TOOL_MODES } from "./tool-options.ts";
+import { SPELLINGS } from "../mcp/names/tool-name.ts";
+import { NUMBERS } from "./number-options.ts";
+
+// Messages say what was expected: "Expected --model to be <message>, got …".
+const path = z.string().min(1, "a path");
+const flag = z.union([z.boolean(), z.stringbool()], '"true" or "false"');
+const model = z.string().regex(/^[\w.:/][\w.:/-]*$/, 'the name of a model, or "auto"');
+const prefix = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{0,60}$/, 'at most 60 letters, digits, "_", "-" and "."')
+  .default("kiro-subagents.");
+const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
+
+const { count, depth, limit, positive, tcpPort } = NUMBERS;
+const address = z.string().regex(/^[\w.:-]+$/, "an address or name of this machine");
+const hostName = z
+  .string()
+  .refine(
+    (name) => /^[\w.-]+$/.test(name) || isIPv6(name.replace(/^\[(.*)\]$/, "$1")),
+    "a name or address, without a port",
+  );
+const origin = z
+  .string()
+  .regex(
+    /^https?:\/\/[\w.-]+(?::\d{1,5})?$|^https?:\/\/\[[\da-f:.]+\](?::\d{1,5})?$/,
+    "an origin, such as https://example.com",
+  );
+const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
+
+/** The options as they are given, by flag or variable; the descriptions are the help text, in this order. */
+export const configSchema = z.strictObject({
+  agentsDir: path.default("~/.kiro/agents").describe("where the agents' JSON files are"),
+  promptsDir: path.default("~/.kiro/sub-agents/prompts").describe("where the agents' prompt files are"),
+  systemPrompt: path.optional().describe("appended to every prompt; <prompts-dir>/_system.md by default"),
+  contextSummaryPrompt: path
+    .optional()
+    .describe("asks for a missing answer; <prompts-dir>/_context-summary.md by default"),
+  config: path.optional().describe("a JSON file with allowed roots and a section for each agent; none by default"),
+  allowRoot: z
+    .array(path)
+    .optional()
+    .describe("one more directory that calls may work in, with all below it; anywhere by default; repeatable"),
+  model: model.default("claude-sonnet-4.5").describe('for agents that name none; "auto" leaves the choice to Kiro'),
+  trustAllTools: flag.default(false).describe("let agents use every tool they have, unasked"),
+  env: z
+    .array(variable)
+    .default([])
+    .describe("one more variable that agents get to see, unless in a sandbox; repeatable"),
+  kiroBinary: path.default("kiro-cli").describe("Kiro's program; with --sandbox, the one in the image"),
+  kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
+  stateDir: path
+    .optional()
+    .describe("where budgie keeps its run log, and who owns what; ~/.local/state/budgie by default"),
+  toolPrefix: prefix.describe("what the tools' names begin with"),
+  toolNames: z
+    .enum(SPELLINGS, '"dotted" or "safe"')
+    .default("dotted")
+    .describe("how they are spelled: dotted, or safe: a-z, 0-9 and _ alone, at most 64, for clients that need that"),
+  tools: z
+    .enum(TOOL_MODES, '"agents", "router" or "both"')
+    .default("agents")
+    .describe("what is offered: agents (a tool each), router (list_agents and invoke_agent), or both"),
+  markUntrusted: flag
+    .default(true)
+    .describe("say in the tools' descriptions that answers are untrusted; --no-mark-untrusted does not"),
+  sandbox: flag.default(false).describe("run every agent in a container of its own"),
+  sandboxImage: z
+    .string()
+    .min(1, "the name of an image")
+    .default("budgie-sandbox:latest")
+    .describe("what the sandbox is made of"),
+  credentials: z
+    .enum(["full", "access-token", "api-key", "none"], '"full", "access-token", "api-key" or "none"')
+    .default("full")
+    .describe("what of Kiro's login a sandbox gets: full, access-token, api-key or none"),
+  runtime: z
+    .string()
+    .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
+    .optional()
+    .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
+  acceptWeaker: z
+    .array(z.enum(["limits", "seccomp", "ulimits"], '"limits", "seccomp" or "ulimits"'))
+    .default([])
+    .describe("run agents though the engine lacks this: limits, seccomp or ulimits; repeatable"),
+  workspace: z
+    .enum(["ro", "rw"], '"ro" or "rw"')
+    .default("rw")
+    .describe("whether agents in a sandbox may write to the directory that they work in: rw or ro"),
+  protectExecutablePaths: flag
+    .default(false)
+    .describe("with --sandbox: what the host runs by itself, such as git hooks, is read-only where it exists"),
+  egress: z
+    .enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`)
+    .optional()
+    .describe(
+      "how far sandboxes reach: allowlist (the default), open, none, or bridge, which is unsafe: the engine's network, " +
+        "unwatched",
+    ),
+  allowHost: z
+    .array(z.string())
+    .optional()
+    .describe("one more host that sandboxes reach: NAME[:PORT][=ADDRESS], or *.NAME for all below it; repeatable"),
+  allowPreset: z
+    .array(z.enum(PRESET_NAMES, `one of ${PRESET_NAMES.join(", ")}`))
+    .optional()
+    .describe(`the hosts that something needs: ${PRESET_NAMES.join(", ")}; repeatable`),
+  caFile: path.optional().describe("certificates (PEM) that sandboxes trust, where something on the way inspects TLS"),
+  agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
+  retry: z
+    .enum(RETRY_MODES, '"safe", "always" or "never"')
+    .default("safe")
+    .describe(
+      "try once more after a timeout or a crash: safe (only if the workspace did not change meanwhile), always or never",
+    ),
+  heartbeat: z.string().default("10s").describe("how often a client that asked is told that its call goes on"),
+  softDeadline: z
+    .string()
+    .default("auto")
+    .describe(
+      "when a call is answered though its agent has not finished, such as 50s; auto (for clients that are known to give " +
+        "up) or never",
+    ),
+  maxConcurrent: positive.optional().describe("how many turns run at once; as many as the machine bears by default"),
+  maxQueued: count
+    .optional()
+    .describe(`how many turns wait besides; ${DEFAULT_MAX_QUEUED} by default, 0 refuses those that would have to`),
+  maxTurnsPerMinute: z
+    .array(rate)
+    .default([])
+    .describe("refuse more turns, of all agents (30) or of one (code-reviewer=5); repeatable, 0 for no limit"),
+  maxDepth: depth
+    .optional()
+    .describe("how many agents may run one in another, each started by a budgie of the one around it; 1 by default"),
+  sanitize: flag
+    .default(DEFAULT_HYGIENE.sanitize)
+    .describe("remove invisible and control characters from prompts and answers; --no-sanitize leaves them"),
+  maxPromptBytes: limit
+    .default(DEFAULT_HYGIENE.maxPromptBytes)
+    .describe("refuse longer prompts; 400000 by default, 0 refuses none"),
+  maxAnswerBytes: limit
+    .default(DEFAULT_HYGIENE.maxAnswerBytes)
+    .describe("cut longer answers, and keep them whole in the session's home; 100000 by default, 0 cuts none"),
+  sessionsDir: path
+    .default("~/.kiro/sub-agents/sessions")
+    .describe("where sessions have their folders, unless in a sandbox"),
+  keepSessions: flag.default(false).describe("keep sessions on exit, for the next budgie to go on with by their ids"),
+  stickySessions: flag
+    .default(false)
+    .describe('let a call that names no session go on with the client\'s last one; "new" then begins a new one'),
+  sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
+  sweepEvery: z
+    .string()
+    .default("10m")
+    .describe("how often to remove what killed budgies left, from the first call on; 0 for never"),
+  keepAnswers: flag
+    .default(true)
+    .describe("keep answers in the run log, for whoever missed one; --no-keep-answers keeps none"),
+  keepRuns: z
+    .string()
+    .default("30d")
+    .describe("how long the run log keeps a turn and its answer, such as 12h or 30d; 0 for no limit"),
+  maxRunsBytes: limit
+    .default(256 * 1024 ** 2)
+    .describe("how large the run log gets before the oldest answers go; 268435456 by default, 0 for no limit"),
+  transport: z
+    .enum(["stdio", "http"], '"stdio" or "http"')
+    .default("stdio")
+    .describe("how clients come: stdio, or http for MCP's Streamable HTTP at /mcp"),
+  host: address.optional().describe("with --transport http: what to listen on; 127.0.0.1 by default"),
+  port: tcpPort.optional().describe("with --transport http: where; 3333 by default, 0 for one that is free"),
+  httpTokenFile: path
+    .optional()
+    .describe(
+      "the file with the bearer token that clients must have, if BUDGIE_HTTP_TOKEN has none; a new one by default",
+    ),
+  httpAllowedHost: z
+    .array(hostName)
+    .default([])
+    .describe("one more name by which clients may call this server, such as that of a proxy before it; repeatable"),
+  httpAllowedOrigin: z
+    .array(origin)
+    .default([])
+    .describe("an origin whose web pages may use this server; none by default; repeatable"),
+  httpAllowRemote: flag
+    .default(false)
+    .describe("let --host be an address that other machines reach; nothing is encrypted"),
+  httpSessionTtl: z
+    .string()
+    .optional()
+    .describe("how long a client may be away, with no call running, before its sessions end; 30m by default"),
+  listTools: flag.default(false).describe("print the tools and what they do, and exit"),
+  debug: flag.default(false).describe("print everything a client is told about the tools, and exit"),
+  verbose: flag.default(false).describe("log every chat in its session's home, and every turn on stderr"),
+});
+
+/** The name of an option, as a key of {@link configSchema}. */
+export type ConfigKey = keyof typeof configSchema.shape;

@@ -1,0 +1,80 @@
+import { BudgieError } from "@budgie/core";
+import type { Config } from "./config.ts";
+import type { ConfigKey } from "./config-schema.ts";
+import type { Host } from "../process/host.ts";
+import { toAbsolutePath } from "./host-paths.ts";
+import { takeHttpToken, toHttpToken } from "./http-token.ts";
+import { isLoopback } from "./is-loopback.ts";
+import { toFlag, toOptionName } from "./option-names.ts";
+import { parseTime } from "./parse-time.ts";
+
+/** Where and for whom budgie listens. */
+export type HttpOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly token: string;
+  /** Whether nobody knows the token yet */
+  readonly isNewToken: boolean;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly sessionTtlMs: number;
+  /** Whether others than this machine may reach it */
+  readonly isRemote: boolean;
+};
+
+/**
+ * Checks the options of HTTP and loads or makes the token, or throws `CONFIG_INVALID`; `undefined` for stdio. From here on
+ * the environment has no token, in either case.
+ */
+export function loadHttpOptions(config: Config, program: Host): HttpOptions | undefined {
+  const given = takeHttpToken(program);
+  if (config.transport === "stdio") {
+    refuseForStdio(config);
+    return undefined;
+  }
+  const { host = "127.0.0.1", httpAllowRemote, httpSessionTtl = "30m", httpTokenFile, port = 3333 } = config;
+  const isRemote = !isLoopback(host);
+  if (isRemote && !httpAllowRemote) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `--host "${host}" lets other machines reach budgie, and what they send and get is not encrypted. Listen on 127.0.0.1 ` +
+        "behind a tunnel or a proxy that has TLS, or add --http-allow-remote and a token of your own.",
+    );
+  }
+  const file = httpTokenFile === undefined ? undefined : toAbsolutePath(httpTokenFile, program);
+  const { isNew: isNewToken, token } = toHttpToken({ token: given, file, isRemote });
+  return {
+    host,
+    port,
+    allowedHosts: config.httpAllowedHost,
+    allowedOrigins: config.httpAllowedOrigin,
+    // No timer holds more.
+    sessionTtlMs: parseTime(httpSessionTtl, { option: toOptionName("httpSessionTtl"), most: "24d" }),
+    isRemote,
+    token,
+    isNewToken,
+  };
+}
+
+const OF_HTTP = [
+  "host",
+  "port",
+  "httpTokenFile",
+  "httpAllowedHost",
+  "httpAllowedOrigin",
+  "httpAllowRemote",
+  "httpSessionTtl",
+] as const satisfies readonly ConfigKey[];
+
+/** Who gives one of them expects budgie to listen. */
+function refuseForStdio(config: Config): void {
+  const given = OF_HTTP.find((key) => {
+    const value = config[key];
+    return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
+  });
+  if (given === undefined) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `${toFlag(given)} is for --transport http, and this budgie speaks on stdin and stdout. Add --transport http, or leave it out.`,
+  );
+}

@@ -1,0 +1,63 @@
+import { BudgieError } from "@budgie/core";
+import type { Config } from "./config.ts";
+import type { Host } from "../process/host.ts";
+import { toSandboxSecrets } from "./sandbox-secrets.ts";
+
+/**
+ * Throws `CONFIG_INVALID` for sandbox options without `--sandbox` and, as root, for `--sandbox` without `--allow-root`;
+ * `LOGIN_REQUIRED` for a missing API key.
+ */
+export function checkSandboxOptions(config: Config, { env, uid }: Pick<Host, "env" | "uid">): void {
+  const { credentials, sandbox } = config;
+  if (!sandbox) return refuseWithoutSandbox(config);
+  refuseRootAnywhere(config, { uid });
+  if (credentials !== "api-key" || Object.keys(toSandboxSecrets(credentials, env)).length > 0) return;
+  throw new BudgieError(
+    "LOGIN_REQUIRED",
+    "KIRO_API_KEY is not set, and --credentials api-key hands over nothing else. Set it where budgie is started, or choose another of --credentials.",
+  );
+}
+
+/** Throws `CONFIG_INVALID` for `--sandbox` as root without `--allow-root`: root may use every directory. */
+export function refuseRootAnywhere(
+  { allowRoot, sandbox }: Pick<Config, "allowRoot" | "sandbox">,
+  { uid }: Pick<Host, "uid">,
+): void {
+  if (uid !== 0 || !sandbox || allowRoot.length > 0) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    "Started by root, --sandbox needs --allow-root, since root may use any directory of this machine. Allow the directories that calls may work in, or start budgie as an ordinary user.",
+  );
+}
+
+function refuseWithoutSandbox({ acceptWeaker, caFile, credentials, protectExecutablePaths, runtime }: Config): void {
+  if (caFile !== undefined) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `--ca-file "${caFile}" needs --sandbox: without one agents trust what this machine trusts. Add --sandbox, or leave it out.`,
+    );
+  }
+  if (protectExecutablePaths) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      "--protect-executable-paths needs --sandbox: without one agents can write whatever you can. Add --sandbox, or leave it out.",
+    );
+  }
+  if (credentials !== "full") {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `--credentials ${credentials} needs --sandbox: without one agents have your own login. Add --sandbox, or leave --credentials out.`,
+    );
+  }
+  if (acceptWeaker.length > 0) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `--accept-weaker ${acceptWeaker.join(",")} needs --sandbox: without one there is no wall at all. Add --sandbox, or leave it out.`,
+    );
+  }
+  if (runtime === undefined) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `--runtime "${runtime}" needs --sandbox: without one there is no container. Add --sandbox, or leave --runtime out.`,
+  );
+}

@@ -1,0 +1,97 @@
+import {
+  BudgieError,
+  createOwner,
+  parseDuration,
+  type GcItem,
+  type GcPolicy,
+  type GcReport,
+  type Owner,
+} from "@budgie/core";
+import { createSessionRegister } from "@budgie/store";
+import type { Config } from "../config/config.ts";
+import { forgetRemoved } from "./forget-removed.ts";
+import type { Host } from "../process/host.ts";
+import { toSafeJson } from "../terminal/to-safe-json.ts";
+import { toShown } from "../terminal/printable.ts";
+
+export type GcOptions = {
+  readonly dryRun: boolean;
+  /** Also what is of another machine, or of a budgie in a container, and not yet 24 h old */
+  readonly force: boolean;
+  /** A duration */
+  readonly olderThan: string;
+  readonly json: boolean;
+};
+
+/** `budgie gc-volumes`: removes what dead owners left, and old things of owners out of sight, on the engine and in local folders; 1 if something would not go. */
+export async function runGc(config: Config, options: GcOptions, host: Host): Promise<number> {
+  const { dryRun, force } = options;
+  const { stateDir } = config;
+  const olderThanMs = parseDuration(options.olderThan, "--older-than");
+  const register = createSessionRegister({ stateDir, report: host.report });
+  const policy: GcPolicy = { dryRun, force, olderThanMs, sessions: (id) => register.find(id) };
+  const owner = createOwner({ stateDir });
+  const reports = [
+    await collectContainers(config, { owner, policy }, host),
+    await collectFolders(config, { owner, policy }, host),
+  ];
+  const report = {
+    removed: reports.flatMap(({ removed }) => removed),
+    kept: reports.flatMap(({ kept }) => kept),
+    failed: reports.flatMap(({ failed }) => failed),
+  };
+  if (!dryRun) await forgetRemoved(report, register, owner);
+  register.close();
+  host.stdout.write(options.json ? toSafeJson({ dryRun, ...report }) : toText(report, dryRun));
+  return report.failed.length === 0 ? 0 : 1;
+}
+
+type Collecting = { readonly owner: Owner; readonly policy: GcPolicy };
+
+async function collectContainers(config: Config, { owner, policy }: Collecting, host: Host): Promise<GcReport> {
+  const { collectDockerGarbage } = await import("@budgie/runner-docker");
+  const { env: hostEnv, home, report } = host;
+  try {
+    return await collectDockerGarbage({ owner, stateDir: config.stateDir, home, hostEnv, policy });
+  } catch (error) {
+    // Who never had an engine has folders to clean up all the same.
+    if (!(error instanceof BudgieError) || error.code !== "RUNNER_UNAVAILABLE") throw error;
+    report(`No container engine is reachable, so only local session folders were looked at. ${error.message}`);
+    return { removed: [], kept: [], failed: [] };
+  }
+}
+
+async function collectFolders(config: Config, { owner, policy }: Collecting, host: Host): Promise<GcReport> {
+  const { createLocalRunner } = await import("@budgie/runner-local");
+  const { sessionsDir, stateDir } = config;
+  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: host.env }).collectGarbage(policy);
+}
+
+function toText({ failed, kept, removed }: GcReport, dryRun: boolean): string {
+  const done = dryRun ? "Would remove" : "Removed";
+  const lines = [
+    ...removed.map((item) => `${done.toLowerCase()} ${toName(item)}`),
+    ...kept.map((item) => `kept ${toName(item)}: ${item.why}`),
+    ...failed.map((item) => `could not remove ${toName(item)}: ${item.why}`),
+  ];
+  const summary = [
+    `${done} ${toCount(removed)}`,
+    ...(kept.length === 0 ? [] : [`kept ${kept.length}`]),
+    ...(failed.length === 0 ? [] : [`failed to remove ${failed.length}`]),
+  ];
+  return `${[...lines.map(toShown), `${summary.join("; ")}.`].join("\n")}\n`;
+}
+
+function toName({ kind, name, session }: GcItem): string {
+  return session === undefined || name.includes(session) ? `${kind} ${name}` : `${kind} ${name} (session ${session})`;
+}
+
+function toCount(items: readonly GcItem[]): string {
+  const counts = (["container", "volume", "folder"] as const)
+    .map((kind) => ({ kind, count: items.filter((item) => item.kind === kind).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ count, kind }) => `${count} ${kind}${count === 1 ? "" : "s"}`);
+  const last = counts.pop();
+  if (last === undefined) return "nothing";
+  return counts.length === 0 ? last : `${counts.join(", ")} and ${last}`;
+}

@@ -1,0 +1,105 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { parseTimeout, toDurationText, type HealthReport, type RunTurn, type TurnHooks } from "@budgie/core";
+import { toShown } from "../../terminal/printable.ts";
+import { toAgentsResult } from "./agents-result.ts";
+import { findTool } from "../names/find-tool.ts";
+import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } from "../tools/tool-input.ts";
+import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
+import type { Tool } from "../tools/tools.ts";
+
+/** How a call is followed. */
+export type CallHooks = TurnHooks & {
+  /** Says what to do if the client gave up before it had the result */
+  readonly ifDropped?: (then: () => void) => void;
+};
+
+/** The tools of one client, and what happens when it calls one. */
+export type Toolbox = {
+  readonly definitions: () => readonly Tool["definition"][];
+  /** `undefined` if there is no such tool */
+  readonly call: (name: string, input: unknown, hooks: CallHooks) => Promise<CallToolResult> | undefined;
+  /** Stops what runs for the client though no call of it waits; resolves at once */
+  readonly stop: () => void;
+  /** Ends what the client owns, once its calls are over */
+  readonly close: () => Promise<void>;
+};
+
+export type ToolboxOptions = {
+  /** Those of the moment */
+  readonly tools: () => readonly Tool[];
+  readonly runTurn: RunTurn;
+  readonly health: () => Promise<HealthReport>;
+  /** Comes before each call */
+  readonly onCall: () => void;
+  /** Told about each turn */
+  readonly report: ((line: string) => void) | undefined;
+  /** Ends what the client owns; by default that ends with the program */
+  readonly leave?: () => Promise<void>;
+};
+
+/** Creates the toolbox of a client. */
+export function createToolbox({ health, leave, onCall, report, runTurn, tools }: ToolboxOptions): Toolbox {
+  async function ask(agent: string, input: AgentInput, hooks: TurnHooks): Promise<CallToolResult> {
+    return toReplyResult(await runTurn({ agent, ...toRequest(input) }, hooks));
+  }
+
+  async function answer({ purpose }: Tool, input: unknown, hooks: TurnHooks): Promise<CallToolResult> {
+    switch (purpose.kind) {
+      case "agent":
+        return ask(purpose.agent.name, parseToolInput(agentInput, input), hooks);
+      case "invoke-agent": {
+        const { agent, ...rest } = parseToolInput(invokeInput, input);
+        return ask(agent, rest, hooks);
+      }
+      case "list-agents":
+        parseToolInput(noInput, input);
+        return toAgentsResult(purpose.agents);
+      case "health-check":
+        parseToolInput(noInput, input);
+        return toHealthResult(await health());
+    }
+  }
+
+  return {
+    definitions: () => tools().map(({ definition }) => definition),
+    call(name, input, hooks) {
+      const tool = findTool(tools(), name);
+      if (tool === undefined) return undefined;
+      onCall();
+      const agent = toAgentName(tool, input);
+      const tell = (what: string): void => void (agent !== undefined && report?.(`${toShown(agent)}: ${what}`));
+      tell("called");
+      const began = performance.now();
+      return orErrorResult(answer(tool, input, hooks)).then((result) => {
+        tell(`${toOutcome(result)} after ${toDurationText(performance.now() - began)}`);
+        return result;
+      });
+    },
+    stop: () => undefined,
+    close: async () => leave?.(),
+  };
+}
+
+/** An empty text means none, as it always has for the session id: models fill in what they could leave out. */
+function toRequest({ egress, sessionId, timeout, workspace, ...rest }: AgentInput) {
+  const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
+  return { ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };
+}
+
+/** The agent that is called, good or not; `undefined` if none is. */
+function toAgentName({ purpose }: Tool, input: unknown): string | undefined {
+  switch (purpose.kind) {
+    case "agent":
+      return purpose.agent.name;
+    case "invoke-agent":
+      return String((input as { readonly agent?: unknown } | undefined)?.agent);
+    case "list-agents":
+    case "health-check":
+      return undefined;
+  }
+}
+
+function toOutcome({ isError, structuredContent: facts = {} }: CallToolResult): string {
+  if (isError === true) return `failed with ${String(facts["code"])}`;
+  return `answered in session ${String(facts["sessionId"])}`;
+}

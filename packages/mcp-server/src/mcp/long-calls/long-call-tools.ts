@@ -1,0 +1,86 @@
+import type { Tool as Definition } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import { HARMLESS } from "../tools/annotations.ts";
+import { toInputSchema, toOutputSchema } from "../tools/json-schema.ts";
+import { toOwnToolName } from "../names/own-tool-name.ts";
+import type { NamingOptions } from "../names/tool-name.ts";
+import { replyOutput, runsOutput } from "../tools/tool-output.ts";
+
+/** A tool for calls that outlast their client's patience. */
+export type LongCallTool = {
+  readonly kind: Kind;
+  readonly definition: Definition;
+  /** Other names that it can be called by */
+  readonly aliases: readonly string[];
+};
+
+// The rest of an answer is what its agent's own tool describes.
+const shortOutput = replyOutput.pick({
+  agent: true,
+  code: true,
+  message: true,
+  response: true,
+  runId: true,
+  status: true,
+});
+
+type Kind = "wait" | "status" | "cancel";
+
+const runId = z
+  .string("a text")
+  .describe("The runId that the call was answered with while its agent had not finished.");
+
+/** What `wait` takes. */
+export const waitInput = z.strictObject({
+  runId,
+  seconds: z
+    .number("a number above 0")
+    .positive("a number above 0")
+    .optional()
+    .describe("How long to wait at most. Leave it out to wait for as long as a call may last."),
+});
+
+/** What `status` takes. */
+export const statusInput = z.strictObject({
+  runId: runId.optional().describe("Of one run. Leave it out for all of yours."),
+});
+
+/** What `cancel` takes. */
+export const cancelInput = z.strictObject({ runId });
+
+/** Makes the tools that wait for an agent which goes on, tell where it is, and stop it. */
+export function toLongCallTools(options: NamingOptions): readonly LongCallTool[] {
+  function toTool(kind: Kind, definition: Omit<Definition, "name">): LongCallTool {
+    const { aliases, name } = toOwnToolName(kind, options);
+    return { kind, aliases, definition: { name, ...definition } };
+  }
+
+  return [
+    toTool("wait", {
+      title: "Wait for an agent",
+      description:
+        "Waits for an agent that had not finished when its call was answered, and gives its answer, as the call would have. " +
+        "If it has not finished then either, it says so: call it again.",
+      inputSchema: toInputSchema(waitInput),
+      outputSchema: toOutputSchema(shortOutput),
+      annotations: HARMLESS,
+    }),
+    toTool("status", {
+      title: "Where agents are",
+      description:
+        "Tells at once where your agents that have not finished are, and whose answers are ready to be collected.",
+      inputSchema: toInputSchema(statusInput),
+      outputSchema: toOutputSchema(runsOutput),
+      annotations: HARMLESS,
+    }),
+    toTool("cancel", {
+      title: "Stop an agent",
+      description:
+        "Stops an agent that has not finished, and says what became of it when nothing of it runs any more. What it did " +
+        "stays done.",
+      inputSchema: toInputSchema(cancelInput),
+      outputSchema: toOutputSchema(shortOutput),
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    }),
+  ];
+}

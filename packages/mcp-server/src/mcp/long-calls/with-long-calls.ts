@@ -1,0 +1,119 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { byName } from "../names/by-name.ts";
+import { beginClientRun, type ClientRun } from "./client-run.ts";
+import { createClientRuns } from "./client-runs.ts";
+import { findTool } from "../names/find-tool.ts";
+import { cancelInput, statusInput, waitInput, type LongCallTool } from "./long-call-tools.ts";
+import { toCancelledResult, toRunningResult, toStatusResult, toStoppingResult } from "./long-call-results.ts";
+import { parseToolInput } from "../tools/tool-input.ts";
+import { orErrorResult } from "../calls/tool-result.ts";
+import type { CallHooks, Toolbox } from "../calls/call-tool.ts";
+import { toEnd } from "./run-facts.ts";
+import { within } from "./within.ts";
+
+export type LongCallOptions = {
+  /** How long this client may be left without an answer; `undefined` for ever */
+  readonly deadlineMs: () => number | undefined;
+  readonly tools: readonly LongCallTool[];
+  readonly report: (line: string) => void;
+};
+
+/**
+ * The same tools, of which a call is answered by the client's deadline though its agent has not finished, and three more that
+ * wait for the answer, tell where it is, and stop it. Runs belong to the client whose toolbox this is.
+ */
+export function withLongCalls(toolbox: Toolbox, { deadlineMs, report, tools }: LongCallOptions): Toolbox {
+  const runs = createClientRuns();
+  const names = toNames(tools);
+
+  async function answerInTime(run: ClientRun, hooks: CallHooks, limitMs: number): Promise<CallToolResult> {
+    const { ifDropped, onProgress, signal } = hooks;
+    const stop = (): void => run.stop(signal?.reason);
+    const unfollow = run.follow(onProgress);
+    signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted === true) stop();
+    runs.add(run);
+    let isLong = false;
+    try {
+      const result = await within(run.result, limitMs);
+      if (result !== undefined) return result;
+      isLong = true;
+      runs.keep(run);
+      run.result.catch((error: unknown) => report(String(error instanceof Error ? error.stack : error)));
+      // Who gave up before it knew of the run could not stop it any more.
+      ifDropped?.(run.stop);
+      return toRunningResult(run, { names, deadlineMs: limitMs });
+    } finally {
+      if (!isLong) runs.remove(run);
+      unfollow();
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  async function wait(input: unknown, { onProgress, signal }: CallHooks, limitMs: number): Promise<CallToolResult> {
+    const { runId, seconds = Infinity } = parseToolInput(waitInput, input);
+    const run = runs.find(runId);
+    const unfollow = run.follow(onProgress);
+    try {
+      const result = await within(run.result, Math.min(limitMs, 1000 * seconds), signal);
+      return result ?? toRunningResult(run, { names, deadlineMs: limitMs });
+    } finally {
+      unfollow();
+    }
+  }
+
+  async function cancel(input: unknown, { signal }: CallHooks, limitMs: number): Promise<CallToolResult> {
+    const run = runs.find(parseToolInput(cancelInput, input).runId);
+    run.stop("The client cancelled the run.");
+    const result = await within(run.result, limitMs, signal);
+    if (result === undefined) return toStoppingResult(run, { names });
+    return toEnd(result) === "cancelled" ? toCancelledResult(run, result) : result;
+  }
+
+  async function tell(input: unknown): Promise<CallToolResult> {
+    const { runId } = parseToolInput(statusInput, input);
+    // A call of which nothing is known is no agent's, or not yet.
+    const all = runId ? [runs.find(runId)] : runs.list().filter((run) => run.place() !== undefined);
+    return toStatusResult(all, { names });
+  }
+
+  function follow({ kind }: LongCallTool, input: unknown, on: { hooks: CallHooks; limitMs: number }) {
+    if (kind === "status") return tell(input);
+    return kind === "wait" ? wait(input, on.hooks, on.limitMs) : cancel(input, on.hooks, on.limitMs);
+  }
+
+  const stop = (): void => {
+    for (const run of runs.list()) run.stop();
+  };
+
+  return {
+    definitions() {
+      if (deadlineMs() === undefined) return toolbox.definitions();
+      const all = [...toolbox.definitions(), ...tools.map(({ definition }) => definition)];
+      return all.toSorted(byName);
+    },
+    call(name, input, hooks) {
+      const limitMs = deadlineMs();
+      if (limitMs === undefined) return toolbox.call(name, input, hooks);
+      const own = findTool(tools, name);
+      if (own !== undefined) return orErrorResult(follow(own, input, { hooks, limitMs }));
+      const run = beginClientRun(name, (followed) => toolbox.call(name, input, { ...hooks, ...followed }));
+      return run && answerInTime(run, hooks, limitMs);
+    },
+    stop() {
+      toolbox.stop();
+      stop();
+    },
+    async close() {
+      stop();
+      await Promise.allSettled(runs.list().map(({ result }) => result));
+      await toolbox.close();
+    },
+  };
+}
+
+function toNames(tools: readonly LongCallTool[]) {
+  const nameOf = (kind: LongCallTool["kind"]): string =>
+    tools.find((tool) => tool.kind === kind)?.definition.name ?? kind;
+  return { wait: nameOf("wait"), status: nameOf("status"), cancel: nameOf("cancel") };
+}

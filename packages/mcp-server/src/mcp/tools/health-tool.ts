@@ -1,0 +1,26 @@
+import { HARMLESS } from "./annotations.ts";
+import { toInputSchema, toOutputSchema } from "./json-schema.ts";
+import { toOwnToolName } from "../names/own-tool-name.ts";
+import { noInput } from "./tool-input.ts";
+import type { NamingOptions } from "../names/tool-name.ts";
+import { healthOutput } from "./tool-output.ts";
+import type { Tool } from "./tools.ts";
+
+/** Makes the tool that tells how turns have gone. */
+export function toHealthTool(options: NamingOptions): Tool {
+  const { aliases, name } = toOwnToolName("health-check", options);
+  return {
+    definition: {
+      name,
+      title: "Health check",
+      description:
+        "How the agents' turns have gone, restarts of budgie included: success rates, durations, timeouts and last " +
+        "errors, overall and for each agent, and whether they run in a container.",
+      inputSchema: toInputSchema(noInput),
+      outputSchema: toOutputSchema(healthOutput),
+      annotations: HARMLESS,
+    },
+    aliases,
+    purpose: { kind: "health-check" },
+  };
+}

@@ -1,0 +1,12 @@
+import type { ToolMode } from "../../config/tool-options.ts";
+
+/** What a client may tell its model about the tools as a whole. */
+export function toInstructions(mode: ToolMode): string {
+  return `${BEGINNINGS[mode]} An agent works on its own in the directory you name and answers once. It knows nothing of your conversation: put all it needs in the prompt. Its answer carries a sessionId; pass it to go on with the same agent.`;
+}
+
+const BEGINNINGS: Readonly<Record<ToolMode, string>> = {
+  agents: "Each tool is an agent.",
+  router: "list_agents names the agents, and invoke_agent runs one of them.",
+  both: "Each tool is an agent; list_agents names them all, and invoke_agent runs any of them.",
+};

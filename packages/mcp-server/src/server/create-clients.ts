@@ -1,0 +1,47 @@
+import type { HealthReport, RunTurn, SessionBook } from "@budgie/core";
+import type { Config } from "../config/config.ts";
+import type { Client } from "../mcp/connection/connection.ts";
+import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
+import { toSoftDeadlineMs } from "../mcp/long-calls/soft-deadline.ts";
+import { createToolbox, type Toolbox } from "../mcp/calls/call-tool.ts";
+import type { Tool } from "../mcp/tools/tools.ts";
+import { withLongCalls } from "../mcp/long-calls/with-long-calls.ts";
+import { createSessionOwners } from "./own-sessions.ts";
+import { toStickySessions } from "./sticky-sessions.ts";
+
+/** What all clients share. */
+export type ToolboxesOptions = {
+  readonly tools: () => readonly Tool[];
+  readonly runTurn: RunTurn;
+  readonly sessions: Pick<SessionBook, "end">;
+  /** Whether there are clients besides, who must not find each other's sessions */
+  readonly areApart: boolean;
+  readonly health: () => Promise<HealthReport>;
+  /** Comes before each call */
+  readonly onCall: () => void;
+  readonly report: (line: string) => void;
+};
+
+type Options = Pick<Config, "softDeadline" | "stickySessions" | "toolNames" | "toolPrefix" | "tools" | "verbose">;
+
+/** Creates what makes a toolbox for each client: all that belongs to one client alone is begun there, and ends with it. */
+export function createToolboxes(config: Options, options: ToolboxesOptions): (client: Client) => Toolbox {
+  const { areApart, report, runTurn, sessions, ...shared } = options;
+  const owners = areApart ? createSessionOwners({ runTurn, sessions }) : undefined;
+  const longCallTools = toLongCallTools(config);
+
+  return ({ info }) => {
+    const client = owners?.enter() ?? { runTurn };
+    const toolbox = createToolbox({
+      ...shared,
+      ...client,
+      runTurn: config.stickySessions ? toStickySessions(client.runTurn) : client.runTurn,
+      report: config.verbose ? report : undefined,
+    });
+    return withLongCalls(toolbox, {
+      deadlineMs: () => toSoftDeadlineMs(config.softDeadline, info()),
+      tools: longCallTools,
+      report,
+    });
+  };
+}

@@ -1,0 +1,32 @@
+import type { Owner, Runner } from "@budgie/core";
+import type { DockerRunnerOptions } from "@budgie/runner-docker";
+import { checkSandboxOptions } from "../config/sandbox-options.ts";
+import type { Config } from "../config/config.ts";
+import type { Host } from "../process/host.ts";
+import { toUpstreamProxy } from "../config/upstream-proxy.ts";
+
+/** Creates the runner that was asked for. The other one is never loaded, and never takes its place. */
+export async function createRunner(config: Config, host: Host, owner: Owner): Promise<Runner> {
+  checkSandboxOptions(config, host);
+  const {
+    acceptWeaker,
+    caFile,
+    credentials,
+    kiroDataDir,
+    runtime,
+    sandboxImage: image,
+    sessionsDir,
+    stateDir,
+  } = config;
+  const { env: hostEnv, home } = host;
+  const keepSessionsMs = config.keepSessions ? config.sessionTtlMs : undefined;
+  if (config.sandbox) {
+    const { createDockerRunner } = await import("@budgie/runner-docker");
+    const upstreamProxy = toUpstreamProxy(hostEnv);
+    const network = { caFile, upstreamProxy } satisfies Partial<DockerRunnerOptions>;
+    const place = { image, owner, stateDir, kiroDataDir, home, hostEnv };
+    return createDockerRunner({ ...place, acceptWeaker, credentials, runtime, keepSessionsMs, ...network });
+  }
+  const { createLocalRunner } = await import("@budgie/runner-local");
+  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env: config.env, keepSessionsMs });
+}

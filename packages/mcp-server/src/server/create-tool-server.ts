@@ -1,0 +1,30 @@
+import type { Host } from "../process/host.ts";
+import type { HttpOptions } from "../config/http-options.ts";
+import { createStdioServer, type StdioServerOptions, type ToolServer } from "../mcp/connection/stdio-server.ts";
+import { watchParent } from "../process/watch-parent.ts";
+
+export type ToolServerOptions = Omit<StdioServerOptions, "host"> & {
+  readonly host: Host;
+  /** `undefined` for stdin and stdout */
+  readonly http: HttpOptions | undefined;
+  readonly version: string;
+};
+
+/** Creates the server for one client on stdin and stdout, or for all that come over HTTP. */
+export async function createToolServer({ http, ...options }: ToolServerOptions): Promise<ToolServer> {
+  const { connect, host, onClientGone, version } = options;
+  if (http === undefined) {
+    watchParent(() => {
+      host.report("The program that started budgie is gone.");
+      onClientGone();
+    });
+    return createStdioServer(options);
+  }
+  // A start over stdio does not wait for it to load.
+  const { createHttpServer } = await import("../mcp/http/http-server.ts");
+  if (http.isRemote) host.report(NOT_ENCRYPTED);
+  return createHttpServer({ ...http, connect, version, report: host.report });
+}
+
+const NOT_ENCRYPTED =
+  "Other machines can reach this budgie, and nothing on the way is encrypted, the token neither. Put a proxy that has TLS before it.";

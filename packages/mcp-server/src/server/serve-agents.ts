@@ -1,0 +1,161 @@
+import {
+  createKiroProtocol,
+  createOutputFiles,
+  createRunTurn,
+  createSessionBook,
+  HEALTH_RUNS,
+  toHealthReport,
+  toSharedProjections,
+  toTurnLimits,
+  type Hygiene,
+  type KiroOptions,
+  type OutputFiles,
+  type Owner,
+  type Runner,
+  type SessionBook,
+} from "@budgie/core";
+import { createRunLog, createSessionRegister } from "@budgie/store";
+import { createAgentShelf } from "../agents/agent-catalog.ts";
+import type { Config } from "../config/config.ts";
+import { createToolServer } from "./create-tool-server.ts";
+import { createToolboxes } from "./create-clients.ts";
+import { findDepth } from "./find-nesting.ts";
+import { createFolderWatch } from "../agents/folder-watch.ts";
+import type { Host } from "../process/host.ts";
+import type { HttpOptions } from "../config/http-options.ts";
+import { loadTools } from "../agents/load-tools.ts";
+import { createConnection } from "../mcp/connection/connection.ts";
+import { toInstructions } from "../mcp/tools/instructions.ts";
+import { toSandboxSecrets } from "../config/sandbox-secrets.ts";
+import type { Shutdown } from "../process/shutdown.ts";
+import { sweepGarbage } from "../garbage/sweep.ts";
+import { createSweeper } from "../garbage/sweeper.ts";
+import { toIntroduction } from "./startup-messages.ts";
+import { toAgentFolders, toShelfOptions } from "../agents/to-shelf-options.ts";
+import { checkTurnRates } from "../config/turn-rate-limits.ts";
+import { loadVersion } from "../process/version.ts";
+import { toWorkspaceRules } from "./workspace-rules.ts";
+
+/** Whom the agents are served to, and by what. */
+export type Serving = {
+  readonly config: Config;
+  readonly host: Host;
+  /** `undefined` for stdio */
+  readonly http: HttpOptions | undefined;
+  readonly shutdown: Shutdown;
+  readonly owner: Owner;
+  readonly runner: Runner;
+};
+
+/** Serves the agents with this runner until the program ends; only a failing start lets it return. */
+export async function serveAgents({ config, host, http, owner, runner, shutdown }: Serving): Promise<never> {
+  const first = loadTools(config, host);
+  const shelf = createAgentShelf(toShelfOptions(first, config, host));
+
+  const { keepAnswers, retention, stateDir } = config;
+  const register = createSessionRegister({ stateDir, report: host.report });
+  if (config.keepSessions) await register.check();
+  const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
+  const sessions = createSessionBook(runner, { register, owner, keepMs });
+  const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
+  const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
+  const depth = findDepth(host.env, config.maxDepth);
+  const runTurn = createRunTurn({
+    agents: shelf.agents,
+    runner,
+    depth,
+    retry: config.retry,
+    protocol: createKiroProtocol(toKiroOptions(config, host, outputFiles)),
+    hygiene: toHygiene(config),
+    protectExecutablePaths: config.protectExecutablePaths,
+    maxTurnsPerMinute: checkTurnRates(config.maxTurnsPerMinute, first.loaded.agents),
+    turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
+    policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
+    workspaceRules: toWorkspaceRules(config, host, runner),
+    runLog,
+    sessions,
+  });
+  const sweeper = createSweeper({
+    sweeps: [
+      () => expireSessions(sessions, config),
+      () => sweepGarbage(runner, register, owner),
+      () => pruneOutputs(outputFiles),
+    ],
+    report: host.report,
+    intervalMs: config.sweepEveryMs,
+  });
+  const toToolbox = createToolboxes(config, {
+    tools: shelf.tools,
+    runTurn,
+    sessions,
+    // What one client does is nothing to another.
+    areApart: http !== undefined,
+    async health() {
+      const agents = shelf.agents().map(({ name }) => name);
+      const runs = await runLog.recent({ limit: HEALTH_RUNS });
+      return toHealthReport(runs, { agents, isolation: runner.isolation, showErrors: http === undefined });
+    },
+    onCall: sweeper.begin,
+    report: host.report,
+  });
+  const [version, instructions] = [loadVersion(), toInstructions(config.tools)];
+  const shared = { toToolbox, version, instructions, heartbeatMs: config.heartbeatMs, report: host.report };
+  const server = await createToolServer({
+    http,
+    host,
+    version,
+    connect: (transport, onClientGone) =>
+      createConnection({ ...shared, transport, onClientGone, onDelivery: (runs, fate) => void runLog[fate](runs) }),
+    onClientGone: shutdown.begin,
+  });
+  const watch = createFolderWatch({
+    folders: toAgentFolders(config),
+    hasChanged: shelf.hasChanged,
+    onChange: () => void (shelf.settle() && server.tellOfTools()),
+    report: host.report,
+  });
+
+  shutdown.onBegin(async () => {
+    watch.close();
+    sweeper.stop();
+    await Promise.allSettled([server.close(), runner.close()]);
+    // A call that was just beginning may have opened its session in between.
+    await runner.close();
+    await sessions.close();
+    register.close();
+    runLog.close();
+    await owner.release();
+  });
+  for (const line of toIntroduction({ config, runner, depth, toolCount: shelf.tools().length })) host.report(line);
+  await server.start();
+  watch.start();
+  return shutdown.ended;
+}
+
+async function expireSessions(sessions: SessionBook, { sessionTtlMs }: Config): Promise<readonly string[]> {
+  await sessions.expireIdle(sessionTtlMs);
+  return [];
+}
+
+async function pruneOutputs(files: OutputFiles): Promise<readonly string[]> {
+  files.prune();
+  return [];
+}
+
+function toHygiene({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): Hygiene {
+  return { maxAnswerBytes, maxPromptBytes, sanitize };
+}
+
+function toKiroOptions(config: Config, { env, home }: Host, outputFiles: OutputFiles): KiroOptions {
+  return {
+    binary: config.kiroBinary,
+    defaultModel: config.model,
+    trustAllTools: config.trustAllTools,
+    prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
+    // Without a sandbox Kiro's variables reach the agent by themselves.
+    env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
+    projections: toSharedProjections(home, config.promptsDir),
+    outputFiles,
+    verbose: config.verbose,
+  };
+}

@@ -1,0 +1,33 @@
+import { isTooDeep, type Depth, type Runner } from "@budgie/core";
+import type { Config } from "../config/config.ts";
+import type { Policies } from "../config/agent-policies.ts";
+
+type Served = {
+  readonly config: Pick<Config, "policies" | "sandbox">;
+  readonly runner: Pick<Runner, "isolation" | "notices">;
+  readonly depth: Depth;
+  readonly toolCount: number;
+};
+
+/** What budgie says of itself at its start: what it serves, and what should not go unnoticed. */
+export function toIntroduction({ config, depth, runner, toolCount }: Served): readonly string[] {
+  const { isolation, notices } = runner;
+  const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
+  return [
+    `Serving ${toolCount} ${toolCount === 1 ? "tool" : "tools"}, isolation: ${isolation}.${hint}`,
+    ...notices,
+    ...(isTooDeep(depth) ? [TOO_DEEP] : []),
+    ...(config.sandbox && hasBridge(config.policies) ? [BRIDGE] : []),
+  ];
+}
+
+const TOO_DEEP =
+  "An agent started this budgie, and --max-depth of the outermost allows no more agents below: it refuses every call.";
+const BRIDGE =
+  "--egress bridge is unsafe: agents reach all that a container of this machine reaches, and nobody sees what. Use it " +
+  "only for programs that ignore proxies.";
+
+/** An agent with a section of its own may be held to less than all are. */
+function hasBridge({ agents, ceiling }: Policies): boolean {
+  return [ceiling, ...agents.values()].some(({ egress }) => egress.mode === "bridge");
+}

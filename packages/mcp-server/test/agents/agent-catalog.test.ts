@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadAgents } from "@budgie/core";
+import { createAgentShelf, type AgentShelf } from "../../src/agents/agent-catalog.ts";
+import { checkToolNames } from "../../src/mcp/names/check-tool-names.ts";
+import { toTools } from "../../src/mcp/tools/tools.ts";
+import { TOOL_OPTIONS } from "../helpers/create-agent.ts";
+import { toAgent } from "./reloading-budgie.ts";
+
+const OPTIONS = { ...TOOL_OPTIONS, toolPrefix: "" };
+
+describe("createAgentShelf", () => {
+  let agentsDir: string;
+  let reports: string[];
+
+  beforeEach(() => {
+    agentsDir = mkdtempSync(join(tmpdir(), "budgie-shelf-"));
+    reports = [];
+    write("a", toAgent("a"));
+    write("b", toAgent("b"));
+  });
+  afterEach(() => rmSync(agentsDir, { recursive: true }));
+
+  function write(file: string, content: unknown): void {
+    writeFileSync(join(agentsDir, `${file}.json`), typeof content === "string" ? content : JSON.stringify(content));
+  }
+
+  function createShelf(): AgentShelf {
+    const folders = { agentsDir, promptsDir: agentsDir };
+    const loaded = loadAgents(folders);
+    return createAgentShelf({
+      first: { loaded, tools: toTools(loaded.agents, OPTIONS) },
+      folders,
+      check: (agents) => checkToolNames(agents, OPTIONS),
+      toTools: (agents) => toTools(agents, OPTIONS),
+      findProblems: () => [],
+      settings: [["b", "a section"]],
+      report: (line) => void reports.push(line),
+    });
+  }
+
+  const names = (shelf: AgentShelf): readonly string[] => shelf.tools().map(({ definition }) => definition.name);
+
+  it("has new agents at once, and new tools once they are settled", () => {
+    const shelf = createShelf();
+    write("c", toAgent("c"));
+
+    expect(shelf.agents().map(({ name }) => name)).toEqual(["a", "b", "c"]);
+    expect(names(shelf)).toEqual(["a", "b", "health-check"]);
+    expect(shelf.hasChanged()).toBe(true);
+    expect(shelf.settle()).toBe(true);
+    expect(names(shelf)).toEqual(["a", "b", "c", "health-check"]);
+    expect(shelf.hasChanged()).toBe(false);
+    expect(shelf.settle()).toBe(false);
+  });
+
+  it("reports once what is wrong with a prompt file that two agents share", () => {
+    const shelf = createShelf();
+    writeFileSync(join(agentsDir, "a.md"), "---\ndescription: [\n---\n");
+    write("twin", toAgent("a"));
+
+    shelf.settle();
+
+    expect(reports.filter((line) => line.includes("a.md"))).toHaveLength(1);
+  });
+
+  it("reports what is wrong when it is settled, once until it is mended", () => {
+    const shelf = createShelf();
+    write("a", "{");
+    shelf.agents();
+    expect(reports).toEqual([]);
+
+    shelf.settle();
+    write("b", { ...toAgent("b"), model: "no business of budgie's" });
+    shelf.settle();
+    expect(reports).toEqual([expect.stringContaining("a.json")]);
+
+    write("a", toAgent("a"));
+    shelf.settle();
+    write("a", "{");
+    shelf.settle();
+    expect(reports).toHaveLength(2);
+  });
+
+  it("refuses the one that takes another's name, whichever comes first, and takes up all others", () => {
+    const shelf = createShelf();
+    write("0", toAgent("a", "An impostor"));
+    write("b", toAgent("health-check"));
+    write("c", toAgent("c"));
+
+    expect(shelf.settle()).toBe(true);
+
+    expect(shelf.agents()).toMatchObject([{ description: "About a" }, { name: "b" }, { name: "c" }]);
+    expect(reports).toEqual([
+      expect.stringMatching(/0\.json.* would both be the tool "a"/),
+      expect.stringContaining('would take the name of budgie\'s own tool "health-check"'),
+      expect.stringContaining('added "c"'),
+    ]);
+    rmSync(join(agentsDir, "a.json"));
+    shelf.settle();
+    expect(shelf.agents()).toMatchObject([{ description: "An impostor" }, { name: "b" }, { name: "c" }]);
+  });
+
+  it("lets two agents change names with each other", () => {
+    const shelf = createShelf();
+    write("a", toAgent("b", "Was a"));
+    write("b", toAgent("a", "Was b"));
+
+    expect(shelf.agents().map(({ name }) => name)).toEqual(["b", "a"]);
+    shelf.settle();
+    expect(reports).toEqual([expect.stringContaining('changed "a", "b"')]);
+  });
+
+  it("warns when an agent with settings is gone", () => {
+    const shelf = createShelf();
+    rmSync(join(agentsDir, "b.json"));
+    shelf.settle();
+    mkdirSync(join(agentsDir, "c.json"));
+    shelf.settle();
+
+    expect(reports.filter((line) => line.includes("a section is for it"))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,69 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createBudgieUser, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+
+/** A budgie that a client has listed the tools of, and its agents' files. */
+export type ReloadingBudgie = AsyncDisposable & {
+  readonly user: BudgieUser;
+  readonly budgie: Budgie;
+  /** Writes an agent's file, of any content */
+  readonly write: (file: string, content: unknown) => void;
+  readonly writePrompt: (agent: string, text: string) => void;
+  /** The tools, without the part of their names that all have */
+  readonly list: () => Promise<readonly string[]>;
+  readonly describe: (agent: string) => Promise<string | undefined>;
+  /** How many notifications have come */
+  readonly told: () => number;
+  /** Waits for the next notification after so many */
+  readonly toldMore: (than: number) => Promise<void>;
+  /** Waits longer than budgie waits for a burst to end */
+  readonly quiet: () => Promise<void>;
+  /** What stderr says of a file or a tool, line by line */
+  readonly warnings: (of: string) => readonly string[];
+};
+
+type Options = {
+  readonly args?: readonly string[];
+  readonly prepare?: (user: BudgieUser) => void;
+};
+
+export async function createReloadingBudgie({ args = [], prepare }: Options = {}): Promise<ReloadingBudgie> {
+  const user = await createBudgieUser();
+  prepare?.(user);
+  const budgie = await user.start({ args });
+  await budgie.client.listTools();
+  const told = (): number => budgie.lines.filter((line) => line.includes("notifications/tools/list_changed")).length;
+  const list = async () => (await budgie.client.listTools()).tools;
+  const quiet = (): Promise<void> => new Promise((wake) => setTimeout(wake, 1_000));
+  // It looks out from some moment after its start on.
+  await quiet();
+  return {
+    user,
+    budgie,
+    write(file, content) {
+      writeFileSync(join(user.host.agentsDir, file), typeof content === "string" ? content : JSON.stringify(content));
+    },
+    writePrompt: (agent, text) => writeFileSync(join(user.host.promptsDir, `${agent}.md`), text),
+    list: async () => (await list()).map(({ name }) => name.replace("kiro-subagents.", "")),
+    async describe(agent) {
+      return (await list()).find(({ name }) => name === `kiro-subagents.${agent}`)?.description;
+    },
+    told,
+    async toldMore(than) {
+      await waitFor(() => told() > than);
+    },
+    quiet,
+    warnings: (of) =>
+      budgie
+        .stderr()
+        .split("\n")
+        .filter((line) => line.includes(of)),
+    [Symbol.asyncDispose]: () => user[Symbol.asyncDispose](),
+  };
+}
+
+/** The content of a sub-agent's file. */
+export function toAgent(name: string, description = `About ${name}`): Readonly<Record<string, unknown>> {
+  const tools = ["fs_read", "fs_write"];
+  return { name, description: `sub-agent: ${description}`, prompt: `You are ${name}.`, tools, allowedTools: tools };
+}

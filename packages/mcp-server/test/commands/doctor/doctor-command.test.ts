@@ -1,0 +1,182 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createFakeEngine } from "../../../../runner-docker/test/helpers/fake-engine.ts";
+import { createBudgieUser } from "../../helpers/start-budgie.ts";
+
+const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
+
+describe("budgie doctor", () => {
+  it("says what is missing and what is not", async () => {
+    await using user = await createBudgieUser({ malformedAgent: true });
+
+    const { exitCode, stderr, stdout } = await user.run(["doctor"], NO_ENGINE);
+
+    const lines = stdout.split("\n");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
+    expect(lines[0]).toMatch(/^failed {2}engine {5}.*unix:\/\/\/nowhere\/docker\.sock/);
+    expect(lines[1]).toBe("failed  image      there is no engine to ask");
+    expect(lines[2]).toBe("failed  program    there is no engine to ask");
+    expect(lines[3]).toMatch(new RegExp(`^ok      login      in "${user.host.dataDir}", written \\S+ ago$`));
+    expect(lines).toContain(`ok      agents     code-reviewer, reader, shell-worker, in "${user.host.agentsDir}"`);
+    expect(stdout).toContain(
+      `note    agents     Skipped the agent file "${join(user.host.agentsDir, "malformed.json")}"`,
+    );
+    expect(lines).toContain(`ok      directory  "${user.sessionsDir}" can be written`);
+  });
+
+  it("misses a login and agents", async () => {
+    await using user = await createBudgieUser({ login: false });
+
+    const { stdout } = await user.run(["doctor", "--agents-dir", user.workspace], NO_ENGINE);
+
+    expect(stdout).toMatch(/^failed {2}login {6}.*run "kiro-cli login"$/m);
+    expect(stdout).toMatch(/^failed {2}agents {5}none, in "/m);
+  });
+
+  it("refuses agents whose tools would have one name", async () => {
+    await using user = await createBudgieUser();
+    const twin = { name: "Reader", description: "sub-agent: Twin" };
+    writeFileSync(join(user.host.agentsDir, "twin.json"), JSON.stringify(twin));
+
+    const { stdout } = await user.run(["doctor"], NO_ENGINE);
+
+    expect(stdout).toMatch(/^failed {2}agents {5}The agents "reader" .* would both be the tool/m);
+  });
+
+  it("refuses a section of an agent that there is not", async () => {
+    await using user = await createBudgieUser();
+    const file = join(user.host.home, "budgie.json");
+    writeFileSync(file, JSON.stringify({ agents: { "code-reviwer": {} } }));
+
+    const { stdout } = await user.run(["doctor", "--config", file], NO_ENGINE);
+
+    expect(stdout).toMatch(/^failed {2}agents {5}The file .* has a section for the agent "code-reviwer"/m);
+  });
+
+  it("tells a program what it found, and writes nothing", async () => {
+    await using user = await createBudgieUser();
+
+    const { stdout } = await user.run(["doctor", "--json"], { ...NO_ENGINE, KIRO_API_KEY: "key" });
+
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      findings: expect.arrayContaining([{ state: "ok", what: "login", text: "by KIRO_API_KEY" }]),
+    });
+    expect(stdout).not.toContain('"key"');
+  });
+
+  it.each([
+    [[], {}, /^ok {6}login {6}in ".*", written \S+ ago$/m],
+    [[], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}by KIRO_API_KEY$/m],
+    [["access-token"], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}in .*; its access token alone, until 2099-01-01T/m],
+    [["api-key"], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}by KIRO_API_KEY$/m],
+    [["api-key"], { KIRO_API_KEY: "" }, /^failed {2}login {6}KIRO_API_KEY is not set$/m],
+    [["none"], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}none is handed to a sandbox$/m],
+  ])("looks at the login that --credentials %j hands over, with %j", async (credentials, env, line) => {
+    await using user = await createBudgieUser();
+    const args = credentials.flatMap((what) => ["--credentials", what]);
+
+    const { stdout } = await user.run(["doctor", ...args], { ...NO_ENGINE, ...env });
+
+    expect(stdout).toMatch(line);
+    expect(stdout).not.toContain("canary");
+  });
+
+  it("says how an expired access token is renewed", async () => {
+    await using user = await createBudgieUser();
+    user.host.changeDatabase("UPDATE auth_kv SET value = replace(value, '2099', '2020')");
+
+    const { stdout } = await user.run(["doctor", "--credentials", "access-token"], NO_ENGINE);
+
+    expect(stdout).toMatch(/^failed {2}login {6}.*has expired.*"kiro-cli whoami"/m);
+  });
+
+  it("lists the secrets among a sandbox's variables, by name", async () => {
+    await using user = await createBudgieUser();
+    const env = { ...NO_ENGINE, KIRO_API_KEY: "canary" };
+
+    const full = await user.run(["doctor"], env);
+    const none = await user.run(["doctor", "--credentials", "none"], env);
+
+    expect(full.stdout).toMatch(/^note {4}secrets {4}KIRO_API_KEY among a sandbox's variables: /m);
+    expect(none.stdout).toMatch(/^ok {6}secrets {4}none in a sandbox's variables$/m);
+  });
+
+  it("notes hooks that a sandbox hides", async () => {
+    await using user = await createBudgieUser();
+    const hooks = { preToolUse: [{ command: "bash .kiro/hooks/guard.sh" }] };
+    const agent = { name: "guarded", description: "sub-agent: Is guarded", hooks };
+    writeFileSync(join(user.host.agentsDir, "guarded.json"), JSON.stringify(agent));
+
+    const { stdout } = await user.run(["doctor"], NO_ENGINE);
+
+    expect(stdout).toContain(
+      'note    agents     a sandbox may hide these hooks of "guarded", which then do not run: ' +
+        'guard hook "bash .kiro/hooks/guard.sh" (preToolUse)\n',
+    );
+    expect(stdout).not.toContain('hooks of "code-reviewer"');
+  });
+
+  it("finds a directory that cannot be written", async () => {
+    await using user = await createBudgieUser();
+    const file = join(user.workspace, "file");
+    writeFileSync(file, "");
+
+    const { stdout } = await user.run(["doctor", "--state-dir", join(file, "state")], NO_ENGINE);
+
+    expect(stdout).toContain(`failed  directory  "${join(file, "state")}" cannot be written\n`);
+  });
+
+  it.each([
+    [{ SecurityOptions: ["name=cgroupns"] }, /^failed {2}seccomp {4}The engine runs .* without seccomp/m],
+    [{ SecurityOptions: ["name=seccomp,profile=default"] }, /^ok {6}seccomp {4}by budgie's own profile$/m],
+    [
+      { PidsLimit: false },
+      /^failed {2}limits {5}The engine cannot limit processes \(.* hold: bounded-processes\. Without --accept-/m,
+    ],
+    [{ SwapLimit: false }, /^note {4}swap {7}The engine cannot limit swap/m],
+    [{ SecurityOptions: ["name=rootless"] }, /^ok {6}users {6}the engine is rootless/m],
+    [{ SecurityOptions: ["name=apparmor"] }, /^ok {6}mandatory {2}AppArmor$/m],
+  ])("tells what an engine with %j enforces", async (info, line) => {
+    await using user = await createBudgieUser();
+    const limits = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
+    const answers = { "GET /version": { ApiVersion: "1.41", Arch: "amd64" }, "GET /info": { ...limits, ...info } };
+    await using fake = await createFakeEngine(answers);
+
+    const { stdout } = await user.run(["doctor"], fake.hostEnv);
+
+    expect(stdout).toMatch(line);
+  });
+
+  it("proves nothing without an engine, and says so", async () => {
+    await using user = await createBudgieUser();
+
+    const text = await user.run(["doctor", "--prove"], NO_ENGINE);
+    const json = await user.run(["doctor", "--prove", "--json"], NO_ENGINE);
+
+    expect(text.exitCode).toBe(1);
+    expect(text.stdout).toMatch(/\nfailed {2}claims {5}not proven: there is no engine to prove them on\n$/);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ok: false,
+      findings: expect.arrayContaining([
+        { state: "failed", what: "claims", text: "not proven: there is no engine to prove them on" },
+      ]),
+    });
+    expect(JSON.parse(json.stdout)).not.toHaveProperty("proof");
+  });
+
+  it("notes an image of another machine", async () => {
+    await using user = await createBudgieUser();
+    const image = { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Os: "linux", Architecture: "arm64" };
+    await using fake = await createFakeEngine({
+      "GET /version": { ApiVersion: "1.41", Os: "linux", Arch: "amd64" },
+      "GET /info": {},
+      "GET /images/there/json": image,
+    });
+
+    const { stdout } = await user.run(["doctor", "--sandbox-image", "there"], fake.hostEnv);
+
+    expect(stdout).toMatch(/^note {4}image {6}it is for linux\/arm64 and the engine for linux\/amd64: .*emulator/m);
+  });
+});

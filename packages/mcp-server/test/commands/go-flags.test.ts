@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { toDoubleDashed } from "../../src/commands/go-flags.ts";
+
+const flags = {
+  valued: new Set(["agent-timeout", "tool-prefix", "env", "model"]),
+  switches: new Set(["verbose", "sandbox"]),
+};
+
+describe("toDoubleDashed", () => {
+  it.each([
+    ["-agent-timeout 15m -verbose -sandbox", "--agent-timeout 15m --verbose --sandbox"],
+    ["-agent-timeout=15m", "--agent-timeout=15m"],
+    ["--agent-timeout 15m --verbose", "--agent-timeout 15m --verbose"],
+    ["-model=a=b", "--model=a=b"],
+    ["-verbose=true -sandbox=T", "--verbose --sandbox"],
+    ["-verbose=false --sandbox=0", "--no-verbose --no-sandbox"],
+    ["-verbose=maybe", "--verbose=maybe"],
+    ["doctor -sandbox --json", "doctor --sandbox --json"],
+  ])("rewrites %s", (before, after) => {
+    expect(toDoubleDashed(before.split(" "), flags).join(" ")).toBe(after);
+  });
+
+  it.each([["-h"], ["-V"], ["-unknown"], ["-verbosely"], ["--no-sandbox"], ["gc-volumes"], ["-"], [""]])(
+    "leaves %j as it is",
+    (argument) => {
+      expect(toDoubleDashed([argument], flags)).toEqual([argument]);
+    },
+  );
+
+  it("leaves an option's value as it is, even if it looks like an option", () => {
+    expect(toDoubleDashed(["-tool-prefix", "-verbose", "-verbose"], flags)).toEqual([
+      "--tool-prefix",
+      "-verbose",
+      "--verbose",
+    ]);
+  });
+
+  it("rewrites nothing behind --", () => {
+    expect(toDoubleDashed(["-verbose", "--", "-verbose"], flags)).toEqual(["--verbose", "--", "-verbose"]);
+  });
+
+  it("leaves an option whose value is missing for the parser to refuse", () => {
+    expect(toDoubleDashed(["-agent-timeout"], flags)).toEqual(["--agent-timeout"]);
+  });
+});

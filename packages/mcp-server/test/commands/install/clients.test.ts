@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { CLIENTS, type ClientName } from "../../../src/commands/install/clients.ts";
+
+const home = "/home/me";
+
+describe("CLIENTS", () => {
+  it.each<[ClientName, string, string]>([
+    ["kiro", "/home/me/.kiro/settings/mcp.json", ".kiro/settings/mcp.json"],
+    ["claude", "/home/me/.claude.json", ".mcp.json"],
+    ["cursor", "/home/me/.cursor/mcp.json", ".cursor/mcp.json"],
+    ["vscode", "/home/me/.config/Code/User/mcp.json", ".vscode/mcp.json"],
+    ["codex", "/home/me/.codex/config.toml", ".codex/config.toml"],
+    ["gemini", "/home/me/.gemini/settings.json", ".gemini/settings.json"],
+  ])("knows the files of %s", (name, userFile, projectFile) => {
+    const client = CLIENTS[name];
+
+    expect(client.toUserFile({ env: {}, home, platform: "linux" })).toBe(userFile);
+    expect(client.projectFile).toBe(projectFile);
+  });
+
+  it.each<[ClientName, Readonly<Record<string, string>>, string]>([
+    ["kiro", { KIRO_HOME: "/k" }, "/k/settings/mcp.json"],
+    ["claude", { CLAUDE_CONFIG_DIR: "/c" }, "/c/.claude.json"],
+    ["vscode", { XDG_CONFIG_HOME: "/x" }, "/x/Code/User/mcp.json"],
+    ["vscode", { VSCODE_APPDATA: "/a", XDG_CONFIG_HOME: "/x" }, "/a/Code/User/mcp.json"],
+    ["vscode", { VSCODE_PORTABLE: "/p", VSCODE_APPDATA: "/a" }, "/p/user-data/User/mcp.json"],
+    ["codex", { CODEX_HOME: "/o" }, "/o/config.toml"],
+    ["gemini", { GEMINI_CLI_HOME: "/g" }, "/g/.gemini/settings.json"],
+    ["codex", { CODEX_HOME: "relative" }, "/home/me/.codex/config.toml"],
+  ])("follows %s to where %j says that it is", (name, env, file) => {
+    expect(CLIENTS[name].toUserFile({ env, home, platform: "linux" })).toBe(file);
+  });
+
+  it("knows where a Mac has VS Code's", () => {
+    const file = CLIENTS.vscode.toUserFile({ env: { XDG_CONFIG_HOME: "/x" }, home: "/Users/me", platform: "darwin" });
+
+    expect(file).toBe("/Users/me/Library/Application Support/Code/User/mcp.json");
+  });
+});

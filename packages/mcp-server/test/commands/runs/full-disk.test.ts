@@ -1,0 +1,68 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, toText, type BudgieUser } from "../../helpers/start-budgie.ts";
+
+const LONG = "long ".repeat(18_000).trim();
+
+const stateOf = ({ host }: BudgieUser): string => join(host.home, ".local/state/budgie");
+
+function mount(...argv: readonly string[]): void {
+  const { status, stderr } = spawnSync("mount", argv, { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+}
+
+function unmount(path: string): void {
+  spawnSync("umount", ["--lazy", path]);
+}
+
+// Only root may mount; the store's own tests say the same of every user.
+describe.skipIf(process.getuid?.() !== 0)("budgie on a disk", () => {
+  it("that is full answers, says so once, and remembers what the file did not take", async () => {
+    await using user = await createBudgieUser();
+    const stateDir = stateOf(user);
+    mkdirSync(stateDir, { recursive: true });
+    mount("-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs", stateDir);
+    try {
+      const { ask, child, stderr } = await user.start();
+
+      const first = await ask("code-reviewer", { prompt: `[[say: ${LONG}]]` });
+      const others = [
+        await ask("code-reviewer", { prompt: `[[say: ${LONG}]]` }),
+        await ask("code-reviewer", { prompt: `[[say: ${LONG}]]`, sessionId: first.structuredContent?.["sessionId"] }),
+      ];
+      const { structuredContent } = await ask("health-check", { directory: undefined });
+
+      expect([first, ...others].map(toText)).toEqual([LONG, LONG, LONG]);
+      expect(structuredContent).toMatchObject({ overall: { totalCalls: 3, successCalls: 3 } });
+      expect(stderr().match(/Turns are not logged: .*/g)).toEqual([expect.stringContaining("disk is full")]);
+      child.stdin?.end();
+    } finally {
+      unmount(stateDir);
+    }
+  });
+
+  it("that lets it write anything but the log answers, and says so once", async () => {
+    await using user = await createBudgieUser();
+    const file = join(stateOf(user), "runs.sqlite3");
+    mkdirSync(stateOf(user), { recursive: true });
+    writeFileSync(file, "");
+    mount("--bind", file, file);
+    mount("-o", "remount,ro,bind", file);
+    try {
+      const { ask, stderr } = await user.start();
+
+      const answers = [
+        await ask("code-reviewer", { prompt: "[[say: A.]]" }),
+        await ask("code-reviewer", { prompt: "[[say: B.]]" }),
+      ];
+
+      expect(answers.map(toText)).toEqual(["A.", "B."]);
+      expect(stderr().match(/Turns are not logged: .*/g)).toEqual([expect.stringContaining("EROFS")]);
+      expect(readFileSync(file, "utf8")).toBe("");
+    } finally {
+      unmount(file);
+    }
+  });
+});

@@ -1,0 +1,212 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createOwner, type FinishedRun } from "@budgie/core";
+import { createRunLog } from "@budgie/store";
+import { createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts";
+
+const toStateDir = ({ host }: BudgieUser): string => join(host.home, ".local/state/budgie");
+
+function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
+  const startedMs = Date.now() - 90_000;
+  return {
+    id: randomUUID(),
+    agent: "reader",
+    sessionId: randomUUID(),
+    isolation: "none",
+    startedMs,
+    endedMs: startedMs + 15_300,
+    outcome: "answered",
+    exit: { exitCode: 0, signal: undefined },
+    promptBytes: 5,
+    answer: "All is well.",
+    retried: false,
+    timedOut: false,
+    error: undefined,
+    egress: undefined,
+    usage: { credits: 0.07 },
+    ...over,
+  };
+}
+
+/** Puts runs into the user's log, of which these are delivered. */
+async function remember(user: BudgieUser, runs: readonly FinishedRun[], delivered: readonly string[] = []) {
+  const stateDir = toStateDir(user);
+  const log = createRunLog({ stateDir, owner: createOwner({ stateDir }), report: () => undefined });
+  for (const run of runs) await log.finish(run);
+  await log.delivered(delivered);
+  log.close();
+}
+
+async function json(user: BudgieUser, ...argv: string[]): Promise<unknown> {
+  const { exitCode, stderr, stdout } = await user.run(["runs", ...argv, "--json"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+describe("budgie runs ls", () => {
+  it("lists the last turns as a table, the newest first", async () => {
+    await using user = await createBudgieUser();
+    const got = makeRun();
+    const missed = makeRun({ agent: "shell-worker" });
+    const failed = makeRun({ outcome: "RUNNER_UNAVAILABLE", answer: undefined, sessionId: undefined });
+    await remember(user, [got, missed, failed], [got.id]);
+
+    const { exitCode, stderr, stdout } = await user.run(["runs", "ls"]);
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const short = (run: FinishedRun): string => run.id.slice(0, 8);
+    const at = `${new Date(got.startedMs).toISOString().slice(0, 17)}[0-9]{2}Z`;
+    expect(stdout.split("\n")).toEqual([
+      expect.stringMatching(/^RUN +STARTED +AGENT +OUTCOME +TOOK +ANSWER +SESSION$/),
+      expect.stringMatching(`^${short(failed)}  ${at}  reader +RUNNER_UNAVAILABLE +15.3s$`),
+      expect.stringMatching(
+        `^${short(missed)}  ${at}  shell-worker  answered, not delivered  15.3s  12 bytes  ${missed.sessionId}$`,
+      ),
+      expect.stringMatching(`^${short(got)}  ${at}  reader +answered +15.3s  12 bytes  ${got.sessionId}$`),
+      "",
+    ]);
+  });
+
+  it("lists no more than were asked for, of one agent or one session", async () => {
+    await using user = await createBudgieUser();
+    const [first, second, third] = [makeRun(), makeRun({ agent: "shell-worker" }), makeRun()];
+    await remember(user, [first, second, third]);
+
+    expect(await json(user, "ls", "--last", "1")).toMatchObject([{ id: third.id }]);
+    expect(await json(user, "ls", "--agent", "reader")).toMatchObject([{ id: third.id }, { id: first.id }]);
+    expect(await json(user, "ls", "--session", String(second.sessionId))).toMatchObject([{ id: second.id }]);
+  });
+
+  it("gives programs all but the answer", async () => {
+    await using user = await createBudgieUser();
+    const { answer: _, endedMs, startedMs, ...run } = makeRun();
+    await remember(user, [{ ...run, answer: "All is well.", endedMs, startedMs }]);
+
+    expect(await json(user, "ls")).toEqual([
+      {
+        ...JSON.parse(JSON.stringify(run)),
+        answerBytes: 12,
+        delivered: false,
+        started: new Date(startedMs).toISOString(),
+        ended: new Date(endedMs).toISOString(),
+        durationMs: 15_300,
+      },
+    ]);
+  });
+
+  it("makes nothing where there is nothing", async () => {
+    await using user = await createBudgieUser();
+
+    expect(await user.run(["runs", "ls"])).toMatchObject({
+      exitCode: 0,
+      stdout: "There is no such turn in the run log.\n",
+    });
+    expect(await json(user, "ls")).toEqual([]);
+    expect(await json(user, "rm", "--all")).toEqual({ removed: [] });
+    expect(existsSync(toStateDir(user))).toBe(false);
+  });
+});
+
+describe("budgie runs show", () => {
+  it("prints all that is known, and the answer, for an id or what it begins with", async () => {
+    await using user = await createBudgieUser();
+    const allowed = [{ host: "api.test", port: 443, count: 2 }];
+    const denied = [{ host: "evil.test", port: 80, count: 1, why: "not on the allow-list" }];
+    const run = makeRun({ retried: true, egress: { allowed, denied } });
+    await remember(user, [run, makeRun({ answer: "Another." })], [run.id]);
+
+    const { stdout } = await user.run(["runs", "show", run.id.slice(0, 9)]);
+
+    expect(stdout.replace(/^(\w+) +/gm, "$1 ").split("\n")).toEqual([
+      `run ${run.id}`,
+      "agent reader",
+      `session ${run.sessionId}`,
+      "isolation none",
+      `started ${new Date(run.startedMs).toISOString()}`,
+      `ended ${new Date(run.endedMs).toISOString()}, after 15.3s`,
+      "outcome answered, at the second try",
+      "exit code 0",
+      "prompt 5 bytes, which are not kept",
+      "answer 12 bytes, delivered",
+      "credits 0.07",
+      "reached api.test:443 (2)",
+      "refused evil.test:80 (1)",
+      "",
+      "All is well.",
+      "",
+    ]);
+    expect(await json(user, "show", run.id)).toMatchObject({ id: run.id, answer: "All is well.", egress: { denied } });
+  });
+
+  it("lets no answer and no error speak to a terminal, and loses nothing in JSON", async () => {
+    await using user = await createBudgieUser();
+    const answer = "Grün \u001b[31mred\u001b[0m \u009b2J \u202Eabc\u{E0041} \u0007";
+    const run = makeRun({ answer, error: "bad\u001b]0;title\u0007\nrun   root", outcome: "AGENT_FAILED" });
+    await remember(user, [run]);
+
+    const { stdout: text } = await user.run(["runs", "show", run.id]);
+    const { stdout: safe } = await user.run(["runs", "show", run.id, "--json"]);
+
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(text).toMatch(/^error +bad run root$/m);
+    expect(text).toContain("Grün red");
+    expect(safe.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(JSON.parse(safe)).toMatchObject({ answer, error: run.error });
+  });
+
+  it("says which runs there are where an id fits none or several", async () => {
+    await using user = await createBudgieUser();
+    await remember(user, [makeRun({ id: "abc-1" }), makeRun({ id: "abc-2" })]);
+
+    expect(await user.run(["runs", "show", "x%"])).toMatchObject({
+      exitCode: 1,
+      stderr: 'budgie: There is no run "x%" in the log. "budgie runs ls" lists those that are.\n',
+    });
+    expect(await user.run(["runs", "show", "ab"])).toMatchObject({
+      exitCode: 1,
+      stderr: 'budgie: The ids of several runs begin with "ab", such as "abc-1", "abc-2". Say more of it.\n',
+    });
+    expect(await json(user, "show", "abc-2")).toMatchObject({ id: "abc-2" });
+    expect((await user.run(["runs", "show", ""])).exitCode).toBe(1);
+  });
+});
+
+describe("budgie runs rm", () => {
+  it("removes what is named, by age, or all, with the answers", async () => {
+    await using user = await createBudgieUser();
+    const old = makeRun({ startedMs: Date.now() - 8 * 86_400_000 });
+    // Its clock was set back since.
+    const ahead = makeRun({ startedMs: Date.now() + 2 * 86_400_000 });
+    const runs = [old, makeRun(), makeRun(), ahead];
+    await remember(user, runs);
+
+    const named = await json(user, "rm", runs[1]?.id.slice(0, 12) ?? "", runs[1]?.id ?? "");
+    const aged = await json(user, "rm", "--older-than", "7d");
+    const all = await user.run(["runs", "rm", "--all"]);
+
+    expect(named).toEqual({ removed: [runs[1]?.id] });
+    expect(aged).toEqual({ removed: [old.id] });
+    expect(all).toMatchObject({ exitCode: 0, stdout: "Removed 2 runs.\n" });
+    expect(await json(user, "ls")).toEqual([]);
+    expect((await user.run(["runs", "show", old.id])).exitCode).toBe(1);
+  });
+
+  it("removes nothing unless all that was named is there, and one way was chosen", async () => {
+    await using user = await createBudgieUser();
+    const run = makeRun();
+    await remember(user, [run]);
+    const argvs = [["rm"], ["rm", run.id, "--all"], ["rm", "--all", "--older-than", "1s"], ["rm", "--older-than", "x"]];
+
+    const surplus = [
+      ["ls", "reader"],
+      ["show", run.id, "another"],
+    ];
+
+    for (const argv of [...argvs, ...surplus, ["rm", run.id, "unknown"], ["ls", "--last", "0"], [], ["list"]]) {
+      expect(await user.run(["runs", ...argv])).toMatchObject({ exitCode: 1, stdout: "" });
+    }
+    expect(await json(user, "ls")).toMatchObject([{ id: run.id }]);
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { Policy, Tightening } from "@budgie/core";
+import { refuseStrangers, toPolicies } from "../../src/config/agent-policies.ts";
+
+const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 };
+const file = "/etc/budgie.json";
+
+function policiesOf(section: Tightening, { ceiling = CEILING, sandbox = true } = {}) {
+  return toPolicies({ ceiling, sections: new Map([["reviewer", section]]), file, sandbox });
+}
+
+describe("toPolicies", () => {
+  it("tightens the ceiling for the agents that have a section", () => {
+    const { agents, ceiling } = policiesOf({ workspace: "ro", timeoutMs: 1000, limits: { pids: 50 } });
+
+    expect(ceiling).toEqual(CEILING);
+    expect([...agents]).toEqual([
+      ["reviewer", { workspace: "ro", egress: { mode: "bridge", hosts: [] }, limits: { pids: 50 }, timeoutMs: 1000 }],
+    ]);
+  });
+
+  it.each<[Tightening, Partial<Policy>, string]>([
+    [{ workspace: "rw" }, { workspace: "ro" }, 'workspace "rw", and "ro" is'],
+    [{ timeoutMs: 660_000 }, {}, 'timeout "11m", and "10m" is'],
+    [{ limits: { memoryBytes: 8 * 2 ** 30 } }, {}, 'limits.memory "8192m", and "4096m" is'],
+    [{ limits: { diskBytes: 2 ** 40 } }, {}, 'limits.disk "1048576m", and "10240m" is'],
+    [{ limits: { cpus: 5 } }, {}, "limits.cpus 5, and 4 is"],
+    [{ limits: { pids: 5000 } }, {}, "limits.pids 5000, and 1024 is"],
+  ])("refuses the section %j under %j, and names file, agent and option", (section, ceiling, what) => {
+    expect(() => policiesOf(section, { ceiling: { ...CEILING, ...ceiling } })).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: `The file "${file}" gives the agent "reviewer" ${what} the most that budgie allows here. An agent's section can only tighten: lower it, or remove it.`,
+      }),
+    );
+  });
+
+  it.each<[Tightening, string]>([
+    [{ workspace: "ro" }, "workspace"],
+    [{ egress: "none" }, "egress"],
+    [{ limits: { cpus: 1 } }, "limits"],
+  ])("refuses %j without a sandbox", (section, option) => {
+    expect(() => policiesOf(section, { sandbox: false })).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: `Without --sandbox nothing can hold an agent to "${option}" of the agent "reviewer" in "${file}". Add --sandbox, or leave it out.`,
+      }),
+    );
+  });
+
+  it("refuses a read-only ceiling without a sandbox", () => {
+    const ceiling: Policy = { ...CEILING, workspace: "ro" };
+
+    expect(() => policiesOf({}, { ceiling, sandbox: false })).toThrow("nothing can hold an agent to --workspace ro.");
+  });
+
+  it("takes a shorter timeout without a sandbox too", () => {
+    expect(policiesOf({ timeoutMs: 1000 }, { sandbox: false }).agents.get("reviewer")?.timeoutMs).toBe(1000);
+  });
+});
+
+describe("refuseStrangers", () => {
+  it("refuses a section of an agent that there is not, and names the known ones", () => {
+    const agent = {
+      name: "writer",
+      description: "",
+      file: "",
+      promptFile: undefined,
+      whenToUse: "",
+      writesFiles: true,
+      model: undefined,
+    };
+
+    expect(() => refuseStrangers(policiesOf({}), [agent], file)).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: `The file "${file}" has a section for the agent "reviewer", and there is none of that name. Known agents: "writer". Correct the name, or remove the section.`,
+      }),
+    );
+    expect(() => refuseStrangers(policiesOf({}), [{ ...agent, name: "reviewer" }], file)).not.toThrow();
+  });
+});

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { loadConfigFile } from "../../src/config/config-file.ts";
+
+let folder: string;
+let file: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "budgie-config-"));
+  file = join(folder, "budgie.json");
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function load(content: unknown) {
+  writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+  return loadConfigFile(file, "/home/me");
+}
+
+describe("loadConfigFile", () => {
+  it("says nothing when there is no file to be", () => {
+    expect(loadConfigFile(undefined, "/home/me")).toEqual({
+      allowRoot: [],
+      agents: new Map(),
+      maxConcurrent: new Map(),
+    });
+    expect(load({})).toEqual({
+      allowRoot: [],
+      agents: new Map(),
+      maxConcurrent: new Map(),
+    });
+  });
+
+  it("takes paths from the home, or from the file's own folder", () => {
+    expect(load({ allowRoot: ["/srv", "~/code", "projects"] }).allowRoot).toEqual([
+      "/srv",
+      "/home/me/code",
+      join(folder, "projects"),
+    ]);
+  });
+
+  it("reads an agent's section", () => {
+    const limits = { memory: "512M", cpus: 0.5, pids: 64, disk: "2g" };
+    const { agents } = load({ agents: { a: { workspace: "ro", egress: "none", timeout: "1m30s", limits }, b: {} } });
+
+    expect(agents.get("a")).toEqual({
+      workspace: "ro",
+      egress: "none",
+      timeoutMs: 90_000,
+      limits: { memoryBytes: 512 * 2 ** 20, cpus: 0.5, pids: 64, diskBytes: 2 ** 31 },
+    });
+    expect(agents.has("b")).toBe(true);
+  });
+
+  it("takes hosts for all agents and for one", () => {
+    const {
+      agents,
+      maxConcurrent: _,
+      ...all
+    } = load({
+      egress: "allowlist",
+      allowHost: ["a.test"],
+      allowPreset: ["npm"],
+      agents: { a: { allowHost: ["b.test"], allowPreset: [] } },
+    });
+
+    expect(all).toEqual({ egress: "allowlist", allowHost: ["a.test"], allowPreset: ["npm"], allowRoot: [] });
+    expect(agents.get("a")).toMatchObject({ allowHost: ["b.test"], allowPreset: [] });
+  });
+
+  it("takes how many turns of an agent run at once, and leaves that to no policy", () => {
+    const { agents, maxConcurrent } = load({ agents: { a: { maxConcurrent: 2 }, b: {} } });
+
+    expect(maxConcurrent).toEqual(new Map([["a", 2]]));
+    expect(agents.get("a")).toEqual(agents.get("b"));
+  });
+
+  it.each<[unknown, string]>([
+    ["{", "Cannot read the file"],
+    [[], "Expected its content in"],
+    [{ allowRoots: ["/a"] }, 'has a key that is unknown in its content: "allowRoots". Remove it, or correct'],
+    [{ allowRoot: "/a" }, 'Expected "allowRoot" in'],
+    [{ allowRoot: [] }, "to be a list of at least one path."],
+    [{ allowRoot: [""] }, 'Expected "allowRoot.0" in'],
+    [{ agents: { a: { netwrok: "none" } } }, 'has a key that is unknown in "agents.a": "netwrok".'],
+    [{ agents: { a: { workspace: "read-only" } } }, 'to be "ro" or "rw".'],
+    [{ agents: { a: { egress: false } } }, "to be one of none, allowlist, open, bridge."],
+    [{ egress: "some" }, "to be one of none, allowlist, open, bridge."],
+    [{ allowHost: "a.test" }, 'Expected "allowHost" in'],
+    [{ allowPreset: ["cargo"] }, 'Expected "allowPreset.0" in'],
+    [{ agents: { a: { allowHost: [1] } } }, 'Expected "agents.a.allowHost.0" in'],
+    [{ agents: { a: { timeout: "5" } } }, 'Expected "agents.a.timeout" in'],
+    [{ agents: { a: { timeout: "0s" } } }, "to be longer than nothing"],
+    [{ agents: { a: { limits: { memory: "lots" } } } }, 'Expected "agents.a.limits.memory" in'],
+    [{ agents: { a: { limits: { memory: "1m" } } } }, 'to be at least "16m".'],
+    [{ agents: { a: { limits: { memory: 1024 } } } }, 'to be an amount such as "512m" or "2g".'],
+    [{ agents: { a: { limits: { cpus: 0 } } } }, "to be a number of at least 0.01."],
+    [{ agents: { a: { limits: { pids: 1.5 } } } }, "to be a whole number of at least 16."],
+    [{ agents: { a: { maxConcurrent: 0 } } }, "to be a whole number of at least 1."],
+    [{ agents: { a: { maxConcurrent: "2" } } }, 'Expected "agents.a.maxConcurrent" in'],
+    [{ agents: { a: true } }, "to be an object."],
+  ])("refuses %j, and names the file", (content, message) => {
+    const naming = expect.stringContaining(`"${file}"`);
+
+    expect(() => load(content)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message: naming }));
+    expect(() => load(content)).toThrow(message);
+  });
+
+  it("refuses a file that is not there", () => {
+    expect(() => loadConfigFile(join(folder, "gone.json"), "/home/me")).toThrow(
+      `Cannot read the file "${join(folder, "gone.json")}" of --config: ENOENT. Correct it, or leave the option out.`,
+    );
+  });
+});

@@ -1,0 +1,194 @@
+import { describe, expect, it } from "vitest";
+import { parseConfig } from "../../src/config/config.ts";
+import { toSilentHost } from "../helpers/to-silent-host.ts";
+
+const host = toSilentHost({ home: "/home/me", cwd: "/cwd" });
+
+const here = new URL(import.meta.url).pathname;
+
+describe("parseConfig", () => {
+  it("has the first budgie's defaults", () => {
+    expect(parseConfig({}, host)).toEqual({
+      acceptWeaker: [],
+      agentsDir: "/home/me/.kiro/agents",
+      sessionsDir: "/home/me/.kiro/sub-agents/sessions",
+      promptsDir: "/home/me/.kiro/sub-agents/prompts",
+      systemPrompt: "/home/me/.kiro/sub-agents/prompts/_system.md",
+      contextSummaryPrompt: "/home/me/.kiro/sub-agents/prompts/_context-summary.md",
+      keepAnswers: true,
+      kiroBinary: "kiro-cli",
+      kiroDataDir: "/home/me/.local/share/kiro-cli",
+      stateDir: "/home/me/.local/state/budgie",
+      sweepEveryMs: 600_000,
+      toolPrefix: "kiro-subagents.",
+      toolNames: "dotted",
+      tools: "agents",
+      model: "claude-sonnet-4.5",
+      trustAllTools: false,
+      env: [],
+      keepSessions: false,
+      stickySessions: false,
+      sessionTtlMs: 86_400_000,
+      heartbeatMs: 10_000,
+      softDeadline: "auto",
+      retry: "safe",
+      sandbox: false,
+      sandboxImage: "budgie-sandbox:latest",
+      credentials: "full",
+      protectExecutablePaths: false,
+      retention: { maxAgeMs: 30 * 86_400_000, maxBytes: 268_435_456 },
+      sanitize: true,
+      maxPromptBytes: 400_000,
+      maxAnswerBytes: 100_000,
+      maxTurnsPerMinute: { all: undefined, agents: new Map() },
+      turnLimits: { concurrent: undefined, queued: undefined, agents: new Map() },
+      markUntrusted: true,
+      config: undefined,
+      allowRoot: [],
+      policies: {
+        ceiling: { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 },
+        agents: new Map(),
+      },
+      transport: "stdio",
+      httpAllowRemote: false,
+      httpAllowedHost: [],
+      httpAllowedOrigin: [],
+      listTools: false,
+      debug: false,
+      verbose: false,
+    });
+  });
+
+  it("looks for the two prompts in the prompts directory that was given", () => {
+    expect(parseConfig({ promptsDir: "~/prompts" }, host)).toMatchObject({
+      systemPrompt: "/home/me/prompts/_system.md",
+      contextSummaryPrompt: "/home/me/prompts/_context-summary.md",
+    });
+  });
+
+  it.each([
+    [{ sandbox: "1" }, { sandbox: true }],
+    [{ sandbox: "false" }, { sandbox: false }],
+    [{ trustAllTools: "0" }, { trustAllTools: false }],
+    [{ sweepEvery: "0" }, { sweepEveryMs: 0 }],
+    [{}, { sweepEveryMs: 600_000 }],
+    [{ agentTimeout: "1h30m" }, { policies: { ceiling: { timeoutMs: 5_400_000 } } }],
+    [{ workspace: "ro", sandbox: true }, { policies: { ceiling: { workspace: "ro" } } }],
+    [{ sandbox: true }, { policies: { ceiling: { egress: { mode: "allowlist" } } } }],
+    [{ sandbox: true, egress: "none" }, { policies: { ceiling: { egress: { mode: "none" } } } }],
+    [{ caFile: here }, { caFile: here }],
+    [{ allowRoot: ["~/code", "here"] }, { allowRoot: ["/home/me/code", "/cwd/here"] }],
+    [{ model: "auto" }, { model: undefined }],
+    [{ toolPrefix: "" }, { toolPrefix: "" }],
+    [{ kiroBinary: "./kiro" }, { kiroBinary: "/cwd/kiro" }],
+    [{ kiroBinary: "~/bin/kiro" }, { kiroBinary: "/home/me/bin/kiro" }],
+    [{ kiroBinary: "./kiro", sandbox: true }, { kiroBinary: "./kiro" }],
+    [{ systemPrompt: here }, { systemPrompt: here }],
+    [
+      { sanitize: "0", maxPromptBytes: "0", maxAnswerBytes: "5" },
+      { sanitize: false, maxPromptBytes: 0, maxAnswerBytes: 5 },
+    ],
+    [
+      { keepAnswers: "no", keepRuns: "12h", maxRunsBytes: "1000000" },
+      { keepAnswers: false, retention: { maxAgeMs: 43_200_000, maxBytes: 1_000_000 } },
+    ],
+    [{ keepRuns: "0", maxRunsBytes: "0" }, { retention: { maxAgeMs: undefined, maxBytes: undefined } }],
+    [{ maxTurnsPerMinute: ["30"] }, { maxTurnsPerMinute: { all: 30, agents: new Map() } }],
+    [
+      { maxTurnsPerMinute: ["a=5", "b=c=1", "9"] },
+      {
+        maxTurnsPerMinute: {
+          all: 9,
+          agents: new Map([
+            ["a", 5],
+            ["b=c", 1],
+          ]),
+        },
+      },
+    ],
+    [{ maxConcurrent: "8", maxQueued: "0" }, { turnLimits: { concurrent: 8, queued: 0 } }],
+    [{ maxTurnsPerMinute: ["a=5", "30", "a=0", "0"] }, { maxTurnsPerMinute: { all: undefined, agents: new Map() } }],
+  ])("understands %j", (values, expected) => {
+    expect(parseConfig(values, host)).toMatchObject(expected);
+  });
+
+  it.each([
+    [{ sandbox: "perhaps" }, 'Expected --sandbox (or BUDGIE_SANDBOX) to be "true" or "false", got "perhaps".'],
+    [{ sandbox: "" }, 'Expected --sandbox (or BUDGIE_SANDBOX) to be "true" or "false", got "".'],
+    [{ agentsDir: "" }, 'Expected --agents-dir (or BUDGIE_AGENTS_DIR) to be a path, got "".'],
+    [{ model: "--resume" }, 'Expected --model (or BUDGIE_MODEL) to be the name of a model, or "auto", got "--resume".'],
+    [
+      { credentials: "some" },
+      'Expected --credentials (or BUDGIE_CREDENTIALS) to be "full", "access-token", "api-key" or "none", got "some".',
+    ],
+    [
+      { acceptWeaker: ["limits", "users"] },
+      'Expected --accept-weaker (or BUDGIE_ACCEPT_WEAKER) to be "limits", "seccomp" or "ulimits", got "users".',
+    ],
+    [
+      { runtime: "run sc" },
+      'Expected --runtime (or BUDGIE_RUNTIME) to be the name of a runtime, such as runsc, got "run sc".',
+    ],
+    [{ env: ["A", "B C"] }, 'Expected --env (or BUDGIE_ENV) to be the name of a variable, got "B C".'],
+    [
+      { toolPrefix: "my agents/" },
+      'Expected --tool-prefix (or BUDGIE_TOOL_PREFIX) to be at most 60 letters, digits, "_", "-" and ".", got "my agents/".',
+    ],
+    [{ toolNames: "Safe" }, 'Expected --tool-names (or BUDGIE_TOOL_NAMES) to be "dotted" or "safe", got "Safe".'],
+    [{ tools: "all" }, 'Expected --tools (or BUDGIE_TOOLS) to be "agents", "router" or "both", got "all".'],
+    [
+      { maxPromptBytes: "400k" },
+      'Expected --max-prompt-bytes (or BUDGIE_MAX_PROMPT_BYTES) to be a number of bytes, or 0 for no limit, got "400k".',
+    ],
+    [
+      { maxTurnsPerMinute: ["30", "reviewer="] },
+      'Expected --max-turns-per-minute (or BUDGIE_MAX_TURNS_PER_MINUTE) to be a number, or an agent and its number such as "code-reviewer=5", got "reviewer=".',
+    ],
+    [
+      { maxConcurrent: "0" },
+      'Expected --max-concurrent (or BUDGIE_MAX_CONCURRENT) to be a whole number of at least 1, got "0".',
+    ],
+    [{ maxQueued: "-1" }, 'Expected --max-queued (or BUDGIE_MAX_QUEUED) to be a whole number, got "-1".'],
+    [
+      { egress: "some" },
+      'Expected --egress (or BUDGIE_EGRESS) to be one of none, allowlist, open, bridge, got "some".',
+    ],
+    [
+      { allowPreset: ["npm", "cargo"] },
+      'Expected --allow-preset (or BUDGIE_ALLOW_PRESET) to be one of kiro, codex, claude, gemini, qwen, opencode, copilot, github, npm, pypi, debian, got "cargo".',
+    ],
+    [
+      { sandbox: true, allowHost: ["10.0.0.1"] },
+      'Cannot allow the host "10.0.0.1" (--allow-host): an address is not a name; name it, and pin the name to the address. Write NAME[:PORT][=ADDRESS], such as "example.com", "*.example.com:8443" or "db.example.com=10.0.0.5".',
+    ],
+    [{ egress: "bridge" }, "Without --sandbox nothing can hold an agent to --egress. Add --sandbox, or leave it out."],
+    [
+      { allowHost: ["a.test"] },
+      "Without --sandbox nothing can hold an agent to --allow-host. Add --sandbox, or leave it out.",
+    ],
+    [
+      { allowPreset: ["npm"] },
+      "Without --sandbox nothing can hold an agent to --allow-preset. Add --sandbox, or leave it out.",
+    ],
+    [{ caFile: "gone.pem" }, 'There is no file "/cwd/gone.pem" for --ca-file. Create it, or leave the option out.'],
+    [
+      { sweepEvery: "often" },
+      'Expected --sweep-every (or BUDGIE_SWEEP_EVERY) to be a duration such as "90s", "10m" or "1h30m", got "often".',
+    ],
+    [
+      { agentTimeout: "15" },
+      'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be a duration such as "90s", "10m" or "1h30m", got "15".',
+    ],
+    [{ agentTimeout: "0s" }, 'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be longer than nothing, got "0s".'],
+    [
+      { systemPrompt: "gone.md" },
+      'There is no file "/cwd/gone.md" for --system-prompt. Create it, or leave the option out.',
+    ],
+    [
+      { contextSummaryPrompt: "~/gone.md" },
+      'There is no file "/home/me/gone.md" for --context-summary-prompt. Create it, or leave the option out.',
+    ],
+  ])("refuses %j", (values, message) => {
+    expect(() => parseConfig(values, host)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message }));
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { presetHosts } from "@budgie/egress/allow-list";
+import type { AgentSection, EgressWishes } from "../../src/config/config-file.ts";
+import { toEgressCeiling } from "../../src/config/egress-ceiling.ts";
+import { toPolicies } from "../../src/config/agent-policies.ts";
+
+const file = "/etc/budgie.json";
+const KIRO = presetHosts("kiro").map(({ host, port }) => `${host}:${port}`);
+
+type Said = { readonly options?: EgressWishes; readonly inFile?: EgressWishes; readonly section?: AgentSection };
+
+/** What an agent with this section reaches. */
+function egressOf({ inFile = {}, options = {}, section = {} }: Said) {
+  const egress = toEgressCeiling({ options, inFile, file, sandbox: true });
+  const ceiling = { workspace: "rw", egress, limits: {}, timeoutMs: 1 } as const;
+  const { agents } = toPolicies({ ceiling, sections: new Map([["reviewer", section]]), file, sandbox: true });
+  const { hosts, mode } = agents.get("reviewer")?.egress ?? egress;
+  return {
+    mode,
+    hosts: hosts.map(({ address, host, port }) => `${host}:${port}${address === undefined ? "" : `=${address}`}`),
+  };
+}
+
+describe("what all agents reach", () => {
+  it("is what Kiro needs where nothing is said", () => {
+    expect(egressOf({})).toEqual({ mode: "allowlist", hosts: KIRO });
+  });
+
+  it("is that and what the options name, in place of what the file names", () => {
+    const inFile: EgressWishes = { egress: "open", allowHost: ["file.test"], allowPreset: ["npm"] };
+
+    expect(egressOf({ inFile })).toEqual({ mode: "open", hosts: ["file.test:443", "registry.npmjs.org:443", ...KIRO] });
+    expect(egressOf({ inFile, options: { egress: "allowlist", allowHost: ["flag.test:80"] } })).toEqual({
+      mode: "allowlist",
+      hosts: ["flag.test:80", "registry.npmjs.org:443", ...KIRO],
+    });
+    expect(egressOf({ inFile, options: { allowPreset: ["pypi"] } }).hosts).toEqual([
+      "file.test:443",
+      "pypi.org:443",
+      "files.pythonhosted.org:443",
+      ...KIRO,
+    ]);
+  });
+
+  it("is where the user pinned it, whatever presets hold", () => {
+    const options: EgressWishes = { allowHost: ["Registry.npmjs.org.=10.0.0.3"], allowPreset: ["npm"] };
+
+    expect(egressOf({ options }).hosts).toEqual(["registry.npmjs.org:443=10.0.0.3", ...KIRO]);
+  });
+
+  it("says where each host was named", () => {
+    const inFile: EgressWishes = { allowHost: ["a.test"], allowPreset: ["npm"] };
+    const { hosts } = toEgressCeiling({ options: { allowHost: ["b.test"] }, inFile, file, sandbox: true });
+
+    expect(hosts.slice(0, 3).map(({ from }) => from)).toEqual([
+      "--allow-host",
+      'preset npm, "allowPreset" in "/etc/budgie.json"',
+      "preset kiro, which Kiro needs",
+    ]);
+  });
+
+  it.each<[EgressWishes, string]>([
+    [{ egress: "allowlist" }, '"egress" in'],
+    [{ allowHost: [] }, '"allowHost" in'],
+    [{ allowPreset: ["npm"] }, '"allowPreset" in'],
+  ])("cannot be %j in a file without a sandbox", (inFile, what) => {
+    expect(() => toEgressCeiling({ options: {}, inFile, file, sandbox: false })).toThrow(
+      `Without --sandbox nothing can hold an agent to ${what} "/etc/budgie.json".`,
+    );
+  });
+});
+
+describe("what an agent's section lets it reach", () => {
+  const options: EgressWishes = { allowHost: ["*.corp.test", "db.test=10.0.0.5"], allowPreset: ["npm"] };
+
+  it("is its own list in place of that of all, and what Kiro needs", () => {
+    expect(egressOf({ options, section: { allowHost: ["git.corp.test"] } })).toEqual({
+      mode: "allowlist",
+      hosts: ["git.corp.test:443", ...KIRO],
+    });
+    expect(egressOf({ options, section: { allowPreset: ["npm"] } }).hosts).toEqual(["registry.npmjs.org:443", ...KIRO]);
+    expect(egressOf({ options, section: { allowHost: [] } }).hosts).toEqual(KIRO);
+    expect(egressOf({ options, section: { allowHost: ["db.test=10.0.0.5"] } }).hosts).toContain("db.test:443=10.0.0.5");
+  });
+
+  it("is that of all where the section names none", () => {
+    expect(egressOf({ options, section: { workspace: "ro" } })).toEqual(egressOf({ options }));
+  });
+
+  it("keeps a host of Kiro's where the user pinned it", () => {
+    const pinned: EgressWishes = { allowHost: ["q.us-east-1.amazonaws.com=10.0.0.9"] };
+
+    expect(egressOf({ options: pinned, section: { allowHost: [] } }).hosts).toContain(
+      "q.us-east-1.amazonaws.com:443=10.0.0.9",
+    );
+    expect(egressOf({ options: pinned, section: { allowHost: [] } }).hosts).not.toContain(
+      "q.us-east-1.amazonaws.com:443",
+    );
+  });
+
+  it.each(["open", "bridge"] as const)("is a list under %s too, where it may be anything", (egress) => {
+    expect(egressOf({ options: { egress }, section: { allowHost: ["any.test"] } })).toEqual({
+      mode: "allowlist",
+      hosts: ["any.test:443", ...KIRO],
+    });
+    expect(egressOf({ options: { ...options, egress }, section: { egress: "allowlist" } })).toEqual(
+      egressOf({ options }),
+    );
+  });
+
+  it.each<[AgentSection, string]>([
+    [{ allowHost: ["other.test"] }, "other.test:443"],
+    [{ allowHost: ["corp.test"] }, "corp.test:443"],
+    [{ allowHost: ["*.evil.test"] }, "*.evil.test:443"],
+    [{ allowHost: ["git.corp.test:22"] }, "git.corp.test:22"],
+    [{ allowHost: ["db.test"] }, "db.test:443"],
+    [{ allowHost: ["db.test=10.0.0.6"] }, "db.test:443=10.0.0.6"],
+    [{ allowPreset: ["pypi"] }, "pypi.org:443"],
+  ])("cannot be %j where that is not allowed for all", (section, host) => {
+    expect(() => egressOf({ options, section })).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: `The file "/etc/budgie.json" lets the agent "reviewer" reach the host "${host}", which budgie does not allow here. An agent's section can only tighten: allow the host for all with --allow-host, or remove it.`,
+      }),
+    );
+  });
+
+  it.each<[EgressWishes, AgentSection]>([
+    [{ egress: "none" }, { egress: "allowlist" }],
+    [{}, { egress: "open" }],
+    [{ egress: "open" }, { egress: "bridge" }],
+  ])("cannot go beyond %j with %j", (wishes, section) => {
+    expect(() => egressOf({ options: wishes, section })).toThrow("An agent's section can only tighten");
+  });
+
+  it("names the place of an entry that is none", () => {
+    expect(() => egressOf({ section: { allowHost: ["10.0.0.1"] } })).toThrow(
+      'Cannot allow the host "10.0.0.1" ("agents.reviewer.allowHost" in "/etc/budgie.json"): an address is not a name',
+    );
+  });
+});

@@ -1,0 +1,82 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { takeHttpToken, toHttpToken } from "../../src/config/http-token.ts";
+
+const GOOD = "0123456789abcdef0123456789ABCDEF";
+
+describe("toHttpToken", () => {
+  it("takes what was given, without what is around it", () => {
+    const file = write(`\n  ${GOOD}\r\n`);
+
+    expect(make({ token: ` ${GOOD}\n` })).toEqual({ token: GOOD, isNew: false });
+    expect(make({ file })).toEqual({ token: GOOD, isNew: false });
+  });
+
+  it("makes another of 256 bits each time that none was given", () => {
+    const [one, two] = [make({}), make({})];
+
+    expect(one.token).toMatch(/^[\w-]{43}$/);
+    expect(one.isNew).toBe(true);
+    expect(one.token).not.toBe(two.token);
+  });
+
+  it.each([
+    ["two tokens", () => ({ token: GOOD, file: write(GOOD) }), /Both BUDGIE_HTTP_TOKEN and --http-token-file/],
+    ["none for other machines", () => ({ isRemote: true }), /--http-allow-remote budgie makes no token of its own/],
+    ["a short one", () => ({ token: GOOD.slice(1) }), /BUDGIE_HTTP_TOKEN has a token of 31 characters, and 32/],
+    ["a short one in a file", () => ({ file: write("short") }), /The file ".*" of .* has a token of 5 characters/],
+    ["an empty file", () => ({ file: write("\n") }), /has a token of 0 characters/],
+    ["two lines", () => ({ file: write(`${GOOD}\n${GOOD}`) }), /has a token that is none/],
+    ["letters that no header has", () => ({ token: `${GOOD}ü` }), /has a token that is none/],
+    ["a very long one", () => ({ token: GOOD.repeat(200) }), /has a token that is none/],
+    ["a huge file", () => ({ file: write(GOOD.repeat(1000)) }), /is no file with a token/],
+    ["a folder", () => ({ file: folder() }), /is no file with a token|EISDIR/],
+    ["no file", () => ({ file: join(folder(), "none") }), /Cannot read the file ".*none" of --http-token-file: ENOENT/],
+    ["a file that its group reads", () => ({ file: write(GOOD, 0o640) }), /Others than its owner may use the file/],
+    ["a file that all read", () => ({ file: write(GOOD, 0o604) }), /Others than its owner may use the file/],
+  ])("refuses %s, and does not say what it was", (_, given, message) => {
+    let failure: unknown;
+    try {
+      make(given());
+    } catch (error) {
+      failure = error;
+    }
+
+    expect(failure).toMatchObject({ code: "CONFIG_INVALID", message: expect.stringMatching(message) });
+    expect(String(failure)).not.toContain(GOOD.slice(0, 8));
+  });
+});
+
+it("takeHttpToken leaves none in the environment, and takes an empty one for none", () => {
+  const env = { BUDGIE_HTTP_TOKEN: GOOD, HOME: "/h" };
+  const empty = { BUDGIE_HTTP_TOKEN: "" };
+
+  expect([takeHttpToken({ env }), takeHttpToken({ env }), takeHttpToken({ env: empty })]).toEqual([
+    GOOD,
+    undefined,
+    undefined,
+  ]);
+  expect(env).toEqual({ HOME: "/h" });
+});
+
+type Given = { readonly token?: string; readonly file?: string; readonly isRemote?: boolean };
+
+function make({ file, isRemote = false, token }: Given) {
+  return toHttpToken({ token, file, isRemote });
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "budgie-token-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  mkdirSync(join(path, "folder"));
+  return join(path, "folder");
+}
+
+function write(content: string, mode = 0o600): string {
+  const file = join(folder(), "token");
+  writeFileSync(file, content);
+  chmodSync(file, mode);
+  return file;
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { checkSandboxOptions } from "../../src/config/sandbox-options.ts";
+import { parseConfig } from "../../src/config/config.ts";
+import { createBudgieUser } from "../helpers/start-budgie.ts";
+import { toSilentHost } from "../helpers/to-silent-host.ts";
+
+const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
+
+describe("budgie does not start", () => {
+  it.each([
+    [["--credentials", "api-key"], /^budgie: --credentials api-key needs --sandbox: .*your own login/],
+    [["--credentials", "none"], /^budgie: --credentials none needs --sandbox: /],
+    [["--runtime", "runsc"], /^budgie: --runtime "runsc" needs --sandbox: /],
+    [["--accept-weaker", "limits"], /^budgie: --accept-weaker limits needs --sandbox: /],
+    [["--ca-file", "/etc/passwd"], /^budgie: --ca-file "\/etc\/passwd" needs --sandbox: /],
+    [["--egress", "open"], /^budgie: Without --sandbox nothing can hold an agent to --egress\./],
+    [["--protect-executable-paths"], /^budgie: --protect-executable-paths needs --sandbox: /],
+    [["--sandbox", "--credentials", "api-key"], /^budgie: KIRO_API_KEY is not set, /],
+  ])("with %j, and says why in one line", async (argv, message) => {
+    await using user = await createBudgieUser();
+
+    const { exitCode, stderr, stdout } = await user.run(argv, NO_ENGINE);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(message);
+    expect(stderr.trimEnd()).not.toContain("\n");
+  });
+
+  it("with an API key that is empty", async () => {
+    await using user = await createBudgieUser();
+    const env = { ...NO_ENGINE, KIRO_API_KEY: "", BUDGIE_CREDENTIALS: "api-key" };
+
+    const { exitCode, stderr } = await user.run(["--sandbox"], env);
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/KIRO_API_KEY is not set/) });
+  });
+});
+
+describe("a sandbox of root's", () => {
+  const config = (values: Readonly<Record<string, unknown>>) =>
+    parseConfig({ sandbox: true, ...values }, toSilentHost({ home: "/root", cwd: "/root" }));
+
+  it("needs allowed roots, since every directory is root's", () => {
+    expect(() => checkSandboxOptions(config({}), { env: {}, uid: 0 })).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: expect.stringMatching(
+          /^Started by root, --sandbox needs --allow-root, .* or start budgie as an ordinary/,
+        ),
+      }),
+    );
+  });
+
+  it("starts with one, and an ordinary user's without", () => {
+    checkSandboxOptions(config({ allowRoot: ["~/code"] }), { env: {}, uid: 0 });
+    checkSandboxOptions(config({}), { env: {}, uid: 1000 });
+    checkSandboxOptions(config({}), { env: {}, uid: undefined });
+    checkSandboxOptions(config({ sandbox: false }), { env: {}, uid: 0 });
+  });
+});
+
+it("commands that start no agent take the options all the same", async () => {
+  await using user = await createBudgieUser();
+
+  const { exitCode } = await user.run(["--list-tools"], { BUDGIE_CREDENTIALS: "none", BUDGIE_RUNTIME: "runsc" });
+
+  expect(exitCode).toBe(0);
+});

@@ -1,0 +1,35 @@
+import type { BudgieUser } from "../../helpers/start-budgie.ts";
+import type { Call } from "./fault-place.ts";
+
+type Run = { readonly id: string; readonly outcome: string };
+
+/** Names the calls and turns whose end nobody can be told of: neither the client, nor a reader of the run log. */
+export async function findLostAnswers(user: BudgieUser, calls: readonly Call[]): Promise<readonly string[]> {
+  return [...(await findUntold(calls)), ...(await findUnlogged(user))];
+}
+
+/** A client that is still there is told the answer, or what came in its place. */
+async function findUntold(calls: readonly Call[]): Promise<readonly string[]> {
+  const untold = await Promise.all(
+    calls.map(async ({ told, word }) => {
+      const { code, end, text } = await told;
+      const isTold = end === "cut off" || (end === "answered" ? text.includes(word) : code !== undefined);
+      return isTold ? [] : [`${word}: ${end} with ${text}`];
+    }),
+  );
+  return untold.flat();
+}
+
+/** Of every turn the log knows how it ended, and the answer if there was one. */
+async function findUnlogged(user: BudgieUser): Promise<readonly string[]> {
+  const { stdout } = await user.run(["runs", "ls", "--last", "1000", "--json"]);
+  const runs = JSON.parse(stdout) as readonly Run[];
+  const unlogged: string[] = [];
+  for (const { id, outcome } of runs) {
+    if (outcome === "running") unlogged.push(`${id} runs for ever`);
+    if (outcome !== "answered") continue;
+    const { stdout: shown } = await user.run(["runs", "show", id, "--json"]);
+    if (!(JSON.parse(shown) as { answer?: string }).answer) unlogged.push(`${id} shows no answer`);
+  }
+  return unlogged;
+}

@@ -1,0 +1,101 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { connectEngine, type Engine } from "../../../../runner-docker/src/engine/engine.ts";
+import { TEST_IMAGE } from "../../helpers/start-budgie.ts";
+
+/** An engine of the tests' own, that may be stopped, killed, hung and filled up. */
+export type SecondEngine = AsyncDisposable & {
+  /** Its client; another one after each start */
+  readonly docker: () => Engine["docker"];
+  /** As `DOCKER_HOST` has it */
+  readonly host: string;
+  /** Where it keeps everything, on a file system of its own with a bound */
+  readonly dataRoot: string;
+  readonly start: () => Promise<void>;
+  /** Ends it, and with SIGTERM what runs on it */
+  readonly stop: (signal: "SIGTERM" | "SIGKILL") => Promise<void>;
+  /** Its socket goes on accepting, and nobody answers */
+  readonly hang: () => void;
+  readonly goOn: () => void;
+  readonly loadImage: () => Promise<void>;
+};
+
+const run = promisify(execFile);
+const SIZE = "1500m";
+const START_LIMIT_MS = 60_000;
+
+/** Starts one in a network namespace of its own, so that it cannot touch the first one's network; takes root. */
+export async function startSecondEngine(): Promise<SecondEngine> {
+  const folder = mkdtempSync(join(tmpdir(), "budgie-engine-"));
+  const dataRoot = join(folder, "data");
+  const socketPath = join(folder, "e.sock");
+  mkdirSync(dataRoot);
+  await run("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", dataRoot]);
+  const host = `unix://${socketPath}`;
+  let docker: Engine["docker"] | undefined;
+  const log = openSync(join(folder, "log"), "a");
+  let child: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const own = ["--data-root", dataRoot, "--exec-root", join(folder, "exec"), "--pidfile", join(folder, "pid")];
+    const args = ["-n", "dockerd", ...own, "-H", host, "--bridge", "none", "--iptables=false"];
+    child = spawn("unshare", args, { stdio: ["ignore", log, log] });
+    const until = performance.now() + START_LIMIT_MS;
+    const connect = () => connectEngine({ DOCKER_HOST: host }, folder).catch(() => undefined);
+    for (docker = undefined; docker === undefined; docker = (await connect())?.docker) {
+      if (performance.now() > until || child.exitCode !== null) {
+        throw new Error(
+          `The second engine did not start: ${readFileSync(join(folder, "log"), "utf8")
+            .split("\n")
+            .filter((l) => !l.includes("grpc"))
+            .join("\n")}`,
+        );
+      }
+      await sleep(100);
+    }
+  }
+
+  async function stop(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await ended;
+    // containerd dies with the engine; where nobody reaps it, the next engine would take it for one that lives.
+    rmSync(join(folder, "exec", "containerd", "containerd.pid"), { force: true });
+  }
+
+  const engine: SecondEngine = {
+    docker() {
+      if (docker === undefined) throw new Error("The second engine does not run.");
+      return docker;
+    },
+    host,
+    dataRoot,
+    start,
+    stop,
+    hang: () => void child?.kill("SIGSTOP"),
+    goOn: () => void child?.kill("SIGCONT"),
+    loadImage: async () => {
+      await run("sh", ["-c", 'docker save "$1" | docker -H "$2" load -q', "sh", TEST_IMAGE, host]);
+    },
+    async [Symbol.asyncDispose]() {
+      child?.kill("SIGCONT");
+      await stop("SIGTERM");
+      await run("umount", ["-R", "-l", dataRoot]).catch(() => undefined);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await start();
+    await engine.loadImage();
+    return engine;
+  } catch (error) {
+    await engine[Symbol.asyncDispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, isAlive, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+
+const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
+
+/** A budgie that is killed outright in the middle of a turn. */
+async function abandon(user: BudgieUser): Promise<{ readonly agent: number; readonly folder: string }> {
+  const before = user.kiroCalls().length;
+  const budgie = await user.start();
+  budgie.ask("code-reviewer", { prompt: "[[sleep 60000]]" }).catch(() => undefined);
+  const { cwd, pid } = await waitFor(() => user.kiroCalls()[before]);
+  budgie.child.kill("SIGKILL");
+  await once(budgie.child, "exit");
+  return { agent: pid, folder: cwd };
+}
+
+async function startSession(user: BudgieUser): Promise<{ readonly budgie: Budgie; readonly folder: string }> {
+  const budgie = await user.start();
+  const { structuredContent } = await budgie.ask("code-reviewer", { prompt: "Hello" });
+  return { budgie, folder: join(user.sessionsDir, String(structuredContent?.["sessionId"])) };
+}
+
+describe("budgie gc-volumes", () => {
+  it("removes what a killed budgie left, and nothing of one that lives", async () => {
+    await using user = await createBudgieUser();
+    const live = await startSession(user);
+    // Or it would collect the garbage itself.
+    live.budgie.child.kill("SIGSTOP");
+    const dead = await abandon(user);
+
+    const { exitCode, stderr, stdout } = await user.run(["gc-volumes"], NO_ENGINE);
+    live.budgie.child.kill("SIGCONT");
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(
+      `removed folder ${dead.folder}\nkept folder ${live.folder}: its owner lives\nRemoved 1 folder; kept 1.\n`,
+    );
+    expect(stderr).toMatch(
+      /^budgie: No container engine is reachable, so only local session folders were looked at\. .*\n$/,
+    );
+    expect(isAlive(dead.agent)).toBe(false);
+    expect(readdirSync(user.sessionsDir).map((name) => join(user.sessionsDir, name))).toEqual([live.folder]);
+    expect((await live.budgie.ask("code-reviewer", { prompt: "Hello" })).isError).toBeUndefined();
+  });
+
+  it("removes nothing in a dry run", async () => {
+    await using user = await createBudgieUser();
+    const { folder } = await abandon(user);
+
+    const { stdout } = await user.run(["gc-volumes", "--dry-run"], NO_ENGINE);
+
+    expect(stdout).toBe(`would remove folder ${folder}\nWould remove 1 folder.\n`);
+    expect(readdirSync(user.sessionsDir)).toHaveLength(1);
+    await user.run(["gc-volumes"], NO_ENGINE);
+  });
+
+  it("prints nothing that a terminal would obey", async () => {
+    await using user = await createBudgieUser();
+    const { folder } = await abandon(user);
+    const ledger = join(user.host.home, ".local/state/budgie/local-sessions");
+    const [name = ""] = readdirSync(ledger);
+    const record = readFileSync(join(ledger, name), "utf8");
+    writeFileSync(join(ledger, name), record.replace(user.sessionsDir, "/tmp/\\u001b[2J\\u009b31m"));
+
+    const [plain, json] = [
+      await user.run(["gc-volumes", "--dry-run"], NO_ENGINE),
+      await user.run(["gc-volumes", "--dry-run", "--json"], NO_ENGINE),
+    ];
+    writeFileSync(join(ledger, name), record);
+    await user.run(["gc-volumes"], NO_ENGINE);
+
+    expect(plain.stdout).toMatch(/^would remove folder \/tmp\/\?\[2J\?31m\//);
+    expect(json.stdout.trim()).not.toMatch(/\p{C}/u);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it("keeps what is younger than asked for", async () => {
+    await using user = await createBudgieUser();
+    const { folder } = await abandon(user);
+
+    const { stdout } = await user.run(["gc-volumes", "--older-than", "24h"], NO_ENGINE);
+
+    expect(stdout).toBe(`kept folder ${folder}: it is younger than asked for\nRemoved nothing; kept 1.\n`);
+    await user.run(["gc-volumes"], NO_ENGINE);
+  });
+
+  it("tells a program what it did", async () => {
+    await using user = await createBudgieUser();
+    const { folder } = await abandon(user);
+
+    const { stdout } = await user.run(["gc-volumes", "--json"], NO_ENGINE);
+
+    const session = folder.slice(user.sessionsDir.length + 1);
+    expect(JSON.parse(stdout)).toEqual({
+      dryRun: false,
+      removed: [{ kind: "folder", name: folder, session }],
+      kept: [],
+      failed: [],
+    });
+  });
+
+  it("says so when there is nothing to do", async () => {
+    await using user = await createBudgieUser();
+
+    const { exitCode, stdout } = await user.run(["gc-volumes"], NO_ENGINE);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "Removed nothing.\n" });
+  });
+});

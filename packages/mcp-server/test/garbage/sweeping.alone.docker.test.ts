@@ -1,0 +1,125 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createSessionId } from "@budgie/core";
+import {
+  createBudgieUser,
+  toEngineVariables,
+  toText,
+  waitFor,
+  type Budgie,
+  type BudgieUser,
+} from "../helpers/start-budgie.ts";
+import { listTraces, openEngine } from "../helpers/engine.ts";
+
+const sandbox = true;
+const IN_TIME = { timeout: 20_000, interval: 200 };
+
+const stateOf = (user: BudgieUser, folder: string): readonly string[] => {
+  const path = join(user.host.home, ".local", "state", "budgie", folder);
+  return existsSync(path) ? readdirSync(path).toSorted() : [];
+};
+
+/** What a sandboxed budgie has in the state directory. */
+const listState = (user: BudgieUser): readonly string[] =>
+  ["owners", "doors", "scratch"].flatMap((folder) => stateOf(user, folder).map((name) => join(folder, name)));
+
+async function listKept(user: BudgieUser): Promise<readonly string[]> {
+  return (await listTraces(user)).filter((name) => !name.includes("budgie-turn-")).toSorted();
+}
+
+/** A budgie that is killed outright, with one session at rest and one at work. */
+async function abandon(user: BudgieUser, budgie: Budgie): Promise<void> {
+  await budgie.ask("code-reviewer", { prompt: "Hello" });
+  const file = `at-work-${budgie.child.pid}`;
+  budgie.ask("code-reviewer", { prompt: `[[write ${file}: yes]][[sleep 60000]]` }).catch(() => undefined);
+  await waitFor(() => existsSync(join(user.workspace, file)));
+  budgie.child.kill("SIGKILL");
+  await budgie.ended;
+}
+
+type Live = { readonly budgie: Budgie; readonly sessionId: unknown; readonly traces: readonly string[] };
+
+async function startLive(user: BudgieUser): Promise<Live> {
+  const budgie = await user.start({ sandbox });
+  const { structuredContent } = await budgie.ask("code-reviewer", { prompt: "Keep the word token-wren." });
+  return { budgie, sessionId: structuredContent?.["sessionId"], traces: await listKept(user) };
+}
+
+const recall = async ({ budgie, sessionId }: Live): Promise<string> =>
+  toText(await budgie.ask("code-reviewer", { prompt: "[[recall]]", sessionId }));
+
+describe("a budgie on the engine of another that was killed", () => {
+  it("removes nothing when it starts, and all with its first call, but nothing of a third that lives", async () => {
+    await using user = await createBudgieUser();
+    const live = await startLive(user);
+    const liveState = listState(user);
+    await abandon(user, await user.start({ sandbox }));
+    const left = await listKept(user);
+    const leftState = listState(user);
+    const heir = await user.start({ sandbox, env: { BUDGIE_SWEEP_EVERY: "10m" } });
+    await heir.client.listTools();
+    // Longer than a sweep waits after a call.
+    await sleep(2_500);
+    const afterStart = { engine: await listKept(user), state: listState(user) };
+
+    await heir.client.callTool({ name: "kiro-subagents.health-check", arguments: {} });
+
+    await expect.poll(() => listTraces(user), IN_TIME).toHaveLength(live.traces.length);
+    expect(left.length).toBeGreaterThan(live.traces.length);
+    expect(leftState.length).toBeGreaterThan(liveState.length);
+    expect(afterStart).toEqual({ engine: left, state: leftState });
+    expect((await listTraces(user)).toSorted()).toEqual(live.traces);
+    await expect.poll(() => listState(user), IN_TIME).toEqual(liveState);
+    expect(await recall(live)).toBe("token-wren");
+    expect(heir.stderr()).not.toContain("left behind");
+  });
+
+  it("removes what is left from time to time, too, and answers its calls meanwhile", async () => {
+    await using user = await createBudgieUser();
+    const live = await startLive(user);
+    const heir = await user.start({ sandbox, env: { BUDGIE_SWEEP_EVERY: "500ms" } });
+    await heir.ask("code-reviewer", { prompt: "Hello" });
+    const both = [...(await listKept(user))];
+
+    for (let times = 0; times < 2; times++) {
+      await abandon(user, await user.start({ sandbox }));
+      await expect.poll(() => listTraces(user), IN_TIME).toHaveLength(both.length);
+      expect(toText(await heir.ask("code-reviewer", { prompt: "[[say: Here.]]" }))).toBe("Here.");
+      both.push(...(await listKept(user)).filter((name) => !both.includes(name)));
+    }
+
+    expect(await recall(live)).toBe("token-wren");
+    expect(heir.stderr()).not.toContain("left behind");
+  });
+});
+
+describe("budgie gc-volumes", () => {
+  it("leaves what another machine made within a day, and removes it by force", async () => {
+    await using user = await createBudgieUser();
+    const docker = await openEngine();
+    const session = createSessionId();
+    const name = `budgie-session-${session}`;
+    const labels = {
+      "": "1",
+      ".instance": createSessionId(),
+      ".host": "elsewhere",
+      ".lock": join(user.host.home, "elsewhere"),
+      ".session": session,
+      ".role": "home",
+      ".created": new Date().toISOString(),
+    };
+    const Labels = Object.fromEntries(Object.entries(labels).map(([key, value]) => [`dev.budgie${key}`, value]));
+    await docker.createVolume({ Name: name, Labels });
+
+    const first = await user.run(["gc-volumes"], toEngineVariables());
+    const before = await listTraces(user);
+    const second = await user.run(["gc-volumes", "--force", "--json"], toEngineVariables());
+
+    expect(first.stdout).toMatch(new RegExp(`^kept volume ${name}: its owner is on another machine .*--force$`, "m"));
+    expect(before).toEqual([name]);
+    expect(JSON.parse(second.stdout).removed).toContainEqual({ kind: "volume", name, session });
+    expect(await listTraces(user)).toEqual([]);
+  });
+});

@@ -1,0 +1,168 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, toEngineVariables, toText, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { listTraces, openEngine } from "../../helpers/engine.ts";
+
+const sandbox = true;
+
+function writeConfig({ host }: BudgieUser, content: unknown): string {
+  const file = join(host.home, "budgie.json");
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+describe("what a sandbox is never given", () => {
+  it("is everything that holds a secret of the host, or the way to one, by whatever name", async () => {
+    await using user = await createBudgieUser();
+    const { home } = user.host;
+    const app = join(home, "code/app");
+    for (const folder of [app, join(home, ".ssh/keys"), join(home, "state/x"), join(home, "sessions")]) {
+      mkdirSync(folder, { recursive: true });
+    }
+    for (const folder of [".aws", ".config/gh", ".gnupg/private", "code/app/.hidden", "prompts"])
+      mkdirSync(join(home, folder), { recursive: true });
+    symlinkSync(join(home, ".ssh"), join(app, "link"));
+    symlinkSync("../..", join(app, "up"));
+    const args = ["--state-dir", join(home, "state"), "--sessions-dir", join(home, "sessions")];
+    args.push("--prompts-dir", join(home, "prompts"));
+    const { ask } = await user.start({ sandbox, args });
+    const outcomeOf = async (directory: string): Promise<string> =>
+      toText(await ask("code-reviewer", { prompt: "Hello", directory }));
+
+    const refused: readonly (readonly [string, RegExp])[] = [
+      ["/", /holds your home directory/],
+      [dirname(home), /holds your home directory/],
+      [home, /is your home directory/],
+      [join(home, ".kiro"), /is Kiro's settings/],
+      [join(home, ".kiro/agents"), /lies in Kiro's settings/],
+      [join(home, ".ssh"), /is your SSH keys/],
+      [join(home, ".ssh/keys"), /lies in your SSH keys/],
+      [join(home, ".aws"), /is your AWS credentials/],
+      [join(home, ".gnupg/private"), /lies in your GnuPG keys/],
+      [join(home, ".local/share"), /holds Kiro's login/],
+      [join(home, "state/x"), /lies in budgie's own state/],
+      [join(home, "sessions"), /is budgie's session folders/],
+      [join(home, "prompts"), /is the agents' prompt files/],
+      [join(home, ".config/gh"), /lies in ".*\/\.config", where programs keep logins/],
+      [join(app, ".hidden"), /lies in ".*\/app\/\.hidden", where programs/],
+      ["/etc", /is the system's own files/],
+      ["/usr/share", /lies in the system's own files/],
+      ["/var", /holds /],
+      ["/run", /(?:is|holds) the sockets/],
+      ["/proc", /is the system's own view/],
+      ["/proc/self/task", /lies in the system's own view/],
+      ["/dev/fd", /lies in the system's own view/],
+      [await socketFolder(), /holds a container engine's socket|the sockets of this machine's services/],
+      [join(app, "link"), /\(really ".*\.ssh"\) is your SSH keys/],
+      [join(app, "up"), /\(really ".*"\) is your home directory/],
+    ];
+    for (const [directory, message] of refused) {
+      expect(await outcomeOf(directory)).toMatch(/^WORKSPACE_INVALID: /);
+      expect(await outcomeOf(directory)).toMatch(message);
+    }
+    expect(await listTraces(user)).toEqual([]);
+    expect(await outcomeOf(app)).not.toContain("WORKSPACE_INVALID");
+  });
+});
+
+describe("a directory that is named by way of a link", () => {
+  it("is taken for a sandbox where an allowed root holds both, and its real name is in the result", async () => {
+    await using user = await createBudgieUser();
+    const [app, other] = [join(user.workspace, "app"), join(user.host.home, "other")];
+    for (const folder of [join(app, "ui"), other]) mkdirSync(folder, { recursive: true });
+    symlinkSync("ui", join(app, "near"));
+    symlinkSync("../../other", join(app, "far"));
+    const { ask } = await user.start({ sandbox, args: ["--allow-root", app, "--allow-root", other] });
+
+    const near = await ask("code-reviewer", { prompt: "[[say: Done.]]", directory: join(app, "near") });
+    const far = await ask("code-reviewer", { prompt: "Hello", directory: join(app, "far") });
+
+    expect(near.structuredContent).toMatchObject({ response: "Done.", directory: join(app, "ui") });
+    expect(toText(far)).toBe(
+      `WORKSPACE_INVALID: The directory "${join(app, "far")}" (really "${other}") is named by a link that an agent ` +
+        `may have made. Pass "${other}" if you mean that, or start budgie with --allow-root for a directory that holds both.`,
+    );
+  });
+});
+
+describe("a guard hook that a sandbox hides", () => {
+  it("is named in the result, since the agent works without it", async () => {
+    await using user = await createBudgieUser();
+    const file = join(user.host.agentsDir, "shell-worker.json");
+    const hooks = { preToolUse: [{ matcher: "execute_bash", command: "bash .kiro/hooks/guard.sh" }] };
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), hooks }));
+    mkdirSync(join(user.workspace, ".kiro/hooks"), { recursive: true });
+    writeFileSync(join(user.workspace, ".kiro/hooks/guard.sh"), "exit 2\n");
+    const { ask } = await user.start({ sandbox });
+
+    const { structuredContent } = await ask("shell-worker", { prompt: "[[run: ls .kiro/hooks]]" });
+
+    expect(structuredContent?.["warnings"]).toContainEqual(
+      expect.stringMatching(/^The guard hook "bash \.kiro\/hooks\/guard\.sh" \(preToolUse\) did not run, since /),
+    );
+  });
+});
+
+/** Where the engine of this test listens, which is nobody's temporary folder. */
+async function socketFolder(): Promise<string> {
+  const { modem } = await openEngine();
+  return dirname((modem as { readonly socketPath?: string }).socketPath ?? "/var/run/docker.sock");
+}
+
+describe("--workspace ro", () => {
+  const prompt = "[[run: touch made && echo written || echo refused]]";
+
+  it("holds for every agent, and no call gets around it", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox, args: ["--workspace", "ro"] });
+
+    expect(toText(await ask("shell-worker", { prompt }))).toContain("refused");
+    expect(toText(await ask("shell-worker", { prompt, workspace: "rw" }))).toMatch(
+      /^INPUT_INVALID: The argument "workspace" cannot be "rw": this agent is allowed "ro"/,
+    );
+    expect(existsSync(join(user.workspace, "made"))).toBe(false);
+  });
+
+  it("can be the wish of one agent's section or of one call, and of no other", async () => {
+    await using user = await createBudgieUser();
+    const file = writeConfig(user, { agents: { "code-reviewer": { workspace: "ro", egress: "none" } } });
+    const { ask } = await user.start({ sandbox, args: ["--config", file] });
+
+    const answer = await ask("code-reviewer", { prompt: "[[say: Reviewed.]]" });
+    const loosening = await ask("code-reviewer", { prompt: "Hello", egress: "open" });
+    const readOnly = await ask("shell-worker", { prompt, workspace: "ro" });
+    const { sessionId } = readOnly.structuredContent ?? {};
+    const writable = await ask("shell-worker", { prompt, sessionId });
+
+    expect(toText(answer)).toBe("Reviewed.");
+    expect(toText(loosening)).toMatch(/^INPUT_INVALID: The argument "egress" cannot be "open"/);
+    expect(toText(readOnly)).toContain("refused");
+    expect(toText(writable)).toContain("written");
+  });
+});
+
+describe("a section's walls", () => {
+  it("are there for the agent's programs, and not for other agents'", async () => {
+    await using user = await createBudgieUser();
+    const prompt =
+      "[[run: ls /sys/class/net | tr '\\n' ' '; cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null]]";
+    const file = writeConfig(user, { agents: { "shell-worker": { egress: "none", limits: { pids: 77 } } } });
+    const walled = await user.start({ sandbox, args: ["--config", file] });
+    const open = await user.start({ sandbox, args: ["--egress", "bridge"] });
+
+    expect(toText(await walled.ask("shell-worker", { prompt }))).toBe("lo 77");
+    expect(toText(await open.ask("shell-worker", { prompt }))).toMatch(/^eth0 .*lo 1024$/);
+  });
+
+  it("cannot be more than every agent has", async () => {
+    await using user = await createBudgieUser();
+    const file = writeConfig(user, { agents: { "shell-worker": { workspace: "rw" } } });
+
+    const argv = ["--sandbox", "--sandbox-image", "any", "--workspace", "ro", "--config", file];
+    const { exitCode, stderr } = await user.run(argv, toEngineVariables());
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('gives the agent "shell-worker" workspace "rw", and "ro" is the most');
+  });
+});

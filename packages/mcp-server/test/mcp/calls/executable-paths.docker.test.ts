@@ -1,0 +1,137 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, toText, type BudgieUser } from "../../helpers/start-budgie.ts";
+
+const sandbox = true;
+const PROTECT = ["--protect-executable-paths"];
+
+// Each with what the workspace's file holds afterwards if it worked.
+const ATTACKS = [
+  ["adds a git hook", "echo evil >.git/hooks/pre-commit", ".git/hooks/pre-commit"],
+  ["rewrites git's configuration", "echo evil >.git/config", ".git/config"],
+  ["puts another file in place of it", "echo evil >.git/new && mv .git/new .git/config", ".git/config"],
+  ["puts another folder in place of .git", "mv .git moved; mkdir -p .git; echo evil >.git/config", ".git/config"],
+  ["changes an editor's task", "echo evil >.vscode/tasks.json", ".vscode/tasks.json"],
+  [
+    "removes it and writes another",
+    "rm -rf .vscode; mkdir .vscode; echo evil >.vscode/tasks.json",
+    ".vscode/tasks.json",
+  ],
+  [
+    "moves a workflow's parent",
+    "mv .github x; mkdir -p .github/workflows; echo evil >.github/workflows/a",
+    ".github/workflows/a",
+  ],
+  [
+    "lifts the protection",
+    "umount /workspace/.vscode; chmod -R a+w .vscode; echo evil >.vscode/tasks.json",
+    ".vscode/tasks.json",
+  ],
+] as const;
+
+describe("an agent that", () => {
+  it.each(ATTACKS)("%s can do so, and is reported", async (_what, script, path) => {
+    await using user = await createBudgieUser();
+    createRepository(user);
+    const { ask } = await user.start({ sandbox });
+
+    const { structuredContent } = await ask("shell-worker", { prompt: `[[run: { ${script}; } 2>&1; true]]` });
+
+    expect(readFileSync(join(user.workspace, path), "utf8")).toBe("evil\n");
+    expect(structuredContent?.["changedExecutablePaths"]).toContain(path);
+  });
+
+  it.each(ATTACKS)("%s cannot when the files are protected", async (_what, script, path) => {
+    await using user = await createBudgieUser();
+    createRepository(user);
+    const { ask } = await user.start({ sandbox, args: PROTECT });
+
+    const answer = await ask("shell-worker", { prompt: `[[run: { ${script}; } 2>&1; echo tried]]` });
+
+    const file = join(user.workspace, path);
+    expect(toText(answer)).toContain("tried");
+    expect(existsSync(file) ? readFileSync(file, "utf8") : "").not.toContain("evil");
+    expect(answer.structuredContent?.["changedExecutablePaths"]).toEqual([]);
+  });
+});
+
+describe("--protect-executable-paths", () => {
+  it("lets the agent work on, and commit", async () => {
+    await using user = await createBudgieUser();
+    createRepository(user);
+    const { ask } = await user.start({ sandbox, args: PROTECT });
+    const script = "echo code >a.ts; echo x >.git/index.lock; mv .git/index.lock .git/index; cat a.ts .git/index";
+
+    expect(toText(await ask("shell-worker", { prompt: `[[run: ${script}]]` }))).toBe("code\nx");
+  });
+
+  it("cannot protect what is not there, which is reported", async () => {
+    await using user = await createBudgieUser();
+    createRepository(user);
+    const { ask } = await user.start({ sandbox, args: PROTECT });
+
+    const { structuredContent } = await ask("shell-worker", { prompt: "[[write .envrc: evil]]" });
+
+    expect(structuredContent?.["changedExecutablePaths"]).toEqual([".envrc"]);
+  });
+
+  it("fails a turn that leads git elsewhere by what is not there, and says how", async () => {
+    await using user = await createBudgieUser();
+    createRepository(user);
+    const { ask } = await user.start({ sandbox, args: PROTECT });
+
+    const answer = await ask("shell-worker", { prompt: "[[write .git/commondir: ../evil]]" });
+
+    expect(toText(answer)).toMatch(
+      /^GIT_REDIRECTED: .*"\.git\/commondir" was changed: git reads hooks and configuration/,
+    );
+    expect(answer.structuredContent).toMatchObject({ changedExecutablePaths: [".git/commondir"] });
+    expect(answer.structuredContent).toHaveProperty("sessionId");
+  });
+
+  it("refuses a workspace where one of them is a link, and names it", async () => {
+    await using user = await createBudgieUser();
+    symlinkSync("elsewhere", join(user.workspace, ".vscode"));
+    const { ask } = await user.start({ sandbox, args: PROTECT });
+
+    const answer = await ask("shell-worker", { prompt: "Hello" });
+
+    expect(toText(answer)).toMatch(/^WORKSPACE_INVALID: /);
+    expect(toText(answer)).toContain(`"${join(user.workspace, ".vscode")}"`);
+  });
+});
+
+describe("a turn that makes links", () => {
+  it("is answered with those that lead out of the workspace", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ sandbox });
+
+    const answer = await ask("shell-worker", { prompt: "[[run: ln -s /etc/passwd out; ln -s . in]]" });
+
+    expect(answer.structuredContent?.["warnings"]).toContain(
+      'New links lead out of the workspace: "out" to "/etc/passwd".',
+    );
+  });
+});
+
+describe("a turn that fails", () => {
+  it("reports what it changed too", async () => {
+    await using user = await createBudgieUser();
+    createRepository(user);
+    const { ask } = await user.start({ sandbox });
+
+    const answer = await ask("shell-worker", { prompt: "[[write .git/hooks/pre-push: evil]] [[fault kill-self]]" });
+
+    expect(answer.structuredContent).toMatchObject({ changedExecutablePaths: [".git/hooks/pre-push"] });
+    expect(toText(answer)).toContain("Files that your machine runs by itself were changed: .git/hooks/pre-push.");
+  });
+});
+
+function createRepository({ workspace }: BudgieUser): void {
+  execFileSync("git", ["init", "--quiet"], { cwd: workspace });
+  for (const folder of [".vscode", ".github/workflows", ".kiro/agents"])
+    mkdirSync(join(workspace, folder), { recursive: true });
+  writeFileSync(join(workspace, ".vscode/tasks.json"), "[]");
+}

@@ -1,0 +1,150 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, it } from "vitest";
+import type { CallToolResult, InitializeResult, ListToolsResult } from "@modelcontextprotocol/sdk/types.js";
+import { kiroCliPath } from "@budgie/testkit";
+import { startHttpBudgie, type HttpBudgie } from "../http/start-http-budgie.ts";
+import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
+
+// What the manager of Kiro's open ancestor says of itself: no capabilities at all.
+const ME = { capabilities: {}, clientInfo: { name: "Q DEV CLI", version: "1.0.0" } };
+
+// The library below it began with the one, and goes by the other.
+const REVISIONS = ["2024-11-05", "2025-03-26"];
+
+/** Says one thing to a budgie; answers with what comes back, if that is a request. */
+type Say = (message: { readonly method: string; readonly id?: number; readonly params?: unknown }) => Promise<unknown>;
+
+describe.each(REVISIONS)("Kiro's MCP manager that speaks %s", (protocolVersion) => {
+  it("is answered over stdio as it expects", async () => {
+    await using user = await createUser();
+    const { child, said, say } = startOverStdio(user);
+
+    const seen = await talk(say, { protocolVersion, directory: user.workspace });
+    child.stdin?.end();
+    const [exitCode] = (await once(child, "close")) as [number | null];
+
+    expectWhatKiroTakes(seen, protocolVersion);
+    // It asks for no progress, and would not understand what is no answer.
+    expect(said).toHaveLength(4);
+    expect(exitCode).toBe(0);
+  });
+
+  it("is answered over HTTP as it expects", async () => {
+    await using user = await createUser();
+    await using budgie = await startHttpBudgie(user);
+
+    const seen = await talk(toSay(budgie), { protocolVersion, directory: user.workspace });
+
+    expectWhatKiroTakes(seen, protocolVersion);
+  });
+});
+
+describe("the probe of Kiro's MCP manager", () => {
+  it("is not sent to log in when it brings the token", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+
+    const probe = await budgie.send({ method: "POST" });
+    const stranger = await budgie.send({ method: "POST", headers: { authorization: "Bearer another" } });
+
+    // With 401, 403 or this header it would open a browser.
+    expect({ status: probe.status, login: probe.headers.get("www-authenticate") }).toEqual({
+      status: 400,
+      login: null,
+    });
+    expect(probe.headers.get("mcp-session-id")).toBeNull();
+    expect(stranger.status).toBe(401);
+  });
+});
+
+/** One of whose agents has a name that clients do not take as it is. */
+async function createUser(): Promise<BudgieUser> {
+  const user = await createBudgieUser();
+  const agent = { name: "Codebase_Analyzer v2", description: "sub-agent: Reads code" };
+  writeFileSync(join(user.host.agentsDir, "analyzer.json"), JSON.stringify(agent));
+  return user;
+}
+
+type Seen = {
+  readonly begun: InitializeResult;
+  readonly listed: ListToolsResult;
+  readonly answer: CallToolResult;
+  readonly failure: CallToolResult;
+};
+
+/** What the manager does at its start, and two calls with what it adds to a tool's arguments. */
+async function talk(say: Say, { directory, protocolVersion }: Record<string, string>): Promise<Seen> {
+  const begun = await say({ id: 0, method: "initialize", params: { protocolVersion, ...ME } });
+  await say({ method: "notifications/initialized" });
+  const listed = await say({ id: 1, method: "tools/list" });
+  const call = (id: number, prompt: string): Promise<unknown> => {
+    const input = { prompt, directory, __tool_use_purpose: "To have it reviewed" };
+    return say({ id, method: "tools/call", params: { name: "kiro-subagents.code-reviewer", arguments: input } });
+  };
+  const answer = await call(2, "Hello");
+  const failure = await call(3, "[[fault silent]]");
+  return { begun, listed, answer, failure } as Seen;
+}
+
+function expectWhatKiroTakes({ answer, begun, failure, listed }: Seen, protocolVersion: string): void {
+  expect(begun).toMatchObject({ protocolVersion, capabilities: { tools: { listChanged: true } } });
+  // It would wait for these, too.
+  expect(Object.keys(begun.capabilities)).toEqual(["tools"]);
+  // With a cursor it would ask for the last page for ever.
+  expect(listed.nextCursor).toBeUndefined();
+  expect(listed.tools.map(({ name }) => toKiroName(name))).toEqual([
+    "kirosubagentscodereviewer",
+    "kirosubagentscodebase_analyzerv2",
+    "kirosubagentshealthcheck",
+    "kirosubagentsreader",
+    "kirosubagentsshellworker",
+  ]);
+  for (const { description = "" } of listed.tools) expect(description).toMatch(/^[\0-\x7F]{1,10000}$/);
+  // A result is a success to it, whatever it says: the text must tell.
+  expect(toText(answer)).toBe("You asked: Hello");
+  expect(toText(failure)).toMatch(/^AGENT_FAILED: /);
+}
+
+/** It deletes what it does not take, rather than replacing it. */
+function toKiroName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_]/g, "");
+}
+
+type OverStdio = { readonly child: Budgie["child"]; readonly say: Say; readonly said: readonly unknown[] };
+
+function startOverStdio(user: BudgieUser): OverStdio {
+  const child = user.launch(["--kiro-binary", kiroCliPath]);
+  child.stderr?.resume();
+  const said: unknown[] = [];
+  const lines = child.stdout === null ? undefined : createInterface({ input: child.stdout });
+  lines?.on("line", (line) => void said.push(JSON.parse(line)));
+  return {
+    child,
+    said,
+    async say(message) {
+      child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+      if (message.id === undefined || lines === undefined) return undefined;
+      const [line] = (await once(lines, "line")) as [string];
+      return (JSON.parse(line) as { result: unknown }).result;
+    },
+  };
+}
+
+function toSay({ send }: HttpBudgie): Say {
+  const headers: Record<string, string> = {};
+  return async (message) => {
+    const response = await send({ method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", ...message }) });
+    const body = await response.text();
+    const id = response.headers.get("mcp-session-id");
+    if (id !== null) headers["mcp-session-id"] = id;
+    if (message.id === undefined) return undefined;
+    const events = [...body.matchAll(/^data: (\{.*)$/gm)].map(
+      ([, data = ""]) => JSON.parse(data) as { result: unknown },
+    );
+    expect(events).toHaveLength(1);
+    return events[0]?.result;
+  };
+}

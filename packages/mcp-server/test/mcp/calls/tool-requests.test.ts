@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, waitFor, type Budgie } from "../../helpers/start-budgie.ts";
+
+type Answer = { readonly result?: unknown; readonly error?: { readonly code: number; readonly message: string } };
+
+let lastId = 1_000;
+
+/** Sends what the SDK's client would not. */
+async function request({ child, lines }: Budgie, method: string, params?: unknown): Promise<Answer> {
+  const id = ++lastId;
+  child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+  const line = await waitFor(() => lines.find((text) => (JSON.parse(text) as { id?: unknown }).id === id));
+  return JSON.parse(line) as Answer;
+}
+
+describe("tools/call", () => {
+  it("answers what is no request for a tool with the protocol's error, in one line", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start();
+
+    for (const [params, message] of [
+      [{ name: "kiro-subagents.reader", arguments: [] }, /params\.arguments: .*array\.$/],
+      [{ name: "kiro-subagents.reader", arguments: "prompt" }, /params\.arguments: .*string\.$/],
+      [{ name: "kiro-subagents.reader", arguments: 5 }, /params\.arguments: .*number\.$/],
+      [{ name: "nobody", arguments: true }, /params\.arguments: .*boolean\.$/],
+      [{ name: "nobody", arguments: {} }, /^There is no tool "nobody"\.$/],
+      [{ name: 5 }, /params\.name: .*number\.$/],
+      [{ arguments: {} }, /params\.name: .*undefined\.$/],
+      [{ name: null }, /params\.name: .*undefined\.$/],
+      [undefined, /params: .*undefined\.$/],
+    ] as const) {
+      const { error } = await request(budgie, "tools/call", params);
+
+      expect(error, JSON.stringify(params)).toEqual({ code: -32602, message: expect.stringMatching(message) });
+    }
+    expect(user.kiroCalls()).toEqual([]);
+  });
+
+  it.each([{}, { arguments: null }])("takes what is left out, or null, for no arguments at all: %j", async (rest) => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start();
+
+    const health = await request(budgie, "tools/call", { name: "kiro-subagents.health-check", ...rest });
+    const reader = await request(budgie, "tools/call", { name: "kiro-subagents.reader", ...rest });
+
+    expect(health.result).toMatchObject({ structuredContent: { isolation: "none" } });
+    expect(reader.result).toMatchObject({ isError: true, structuredContent: { code: "INPUT_INVALID" } });
+  });
+});
+
+describe("tools/list", () => {
+  it.each([undefined, {}, { cursor: "" }, { cursor: null }])("gives all tools in one page for %j", async (params) => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start();
+
+    const { result } = await request(budgie, "tools/list", params);
+
+    expect(result).toEqual({ tools: expect.objectContaining({ length: 4 }) });
+  });
+
+  it("refuses a page that there is not", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start();
+
+    const unknown = await request(budgie, "tools/list", { cursor: "2" });
+    const malformed = await request(budgie, "tools/list", { cursor: 2 });
+
+    expect(unknown.error).toEqual({ code: -32602, message: 'There is no page "2": all tools come in one.' });
+    expect(malformed.error).toMatchObject({ code: -32602 });
+  });
+});

@@ -1,0 +1,180 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, toText, waitFor, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
+
+type Listed = {
+  readonly id: string;
+  readonly agent: string;
+  readonly sessionId: string;
+  readonly outcome: string;
+  readonly delivered: boolean;
+  readonly answer?: string;
+};
+
+async function list(user: BudgieUser): Promise<readonly Listed[]> {
+  return JSON.parse((await user.run(["runs", "ls", "--json"])).stdout) as Listed[];
+}
+
+async function show(user: BudgieUser, id: string): Promise<Listed> {
+  return JSON.parse((await user.run(["runs", "show", id, "--json"])).stdout) as Listed;
+}
+
+/** Asks without the client that waits for the answer, as one does that is about to go. */
+function send({ child }: Budgie, message: object): void {
+  child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+}
+
+function toCall(user: BudgieUser, id: number, input: object) {
+  const params = { name: "kiro-subagents.code-reviewer", arguments: { directory: user.workspace, ...input } };
+  return { id, method: "tools/call", params };
+}
+
+const LONG = "long ".repeat(18_000).trim();
+const stateOf = ({ host }: BudgieUser): string => join(host.home, ".local/state/budgie");
+
+describe("an answer", () => {
+  it("is in the log, whole, when its first byte comes, whatever happens to budgie then", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start();
+    budgie.child.stdout?.once("data", () => budgie.child.kill("SIGKILL"));
+
+    send(budgie, toCall(user, 7, { prompt: `[[say: ${LONG}]]` }));
+    await budgie.ended;
+
+    const [run] = await list(user);
+    expect(run).toMatchObject({ outcome: "answered" });
+    expect((await show(user, run?.id ?? "")).answer).toBe(LONG);
+  });
+
+  it("is in the log while its client does not read, and not delivered before it does", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start();
+    budgie.child.stdout?.pause();
+
+    const [asked, unread] = [7, 8];
+    // More than a pipe holds, and what node reads ahead.
+    send(budgie, toCall(user, asked, { prompt: `[[say: ${LONG}]]` }));
+    send(budgie, toCall(user, unread, { prompt: `[[say: ${LONG}]]` }));
+    const runs = await waitForRuns(user, (all) => all.filter(({ outcome }) => outcome === "answered").length === 2);
+    const undelivered = runs.filter(({ delivered }) => !delivered);
+    budgie.child.stdout?.resume();
+    await waitForRuns(user, (all) => all.every(({ delivered }) => delivered));
+
+    expect(undelivered.length).toBeGreaterThan(0);
+  });
+
+  it("whose client is gone is given by runs show, and by the next call on its session", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start();
+
+    send(budgie, toCall(user, 7, { prompt: "[[sleep 2000]][[say: All is well.]]" }));
+    await waitFor(() => user.kiroCalls()[0]);
+    budgie.child.stdout?.destroy();
+    const ended = await budgie.ended;
+
+    expect(ended).toEqual({ exitCode: 0, signal: null });
+    const [run] = await list(user);
+    expect(run).toMatchObject({ outcome: "answered", delivered: false });
+    expect((await show(user, run?.id ?? "")).answer).toBe("All is well.");
+    const { ask } = await user.start();
+    const next = await ask("code-reviewer", { prompt: "And now?", sessionId: run?.sessionId });
+    expect(toText(next)).toContain("All is well.");
+    expect(next.structuredContent).toMatchObject({ missed: [{ runId: run?.id, response: "All is well." }] });
+    expect(await show(user, run?.id ?? "")).toMatchObject({ delivered: true });
+  });
+
+  it("whose client is gone comes with the next one of its session, where sessions are kept", async () => {
+    await using user = await createBudgieUser();
+    const keeping = { args: ["--keep-sessions"] };
+    const budgie = await user.start(keeping);
+
+    send(budgie, toCall(user, 7, { prompt: "[[sleep 2000]][[say: All is well.]]" }));
+    await waitFor(() => user.kiroCalls()[0]);
+    budgie.child.stdout?.destroy();
+    await budgie.ended;
+    const [run] = await list(user);
+    const { ask } = await user.start(keeping);
+    const next = await ask("code-reviewer", { prompt: "[[say: And on.]]", sessionId: run?.sessionId });
+
+    expect(next).toMatchObject({
+      content: [{ text: expect.stringContaining("All is well.") }, { text: "And on." }],
+      structuredContent: { response: "And on.", missed: [{ runId: run?.id, response: "All is well." }] },
+    });
+  });
+
+  it("whose client gave up on it when it came is before the session's next one, once", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start();
+    const { ask, lines } = budgie;
+    const { sessionId } = (await ask("code-reviewer", { prompt: "Hello" })).structuredContent ?? {};
+
+    send(budgie, toCall(user, 7777, { prompt: "[[say: Too late.]]", sessionId }));
+    await waitFor(() => lines.some((line) => line.includes('"id":7777')));
+    send(budgie, { method: "notifications/cancelled", params: { requestId: 7777, reason: "too slow" } });
+    const [second, third] = [
+      await ask("code-reviewer", { prompt: "[[say: In time.]]", sessionId }),
+      await ask("code-reviewer", { prompt: "[[say: And on.]]", sessionId }),
+    ];
+
+    expect(second.content).toMatchObject([
+      {
+        text: expect.stringMatching(/^\[budgie: an earlier answer of this session, of 2.*Z, .*\]\n\nToo late\.\n\n\[/),
+      },
+      { text: "In time." },
+    ]);
+    expect(second.structuredContent).toMatchObject({ response: "In time.", missed: [{ response: "Too late." }] });
+    expect(third).toMatchObject({ content: [{ text: "And on." }], structuredContent: { missed: [] } });
+  });
+});
+
+async function waitForRuns(user: BudgieUser, isSo: (runs: readonly Listed[]) => boolean): Promise<readonly Listed[]> {
+  for (let tries = 0; tries < 50; tries++) {
+    const runs = await list(user);
+    if (isSo(runs)) return runs;
+  }
+  throw new Error(`The runs stayed: ${JSON.stringify(await list(user))}`);
+}
+
+describe("a budgie that is killed in the middle of a turn", () => {
+  it("leaves a run that is lost, and that the next one's health counts with those before it", async () => {
+    await using user = await createBudgieUser();
+    const { ask, child, ended } = await user.start();
+    await ask("code-reviewer", { prompt: "Hello" });
+    ask("shell-worker", { prompt: "[[sleep 60000]]" }).catch(() => undefined);
+    await waitFor(() => user.kiroCalls()[1]);
+
+    const before = await list(user);
+    child.kill("SIGKILL");
+    await ended;
+    const after = await list(user);
+    const next = await user.start();
+    const { structuredContent } = await next.ask("health-check", { directory: undefined });
+
+    expect(before).toMatchObject([{ agent: "shell-worker", outcome: "running" }, { outcome: "answered" }]);
+    expect(after).toMatchObject([{ agent: "shell-worker", outcome: "lost" }, { outcome: "answered" }]);
+    expect(structuredContent).toMatchObject({ overall: { totalCalls: 2, successCalls: 1, successRate: "50.0%" } });
+    expect(structuredContent?.["agents"]).toContainEqual(
+      expect.objectContaining({
+        agent: "shell-worker",
+        failedCalls: 1,
+        lastError: "lost: The budgie that ran it was gone before it was over.",
+      }),
+    );
+    await user.run(["gc-volumes"], { DOCKER_HOST: "unix:///nowhere" });
+  });
+});
+
+describe("answers that are not to be kept", () => {
+  it("are on no disk, and the turn is", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ args: ["--no-keep-answers"] });
+
+    const { structuredContent } = await ask("code-reviewer", { prompt: "[[say: Secret.]]" });
+
+    const run = await show(user, String(structuredContent?.["runId"]));
+    expect(run).toMatchObject({ outcome: "answered", delivered: true, answerBytes: 7 });
+    expect(run).not.toHaveProperty("answer");
+    expect(existsSync(join(stateOf(user), "runs.sqlite3"))).toBe(true);
+  });
+});

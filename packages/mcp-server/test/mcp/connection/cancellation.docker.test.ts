@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createEngineProxy, type EngineProxy } from "../../../../runner-docker/test/helpers/engine-proxy.ts";
+import { listTraces } from "../../helpers/engine.ts";
+import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
+
+let proxy: EngineProxy;
+beforeAll(async () => void (proxy = await createEngineProxy()));
+afterAll(() => proxy[Symbol.asyncDispose]());
+
+describe("a client that cancels its call to a sandboxed agent", () => {
+  it.each([
+    ["while its session's volumes are made", /^POST \S*\/volumes\/create/],
+    ["while its container is made", /^POST \S*\/containers\/create\?name=budgie-turn-/],
+    ["while its container starts", /^POST \S*\/containers\/[0-9a-f]+\/start/],
+  ])("%s leaves nothing of it, and its next call is answered", async (_, point) => {
+    await using user = await createBudgieUser();
+    const { ask, stderr } = await user.start({ sandbox: true, args: ["-verbose"], env: proxy.hostEnv });
+    const cancelling = new AbortController();
+    const before = proxy.requestLines().length;
+    const release = proxy.hush(point);
+    const answer = ask("code-reviewer", { prompt: "[[write at-work: yes]]" }, cancelling.signal);
+    await waitFor(() =>
+      proxy
+        .requestLines()
+        .slice(before)
+        .some((line) => point.test(line)),
+    );
+
+    cancelling.abort();
+    await expect(answer).rejects.toThrow();
+    release();
+    await waitFor(() => stderr().includes("failed with CANCELLED"));
+
+    expect(await listTraces(user)).toEqual([]);
+    expect(existsSync(join(user.workspace, "at-work"))).toBe(false);
+    expect(toText(await ask("code-reviewer", { prompt: "Hello" }))).toBe("You asked: Hello");
+  });
+
+  it("at its work leaves no container, though the agent does not listen", async () => {
+    await using user = await createBudgieUser();
+    const { ask, stderr } = await user.start({ sandbox: true, args: ["-verbose"], env: proxy.hostEnv });
+    const cancelling = new AbortController();
+    const answer = ask("code-reviewer", { prompt: "[[write at-work: yes]][[fault hang]]" }, cancelling.signal);
+    await waitFor(() => existsSync(join(user.workspace, "at-work")));
+
+    cancelling.abort();
+    await expect(answer).rejects.toThrow();
+    await waitFor(() => stderr().includes("failed with CANCELLED"));
+
+    expect((await listTraces(user)).filter((name) => name.includes("budgie-turn-"))).toEqual([]);
+    expect(toText(await ask("code-reviewer", { prompt: "Hello" }))).toBe("You asked: Hello");
+  });
+});

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createFollowedAnswers } from "../../../src/mcp/connection/delivery-tracker.ts";
+import type { Fate } from "../../../src/mcp/connection/client-transport.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+describe("createFollowedAnswers", () => {
+  it("takes an answer for dropped when its cancellation crosses with it", () => {
+    const { answer, cancel, fates } = follow();
+    answer.delivered();
+    vi.advanceTimersByTime(1_000);
+    cancel();
+    cancel();
+
+    expect(fates).toEqual(["delivered", "dropped"]);
+  });
+
+  it("takes an answer for read by who cancels its request long after", () => {
+    const { answer, cancel, fates } = follow();
+    answer.delivered();
+    vi.advanceTimersByTime(10_000);
+    cancel();
+
+    expect(fates).toEqual(["delivered"]);
+  });
+
+  it("takes an answer for dropped that could not be written before its cancellation, however long that took", () => {
+    const { answer, cancel, fates } = follow();
+    vi.advanceTimersByTime(10_000);
+    cancel();
+    answer.delivered();
+
+    expect(fates).toEqual(["dropped"]);
+  });
+});
+
+function follow() {
+  const followed = createFollowedAnswers();
+  const fates: Fate[] = [];
+  const answer = followed.follow(1, (fate) => void fates.push(fate));
+  return { answer, fates, cancel: () => followed.drop(1) };
+}

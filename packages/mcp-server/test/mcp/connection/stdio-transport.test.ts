@@ -1,0 +1,103 @@
+import { PassThrough, Writable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createStdioTransport } from "../../../src/mcp/connection/stdio-transport.ts";
+
+type Wrote = (error?: Error) => void;
+
+/** A stdout that takes what is written when the test says so. */
+function create() {
+  const writes: Wrote[] = [];
+  const stdin = new PassThrough();
+  const stdout = new Writable({ write: (_chunk, _encoding, wrote: Wrote) => void writes.push(wrote) });
+  stdout.on("error", () => undefined);
+  const told: string[] = [];
+  const transport = createStdioTransport({ stdin, stdout });
+  const answer = (id: number): Promise<void> => transport.send({ jsonrpc: "2.0", id, result: {} });
+  const cancel = async (id: number): Promise<void> => {
+    const params = { requestId: id, reason: "too slow" };
+    stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params })}\n`);
+    await setImmediate();
+  };
+  const follow = (id: number): void => transport.follow(id, (fate) => void told.push(`${id} ${fate}`));
+  return { answer, cancel, follow, stdin, told, transport, writes };
+}
+
+describe("a response", () => {
+  it("is delivered when all of it was written, and not before", async () => {
+    const { answer, follow, told, writes } = create();
+    follow(1);
+
+    const sending = answer(1);
+    const before = [...told];
+    writes[0]?.();
+    await sending;
+
+    expect(before).toEqual([]);
+    expect(told).toEqual(["1 delivered"]);
+  });
+
+  it("is not delivered when it could not be written, or when it is another's", async () => {
+    const { answer, follow, told, writes } = create();
+    follow(1);
+
+    const sending = [answer(2), answer(1)];
+    writes[0]?.();
+    await setImmediate();
+    writes[1]?.(new Error("EPIPE"));
+    await Promise.all(sending);
+
+    expect(told).toEqual([]);
+  });
+
+  it("is dropped when its cancellation comes after it, once", async () => {
+    const { answer, cancel, follow, told, transport, writes } = create();
+    await transport.start();
+    follow(1);
+    const sending = answer(1);
+    writes[0]?.();
+    await sending;
+
+    for (const id of [1, 1, 2]) await cancel(id);
+
+    expect(told).toEqual(["1 delivered", "1 dropped"]);
+  });
+
+  it("is dropped when its cancellation comes while it is being written", async () => {
+    const { answer, cancel, follow, told, transport, writes } = create();
+    await transport.start();
+    follow(1);
+    const sending = answer(1);
+
+    await cancel(1);
+    writes[0]?.();
+    await sending;
+
+    expect(told).toEqual(["1 dropped"]);
+  });
+
+  it("is followed for a while only", async () => {
+    const { cancel, follow, told, transport } = create();
+    await transport.start();
+
+    for (let id = 1; id <= 101; id++) follow(id);
+    await cancel(1);
+    await cancel(2);
+
+    expect(told).toEqual(["2 dropped"]);
+  });
+});
+
+it("a message that does not end is not kept for ever, and ends the connection", async () => {
+  const { stdin, transport } = create();
+  let isClosed = false;
+  transport.onclose = () => void (isClosed = true);
+  await transport.start();
+
+  for (let mebibytes = 0; mebibytes < 11 && !isClosed; mebibytes++) {
+    stdin.write("x".repeat(1024 ** 2));
+    await setImmediate();
+  }
+
+  expect(isClosed).toBe(true);
+});

@@ -1,0 +1,61 @@
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { EmptyResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, it } from "vitest";
+import { budgiePath, createBudgieUser, toText } from "../../helpers/start-budgie.ts";
+
+describe("budgie over stdio", () => {
+  it("serves the SDK's own stdio client", async () => {
+    await using user = await createBudgieUser();
+    const client = new Client({ name: "test", version: "1.0.0" });
+    await client.connect(
+      new StdioClientTransport({ command: budgiePath, env: { HOME: user.host.home }, stderr: "ignore" }),
+    );
+
+    const { tools } = await client.listTools();
+    await client.close();
+
+    expect(client.getServerVersion()).toMatchObject({ name: "budgie", version: "0.1.0" });
+    expect(tools.map(({ name }) => name)).toEqual([
+      "kiro-subagents.code-reviewer",
+      "kiro-subagents.health-check",
+      "kiro-subagents.reader",
+      "kiro-subagents.shell-worker",
+    ]);
+  });
+
+  it("remembers the first turn in the second of one session, and in no other session", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start();
+
+    const first = await ask("code-reviewer", { prompt: "Keep the word token-parakeet." });
+    const sessionId = first.structuredContent?.["sessionId"];
+    const second = await ask("code-reviewer", { prompt: "[[recall]]", sessionId });
+    const other = await ask("code-reviewer", { prompt: "[[recall]]" });
+
+    expect(toText(first)).toBe("You asked: Keep the word token-parakeet.");
+    expect(toText(second)).toBe("token-parakeet");
+    expect(second.structuredContent).toMatchObject({ sessionId });
+    expect(toText(other)).toBe("I remember nothing.");
+  });
+
+  it("tells stderr of what is no message, and goes on", async () => {
+    await using user = await createBudgieUser();
+    const { child, client, stderr } = await user.start();
+
+    child.stdin?.write('no JSON\n{"jsonrpc":"2.0","what":"is this"}\n');
+    const { tools } = await client.listTools();
+
+    expect(tools).toHaveLength(4);
+    expect(stderr().match(/^budgie: Trouble with the client: .*$/gm)).toHaveLength(2);
+  });
+
+  it("answers at once what it does not know, as clients that probe for newer protocols expect", async () => {
+    await using user = await createBudgieUser();
+    const { client } = await user.start();
+
+    const answer = client.request({ method: "server/discover" }, EmptyResultSchema);
+
+    await expect(answer).rejects.toMatchObject({ code: -32601 });
+  });
+});

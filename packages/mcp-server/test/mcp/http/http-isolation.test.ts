@@ -1,0 +1,191 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createSessionId } from "@budgie/core";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { createBudgieUser, isAlive, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { SOON } from "../long-calls/call-long.ts";
+import { startHttpBudgie, type HttpClient } from "./start-http-budgie.ts";
+
+const REMEMBER = "Keep the word token-finch.";
+const idOf = ({ structuredContent }: CallToolResult): string => String(structuredContent?.["sessionId"]);
+
+describe("a session of one client", () => {
+  it("is to another client what an unknown one is, however it asks, and goes on as if nobody had", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const [one, two] = [await budgie.connect(), await budgie.connect()];
+    const sessionId = idOf(await one.ask("code-reviewer", { prompt: REMEMBER }));
+    const unknown = createSessionId();
+    const other = join(user.host.home, "other");
+    mkdirSync(other);
+    const ways = [
+      { agent: "code-reviewer", input: { prompt: "[[recall]]" } },
+      { agent: "reader", input: { prompt: "[[recall]]" } },
+      { agent: "code-reviewer", input: { prompt: "[[recall]]", directory: other } },
+      { agent: "code-reviewer", input: { prompt: "" } },
+      { agent: "code-reviewer", input: { prompt: "x", directory: "/no/such/folder" } },
+    ];
+
+    const answers = [];
+    for (const { agent, input } of ways) {
+      const [strange, really] = [
+        await two.ask(agent, { ...input, sessionId }),
+        await two.ask(agent, { ...input, sessionId: unknown }),
+      ];
+      answers.push({ strange: toJson(strange).replaceAll(sessionId, unknown), really: toJson(really) });
+    }
+    const mine = await one.ask("code-reviewer", { prompt: "[[recall]]", sessionId });
+
+    for (const { really, strange } of answers) expect(strange).toBe(really);
+    expect(answers[0]?.really).toContain("SESSION_NOT_FOUND: There is no session");
+    expect(toText(mine)).toBe("token-finch");
+  });
+
+  it("does not make another client wait that names it while it works", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const [one, two] = [await budgie.connect(), await budgie.connect()];
+    const sessionId = idOf(await one.ask("code-reviewer", { prompt: REMEMBER }));
+    let isOver = false;
+    const working = one
+      .ask("code-reviewer", { prompt: "[[sleep 5000]] [[recall]]", sessionId })
+      .finally(() => (isOver = true));
+    await waitFor(() => user.kiroCalls()[1]);
+
+    const strange = await two.ask("code-reviewer", { prompt: "x", sessionId });
+    const wasOver = isOver;
+
+    expect(toText(strange)).toMatch(/^SESSION_NOT_FOUND/);
+    expect(wasOver).toBe(false);
+    expect(toText(await working)).toContain("token-finch");
+  });
+
+  it("keeps its missed answers from another client, and gives them to its own", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const [one, two] = [await budgie.connect(), await budgie.connect()];
+    const sessionId = idOf(await one.ask("code-reviewer", { prompt: REMEMBER }));
+    const cutting = new AbortController();
+    const call = {
+      jsonrpc: "2.0",
+      id: 77,
+      method: "tools/call",
+      params: {
+        name: "kiro-subagents.code-reviewer",
+        arguments: { prompt: "[[sleep 1000]] [[say: missed-canary]]", directory: user.workspace, sessionId },
+      },
+    };
+    // Of a time before streams could be come back to.
+    const headers = { "mcp-session-id": one.transport.sessionId ?? "", "mcp-protocol-version": "2025-06-18" };
+    await budgie.send({ method: "POST", headers, body: JSON.stringify(call), signal: cutting.signal });
+    cutting.abort();
+    await waitFor(async () =>
+      (await listRuns(user)).some(({ delivered, outcome }) => outcome === "answered" && !delivered),
+    );
+
+    const strange = await two.ask("code-reviewer", { prompt: "x", sessionId });
+    const mine = await one.ask("code-reviewer", { prompt: "Hello", sessionId });
+
+    expect(toJson(strange)).not.toContain("missed-canary");
+    expect(toJson(mine)).toContain("missed-canary");
+  });
+
+  it("is not in what the health check says to another, nor is what it was about", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const stdio = await user.start();
+    const [one, two] = [await budgie.connect(), await budgie.connect()];
+    const failed = await one.ask("code-reviewer", { prompt: "[[fault crash]]" });
+    const check = { name: "kiro-subagents.health-check" };
+
+    const over = toJson((await two.client.callTool(check)) as CallToolResult);
+    const alone = toJson((await stdio.client.callTool(check)) as CallToolResult);
+
+    const { code, message } = failed.structuredContent as { code: string; message: string };
+    expect(failed.isError).toBe(true);
+    expect(over).toContain(`"lastError":"${code}"`);
+    // The probe would have seen it: the same log, asked by who has all of it.
+    expect(alone).toContain(`"lastError":${JSON.stringify(`${code}: ${message}`)}`);
+    expect(over).not.toContain(user.workspace);
+  });
+});
+
+describe("a run of one client that goes on after its call", () => {
+  it("is to another client what an unknown one is, and cannot be stopped by it", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user, { args: SOON });
+    const [one, two] = [await budgie.connect(), await budgie.connect()];
+    const begun = await one.ask("code-reviewer", { prompt: "[[sleep 60000]]" });
+    const runId = String(begun.structuredContent?.["runId"]);
+    const unknown = createSessionId();
+    const use = async (client: HttpClient, tool: string, input: object): Promise<string> => {
+      const call = { name: `kiro-subagents.${tool}`, arguments: { ...input } };
+      return toJson((await client.client.callTool(call)) as CallToolResult);
+    };
+
+    const answers = [];
+    for (const tool of ["status", "wait", "cancel"]) {
+      const [strange, really] = [await use(two, tool, { runId }), await use(two, tool, { runId: unknown })];
+      answers.push({ strange: strange.replaceAll(runId, unknown), really });
+    }
+    const [mine, others] = [await use(one, "status", {}), await use(two, "status", {})];
+
+    for (const { really, strange } of answers) expect(strange).toBe(really);
+    expect(answers[0]?.really).toContain("RUN_NOT_FOUND");
+    expect(mine).toContain(runId);
+    expect(others).not.toContain(runId);
+    expect(isAlive(user.kiroCalls()[0]?.pid ?? 0)).toBe(true);
+    // It ends with its client.
+    await one.transport.terminateSession();
+    await waitFor(() => !isAlive(user.kiroCalls()[0]?.pid ?? 0));
+  });
+});
+
+describe("with --keep-sessions", () => {
+  it("a client's sessions are there for who names them once it is gone, and not before", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user, { args: ["--keep-sessions"] });
+    const [one, two, three] = [await budgie.connect(), await budgie.connect(), await budgie.connect()];
+    const sessionId = idOf(await one.ask("code-reviewer", { prompt: REMEMBER }));
+    const recall = { prompt: "[[recall]]", sessionId };
+
+    const before = await two.ask("code-reviewer", recall);
+    await one.transport.terminateSession();
+    const after = await waitFor(async () => {
+      const answer = await two.ask("code-reviewer", recall);
+      return answer.isError === true ? undefined : answer;
+    });
+    const late = await three.ask("code-reviewer", recall);
+
+    expect(toText(before)).toMatch(/^SESSION_NOT_FOUND/);
+    expect(toText(after)).toBe("token-finch");
+    expect(toText(late)).toMatch(/^SESSION_NOT_FOUND/);
+  });
+
+  it("of two clients that name at once what an earlier budgie kept, one gets it", async () => {
+    await using user = await createBudgieUser();
+    const first = await startHttpBudgie(user, { args: ["--keep-sessions"] });
+    const sessionId = idOf(await (await first.connect()).ask("code-reviewer", { prompt: REMEMBER }));
+    await first[Symbol.asyncDispose]();
+    await using second = await startHttpBudgie(user, { args: ["--keep-sessions"] });
+    const clients = [await second.connect(), await second.connect(), await second.connect()];
+
+    const answers = await Promise.all(
+      clients.map(({ ask }) => ask("code-reviewer", { prompt: "[[recall]]", sessionId })),
+    );
+
+    const texts = answers.map((answer) => toText(answer).slice(0, 17));
+    expect(texts.toSorted()).toEqual(["SESSION_NOT_FOUND", "SESSION_NOT_FOUND", "token-finch"]);
+  });
+});
+
+function toJson({ content, isError, structuredContent }: CallToolResult): string {
+  return JSON.stringify({ content, isError, structuredContent });
+}
+
+type Listed = { readonly outcome: string; readonly delivered: boolean };
+
+async function listRuns(user: BudgieUser): Promise<readonly Listed[]> {
+  return JSON.parse((await user.run(["runs", "ls", "--json"])).stdout) as Listed[];
+}

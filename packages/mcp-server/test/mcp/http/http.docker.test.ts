@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { listTraces } from "../../helpers/engine.ts";
+import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
+import { startHttpBudgie } from "./start-http-budgie.ts";
+
+describe("budgie --transport http --sandbox", () => {
+  it("leaves no container and no volume of a client that ended its session, or that nobody hears of", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user, { sandbox: true, args: ["--http-session-ttl", "2s"] });
+    const [ends, vanishes, stays] = [await budgie.connect(), await budgie.connect(), await budgie.connect()];
+    const answers = await Promise.all(
+      [ends, vanishes, stays].map(({ ask }) => ask("code-reviewer", { prompt: "Keep the word token-finch." })),
+    );
+    const [ended, vanished, stayed] = answers.map(({ structuredContent }) => String(structuredContent?.["sessionId"]));
+    const tracesOf = async (id = "none"): Promise<readonly string[]> =>
+      (await listTraces(user)).filter((name) => name.includes(id.slice(0, 8)));
+    const isWorking = async (): Promise<boolean> => (await listTraces(user)).join().includes("budgie-turn-");
+    await waitFor(async () => !(await isWorking()), 30_000);
+    const before = await Promise.all([tracesOf(ended), tracesOf(vanished), tracesOf(stayed)]);
+    // In the middle of a turn, of which there is a container more.
+    ends.ask("code-reviewer", { prompt: "[[sleep 60000]]", sessionId: ended }).catch(() => undefined);
+    await waitFor(isWorking, 30_000);
+
+    await ends.transport.terminateSession();
+    await vanishes.client.close();
+    await waitFor(async () => (await tracesOf(ended)).length === 0, 30_000);
+    await waitFor(async () => (await tracesOf(vanished)).length === 0, 30_000);
+
+    const goesOn = await stays.ask("code-reviewer", { prompt: "[[recall]]", sessionId: stayed });
+    expect(before.map((traces) => traces.length > 0)).toEqual([true, true, true]);
+    expect(toText(goesOn)).toBe("token-finch");
+    expect(await budgie.end()).toBe(0);
+    expect(await listTraces(user)).toEqual([]);
+  });
+
+  it("keeps the token from a sandbox", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user, { sandbox: true });
+    const { ask } = await budgie.connect();
+
+    const answer = await ask("shell-worker", { prompt: "[[env]]" });
+
+    expect(toText(answer)).toContain('"HOME":');
+    expect(toText(answer)).not.toContain("BUDGIE_HTTP_TOKEN");
+  });
+});

@@ -1,0 +1,234 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { kiroCliPath } from "@budgie/testkit";
+import { createWire } from "./http-place.ts";
+import { budgiePath, createBudgieUser, isAlive, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { INITIALIZE, startHttpBudgie, TOKEN } from "./start-http-budgie.ts";
+
+const homesOf = ({ sessionsDir }: BudgieUser): readonly string[] =>
+  existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
+// Almost as much as an answer may be.
+const LONGEST = "long ".repeat(18_000).trim();
+const readText = (file: string): string => (existsSync(file) ? readFileSync(file, "utf8") : "");
+
+describe("budgie --transport http", () => {
+  it("serves clients side by side, each in a session of its own, and says nothing on stdout", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const [one, two] = await Promise.all([budgie.connect(), budgie.connect()]);
+
+    const { tools } = await one.client.listTools();
+    const answers = await Promise.all([
+      one.ask("code-reviewer", { prompt: "Hello from one" }),
+      two.ask("code-reviewer", { prompt: "Hello from two" }),
+    ]);
+
+    expect(tools.map(({ name }) => name)).toContain("kiro-subagents.code-reviewer");
+    expect(answers.map(toText)).toEqual(["You asked: Hello from one", "You asked: Hello from two"]);
+    expect(one.transport.sessionId).not.toBe(two.transport.sessionId);
+    expect(await budgie.end()).toBe(0);
+    expect(budgie.stdout()).toBe("");
+    expect(budgie.stderr()).not.toContain(TOKEN);
+  });
+
+  it("lives on without stdin and without its parent, and ends in order by a signal", async () => {
+    await using user = await createBudgieUser();
+    // Its parent ends at once, and its stdin is closed from the start.
+    const command = `"$0" "$@" <&- >out 2>err & echo $!`;
+    const argv = [process.execPath, budgiePath, "--transport", "http", "--port", "0", "--kiro-binary", kiroCliPath];
+    const env = { PATH: process.env["PATH"] ?? "", HOME: user.host.home, BUDGIE_HTTP_TOKEN: TOKEN };
+    const parent = spawn("sh", ["-c", command, ...argv], {
+      cwd: user.host.home,
+      env,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const [piece] = (await once(parent.stdout, "data")) as [Buffer];
+    const pid = Number(piece);
+    const address = await waitFor(() => /Listening on (\S+)/.exec(readText(join(user.host.home, "err")))?.[1]);
+    await new Promise((wake) => setTimeout(wake, 500));
+
+    const answer = await fetch(new URL("/healthz", address));
+    process.kill(pid, "SIGTERM");
+    await waitFor(() => !isAlive(pid));
+
+    expect(answer.status).toBe(200);
+    expect(readText(join(user.host.home, "out"))).toBe("");
+  });
+
+  it.each(["SIGTERM", "SIGINT"] as const)("cancels what runs and leaves nothing after %s", async (signal) => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const { ask } = await budgie.connect();
+    const answer = ask("code-reviewer", { prompt: "[[sleep 60000]]" }).catch(String);
+    const kiro = await waitFor(() => user.kiroCalls()[0]);
+    const before = homesOf(user).length;
+
+    const exitCode = await budgie.end(signal);
+
+    expect(exitCode).toBe(0);
+    expect(before).toBe(1);
+    expect(homesOf(user)).toEqual([]);
+    expect(isAlive(kiro.pid)).toBe(false);
+    expect(budgie.stderr()).not.toMatch(/clean up|Trouble|Error/);
+    void answer;
+  });
+
+  it("brings the answer over a new connection when the first was cut in the call, and the run log knows", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const wire = await createWire(budgie.url);
+    const { ask } = await budgie.connect(wire.url);
+    const answer = ask("shell-worker", {
+      prompt: `[[run: until test -e gate; do sleep 0.1; done]][[say: ${LONGEST}]]`,
+    });
+    await waitFor(() => user.kiroCalls()[0]);
+
+    wire.cut();
+    await waitFor(() => /last-event-id: /i.test(wire.sent()));
+    writeFileSync(join(user.workspace, "gate"), "");
+
+    expect(toText(await answer)).toBe(LONGEST);
+    const runs = await waitFor(async () => {
+      const { stdout } = await user.run(["runs", "ls", "--json"]);
+      return stdout.includes('"delivered":true') && stdout;
+    });
+    expect(JSON.parse(runs)).toHaveLength(1);
+  });
+
+  it("takes the longest prompt that there may be", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const { ask } = await budgie.connect();
+    const prompt = "é".repeat(199_980);
+
+    const answer = await ask("code-reviewer", { prompt: `${prompt}[[say: It was long.]]` });
+
+    expect(toText(answer)).toBe("It was long.");
+  });
+
+  it("makes a token of its own where none is given, and prints it once", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user, { env: { BUDGIE_HTTP_TOKEN: "" } });
+    const token = /token, for as long as this budgie runs: (\S{43})$/m.exec(budgie.stderr())?.[1] ?? "";
+    const begin = (authorization: string) =>
+      budgie.send({ method: "POST", body: INITIALIZE, headers: { authorization } });
+
+    const [right, wrong] = [await begin(`Bearer ${token}`), await begin(`Bearer ${TOKEN}`)];
+
+    expect([right.status, wrong.status]).toEqual([200, 401]);
+    expect(budgie.stderr().split(token)).toHaveLength(2);
+  });
+
+  it("keeps the token from agents, though they were to have its variable", async () => {
+    await using user = await createBudgieUser();
+    const env = { SHOWN: "shown" };
+    await using budgie = await startHttpBudgie(user, { args: ["--env", "BUDGIE_HTTP_TOKEN", "--env", "SHOWN"], env });
+    const { ask } = await budgie.connect();
+
+    const answer = await ask("shell-worker", { prompt: "[[env]]" });
+
+    expect(toText(answer)).toContain('"SHOWN":"shown"');
+    expect(toText(answer)).not.toContain(TOKEN);
+  });
+
+  it("ends the sessions of a client that nobody hears of any more, and its calls", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user, { args: ["--http-session-ttl", "1s"] });
+    const [gone, here] = [await budgie.connect(), await budgie.connect()];
+    await gone.ask("code-reviewer", { prompt: "Hello" });
+    const stays = await here.ask("code-reviewer", { prompt: "Hello" });
+    const before = homesOf(user).length;
+
+    // As real clients do, without a word to the server.
+    await gone.client.close();
+    await waitFor(() => homesOf(user).length === 1);
+
+    expect(before).toBe(2);
+    expect(homesOf(user)).toEqual([stays.structuredContent?.["sessionId"]]);
+  });
+
+  it("stops the agent when a client cancels or ends its session, and not when it is cut off", async () => {
+    await using user = await createBudgieUser();
+    await using budgie = await startHttpBudgie(user);
+    const [cancels, ends, vanishes] = [await budgie.connect(), await budgie.connect(), await budgie.connect()];
+    const cancelling = new AbortController();
+    const slow = { prompt: "[[sleep 60000]]" };
+    const pids: number[] = [];
+    const begin = async (call: Promise<unknown>): Promise<void> => {
+      call.catch(() => undefined);
+      pids.push((await waitFor(() => user.kiroCalls()[pids.length])).pid);
+    };
+    await begin(cancels.ask("code-reviewer", slow, cancelling.signal));
+    await begin(ends.ask("code-reviewer", slow));
+    await begin(vanishes.ask("code-reviewer", slow));
+
+    cancelling.abort();
+    await ends.transport.terminateSession();
+    await vanishes.client.close();
+    await waitFor(() => pids.slice(0, 2).every((pid) => !isAlive(pid)));
+
+    expect(pids.map(isAlive)).toEqual([false, false, true]);
+  });
+});
+
+describe("a start over HTTP", () => {
+  it.each([
+    [["--port", "3333"], /^budgie: --port is for --transport http/],
+    [["--host", "127.0.0.1"], /^budgie: --host is for --transport http/],
+    [["--http-token-file", "x"], /^budgie: --http-token-file is for --transport http/],
+    [["--http-allowed-host", "x"], /^budgie: --http-allowed-host is for --transport http/],
+    [["--http-allowed-origin", "https://x"], /^budgie: --http-allowed-origin is for --transport http/],
+    [["--http-allow-remote"], /^budgie: --http-allow-remote is for --transport http/],
+    [["--http-session-ttl", "1m"], /^budgie: --http-session-ttl is for --transport http/],
+    [["--transport", "sse"], /^budgie: Expected --transport .* to be "stdio" or "http", got "sse"/],
+    [["--transport", "http", "--port", "65536"], /^budgie: Expected --port .* to be a port from 0 to 65535/],
+    [["--transport", "http", "--host", "0.0.0.0"], /^budgie: --host "0.0.0.0" lets other machines reach budgie/],
+    [["--transport", "http", "--host", "::"], /^budgie: --host "::" lets other machines reach budgie/],
+    [["--transport", "http", "--host", "example.com"], /^budgie: --host "example.com" lets other machines/],
+    [["--transport", "http", "--host", "0.0.0.0", "--http-allow-remote"], /makes no token of its own/],
+    [["--transport", "http", "--http-allowed-origin", "*"], /^budgie: Expected --http-allowed-origin .* an origin/],
+    [["--transport", "http", "--http-allowed-origin", "https://x/"], /^budgie: Expected --http-allowed-origin/],
+    [["--transport", "http", "--http-session-ttl", "25d"], /^budgie: Expected --http-session-ttl .* to be at most 24d/],
+    [["--transport", "http", "--http-session-ttl", "0"], /^budgie: Expected --http-session-ttl .* to be longer than/],
+    [["--transport", "http", "--http-allowed-host", "a:80"], /^budgie: Expected --http-allowed-host .* without a port/],
+  ])("is refused with %j, and says why", async (argv, message) => {
+    await using user = await createBudgieUser();
+
+    const { exitCode, stderr, stdout } = await user.run(["--kiro-binary", kiroCliPath, ...argv]);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(message);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+  });
+
+  it("is refused where something else listens already, and prints no token then", async () => {
+    await using user = await createBudgieUser();
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const port = String((other.address() as AddressInfo).port);
+
+    const argv = ["--kiro-binary", kiroCliPath, "--transport", "http", "--port", port];
+    const { exitCode, stderr } = await user.run(argv);
+    other.close();
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(`Cannot listen on port ${port} of "127.0.0.1": something else listens there.`);
+    expect(stderr).not.toContain("token");
+  });
+
+  it("for other machines takes a flag and a token, and warns that nothing is encrypted", async () => {
+    await using user = await createBudgieUser();
+    const args = ["--host", "0.0.0.0", "--http-allow-remote", "--http-allowed-host", "budgie.test"];
+
+    await using budgie = await startHttpBudgie(user, { args });
+
+    expect(budgie.stderr()).toMatch(
+      /^budgie: Other machines can reach this budgie, and nothing on the way is encrypted/m,
+    );
+    expect(budgie.url.host).toMatch(/^0\.0\.0\.0:/);
+  });
+});

@@ -1,0 +1,38 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { waitFor, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
+
+/** Soon enough for a test, and late enough for an agent that need not wait to be done before. */
+export const SOON = ["--soft-deadline", "3s"];
+
+/** What is known of a run that goes on. */
+type Facts = { readonly runId: string; readonly sessionId: string; readonly phase: string };
+
+/** Calls that outlast their client's patience, and what goes on after them. */
+export function callLong(user: BudgieUser, { ask, client }: Pick<Budgie, "ask" | "client">) {
+  async function use(
+    tool: "cancel" | "status" | "wait",
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<CallToolResult> {
+    return (await client.callTool({ name: `kiro-subagents.${tool}`, arguments: { ...input } })) as CallToolResult;
+  }
+
+  async function begin(answer: string, input: Readonly<Record<string, unknown>> = {}): Promise<Facts> {
+    const prompt = `[[run: until test -e gate; do sleep 0.1; done]]${answer}`;
+    const { structuredContent = {} } = await ask("shell-worker", { prompt, ...input });
+    const { runId, status } = structuredContent;
+    if (status !== "running") throw new Error(`The call was over at once: ${JSON.stringify(structuredContent)}`);
+    return waitFor(async () => {
+      const { runs } = (await use("status", { runId })).structuredContent as { readonly runs: readonly Facts[] };
+      return runs.find(({ phase }) => phase === "waiting" || phase === "running");
+    });
+  }
+
+  return {
+    use,
+    /** Calls an agent that goes on until the gate is open, and comes back when the call was answered and the agent began or waits */
+    begin,
+    openGate: () => writeFileSync(join(user.workspace, "gate"), ""),
+  };
+}

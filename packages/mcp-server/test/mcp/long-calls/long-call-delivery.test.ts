@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { callLong, SOON } from "./call-long.ts";
+import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+
+describe("the answer of a call that outlasted its soft deadline", () => {
+  it("counts as delivered when it was collected, and not when its call was told to wait", async () => {
+    await using user = await createBudgieUser();
+    const { begin, openGate, use } = callLong(user, await user.start({ args: SOON }));
+    const { runId } = await begin("[[say: It took long.]]");
+
+    const whileRunning = await show(user, runId);
+    openGate();
+    await waitFor(async () => toText(await use("status", {})).includes("finished"));
+    const finished = await show(user, runId);
+    await use("wait", { runId });
+
+    expect(whileRunning).toMatchObject({ outcome: "running", delivered: false });
+    expect(finished).toMatchObject({ outcome: "answered", delivered: false });
+    await waitFor(async () => (await show(user, runId)).delivered);
+  });
+
+  it("comes with the session's next turn if nobody collected it, and once", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start({ args: SOON });
+    const { begin, openGate } = callLong(user, budgie);
+    const { runId, sessionId } = await begin("[[say: It took long.]]");
+
+    openGate();
+    const [next, third] = [
+      await budgie.ask("shell-worker", { prompt: "[[say: And on.]]", sessionId }),
+      await budgie.ask("shell-worker", { prompt: "[[say: And on again.]]", sessionId }),
+    ];
+
+    expect(next.content).toMatchObject([{ text: expect.stringContaining("It took long.") }, { text: "And on." }]);
+    expect(next.structuredContent).toMatchObject({ missed: [{ runId, response: "It took long." }] });
+    expect(third).toMatchObject({ content: [{ text: "And on again." }], structuredContent: { missed: [] } });
+  });
+
+  it("does not come with the session's next turn if it was collected", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start({ args: SOON });
+    const { begin, openGate, use } = callLong(user, budgie);
+    const { runId, sessionId } = await begin("[[say: It took long.]]");
+
+    openGate();
+    const collected = await use("wait", { runId });
+    const next = await budgie.ask("shell-worker", { prompt: "[[say: And on.]]", sessionId });
+
+    expect(toText(collected)).toBe("It took long.");
+    expect(next).toMatchObject({ content: [{ text: "And on." }], structuredContent: { missed: [] } });
+  });
+
+  it("comes with what the session had missed before", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start({ args: SOON });
+    const { begin, openGate, use } = callLong(user, budgie);
+    const first = await begin("[[say: First.]]");
+    const second = await begin("[[say: Second.]]", { sessionId: first.sessionId });
+
+    openGate();
+    const result = await use("wait", { runId: second.runId });
+
+    expect(result.content).toMatchObject([{ text: expect.stringContaining("First.") }, { text: "Second." }]);
+    await waitFor(async () => (await show(user, first.runId)).delivered);
+  });
+});
+
+type Shown = { readonly outcome: string; readonly delivered: boolean };
+
+async function show(user: BudgieUser, runId: string): Promise<Shown> {
+  return JSON.parse((await user.run(["runs", "show", runId, "--json"])).stdout) as Shown;
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { createBudgieUser, isAlive, toText, waitFor, type Budgie } from "../../helpers/start-budgie.ts";
+
+// A client's minute and a call of ten, of which ten seconds between two beats of the heart are a sixth of the minute.
+const MINUTE_MS = 1500;
+const CALL_MS = 10 * MINUTE_MS;
+const HEARTBEAT = ["--heartbeat", `${MINUTE_MS / 6}ms`];
+const PROMPT = `[[sleep ${CALL_MS}]][[say: It took long.]]`;
+
+describe("a call that lasts ten times as long as its client waits", () => {
+  it("is answered where progress resets the client's patience", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start({ args: HEARTBEAT });
+    const told: number[] = [];
+    const began = performance.now();
+
+    const answer = await call(budgie, user.workspace, {
+      timeout: MINUTE_MS,
+      resetTimeoutOnProgress: true,
+      onprogress: ({ progress }) => void told.push(progress),
+    });
+
+    expect(toText(answer)).toBe("It took long.");
+    expect((performance.now() - began) / MINUTE_MS).toBeGreaterThanOrEqual(10);
+    expect(told.length).toBeGreaterThan(10);
+    expect(told).toEqual(told.map((_, index) => index + 1));
+    const answered = budgie.lines.findIndex((line) => line.includes("It took long."));
+    const after = budgie.lines.slice(answered + 1);
+    expect(after.filter((line) => line.includes("notifications/progress"))).toEqual([]);
+  });
+
+  it("is given up, and its agent ended, where progress does not", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start({ args: HEARTBEAT });
+
+    const answer = call(budgie, user.workspace, { timeout: MINUTE_MS, onprogress: () => undefined });
+
+    await expect(answer).rejects.toMatchObject({ code: -32001, message: expect.stringContaining("timed out") });
+    const agent = await waitFor(() => user.kiroCalls()[0]);
+    await waitFor(() => !isAlive(agent.pid));
+  });
+});
+
+type CallOptions = NonNullable<Parameters<Budgie["client"]["callTool"]>[2]>;
+
+function call({ client }: Budgie, directory: string, options: CallOptions): Promise<CallToolResult> {
+  const request = { name: "kiro-subagents.code-reviewer", arguments: { prompt: PROMPT, directory } };
+  return client.callTool(request, undefined, options) as Promise<CallToolResult>;
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { callLong, SOON } from "./call-long.ts";
+import { createBudgieUser, isAlive, toText, waitFor } from "../../helpers/start-budgie.ts";
+
+describe("a call whose agent has not finished by the soft deadline", () => {
+  it("is answered with what to do, while the agent goes on", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start({ args: SOON });
+
+    const result = await budgie.ask("shell-worker", { prompt: "[[sleep 60000]]" });
+
+    const { runId } = result.structuredContent ?? {};
+    expect(result.isError).toBeUndefined();
+    expect(result.structuredContent).toMatchObject({
+      status: "running",
+      runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      agent: "shell-worker",
+      elapsedMs: expect.any(Number),
+    });
+    expect(toText(result)).toContain(`call kiro-subagents.wait with runId "${String(runId)}"`);
+    const agent = await waitFor(() => user.kiroCalls()[0]);
+    expect(isAlive(agent.pid)).toBe(true);
+  });
+
+  it("has its answer from wait, as the call would have given it, as often as it is asked for", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start({ args: SOON });
+    const { begin, openGate, use } = callLong(user, budgie);
+    const { runId, sessionId } = await begin("[[say: It took long.]]");
+
+    const early = await use("wait", { runId, seconds: 0.1 });
+    openGate();
+    const [first, second] = [await use("wait", { runId }), await use("wait", { runId })];
+
+    expect(early.structuredContent).toMatchObject({ status: "running", runId });
+    expect(first.content).toEqual([{ type: "text", text: "It took long." }]);
+    const short = await budgie.ask("shell-worker", { prompt: "[[say: It took long.]]" });
+    expect(Object.keys(first.structuredContent ?? {})).toEqual(Object.keys(short.structuredContent ?? {}));
+    expect(first.structuredContent).toMatchObject({ status: "done", runId, sessionId, response: "It took long." });
+    expect(second).toEqual(first);
+  });
+
+  it("has its failure from wait", async () => {
+    await using user = await createBudgieUser();
+    const { begin, use } = callLong(user, await user.start({ args: [...SOON, "--retry", "never"] }));
+    const { runId, sessionId } = await begin("", { timeout: "8s" });
+
+    const result = await use("wait", { runId, seconds: 2.9 }).then(() => use("wait", { runId }));
+    const last = result.isError === true ? result : await use("wait", { runId });
+
+    expect(last).toMatchObject({ isError: true, structuredContent: { code: "TIMED_OUT", sessionId } });
+    expect(toText(last)).toMatch(/^TIMED_OUT: /);
+  });
+
+  it("tells of its progress to who waits, and goes on when that one does not wait any more", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start({ args: [...SOON, "--heartbeat", "100ms"] });
+    const { begin, openGate, use } = callLong(user, budgie);
+    const { runId } = await begin("[[say: It took long.]]");
+    const told: (string | undefined)[] = [];
+    const giveUp = new AbortController();
+
+    const wait = budgie.client.callTool({ name: "kiro-subagents.wait", arguments: { runId } }, undefined, {
+      signal: giveUp.signal,
+      onprogress: ({ message }) => void told.push(message),
+    });
+    await waitFor(() => told.length > 2);
+    giveUp.abort("enough");
+    await expect(wait).rejects.toThrow("enough");
+    openGate();
+
+    expect(told.every((message) => /^shell-worker: running \d+s$/.test(message ?? ""))).toBe(true);
+    expect(toText(await use("wait", { runId }))).toBe("It took long.");
+  });
+
+  it("can be looked at, with others that wait", async () => {
+    await using user = await createBudgieUser();
+    const { begin, openGate, use } = callLong(user, await user.start({ args: [...SOON, "--max-concurrent", "1"] }));
+    const first = await begin("[[say: one]]");
+    const second = await begin("[[say: two]]");
+
+    const [all, one] = [await use("status", {}), await use("status", { runId: second.runId })];
+    openGate();
+    await use("wait", { runId: second.runId });
+    const after = await use("status", {});
+
+    const waiting = { runId: second.runId, status: "running", agent: "shell-worker", phase: "waiting", position: 1 };
+    expect(all.structuredContent?.["runs"]).toMatchObject([
+      { runId: first.runId, sessionId: first.sessionId, status: "running", phase: "running", tries: 1 },
+      waiting,
+    ]);
+    expect(one.structuredContent?.["runs"]).toMatchObject([waiting]);
+    expect(toText(one)).toMatch(/shell-worker: waiting, 1st in line/);
+    expect(after.structuredContent?.["runs"]).toMatchObject([
+      { runId: first.runId, status: "done" },
+      { runId: second.runId, status: "done" },
+    ]);
+  });
+
+  it("is stopped by cancel, which answers when the agent is gone", async () => {
+    await using user = await createBudgieUser();
+    const { begin, use } = callLong(user, await user.start({ args: SOON }));
+    const { runId, sessionId } = await begin("");
+    const [agent] = user.kiroCalls();
+
+    const result = await use("cancel", { runId });
+
+    expect(agent && isAlive(agent.pid)).toBe(false);
+    expect(result.isError).toBeUndefined();
+    expect(result.structuredContent).toEqual({
+      status: "cancelled",
+      runId,
+      sessionId,
+      agent: "shell-worker",
+      directory: user.workspace,
+    });
+    expect(await use("wait", { runId })).toMatchObject({ isError: true, structuredContent: { code: "CANCELLED" } });
+    const status = await use("status", { runId });
+    expect(status.structuredContent?.["runs"]).toMatchObject([{ runId, status: "cancelled", code: "CANCELLED" }]);
+    expect(toText(status)).toContain("shell-worker: cancelled");
+  });
+
+  it("keeps its answer from a cancel that comes too late", async () => {
+    await using user = await createBudgieUser();
+    const { begin, openGate, use } = callLong(user, await user.start({ args: SOON }));
+    const { runId } = await begin("[[say: It took long.]]");
+    openGate();
+    await waitFor(async () => toText(await use("status", {})).includes("finished"));
+
+    expect(toText(await use("cancel", { runId }))).toBe("It took long.");
+  });
+
+  it("ends with its client", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.start({ args: SOON });
+    await callLong(user, budgie).begin("");
+    const [agent] = user.kiroCalls();
+
+    budgie.child.stdin?.end();
+
+    expect(await budgie.ended).toEqual({ exitCode: 0, signal: null });
+    expect(agent && isAlive(agent.pid)).toBe(false);
+  });
+
+  it("ends where the client had given up on the call before it was told of the run", async () => {
+    await using user = await createBudgieUser();
+    const { child, lines } = await user.start({ args: SOON });
+    const params = {
+      name: "kiro-subagents.reader",
+      arguments: { prompt: "[[sleep 60000]]", directory: user.workspace },
+    };
+    const send = (message: object): void =>
+      void child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+
+    send({ id: 7777, method: "tools/call", params });
+    await waitFor(() => lines.some((line) => line.includes('"id":7777')));
+    const [agent] = user.kiroCalls();
+    const wasAlive = agent && isAlive(agent.pid);
+    send({ method: "notifications/cancelled", params: { requestId: 7777, reason: "too slow" } });
+
+    expect(wasAlive).toBe(true);
+    await waitFor(() => agent && !isAlive(agent.pid));
+  });
+});
+
+describe("a call that is cancelled before its soft deadline", () => {
+  it("ends its agent", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await user.start({ args: ["--soft-deadline", "60s"] });
+    const cancelling = new AbortController();
+
+    const answer = ask("reader", { prompt: "[[sleep 60000]]" }, cancelling.signal);
+    const agent = await waitFor(() => user.kiroCalls()[0]);
+    cancelling.abort("changed my mind");
+
+    await expect(answer).rejects.toThrow("changed my mind");
+    await waitFor(() => !isAlive(agent.pid));
+  });
+});

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { toSoftDeadlineMs } from "../../../src/mcp/long-calls/soft-deadline.ts";
+
+describe("toSoftDeadlineMs", () => {
+  it.each([
+    ["claude-ai", 50_000],
+    ["local-agent-mode-budgie", 50_000],
+    ["Zed", 50_000],
+    ["Cline", 50_000],
+    ["github-copilot-developer", 50_000],
+    ["codex-mcp-client", 240_000],
+    ["cursor-vscode", 240_000],
+    ["claude-code", undefined],
+    ["Q DEV CLI", undefined],
+    ["Visual Studio Code", undefined],
+    ["not-claude-ai", undefined],
+    ["claude-ai-2", undefined],
+    ["", undefined],
+  ])("gives %j %j ms where the client decides", (name, deadlineMs) => {
+    expect(toSoftDeadlineMs("auto", { name, version: "1" })).toBe(deadlineMs);
+  });
+
+  it("gives a client that has not said who it is none", () => {
+    expect(toSoftDeadlineMs("auto", undefined)).toBeUndefined();
+  });
+
+  it("does as it is told, whoever the client is", () => {
+    const clients = [undefined, { name: "claude-ai", version: "1" }, { name: "claude-code", version: "1" }];
+
+    expect(clients.map((client) => toSoftDeadlineMs(1234, client))).toEqual([1234, 1234, 1234]);
+    expect(clients.map((client) => toSoftDeadlineMs("never", client))).toEqual([undefined, undefined, undefined]);
+  });
+});

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { toLongCallTools } from "../../../src/mcp/long-calls/long-call-tools.ts";
+import type { CallHooks, Toolbox } from "../../../src/mcp/calls/call-tool.ts";
+import { withLongCalls } from "../../../src/mcp/long-calls/with-long-calls.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+const DEADLINE_MS = 50_000;
+
+describe("withLongCalls", () => {
+  it("keeps a client's runs from all others", async () => {
+    const [mine, yours] = [create(), create()];
+    const { runId } = await mine.callLong();
+
+    const results = await Promise.all([
+      mine.use("status", { runId }),
+      ...(["wait", "status", "cancel"] as const).map((tool) => yours.use(tool, { runId })),
+      yours.use("status", {}),
+    ]);
+
+    expect(results[0]?.structuredContent).toMatchObject({ runs: [{ runId, status: "running" }] });
+    for (const result of results.slice(1, 4))
+      expect(result?.structuredContent).toMatchObject({ code: "RUN_NOT_FOUND" });
+    expect(results[4]?.structuredContent).toEqual({ runs: [] });
+    expect(mine.signals.map(({ aborted }) => aborted)).toEqual([false]);
+  });
+
+  it("forgets a run that its call was answered with", async () => {
+    const { end, toolbox, use } = create();
+    const call = toolbox.call("agent", {}, {});
+    end(ANSWER);
+
+    expect(await call).toEqual(ANSWER);
+    expect((await use("status", {})).structuredContent).toEqual({ runs: [] });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("leaves a run alone when the request that began it is cancelled after its answer", async () => {
+    const { callLong, end, signals, use } = create();
+    const request = new AbortController();
+    const { runId } = await callLong({ signal: request.signal });
+    request.abort();
+
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+    end(ANSWER);
+    expect(await use("wait", { runId })).toEqual(ANSWER);
+  });
+
+  it("stops a run whose client threw the news of it away, and no run whose client threw the result of a wait away", async () => {
+    const { callLong, signals, use } = create();
+    const drops: (() => void)[] = [];
+    const ifDropped = (then: () => void): void => void drops.push(then);
+    const { runId } = await callLong({ ifDropped });
+    const waiting = use("wait", { runId }, { ifDropped });
+    vi.advanceTimersByTime(DEADLINE_MS);
+    await waiting;
+
+    expect([drops.length, signals[0]?.aborted]).toEqual([1, false]);
+    drops[0]?.();
+    expect(signals[0]?.aborted).toBe(true);
+  });
+
+  it("answers a cancellation that is not obeyed in time", async () => {
+    const { callLong, signals, use } = create();
+    const { runId } = await callLong();
+
+    const cancelling = use("cancel", { runId });
+    await Promise.resolve();
+    vi.advanceTimersByTime(DEADLINE_MS);
+
+    expect((await cancelling).structuredContent).toMatchObject({ status: "running", stopping: true, runId });
+    expect(signals[0]?.aborted).toBe(true);
+  });
+
+  it("hands over with a cancellation what there is to know of the run, such as files that the machine runs by itself", async () => {
+    const { callLong, end, use } = create();
+    const { runId } = await callLong();
+    const facts = { changedExecutablePaths: [".git/hooks/pre-commit"], sessionId: "s" };
+    const failure = { type: "text", text: "CANCELLED: It was. Files were changed: .git/hooks/pre-commit." } as const;
+
+    const cancelling = use("cancel", { runId });
+    end({ isError: true, content: [failure], structuredContent: { code: "CANCELLED", message: "It was.", ...facts } });
+    const { content, isError, structuredContent } = await cancelling;
+
+    expect(isError).toBeUndefined();
+    expect(structuredContent).toEqual({ status: "cancelled", runId, agent: "reader", ...facts });
+    expect(content).toEqual([{ type: "text", text: expect.stringContaining("was stopped") }, failure]);
+  });
+
+  it("tells of a bug in a run that nobody waits for", async () => {
+    const { callLong, fail, reported, use } = create();
+    const { runId } = await callLong();
+
+    fail(new Error("A bug of ours"));
+    await new Promise((resolve) => setImmediate(resolve));
+
+    expect(reported).toEqual([expect.stringContaining("A bug of ours")]);
+    expect((await use("wait", { runId })).structuredContent).toMatchObject({ code: "RUN_NOT_FOUND" });
+  });
+
+  it("stops what goes on at once when it shall, and is closed when that is over", async () => {
+    const { callLong, end, signals, toolbox } = create();
+    await callLong();
+    let isClosed = false;
+
+    toolbox.stop();
+    const closing = toolbox.close().then(() => (isClosed = true));
+    await new Promise((resolve) => setImmediate(resolve));
+
+    expect([signals[0]?.aborted, isClosed]).toEqual([true, false]);
+    end(ANSWER);
+    await closing;
+  });
+
+  it("knows no other tools than those it adds to", () => {
+    const { toolbox } = create();
+
+    expect(toolbox.call("nobody", {}, {})).toBeUndefined();
+    expect(toolbox.definitions().map(({ name }) => name)).toEqual(["cancel", "status", "wait"]);
+  });
+});
+
+const ANSWER: CallToolResult = { content: [{ type: "text", text: "done" }], structuredContent: { status: "done" } };
+
+/** The tools of a client whose one agent is done when the test says so. */
+function create() {
+  const signals: AbortSignal[] = [];
+  const reported: string[] = [];
+  let end: (result: CallToolResult) => void = () => undefined;
+  let fail: (error: Error) => void = () => undefined;
+  const base: Toolbox = {
+    definitions: () => [],
+    call(name, _, { onProgress, signal }) {
+      if (name !== "agent") return undefined;
+      if (signal !== undefined) signals.push(signal);
+      onProgress?.({ agent: "reader", runId: "r", sessionId: undefined, sinceMs: 0, phase: "starting" });
+      return new Promise((resolve, reject) => ([end, fail] = [resolve, reject]));
+    },
+    stop: () => undefined,
+    close: async () => undefined,
+  };
+  const toolbox = withLongCalls(base, {
+    deadlineMs: () => DEADLINE_MS,
+    tools: toLongCallTools({ toolPrefix: "", toolNames: "dotted", tools: "router" }),
+    report: (line) => void reported.push(line),
+  });
+
+  async function use(name: string, input: unknown, hooks: CallHooks = {}): Promise<CallToolResult> {
+    const call = toolbox.call(name, input, hooks);
+    if (call === undefined) throw new Error(`There is no tool ${name}.`);
+    return call;
+  }
+
+  async function callLong(hooks: CallHooks = {}): Promise<{ readonly runId: string }> {
+    const call = use("agent", {}, hooks);
+    vi.advanceTimersByTime(DEADLINE_MS);
+    return (await call).structuredContent as { readonly runId: string };
+  }
+
+  return {
+    toolbox,
+    signals,
+    reported,
+    end: (result: CallToolResult) => end(result),
+    fail: (error: Error) => fail(error),
+    use,
+    callLong,
+  };
+}

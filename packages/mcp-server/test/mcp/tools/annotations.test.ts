@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import type { EgressMode, Policy } from "@budgie/core";
+import { toAnnotations } from "../../../src/mcp/tools/annotations.ts";
+import { POLICY } from "../../helpers/create-agent.ts";
+
+const toPolicy = (workspace: Policy["workspace"], mode: EgressMode): Policy => {
+  return { ...POLICY, workspace, egress: { mode, hosts: [] } };
+};
+
+describe("toAnnotations", () => {
+  it.each([
+    ["rw", "none", { readOnlyHint: false, destructiveHint: true, openWorldHint: false }],
+    ["rw", "allowlist", { readOnlyHint: false, destructiveHint: true, openWorldHint: true }],
+    ["rw", "open", { readOnlyHint: false, destructiveHint: true, openWorldHint: true }],
+    ["rw", "bridge", { readOnlyHint: false, destructiveHint: true, openWorldHint: true }],
+    ["ro", "none", { readOnlyHint: true, destructiveHint: false, openWorldHint: false }],
+    ["ro", "allowlist", { readOnlyHint: false, destructiveHint: false, openWorldHint: true }],
+    ["ro", "open", { readOnlyHint: false, destructiveHint: false, openWorldHint: true }],
+    ["ro", "bridge", { readOnlyHint: false, destructiveHint: false, openWorldHint: true }],
+  ] as const)("of an agent in a sandbox with workspace %s and egress %s says %j", (workspace, mode, hints) => {
+    const policies = [toPolicy(workspace, mode)];
+
+    expect(toAnnotations({ policies, sandbox: true })).toEqual({ ...hints, idempotentHint: false });
+  });
+
+  it.each([toPolicy("rw", "bridge"), toPolicy("ro", "none")])(
+    "expects everything of an agent without a sandbox (case %#)",
+    (policy) => {
+      expect(toAnnotations({ policies: [policy], sandbox: false })).toEqual({
+        readOnlyHint: false,
+        destructiveHint: true,
+        idempotentHint: false,
+        openWorldHint: true,
+      });
+    },
+  );
+
+  it("says the worst of several agents", () => {
+    const policies = [toPolicy("ro", "none"), toPolicy("rw", "none"), toPolicy("ro", "allowlist")];
+
+    expect(toAnnotations({ policies, sandbox: true })).toMatchObject({ destructiveHint: true, openWorldHint: true });
+    expect(toAnnotations({ policies: policies.slice(0, 2), sandbox: true })).toMatchObject({ openWorldHint: false });
+  });
+});

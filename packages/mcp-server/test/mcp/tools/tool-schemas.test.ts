@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { createBudgieUser } from "../../helpers/start-budgie.ts";
+
+describe("tools/list", () => {
+  it("tells a client how to call an agent", async () => {
+    await using user = await createBudgieUser();
+    const { client } = await user.start();
+
+    const { tools } = await client.listTools();
+
+    const { annotations, inputSchema, title } = tools[0] ?? {};
+    expect({ annotations, inputSchema, title }).toMatchInlineSnapshot(`
+      {
+        "annotations": {
+          "destructiveHint": true,
+          "idempotentHint": false,
+          "openWorldHint": true,
+          "readOnlyHint": false,
+        },
+        "inputSchema": {
+          "additionalProperties": false,
+          "properties": {
+            "directory": {
+              "description": "Absolute path of the directory that the agent works in. It must exist.",
+              "type": "string",
+            },
+            "egress": {
+              "description": ""none" cuts the agent off from every network, its own model included: for programs that need none. "allowlist" leaves it the hosts on its list. Leave it out for what is configured, which a call cannot exceed.",
+              "enum": [
+                "none",
+                "allowlist",
+                "open",
+              ],
+              "type": "string",
+            },
+            "prompt": {
+              "description": "What the agent should do. It knows nothing of your conversation: say all it must know.",
+              "type": "string",
+            },
+            "sessionId": {
+              "description": "To go on with a conversation: the sessionId of an earlier answer of this agent, for the same directory. Leave it out to begin a new one.",
+              "type": "string",
+            },
+            "timeout": {
+              "description": "How long the agent may take, such as "90s" or "5m", if that is less than configured.",
+              "type": "string",
+            },
+            "workspace": {
+              "description": ""ro" keeps the agent from changing anything in the directory. Leave it out for what is configured.",
+              "enum": [
+                "rw",
+                "ro",
+              ],
+              "type": "string",
+            },
+          },
+          "required": [
+            "prompt",
+            "directory",
+          ],
+          "type": "object",
+        },
+        "title": "code-reviewer",
+      }
+    `);
+  });
+});

@@ -1,0 +1,127 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, isAlive, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+
+type Ending = readonly [what: string, end: (budgie: Budgie) => void];
+
+const ENDINGS: readonly Ending[] = [
+  ["stdin ends", ({ child }) => void child.stdin?.end()],
+  ["SIGTERM comes", ({ child }) => void child.kill("SIGTERM")],
+  ["SIGINT comes", ({ child }) => void child.kill("SIGINT")],
+  ["SIGHUP comes", ({ child }) => void child.kill("SIGHUP")],
+  // The terminal and npx both pass a Ctrl-C on.
+  [
+    "SIGINT comes twice at once",
+    ({ child }) => void (child.kill("SIGINT"), setTimeout(() => child.kill("SIGINT"), 10)),
+  ],
+];
+
+// From then on it is deaf: before, a signal would end it.
+const DEAF = "[[write deaf: yes]][[fault hang]]";
+
+/** One agent at work, and one session at rest. */
+async function startWork(user: BudgieUser, prompt: string): Promise<{ budgie: Budgie; agent: number }> {
+  const budgie = await user.start();
+  await budgie.ask("code-reviewer", { prompt: "Hello" });
+  budgie.ask("code-reviewer", { prompt }).catch(() => undefined);
+  const { pid } = await waitFor(() => user.kiroCalls()[1]);
+  if (prompt === DEAF) await waitFor(() => existsSync(join(user.workspace, "deaf")));
+  return { budgie, agent: pid };
+}
+
+const listLocks = ({ host }: BudgieUser) => readdirSync(join(host.home, ".local", "state", "budgie", "owners"));
+
+describe("budgie", () => {
+  it.each(ENDINGS)("ends its agents and removes its sessions when %s", async (_what, end) => {
+    await using user = await createBudgieUser();
+    const { agent, budgie } = await startWork(user, "[[sleep 60000]]");
+    const sessionsBefore = readdirSync(user.sessionsDir).length;
+
+    const began = performance.now();
+    end(budgie);
+    const ended = await budgie.ended;
+
+    expect(ended).toEqual({ exitCode: 0, signal: null });
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(isAlive(agent)).toBe(false);
+    expect(sessionsBefore).toBe(2);
+    expect(readdirSync(user.sessionsDir)).toEqual([]);
+    expect(listLocks(user)).toEqual([]);
+    expect(budgie.stderr()).not.toContain("clean up");
+  });
+
+  it("takes a closed stdout for a client that went away", async () => {
+    await using user = await createBudgieUser();
+    const { agent, budgie } = await startWork(user, "[[sleep 60000]]");
+
+    budgie.child.stdout?.destroy();
+    budgie.child.stdin?.write('{"jsonrpc":"2.0","id":99,"method":"tools/list"}\n');
+
+    expect(await budgie.ended).toEqual({ exitCode: 0, signal: null });
+    expect(isAlive(agent)).toBe(false);
+    expect(readdirSync(user.sessionsDir)).toEqual([]);
+  });
+
+  it("is done within 10 s even with an agent that does not listen", async () => {
+    await using user = await createBudgieUser();
+    const { agent, budgie } = await startWork(user, DEAF);
+
+    const began = performance.now();
+    budgie.child.stdin?.end();
+
+    expect(await budgie.ended).toEqual({ exitCode: 0, signal: null });
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(isAlive(agent)).toBe(false);
+    expect(readdirSync(user.sessionsDir)).toEqual([]);
+  });
+
+  it("goes on with its end when a first signal follows the end of stdin", async () => {
+    await using user = await createBudgieUser();
+    const { agent, budgie } = await startWork(user, DEAF);
+
+    budgie.child.stdin?.end();
+    await new Promise((wake) => setTimeout(wake, 500));
+    budgie.child.kill("SIGTERM");
+
+    expect(await budgie.ended).toEqual({ exitCode: 0, signal: null });
+    expect(isAlive(agent)).toBe(false);
+  });
+
+  it("exits at once on a second signal, with exit code 1", async () => {
+    await using user = await createBudgieUser();
+    const { agent, budgie } = await startWork(user, DEAF);
+
+    budgie.child.kill("SIGTERM");
+    await new Promise((wake) => setTimeout(wake, 300));
+    const again = performance.now();
+    budgie.child.kill("SIGTERM");
+
+    expect(await budgie.ended).toEqual({ exitCode: 1, signal: null });
+    expect(performance.now() - again).toBeLessThan(1000);
+    await user.run(["gc-volumes"], { DOCKER_HOST: "unix:///nowhere" });
+    expect(isAlive(agent)).toBe(false);
+  });
+
+  it("writes nothing before the first call", async () => {
+    await using user = await createBudgieUser();
+    const { client } = await user.start();
+
+    await client.listTools();
+
+    expect(existsSync(user.sessionsDir)).toBe(false);
+    expect(existsSync(join(user.host.home, ".local", "state"))).toBe(false);
+  });
+
+  it("holds at most 100 MB when idle", async () => {
+    await using user = await createBudgieUser();
+    const { ask, child } = await user.start();
+    await ask("code-reviewer", { prompt: "Hello" });
+
+    const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+
+    const residentKb = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+    expect(residentKb).toBeGreaterThan(10_000);
+    expect(residentKb).toBeLessThan(100_000);
+  });
+});

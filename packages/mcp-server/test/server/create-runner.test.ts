@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createFakeEngine, WHOLE_ENGINE } from "../../../runner-docker/test/helpers/fake-engine.ts";
+import { createBudgieUser, TEST_IMAGE, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+
+const HOOK = `import { writeSync } from "node:fs";
+export async function resolve(name, context, next) {
+  const found = await next(name, context);
+  writeSync(2, "loaded " + found.url + "\\n");
+  return found;
+}`;
+const toDataUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
+const REGISTER = `import { register } from "node:module"; register(${JSON.stringify(toDataUrl(HOOK))});`;
+
+const LOG_LOADED = new URL("../fixtures/log-loaded.mjs", import.meta.url).href;
+// In a bundle nothing could be seen.
+const NO_BUNDLE = new URL("../fixtures/newer-build.mjs", import.meta.url).href;
+
+/** What was imported until budgie ended. */
+async function listImports(user: BudgieUser, argv: readonly string[]): Promise<string> {
+  const NODE_OPTIONS = `--import ${toDataUrl(REGISTER)} --import ${NO_BUNDLE}`;
+  const env = { NODE_OPTIONS, DOCKER_HOST: "unix:///nowhere/docker.sock" };
+  return (await user.run(argv, env)).stderr;
+}
+
+const ENGINE = {
+  "GET /version": { ApiVersion: "1.41" },
+  "GET /info": WHOLE_ENGINE,
+  [`GET /images/${TEST_IMAGE}/json`]: { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z" },
+};
+
+describe("createRunner", () => {
+  it("loads nothing of the sandbox without --sandbox", async () => {
+    await using user = await createBudgieUser();
+
+    const imports = await listImports(user, []);
+
+    expect(imports).toMatch(/^loaded .*\/runner-local\//m);
+    expect(imports).not.toMatch(/^loaded .*(?:runner-docker|dockerode|better-sqlite3|egress-proxy)/m);
+  });
+
+  it("loads nothing of local mode with --sandbox", async () => {
+    await using user = await createBudgieUser();
+
+    const imports = await listImports(user, ["--sandbox"]);
+
+    expect(imports).toMatch(/^loaded .*\/runner-docker\//m);
+    expect(imports).not.toMatch(/^loaded .*(?:runner-local|execa)/m);
+  });
+
+  it("loads neither TLS nor the engine's library nor SQLite with --sandbox, which asks the engine three things", async () => {
+    await using user = await createBudgieUser();
+    await using engine = await createFakeEngine(ENGINE);
+
+    const asked = await listLoaded(user, { sandbox: true, env: engine.hostEnv });
+    const called = await listLoaded(user, {}, (budgie) => budgie.ask("code-reviewer", { prompt: "Hello" }));
+
+    expect(asked).toContain("NativeModule http\n");
+    expect(asked).not.toMatch(/^NativeModule (?:https|tls)$|node_modules\/(?:dockerode|better-sqlite3|execa)\//m);
+    expect(engine.requests.toSorted()).toEqual(Object.keys(ENGINE).toSorted());
+    // The same probe sees what a call loads.
+    expect(called).toMatch(/node_modules\/better-sqlite3\//);
+  });
+});
+
+/** What a bundled budgie had loaded when it had listed its tools, and done what else there is to do, one a line. */
+async function listLoaded(
+  user: BudgieUser,
+  options: NonNullable<Parameters<BudgieUser["start"]>[0]>,
+  andThen?: (budgie: Budgie) => Promise<unknown>,
+): Promise<string> {
+  const log = join(user.host.home, "loaded");
+  const watching = { NODE_OPTIONS: `--import ${LOG_LOADED}`, BUDGIE_TEST_LOADED_LOG: log };
+  const budgie = await user.start({ ...options, env: { ...options.env, ...watching } });
+  await budgie.client.listTools();
+  await andThen?.(budgie);
+  budgie.child.stdin?.end();
+  await budgie.ended;
+  return readFileSync(log, "utf8");
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import {
+  BudgieError,
+  createSessionId,
+  type Reply,
+  type RunTurn,
+  type TurnProgress,
+  type TurnRequest,
+} from "@budgie/core";
+import { createSessionOwners } from "../../src/server/own-sessions.ts";
+
+type Place = ReturnType<typeof createPlace>;
+
+const NEW = { agent: "a", prompt: "x", directory: "/d" };
+
+/** Sessions and turns as the core has them, where a test says when a turn ends. */
+function createPlace(kept: readonly string[] = []) {
+  const open = new Set<string>();
+  const waiting = new Set(kept);
+  const asked: TurnRequest[] = [];
+  const ended: string[] = [];
+  let gate: Promise<void> = Promise.resolve();
+
+  const runTurn: RunTurn = async (request, { onProgress } = {}) => {
+    asked.push(request);
+    await gate;
+    const sessionId = request.sessionId ?? createSessionId();
+    if (request.sessionId !== undefined && !open.has(sessionId) && !waiting.delete(sessionId)) {
+      throw new BudgieError("SESSION_NOT_FOUND", `There is no session "${sessionId}" here.`);
+    }
+    open.add(sessionId);
+    if (request.directory !== NEW.directory) throw new BudgieError("INPUT_INVALID", "another directory");
+    onProgress?.({ agent: "a", runId: "r", sessionId, phase: "running", tries: 1, sinceMs: 0 });
+    if (request.prompt === "fail") throw new BudgieError("AGENT_FAILED", "no");
+    return { sessionId, response: "ok" } as Reply;
+  };
+  const owners = createSessionOwners({
+    runTurn,
+    sessions: {
+      async end(ids) {
+        ended.push(...ids);
+        for (const id of ids) open.delete(id);
+      },
+    },
+  });
+  return { owners, asked, ended, open, hold: (until: Promise<void>) => void (gate = until) };
+}
+
+const idOf = async (turn: Promise<Reply>): Promise<string> => (await turn).sessionId;
+const failureOf = (turn: Promise<Reply>): Promise<unknown> =>
+  turn.then(
+    () => "no failure",
+    (error: unknown) => error,
+  );
+
+describe("a client's session", () => {
+  it("goes on for its client, and is to another what an unknown one is, word for word", async () => {
+    const { asked, owners } = createPlace();
+    const [one, two] = [owners.enter(), owners.enter()];
+    const sessionId = await idOf(one.runTurn(NEW));
+    const unknown = createSessionId();
+    const before = asked.length;
+
+    const strange = await failureOf(two.runTurn({ ...NEW, sessionId }));
+    const really = await failureOf(two.runTurn({ ...NEW, sessionId: unknown }));
+
+    expect(strange).toMatchObject({ code: "SESSION_NOT_FOUND", sessionId: undefined });
+    expect(String(strange).replace(sessionId, unknown)).toBe(String(really));
+    // Its id went nowhere that it would be known.
+    expect(asked.slice(before).map((request) => request.sessionId)).not.toContain(sessionId);
+    expect(await idOf(one.runTurn({ ...NEW, sessionId }))).toBe(sessionId);
+  });
+
+  it("is its own from the moment that it is told of, in a turn that fails too", async () => {
+    const { owners } = createPlace();
+    const [one, two] = [owners.enter(), owners.enter()];
+    const told: TurnProgress[] = [];
+    const onProgress = (progress: TurnProgress): void => void told.push(progress);
+
+    await failureOf(one.runTurn({ ...NEW, prompt: "fail" }, { onProgress }));
+    const sessionId = told[0]?.sessionId ?? "";
+
+    expect(await failureOf(two.runTurn({ ...NEW, sessionId }))).toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(await idOf(one.runTurn({ ...NEW, sessionId }))).toBe(sessionId);
+  });
+
+  it("ends with its client, and no other's does", async () => {
+    const { ended, open, owners } = createPlace();
+    const [one, two] = [owners.enter(), owners.enter()];
+    const ids = [await idOf(one.runTurn(NEW)), await idOf(one.runTurn(NEW))];
+    const others = await idOf(two.runTurn(NEW));
+
+    await one.leave();
+
+    expect(ended).toEqual(ids);
+    expect([...open]).toEqual([others]);
+  });
+
+  it("whose id is malformed is the core's matter", async () => {
+    const { asked, owners } = createPlace();
+
+    await failureOf(owners.enter().runTurn({ ...NEW, sessionId: "../x" }));
+
+    expect(asked[0]?.sessionId).toBe("../x");
+  });
+});
+
+describe("a session that was kept", () => {
+  it("is whose who asks first, of two that ask at once", async () => {
+    const kept = createSessionId();
+    const place = createPlace([kept]);
+    const [one, two] = [place.owners.enter(), place.owners.enter()];
+    let start = (): void => undefined;
+    place.hold(new Promise((resolve) => (start = resolve)));
+
+    const both = [one, two].map(({ runTurn }) => runTurn({ ...NEW, sessionId: kept }).then(idOnly, codeOnly));
+    start();
+
+    expect(await Promise.all(both)).toEqual([kept, "SESSION_NOT_FOUND"]);
+    expect(await failureOf(two.runTurn({ ...NEW, sessionId: kept }))).toMatchObject({ code: "SESSION_NOT_FOUND" });
+  });
+
+  it("is nobody's after who asked for it in vain, or is gone", async () => {
+    const kept = createSessionId();
+    const { owners } = createPlace();
+    const [one, two] = [owners.enter(), owners.enter()];
+    await failureOf(one.runTurn({ ...NEW, sessionId: kept }));
+    const place = createPlace([kept]);
+    const [first, second] = [place.owners.enter(), place.owners.enter()];
+    await first.runTurn({ ...NEW, sessionId: kept });
+    await leaveKeeping(place, first, kept);
+
+    expect(await failureOf(two.runTurn({ ...NEW, sessionId: kept }))).toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(await idOf(second.runTurn({ ...NEW, sessionId: kept }))).toBe(kept);
+  });
+
+  it("is not had by who names it and does not know what it is about", async () => {
+    const kept = createSessionId();
+    const place = createPlace([kept]);
+    const [one, two] = [place.owners.enter(), place.owners.enter()];
+
+    const wrong = await failureOf(one.runTurn({ ...NEW, directory: "/other", sessionId: kept }));
+
+    expect(wrong).toMatchObject({ code: "INPUT_INVALID" });
+    expect(await idOf(two.runTurn({ ...NEW, sessionId: kept }))).toBe(kept);
+    expect(await failureOf(one.runTurn({ ...NEW, sessionId: kept }))).toMatchObject({ code: "SESSION_NOT_FOUND" });
+  });
+});
+
+/** With `--keep-sessions` its end leaves it there. */
+async function leaveKeeping({ open }: Place, client: { leave: () => Promise<void> }, id: string): Promise<void> {
+  await client.leave();
+  open.add(id);
+}
+
+const idOnly = ({ sessionId }: Reply): string => sessionId;
+const codeOnly = (error: BudgieError): string => error.code;

@@ -1,0 +1,179 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  BudgieError,
+  type ErrorCode,
+  type MissedAnswer,
+  type Reply,
+  type RunTurn,
+  type TurnRequest,
+} from "@budgie/core";
+import { toStickySessions } from "../../src/server/sticky-sessions.ts";
+
+const REPLY = {
+  response: "",
+  runId: "",
+  agent: "",
+  directory: "",
+  isolation: "none",
+  durationMs: 1,
+  exit: { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false },
+  retried: false,
+  denied: [],
+  changedExecutablePaths: [],
+  egress: undefined,
+  disk: undefined,
+  usage: undefined,
+  missed: [],
+  warnings: [],
+} as const;
+
+type Turn = { readonly request: TurnRequest; readonly end: (error?: BudgieError) => Promise<void> };
+
+describe("toStickySessions", () => {
+  let folder: string;
+  let requests: TurnRequest[];
+  let fails: BudgieError[];
+
+  beforeEach(() => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), "budgie-sticky-")));
+    requests = [];
+    fails = [];
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** Answers in the session that was named, or a new one. */
+  const runTurn: RunTurn = async (request) => {
+    requests.push(request);
+    const failure = fails.shift();
+    if (failure !== undefined) throw failure;
+    return { ...REPLY, sessionId: request.sessionId ?? randomUUID() };
+  };
+
+  const ask = (runner: RunTurn, request: Partial<TurnRequest> = {}): Promise<Reply> =>
+    runner({ agent: "reader", prompt: "Hi.", directory: folder, ...request });
+
+  function toError(code: ErrorCode, sessionId?: string, missed: readonly MissedAnswer[] = []): BudgieError {
+    return Object.assign(new BudgieError(code, "It failed."), { sessionId, missed });
+  }
+
+  it("goes on with the last session, which may be one that was named", async () => {
+    const sticky = toStickySessions(runTurn);
+    const first = await ask(sticky);
+    const second = await ask(sticky);
+    const named = await ask(sticky, { sessionId: randomUUID() });
+    const third = await ask(sticky);
+
+    expect(second.sessionId).toBe(first.sessionId);
+    expect(named.sessionId).not.toBe(first.sessionId);
+    expect(third.sessionId).toBe(named.sessionId);
+  });
+
+  it("begins a new one when it is told so, and goes on with that", async () => {
+    const sticky = toStickySessions(runTurn);
+    const first = await ask(sticky);
+    const second = await ask(sticky, { sessionId: "new" });
+    const third = await ask(sticky);
+
+    expect(second.sessionId).not.toBe(first.sessionId);
+    expect(third.sessionId).toBe(second.sessionId);
+    expect(requests.map(({ sessionId }) => sessionId)).toEqual([undefined, undefined, second.sessionId]);
+  });
+
+  it("keeps agents, directories and clients apart, and knows a directory behind a link", async () => {
+    const sticky = toStickySessions(runTurn);
+    const link = join(folder, "link");
+    mkdirSync(join(folder, "real"));
+    symlinkSync("real", link);
+    const { sessionId } = await ask(sticky, { directory: join(folder, "real") });
+
+    expect((await ask(sticky, { directory: link })).sessionId).toBe(sessionId);
+    expect((await ask(sticky, { directory: folder })).sessionId).not.toBe(sessionId);
+    expect((await ask(sticky, { directory: link, agent: "writer" })).sessionId).not.toBe(sessionId);
+    expect((await ask(toStickySessions(runTurn), { directory: link })).sessionId).not.toBe(sessionId);
+  });
+
+  it("begins a new one in place of one that is over, with the same prompt and with what that one had to say", async () => {
+    const sticky = toStickySessions(runTurn);
+    const missed = [{ runId: "r", response: "late", when: "then" }];
+    const first = await ask(sticky);
+    fails = [toError("SESSION_NOT_FOUND", undefined, missed)];
+    const second = await ask(sticky, { prompt: "Go on." });
+
+    expect(requests.slice(1)).toMatchObject([
+      { prompt: "Go on.", sessionId: first.sessionId },
+      { prompt: "Go on.", sessionId: undefined },
+    ]);
+    expect(second.missed).toEqual(missed);
+    expect((await ask(sticky)).sessionId).toBe(second.sessionId);
+  });
+
+  it("tries no third time", async () => {
+    const sticky = toStickySessions(runTurn);
+    await ask(sticky);
+    fails = [toError("SESSION_NOT_FOUND"), toError("SESSION_NOT_FOUND")];
+
+    await expect(ask(sticky)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(requests).toHaveLength(3);
+  });
+
+  it("fails for a named session that is over, says what begins a new one, and keeps its own", async () => {
+    const sticky = toStickySessions(runTurn);
+    const { sessionId } = await ask(sticky);
+    fails = [toError("SESSION_NOT_FOUND")];
+
+    await expect(ask(sticky, { sessionId: randomUUID() })).rejects.toThrow('"new" begins a new one');
+    expect((await ask(sticky)).sessionId).toBe(sessionId);
+  });
+
+  it("goes on after an error with the session that can, and not with one that it ended", async () => {
+    const sticky = toStickySessions(runTurn);
+    const id = randomUUID();
+    fails = [toError("TIMED_OUT", id)];
+    await expect(ask(sticky)).rejects.toMatchObject({ code: "TIMED_OUT" });
+    expect((await ask(sticky)).sessionId).toBe(id);
+
+    fails = [toError("INPUT_INVALID")];
+    await expect(ask(sticky)).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    expect((await ask(sticky)).sessionId).toBe(id);
+
+    fails = [toError("SESSION_UNUSABLE")];
+    await expect(ask(sticky)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+    expect((await ask(sticky)).sessionId).not.toBe(id);
+  });
+
+  it("begins one for each of two calls at once, and goes on with that of the later call", async () => {
+    const turns: Turn[] = [];
+    const sticky = toStickySessions(
+      (request) =>
+        new Promise((resolve) => {
+          const end = async (): Promise<void> =>
+            resolve({ ...REPLY, sessionId: request.sessionId ?? `of ${request.prompt}` });
+          turns.push({ request, end });
+        }),
+    );
+    const calls = [ask(sticky, { prompt: "one" }), ask(sticky, { prompt: "two" })];
+    await turns[1]?.end();
+    await calls[1];
+    await turns[0]?.end();
+    await calls[0];
+    void ask(sticky);
+
+    expect(turns.map(({ request }) => request.sessionId)).toEqual([undefined, undefined, "of two"]);
+  });
+
+  it("remembers a thousand, and forgets the one that was not used for the longest time", async () => {
+    const sticky = toStickySessions(runTurn);
+    const idOf = async (agent: string): Promise<string> => (await ask(sticky, { agent })).sessionId;
+    const [a, b] = [await idOf("a"), await idOf("b")];
+    for (let index = 0; index < 998; index++) await idOf(`agent ${index}`);
+    expect(await idOf("a")).toBe(a);
+    await idOf("one more");
+
+    expect(await idOf("a")).toBe(a);
+    expect(await idOf("b")).not.toBe(b);
+  });
+});

@@ -1,0 +1,30 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import type Docker from "dockerode";
+import { SANDBOX } from "../sandbox/container-options.ts";
+import { enterContainer, toOpened } from "./container-root.ts";
+import { readStart } from "./read-start.ts";
+
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+
+/**
+ * Reads the first `maxBytes` of a plain file in the home through the process of a running holder. `undefined` where that
+ * cannot be done, and where there is no such file: ask the engine.
+ */
+export async function readHomeFile(
+  holder: Docker.Container,
+  name: string,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  try {
+    await using root = await enterContainer(holder);
+    if (root === undefined) return undefined;
+    // The agent may have put a link in place of either; above them is only what budgie and the engine made.
+    await using home = await open(root.path + SANDBOX.home, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
+    // A pipe would wait for who writes to it.
+    await using file = await open(`${toOpened(home)}/${name}`, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    return (await file.stat()).isFile() ? await readStart(file.createReadStream(), maxBytes) : undefined;
+  } catch {
+    return undefined;
+  }
+}

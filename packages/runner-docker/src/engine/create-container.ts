@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type Docker from "dockerode";
+import { ENDING_LIMIT_MS, withLimit } from "./api-limit.ts";
+import { isNameTaken } from "./docker-errors.ts";
+import type { Engine } from "./engine.ts";
+import { findMade, findOwn, type OwnPlace } from "./find-container.ts";
+import { withPodmanBinds } from "./podman-binds.ts";
+import { removeContainer } from "../turn/turn-process.ts";
+
+/**
+ * Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. If
+ * the name is taken, it removes a container of this budgie's, waits for one of the session that is being removed, and throws
+ * `RUNNER_UNAVAILABLE` for any other.
+ */
+export async function createNamed(
+  { docker, name: engine, removals }: Pick<Engine, "docker" | "name" | "removals">,
+  name: string,
+  asked: Docker.ContainerCreateOptions,
+): Promise<Docker.Container> {
+  const body = engine === "Podman" ? withPodmanBinds(asked) : asked;
+  const create = (): Promise<Docker.Container> =>
+    docker.createContainer({ _query: { name }, _body: body, ...withLimit() } as unknown as typeof asked);
+  const place = { docker, name, labels: asked.Labels ?? {} };
+  try {
+    const created = await createOnceFree(create, place);
+    removals.trust();
+    return created;
+  } catch (error) {
+    // A call that was given up may still have made it.
+    removals.suspect(error);
+    removals.remove(async () => removeFound(docker, await findMade(place))).tried.catch(() => undefined);
+    throw error;
+  }
+}
+
+const PAUSE_MS = 50;
+
+async function createOnceFree(create: () => Promise<Docker.Container>, place: OwnPlace): Promise<Docker.Container> {
+  const until = performance.now() + ENDING_LIMIT_MS;
+  for (;;) {
+    try {
+      return await create();
+    } catch (error) {
+      if (!isNameTaken(error) || performance.now() > until) throw error;
+      // An engine frees the name some moments after it removed the container.
+      await removeFound(place.docker, await findOwn(place));
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+async function removeFound(docker: Docker, found: Docker.ContainerInspectInfo | undefined): Promise<void> {
+  if (found !== undefined) await removeContainer(docker.getContainer(found.Id));
+}

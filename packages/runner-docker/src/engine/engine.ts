@@ -1,0 +1,153 @@
+import { createRequire } from "node:module";
+import type Docker from "dockerode";
+import type { DockerOptions } from "dockerode";
+import { BudgieError } from "@budgie/core";
+import { getJson } from "./get-json.ts";
+import { toEngineWalls, toUlimits, toUsers, type EngineInfo, type EngineWall } from "./engine-protections.ts";
+import { createRemovals, type Removals } from "./pending-removals.ts";
+import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
+
+/** A container engine that answered. */
+export type Engine = {
+  readonly docker: Docker;
+  /** What is to go from it */
+  readonly removals: Removals;
+  readonly endpoint: Endpoint;
+  readonly name: "Docker" | "Podman";
+  readonly version: string;
+  readonly apiVersion: string;
+  /** What its programs are built for, as Go names it, such as `linux/amd64` */
+  readonly platform: string;
+  readonly cpus: number;
+  /** Of its machine */
+  readonly memoryBytes: number;
+  /** As it names its system, such as `Docker Desktop` */
+  readonly system: string;
+  /** The release of the kernel that its containers share */
+  readonly kernel: string;
+  /** Path of its data on its own machine; empty if unknown */
+  readonly rootDir: string;
+  /** The names of what can run its containers */
+  readonly runtimes: readonly string[];
+  /** What a uid in a container is on the host: the same; for a rootless engine uid 0 is its user; or else a stranger */
+  readonly users: "same" | "rootless" | "remapped";
+  readonly walls: readonly EngineWall[];
+};
+
+// The API of Docker 20.10 and of Podman 4.
+const OLDEST_API: readonly [number, number] = [1, 40];
+const PROBE_LIMIT_MS = 5000;
+
+/**
+ * Connects to the user's engine, or throws `RUNNER_UNAVAILABLE` saying where it was looked for and what to do. Whoever has more to
+ * ask can do so with `onTry`, without waiting: if there is an engine, it is the last that was tried.
+ */
+export async function connectEngine(
+  env: HostEnvironment,
+  home: string,
+  onTry?: (endpoint: Endpoint) => void,
+): Promise<Engine> {
+  const endpoints = findEndpoints(env, home);
+  const problems: string[] = [];
+  for (const endpoint of endpoints) {
+    const probing = probe(endpoint);
+    onTry?.(endpoint);
+    try {
+      return await probing;
+    } catch (error) {
+      if (error instanceof BudgieError) throw error;
+      problems.push(`${endpoint.url} (from ${endpoint.foundBy}): ${toReason(error)}`);
+    }
+  }
+  throw new BudgieError("RUNNER_UNAVAILABLE", toAdvice(problems, usualSockets(env, home)));
+}
+
+type Version = {
+  readonly ApiVersion?: string;
+  readonly Version?: string;
+  readonly Os?: string;
+  readonly Arch?: string;
+  readonly Components?: readonly { readonly Name?: string }[];
+};
+
+type Info = EngineInfo & {
+  readonly NCPU?: number;
+  readonly MemTotal?: number;
+  readonly OperatingSystem?: string;
+  readonly KernelVersion?: string;
+  readonly DockerRootDir?: string;
+  readonly Runtimes?: Readonly<Record<string, unknown>>;
+};
+
+async function probe(endpoint: Endpoint): Promise<Engine> {
+  const { address } = endpoint;
+  const signal = AbortSignal.timeout(PROBE_LIMIT_MS);
+  // `info` alone tells of rootless and userns mode; both calls at once, since each waits for the engine.
+  const [version, info] = await Promise.all([
+    getJson<Version>(address, "/version", signal),
+    getJson<Info>(address, "/info", signal),
+  ]);
+  const apiVersion = version.ApiVersion ?? "";
+  refuseOld(apiVersion, endpoint);
+  const isPodman = version.Components?.some(({ Name }) => Name?.startsWith("Podman") === true) === true;
+  const named = { name: isPodman ? "Podman" : "Docker", version: version.Version ?? "" } as const;
+  let client: Docker | undefined;
+  return {
+    get docker() {
+      client ??= openClient(endpoint);
+      return client;
+    },
+    removals: createRemovals(),
+    endpoint,
+    ...named,
+    apiVersion,
+    platform: `${version.Os ?? "unknown"}/${version.Arch ?? "unknown"}`,
+    ...toMachine(info),
+    rootDir: info.DockerRootDir ?? "",
+    runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
+    users: toUsers(info),
+    walls: [...toEngineWalls(info), ...toUlimits(named)],
+  };
+}
+
+function toMachine({ KernelVersion = "", MemTotal = 0, NCPU = 1, OperatingSystem = "" }: Info) {
+  return { cpus: NCPU, memoryBytes: MemTotal, system: OperatingSystem, kernel: KernelVersion };
+}
+
+/** dockerode costs about 100 ms and 20 MB: it is loaded only when more than an engine's description is needed of it. */
+function openClient({ address }: Endpoint): Docker {
+  const Client = createRequire(import.meta.url)("dockerode") as typeof Docker;
+  // Whatever is left out, it takes from this process's DOCKER_* variables.
+  const nothing = { host: undefined, port: undefined, pathPrefix: undefined, timeout: undefined };
+  const { tls, ...place } = "socketPath" in address ? { ...address, protocol: "http", tls: undefined } : address;
+  const certificates = tls ?? { ca: undefined, cert: undefined, key: undefined };
+  return new Client({ ...nothing, ...certificates, ...place } as DockerOptions);
+}
+
+function refuseOld(apiVersion: string, { url }: Endpoint): void {
+  const [major = 0, minor = 0] = apiVersion.split(".").map(Number);
+  if (major > OLDEST_API[0] || (major === OLDEST_API[0] && minor >= OLDEST_API[1])) return;
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The engine at ${url} speaks API ${apiVersion || "of no known version"}, and budgie needs ${OLDEST_API.join(".")}. ` +
+      `Update it to Docker 20.10, Podman 4 or later.`,
+  );
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied; join the engine's group, such as docker",
+  ECONNREFUSED: "nothing listens there",
+  ENOENT: "nothing listens there",
+  ABORT_ERR: `no answer within ${PROBE_LIMIT_MS / 1000} s`,
+};
+
+function toReason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return REASONS[code ?? ""] ?? message;
+}
+
+function toAdvice(problems: readonly string[], sockets: readonly string[]): string {
+  const remedy = `Start Docker or Podman, or set DOCKER_HOST; without --sandbox budgie runs agents unprotected.`;
+  if (problems.length === 0) return `No container engine was found at ${sockets.join(", ")}. ${remedy}`;
+  return `Cannot reach a container engine at ${problems.join("; ")}. ${remedy}`;
+}

@@ -1,0 +1,65 @@
+import type { Readable } from "node:stream";
+import type Docker from "dockerode";
+import { pack } from "tar-fs";
+import { BudgieError } from "@budgie/core";
+import { connectEngine } from "../engine/engine.ts";
+import type { HostEnvironment } from "../engine/find-engine.ts";
+
+export type BuildOptions = {
+  /** The image's name */
+  readonly tag: string;
+  /** Holds `Dockerfile.sandbox` and `docker/`; nothing else of it is sent */
+  readonly contextDir: string;
+  readonly buildArgs: Readonly<Record<string, string>>;
+  readonly home: string;
+  readonly hostEnv: HostEnvironment;
+  /** Told each line that the build prints */
+  readonly onProgress: (line: string) => void;
+};
+
+type BuildEvent = { readonly stream?: string; readonly error?: string; readonly status?: string };
+
+/** Builds the sandbox image on the user's engine, or throws `CONFIG_INVALID` with what the build said last. */
+export async function buildSandboxImage(options: BuildOptions): Promise<{ readonly imageId: string }> {
+  const { docker } = await connectEngine(options.hostEnv, options.home);
+  // Times and owners of the checkout would defeat the engine's cache.
+  const context = pack(options.contextDir, {
+    entries: ["Dockerfile.sandbox", "docker"],
+    map: (header) => Object.assign(header, { uid: 0, gid: 0, mtime: new Date(0) }),
+  });
+  const { buildArgs, tag } = options;
+  const stream = await docker
+    .buildImage(context as unknown as NodeJS.ReadableStream, {
+      t: tag,
+      dockerfile: "Dockerfile.sandbox",
+      buildargs: { ...buildArgs },
+      rm: true,
+      forcerm: true,
+    })
+    .catch((cause: unknown) => {
+      throw buildFailed(cause instanceof Error ? cause.message : String(cause), cause);
+    });
+  await follow(docker, stream as Readable, options.onProgress);
+  const { Id } = await docker.getImage(tag).inspect();
+  return { imageId: Id };
+}
+
+/** A failed build ends its stream without an error: it is the last event that tells. */
+async function follow(docker: Docker, stream: Readable, onProgress: BuildOptions["onProgress"]): Promise<void> {
+  const events = await new Promise<readonly BuildEvent[]>((resolve, reject) => {
+    docker.modem.followProgress(
+      stream,
+      (error: Error | null, all: BuildEvent[]) => (error ? reject(error) : resolve(all)),
+      (event: BuildEvent) => {
+        const line = (event.stream ?? event.status ?? "").trimEnd();
+        if (line !== "") onProgress(line);
+      },
+    );
+  });
+  const failure = events.find((event) => event.error !== undefined);
+  if (failure?.error !== undefined) throw buildFailed(failure.error);
+}
+
+function buildFailed(reason: string, cause?: unknown): BudgieError {
+  return new BudgieError("CONFIG_INVALID", `The sandbox image was not built: ${reason.trim()}`, { cause });
+}

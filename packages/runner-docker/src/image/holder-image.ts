@@ -1,0 +1,26 @@
+import { readFile } from "node:fs/promises";
+import { BudgieError } from "@budgie/core";
+import type { Engine } from "../engine/engine.ts";
+import { findForwarder, FORWARDER_PLATFORMS } from "./find-forwarder.ts";
+import { ensureOneFileImage } from "./one-file-image.ts";
+
+/** The only file of the holder's image: it takes the path of the proxy's socket, and carries 127.0.0.1:3128 there. */
+export const FORWARDER = "/forwarder";
+
+/** Finds the image that holders run by id, or makes it: whatever the engine and the sandbox image, it is on hand. */
+export async function ensureHolderImage(engine: Engine): Promise<string> {
+  const { platform } = engine;
+  const forwarder = findForwarder(platform);
+  if (forwarder === undefined) throw noForwarder(platform);
+  const { architecture, file } = forwarder;
+  const content = await readFile(file);
+  return ensureOneFileImage(engine, { name: "budgie-holder", architecture, path: FORWARDER, content });
+}
+
+function noForwarder(platform: string): BudgieError {
+  const known = FORWARDER_PLATFORMS.join(" and ");
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The engine runs programs for ${platform}, and budgie's forwarder is built for ${known}. Use an engine of one of these.`,
+  );
+}

@@ -1,0 +1,139 @@
+import { BudgieError } from "@budgie/core";
+import { toAccessTokenLogin } from "./access-token-login.ts";
+import { SANDBOX } from "../sandbox/container-options.ts";
+import type { Credentials } from "../sandbox/credentials.ts";
+import type { ArchiveFile, HomeArchive, HostFile } from "../container-files/home-archive.ts";
+import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
+import { loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
+import { createScratchFolder } from "./scratch-folder.ts";
+import { createSessionDatabase, renewSessionDatabase } from "./session-database.ts";
+
+export type LoginSyncOptions = {
+  readonly archive: HomeArchive;
+  readonly kiroDataDir: string;
+  readonly credentials: Credentials;
+  /** A private folder of the host for copies that live some milliseconds */
+  readonly scratchDir: string;
+  /** Whether an agent may have been in the home; default false */
+  readonly exists?: boolean | undefined;
+};
+
+/** Whether a command gets the host's login, and whether it can do without. */
+export type LoginNeed = "none" | "if-any" | "required";
+
+/** Keeps the login in one session's home as new as the host's. */
+export type LoginSync = {
+  /** Makes the home ready for a command, or throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or why `signal` came. */
+  prepare(need: LoginNeed, signal: AbortSignal): Promise<void>;
+  /** Takes the login out of the database in the home, unless `signal` comes before that is written. */
+  clear(signal: AbortSignal): Promise<void>;
+};
+
+const FOLDER = `${SANDBOX.home}/.local/share/kiro-cli`;
+const FILE = `${FOLDER}/${DATABASE}`;
+
+/** Creates the login of a session. */
+export function createLoginSync(options: LoginSyncOptions): LoginSync {
+  const { archive, scratchDir } = options;
+  let { exists = false } = options;
+  let prepared = false;
+  let synced: string | undefined;
+  return {
+    async prepare(need, signal) {
+      const login = await loadNeeded(options, need);
+      if (login !== undefined && login.fingerprint !== synced) {
+        // Only when the host's rows changed: a token that was renewed inside must not be undone.
+        await (exists ? renewLogin(options, login, signal) : createLogin(options, login));
+        synced = login.fingerprint;
+      } else if (!prepared) {
+        await (exists ? archive.write([]) : archive.create([]));
+      }
+      prepared = true;
+      exists = true;
+    },
+    async clear(signal) {
+      // What budgie did not put in, it could not put in again.
+      if (!exists || !hasHostLogin(options)) return;
+      await using scratch = await createScratchFolder(scratchDir);
+      const folder = scratch.path;
+      if (!(await saveDatabase(archive, folder))) return;
+      const content = await renewSessionDatabase({ folder, host: await loadForm(options), signal });
+      if (!signal.aborted) await archive.write(toDatabaseFiles(content));
+    },
+  };
+}
+
+function hasHostLogin({ credentials }: LoginSyncOptions): boolean {
+  return credentials === "full" || credentials === "access-token";
+}
+
+async function loadNeeded(options: LoginSyncOptions, need: LoginNeed): Promise<KiroLogin | undefined> {
+  switch (need) {
+    case "none":
+      return undefined;
+    case "if-any":
+      // One that cannot be read must not stop a command that has an API key.
+      return loadLogin(options).catch(() => undefined);
+    case "required":
+      return loadLogin(options);
+  }
+}
+
+/** Loads what of the host's login may be handed over: nothing else ever reaches the session's database. */
+async function loadLogin({ credentials, kiroDataDir }: LoginSyncOptions): Promise<KiroLogin | undefined> {
+  switch (credentials) {
+    case "full":
+      return (await loadKiroLogin(kiroDataDir)) ?? refuse(`Run "kiro-cli login", or set KIRO_API_KEY.`);
+    case "access-token": {
+      const login = await loadKiroLogin(kiroDataDir);
+      if (login !== undefined) return toAccessTokenLogin(login, new Date());
+      return refuse(`Run "kiro-cli login", or set KIRO_API_KEY and choose --credentials api-key.`);
+    }
+    case "api-key":
+    case "none":
+      return undefined;
+  }
+}
+
+async function createLogin({ archive, scratchDir }: LoginSyncOptions, login: KiroLogin): Promise<void> {
+  const content = await createSessionDatabase(login, scratchDir);
+  await archive.create([{ path: FILE, content, mode: 0o600 }, toReadable(content)]);
+}
+
+async function renewLogin(options: LoginSyncOptions, login: KiroLogin, signal: AbortSignal): Promise<void> {
+  const { archive, scratchDir } = options;
+  const host = await createSessionDatabase(login, scratchDir);
+  await using scratch = await createScratchFolder(scratchDir);
+  const folder = scratch.path;
+  // Without a database, which the agent may have removed, there is no conversation to keep.
+  const isThere = await saveDatabase(archive, folder);
+  const content = isThere ? await renewSessionDatabase({ folder, host, signal }) : host;
+  await archive.write([...toDatabaseFiles(content), toReadable(host)]);
+}
+
+function toReadable(content: Buffer): ArchiveFile {
+  return { path: `${SANDBOX.auth}/${DATABASE}`, content, mode: 0o400 };
+}
+
+/** Loads the schema of the host's database, which may have more than names, types and keys. */
+async function loadForm({ kiroDataDir, scratchDir }: LoginSyncOptions): Promise<Buffer | undefined> {
+  const login = await loadKiroLogin(kiroDataDir).catch(() => undefined);
+  return login && createSessionDatabase({ ...login, auth: [], state: [] }, scratchDir);
+}
+
+/** Archives cannot delete, and SQLite would play an old log back over a new database: empty ones take their place. */
+function toDatabaseFiles(content: Buffer | HostFile): readonly ArchiveFile[] {
+  const emptied = COMPANIONS.map((ending) => ({ path: FILE + ending, content: Buffer.alloc(0), mode: 0o600 }));
+  return [{ path: FILE, content, mode: 0o600 }, ...emptied];
+}
+
+/** Saves the database to a folder, and tells whether there is one. */
+async function saveDatabase(archive: HomeArchive, to: string): Promise<boolean> {
+  const names = [DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)];
+  const saved = await archive.saveFiles(FOLDER, names, { to, maxBytes: LARGEST_DATABASE_BYTES });
+  return saved.has(DATABASE);
+}
+
+function refuse(remedy: string): never {
+  throw new BudgieError("LOGIN_REQUIRED", `Kiro has no login on this machine to hand to the sandbox. ${remedy}`);
+}

@@ -1,0 +1,78 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type Docker from "dockerode";
+import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
+import { createGarbageJudge } from "./garbage-rules.ts";
+import { toDoorsFolder } from "../proxy/host-proxy.ts";
+import { findLabelledThings, type LabelledThing } from "./find-labelled.ts";
+
+export type DockerGcPolicy = GcPolicy & {
+  /** Holds the scratch folders and the doors of this host's owners */
+  readonly stateDir: string;
+};
+
+/** Removes the containers, the volumes, and what lies in the state directory of owners that are dead, and of nobody who may live. */
+export async function collectGarbage(docker: Docker, owner: Owner, policy: DockerGcPolicy): Promise<GcReport> {
+  const report = { removed: [] as GcItem[], kept: [] as Kept[], failed: [] as Kept[] };
+  const things = await findLabelledThings(docker);
+  const judge = createGarbageJudge(things, { owner, policy });
+  const left = new Set<string>();
+  for (const { facts, item, remove } of things) {
+    const why = await judge(facts);
+    if (why !== undefined) report.kept.push({ ...item, why });
+    else if (policy.dryRun) report.removed.push(item);
+    else await removeInto(report, item, remove);
+    if (report.removed.at(-1) !== item) left.add(facts.owner.instance);
+  }
+  if (!policy.dryRun) await clearOwners(things, left, { owner, stateDir: policy.stateDir });
+  return report;
+}
+
+type Kept = GcItem & { readonly why: string };
+
+async function removeInto(
+  report: { removed: GcItem[]; kept: Kept[]; failed: Kept[] },
+  item: GcItem,
+  remove: LabelledThing["remove"],
+): Promise<void> {
+  try {
+    const why = await remove();
+    if (why === undefined) report.removed.push(item);
+    else report.kept.push({ ...item, why });
+  } catch (error) {
+    report.failed.push({ ...item, why: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+type State = { readonly owner: Owner; readonly stateDir: string };
+
+/** Also of those who died before they had anything on the engine. */
+async function clearOwners(
+  things: readonly LabelledThing[],
+  left: ReadonlySet<string>,
+  { owner, stateDir }: State,
+): Promise<void> {
+  const labelled = things.map(({ facts }) => ({ record: facts.owner, place: "labels" as const }));
+  const holders = owner.listHolders("container").map((record) => ({ record, place: "state-directory" as const }));
+  const all = new Map([...labelled, ...holders].map((one) => [JSON.stringify(one.record), one]));
+  const states = [...all.values()].map(async ({ place, record }) => ({
+    record,
+    // While anything is left its lock is, which after a boot is the proof that it is dead.
+    isDead: !left.has(record.instance) && (await owner.stateOf(record, place)) === "dead",
+  }));
+  const owners = await Promise.all(states);
+  const inUse = new Set(owners.flatMap(({ isDead, record }) => (isDead ? [] : toFolders(stateDir, record))));
+  for (const { isDead, record } of owners) {
+    if (!isDead) continue;
+    // Labels can be written by anyone who reaches the engine, also with a name that a living owner has.
+    const folders = toFolders(stateDir, record).filter((folder) => !inUse.has(folder));
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+    await owner.clear(record);
+  }
+}
+
+/** Copies of the login that a killed budgie was just handing over, and its doors. */
+function toFolders(stateDir: string, { instance }: OwnerRecord): readonly string[] {
+  if (!/^[0-9a-f-]{36}$/.test(instance)) return [];
+  return [join(stateDir, "scratch", instance), toDoorsFolder(stateDir, instance)];
+}

@@ -1,0 +1,155 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { extract, pack, type Header, type Pack } from "tar-stream";
+import { BudgieError, createLeftOut, type LeftOut } from "@budgie/core";
+import { SANDBOX } from "../sandbox/container-options.ts";
+import { COPY_FILES } from "../login/copy-database.ts";
+import { copySessionDatabase } from "../login/copy-session-database.ts";
+import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "../login/kiro-database.ts";
+import { createScratchFolder, type ScratchFolder } from "../login/scratch-folder.ts";
+
+export type HomePacking = {
+  /** What an engine makes of `/home` */
+  readonly archive: Readable;
+  readonly to: Writable;
+  /** A private folder of the host for a copy of the database, until all is written */
+  readonly scratchDir: string;
+  readonly signal: AbortSignal;
+  /** Bound for all files together; the rest is left out. Default 10 GiB: a sparse file may claim any size */
+  readonly maxBytes?: number;
+};
+
+const FILE = `${SANDBOX.home.slice(1)}/.local/share/kiro-cli/${DATABASE}`;
+const MAX_BYTES = 10 * 1024 ** 3;
+
+/** Writes a home's archive on, entry by entry, with Kiro's database freed of the login, and answers with what was left out. */
+export async function packHome(packing: HomePacking): Promise<readonly string[]> {
+  const { archive, signal, to } = packing;
+  const packed = pack();
+  const writing = pipeline(toNode<Readable>(packed), to, { signal });
+  const copying = copy(packing, packed);
+  // Whichever fails ends the other, and says why.
+  copying.catch((error: unknown) => packed.destroy(error instanceof Error ? error : new Error(String(error))));
+  writing.catch(() => archive.destroy());
+  const [copied, written] = await Promise.allSettled([copying, writing]);
+  if (written.status === "rejected") throw written.reason;
+  if (copied.status === "rejected") throw copied.reason;
+  return copied.value;
+}
+
+async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomePacking, packed: Pack) {
+  const leftOut = createLeftOut();
+  const folder = createScratchFolder(scratchDir);
+  // Not awaited here, so that the archive is read from its first entry on. Those that await it get its error.
+  folder.catch(() => undefined);
+  const database: FoundDatabase = { folder, header: undefined, roomBytes: LARGEST_DATABASE_BYTES };
+  let roomBytes = maxBytes;
+  try {
+    for await (const entry of entriesOf(archive)) {
+      const { name, size } = entry.header;
+      if (isDatabase(entry.header)) await takeDatabase(entry, database, leftOut);
+      else if (size > roomBytes) {
+        // Skipping an entry takes as long as writing it. The database's companions may still come.
+        database.header = undefined;
+        leftOut.add(`"${name}", and all that comes after it: the files have more than ${maxBytes / 2 ** 30} GiB.`);
+        break;
+      } else {
+        roomBytes -= size;
+        await pass(entry, packed);
+      }
+    }
+    if (database.header !== undefined) leftOut.add(await addDatabase(packed, database, signal));
+  } finally {
+    archive.destroy();
+    await (await folder)[Symbol.asyncDispose]();
+  }
+  packed.finalize();
+  return leftOut.list();
+}
+
+/** Throws if the archive ends early. */
+function entriesOf(archive: Readable): ReturnType<typeof extract> {
+  const entries = archive.pipe(extract());
+  archive.once("error", (error) => entries.destroy(error));
+  let isWhole = false;
+  archive.once("end", () => (isWhole = true));
+  archive.once("close", () => {
+    if (!isWhole) entries.destroy(endedEarly());
+  });
+  return entries;
+}
+
+function endedEarly(): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    "The engine's archive of the home ended early, as when the session is removed meanwhile. Try again.",
+  );
+}
+
+type Entry = { readonly header: Header };
+
+/** Kiro's database and its companions in a scratch folder, as far as they have come. */
+type FoundDatabase = {
+  readonly folder: Promise<ScratchFolder>;
+  header: Header | undefined;
+  /** For the files still to come */
+  roomBytes: number;
+};
+
+/** Tells whether an entry is of Kiro's own database: elsewhere an agent may have put any number of that name. */
+async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: LeftOut): Promise<void> {
+  const { name, size, type } = entry.header;
+  const ending = ["", ...COMPANIONS].find((candidate) => name === FILE + candidate);
+  if (ending === undefined || type !== "file" || size > database.roomBytes) {
+    leave(entry);
+    return leftOut.add(`"${name}": it may hold a login.`);
+  }
+  database.roomBytes -= size;
+  if (ending === "") database.header = entry.header;
+  const path = join((await database.folder).path, COPY_FILES.session + ending);
+  await pipeline(toNode<Readable>(entry), createWriteStream(path, { mode: 0o600 }));
+}
+
+function leave(entry: Entry): void {
+  toNode<Readable>(entry).resume();
+}
+
+const NAMES: ReadonlySet<string> = new Set([DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)]);
+
+/** A database of Kiro's, wherever the agent may have moved it, and other names of one. */
+function isDatabase({ linkname, name, type }: Header): boolean {
+  if (type === "link") return NAMES.has(toBase(name)) || NAMES.has(toBase(linkname));
+  return type === "file" && NAMES.has(toBase(name));
+}
+
+function toBase(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** As it is: a link is written as a link, and never followed. */
+async function pass(entry: Entry, packed: Pack): Promise<void> {
+  const target = packed.entry(entry.header);
+  await pipeline(toNode<Readable>(entry), toNode<Writable>(target));
+}
+
+/** tar-stream's streams are Node's in all but their types. */
+function toNode<T extends Readable | Writable>(stream: unknown): T {
+  return stream as T;
+}
+
+async function addDatabase(packed: Pack, { folder, header }: FoundDatabase, signal: AbortSignal): Promise<string> {
+  let path: string;
+  try {
+    path = await copySessionDatabase((await folder).path, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
+    return `"${FILE}", with the conversation: the login cannot be taken out of it (${reason}).`;
+  }
+  const target = packed.entry({ ...header, name: FILE, size: (await stat(path)).size });
+  await pipeline(createReadStream(path), toNode<Writable>(target));
+  return `The login, which was in "${FILE}".`;
+}

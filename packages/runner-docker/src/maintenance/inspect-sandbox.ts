@@ -1,0 +1,142 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { BudgieError, type OwnerRecord } from "@budgie/core";
+import { toAccessTokenLogin } from "../login/access-token-login.ts";
+import { checkRuntime } from "../engine/check-runtime.ts";
+import type { Credentials } from "../sandbox/credentials.ts";
+import { translated } from "../engine/docker-errors.ts";
+import { connectEngine, type Engine } from "../engine/engine.ts";
+import type { EngineWall } from "../engine/engine-protections.ts";
+import type { HostEnvironment } from "../engine/find-engine.ts";
+import { findImage, type SandboxImage } from "../image/find-image.ts";
+import { inspectPrograms } from "./inspect-programs.ts";
+import { DATABASE } from "../login/kiro-database.ts";
+import { loadKiroLogin, type KiroLogin } from "../login/kiro-login.ts";
+import { toSandboxUser, toUserNotices, type Caller } from "../sandbox/sandbox-user.ts";
+
+export type InspectOptions = {
+  readonly image: string;
+  /** The agents' program in the image: a name, or an absolute path */
+  readonly program: string;
+  readonly owner: OwnerRecord;
+  readonly kiroDataDir: string;
+  readonly home: string;
+  readonly hostEnv: HostEnvironment;
+  /** As of the runner; default `full` */
+  readonly credentials?: Credentials | undefined;
+  readonly runtime?: string | undefined;
+};
+
+/** What `budgie doctor` tells of the sandbox; a part that is missing says why. */
+export type SandboxFacts = {
+  readonly engine: Part<{
+    readonly name: string;
+    readonly version: string;
+    readonly apiVersion: string;
+    readonly endpoint: string;
+    readonly platform: string;
+    readonly walls: readonly EngineWall[];
+  }>;
+  readonly image: Part<SandboxImage>;
+  readonly program: Part<{ readonly path: string }>;
+  /** `undefined` if none was asked for */
+  readonly runtime: Part<{ readonly name: string }> | undefined;
+  /** The one that a sandbox would be handed */
+  readonly login: Part<
+    | { readonly from: "database"; readonly updated: Date; readonly expires: Date | undefined }
+    | { readonly from: "api-key" | "nothing" }
+  >;
+  readonly notices: readonly string[];
+};
+
+type Part<Facts> = { readonly ok: true; readonly facts: Facts } | { readonly ok: false; readonly problem: string };
+
+/**
+ * Looks at everything that a sandboxed turn needs, and changes nothing: a container that never starts comes and goes, for a
+ * look at the image's files.
+ */
+export async function inspectSandbox(options: InspectOptions): Promise<SandboxFacts> {
+  const engine = await attempt(() => connectEngine(options.hostEnv, options.home));
+  const caller = { uid: process.getuid?.(), gid: process.getgid?.() };
+  const [{ image, program }, login, runtime] = await Promise.all([
+    inspectImage(engine, caller, options),
+    inspectLogin(options),
+    inspectRuntime(engine, options.runtime),
+  ]);
+  return {
+    engine: engine.ok ? { ok: true, facts: toEngineFacts(engine.facts) } : engine,
+    image,
+    program,
+    runtime,
+    login,
+    notices: toUserNotices(caller, engine.ok ? engine.facts.users : "same"),
+  };
+}
+
+function toEngineFacts({ apiVersion, endpoint, name, platform, version, walls }: Engine) {
+  return { name, version, apiVersion, platform, endpoint: endpoint.url, walls };
+}
+
+const UNASKED = { ok: false, problem: "there is no engine to ask" } as const;
+
+async function inspectImage(
+  engine: Part<Engine>,
+  caller: Caller,
+  { image: name, owner, program }: InspectOptions,
+): Promise<Pick<SandboxFacts, "image" | "program">> {
+  if (!engine.ok) return { image: UNASKED, program: UNASKED };
+  const { facts } = engine;
+  const image = await attempt(() => findImage(facts, name));
+  if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" } };
+  const question = { image: image.facts, program, owner, user: toSandboxUser(caller, facts.users) };
+  const path = translated(inspectPrograms(facts, question), name);
+  return { image, program: await attempt(async () => ({ path: await path })) };
+}
+
+async function inspectRuntime(engine: Part<Engine>, name: string | undefined): Promise<SandboxFacts["runtime"]> {
+  if (name === undefined) return undefined;
+  if (!engine.ok) return UNASKED;
+  return attempt(async () => {
+    checkRuntime(engine.facts, name);
+    return { name };
+  });
+}
+
+async function inspectLogin({
+  credentials = "full",
+  hostEnv,
+  kiroDataDir,
+}: InspectOptions): Promise<SandboxFacts["login"]> {
+  const hasKey = Boolean(hostEnv["KIRO_API_KEY"]);
+  switch (credentials) {
+    case "none":
+      return { ok: true, facts: { from: "nothing" } };
+    case "api-key":
+      return hasKey ? { ok: true, facts: { from: "api-key" } } : { ok: false, problem: "KIRO_API_KEY is not set" };
+    case "full":
+      return hasKey ? { ok: true, facts: { from: "api-key" } } : inspectDatabase(kiroDataDir, () => undefined);
+    case "access-token":
+      return inspectDatabase(kiroDataDir, (login) => toAccessTokenLogin(login, new Date()).expires);
+  }
+}
+
+async function inspectDatabase(
+  kiroDataDir: string,
+  toExpiry: (login: KiroLogin) => Date | undefined,
+): Promise<SandboxFacts["login"]> {
+  return attempt(async () => {
+    const login = await loadKiroLogin(kiroDataDir);
+    if (login === undefined) throw new Error(`there is none in "${kiroDataDir}"; run "kiro-cli login"`);
+    const { mtime } = await stat(join(kiroDataDir, DATABASE));
+    return { from: "database", updated: mtime, expires: toExpiry(login) };
+  });
+}
+
+async function attempt<Facts>(look: () => Promise<Facts>): Promise<Part<Facts>> {
+  try {
+    return { ok: true, facts: await look() };
+  } catch (error) {
+    if (error instanceof BudgieError) return { ok: false, problem: error.message };
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,17 @@
+import type Docker from "dockerode";
+import { isSessionId, type Owner, type SessionRecord } from "@budgie/core";
+import { withLimit } from "../engine/api-limit.ts";
+import { OURS, parseLabels } from "../engine/labels.ts";
+
+/** Lists the sessions whose homes are volumes of an engine. */
+export async function listSessions(docker: Docker, owner: Owner): Promise<readonly SessionRecord[]> {
+  const { Volumes } = await docker.listVolumes({ filters: OURS, ...withLimit() });
+  const homes = Volumes.map((volume) => ({ name: volume.Name, facts: parseLabels(volume.Labels) })).filter(
+    ({ facts }) => facts.role === "home",
+  );
+  const records = homes.map(async ({ facts, name }): Promise<SessionRecord | undefined> => {
+    if (!isSessionId(facts.session)) return undefined;
+    return { id: facts.session, created: facts.created, home: name, owner: await owner.stateOf(facts.owner) };
+  });
+  return (await Promise.all(records)).filter((record) => record !== undefined);
+}

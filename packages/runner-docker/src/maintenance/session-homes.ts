@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import type Docker from "dockerode";
+import type { Owner, SessionHomes, SessionId } from "@budgie/core";
+import { API_LIMIT_MS, withinLimit } from "../engine/api-limit.ts";
+import { toHolderContainer } from "../sandbox/container-options.ts";
+import { createNamed } from "../engine/create-container.ts";
+import { translated } from "../engine/docker-errors.ts";
+import { connectEngine, type Engine } from "../engine/engine.ts";
+import type { HostEnvironment } from "../engine/find-engine.ts";
+import { endingInSilence } from "../engine/ending-in-silence.ts";
+import { ensureHolderImage } from "../image/holder-image.ts";
+import { toLabels } from "../engine/labels.ts";
+import { listSessions } from "./list-sessions.ts";
+import { volumeMount } from "../sandbox/mounts.ts";
+import { packHome } from "./export-home.ts";
+import { findHome, removeContainers, removeVolumes, toVolumeNames } from "../session/session-volumes.ts";
+import { removeContainer } from "../turn/turn-process.ts";
+
+export type DockerHomesOptions = {
+  /** Who the containers belong to that a home is read through; the caller releases it */
+  readonly owner: Owner;
+  readonly stateDir: string;
+  readonly home: string;
+  readonly hostEnv: HostEnvironment;
+};
+
+/** Opens the homes on the user's engine; needs no image. Throws `RUNNER_UNAVAILABLE` without an engine. */
+export async function openDockerHomes(options: DockerHomesOptions): Promise<SessionHomes> {
+  const engine = await connectEngine(options.hostEnv, options.home);
+  const { docker } = engine;
+  const { owner, stateDir } = options;
+  const scratchDir = join(stateDir, "scratch", owner.record.instance);
+
+  async function remove(id: SessionId): Promise<void> {
+    await removeContainers(docker, id);
+    await removeVolumes(docker, Object.values(toVolumeNames(id)));
+  }
+
+  return {
+    list: () => told(listSessions(docker, owner)),
+    remove: (id) => told(remove(id)),
+    async pack(id, to, signal) {
+      await owner.hold();
+      const container = await told(createReader(engine, owner, id));
+      try {
+        const archive = await told(fetchHome(container, signal));
+        return await told(packHome({ archive, to, scratchDir, signal }));
+      } finally {
+        await told(removeContainer(container));
+        await rm(scratchDir, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** An engine that hangs, before it answers or on the way, ends it; a reader who is slow does not. */
+async function fetchHome(container: Docker.Container, signal: AbortSignal): Promise<Readable> {
+  const over = new AbortController();
+  const abortSignal = AbortSignal.any([signal, over.signal]);
+  const answered = container.getArchive({ path: "/home", abortSignal }) as Promise<Readable>;
+  const archive = await withinLimit(answered, API_LIMIT_MS).catch((error: unknown) => {
+    over.abort();
+    throw error;
+  });
+  return endingInSilence(archive);
+}
+
+/** No image of the user's has a part in it. */
+function told<T>(call: Promise<T>): Promise<T> {
+  return translated(call, "budgie-holder");
+}
+
+/** A container that never runs, and has nothing but the home, read-only. */
+async function createReader(engine: Engine, owner: Owner, id: SessionId): Promise<Docker.Container> {
+  await findHome(engine.docker, id);
+  const body = toHolderContainer({
+    imageId: await ensureHolderImage(engine),
+    user: { uid: 65_534, gid: 65_534 },
+    mounts: [{ ...volumeMount({ name: toVolumeNames(id).home, labels: {} }, "/home"), ReadOnly: true }],
+    socketPath: "/nowhere",
+    labels: toLabels(owner.record, id, "reader"),
+  });
+  return createNamed(engine, `budgie-reader-${id}-${randomBytes(4).toString("hex")}`, body);
+}

@@ -1,0 +1,150 @@
+import { PassThrough, type Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import type Docker from "dockerode";
+import type { MountSettings } from "dockerode";
+import { pack } from "tar-stream";
+import { BudgieError } from "@budgie/core";
+import type { EgressDoor, EgressProxy, ProxyProgram, UpstreamOptions } from "@budgie/egress";
+import { API_LIMIT_MS, withLimit } from "../engine/api-limit.ts";
+import { attach } from "../engine/attach.ts";
+import { toProxyContainer } from "../sandbox/container-options.ts";
+import { createNamed } from "../engine/create-container.ts";
+import { demultiplex } from "../engine/demultiplex.ts";
+import { DOORS_TARGET } from "./proxy-socket.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { SandboxImage } from "../image/find-image.ts";
+import { findProgram } from "../image/find-program.ts";
+import type { SandboxUser } from "../sandbox/sandbox-user.ts";
+import { removeContainer } from "../turn/turn-process.ts";
+
+export type ProxyContainerOptions = {
+  readonly engine: Engine;
+  readonly image: SandboxImage;
+  readonly user: SandboxUser;
+  readonly upstream: UpstreamOptions | undefined;
+  readonly name: string;
+  /** The volume that holds the program and the doors, writable */
+  readonly mount: MountSettings;
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+/** An egress proxy that runs in a container of its own. */
+export type ProxyContainerProcess = {
+  readonly proxy: EgressProxy;
+  /** Resolves when nobody answers there any more */
+  readonly gone: Promise<void>;
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts the egress proxy in the sandbox image, with the program brought along. It ends with the connection to it, and so with
+ * budgie. Throws `RUNNER_UNAVAILABLE` if the image has no `node`.
+ */
+export async function startProxyContainer(options: ProxyContainerOptions): Promise<ProxyContainerProcess> {
+  const { engine, image, labels, mount, name, user } = options;
+  const { loadProxyProgram } = await import("@budgie/egress");
+  const program = await loadProxyProgram();
+  const command = [
+    "/bin/sh",
+    "-c",
+    `rm -f "$1"/* && exec node "$2"`,
+    "proxy",
+    DOORS,
+    `${PROGRAM}/${program.entry}`,
+  ] as const;
+  const body = toProxyContainer({ imageId: image.id, user, command, mounts: [mount], labels });
+  const container = await createNamed(engine, name, body);
+  try {
+    await refuseWithoutNode(container, options);
+    await container.putArchive(toArchive(program, user), { path: DOORS_TARGET, ...withLimit() });
+    const socket = await attach(engine.endpoint.address, container.id);
+    await container.start(withLimit());
+    return await connect(options, container, socket);
+  } catch (error) {
+    await removeContainer(container);
+    throw error;
+  }
+}
+
+const DOORS = `${DOORS_TARGET}/doors`;
+const PROGRAM = `${DOORS_TARGET}/program`;
+
+async function refuseWithoutNode(container: Docker.Container, { image, user }: ProxyContainerOptions): Promise<void> {
+  await findProgram(container, { program: "node", path: image.path, user }).catch((cause: Error) => {
+    throw new BudgieError(
+      "RUNNER_UNAVAILABLE",
+      `The egress proxy cannot run: this engine cannot mount a socket of the host, so it runs in the sandbox image "${image.name}". ` +
+        `${cause.message} Add Node.js 20.19 or later to the image, or choose --egress none or bridge.`,
+      { cause },
+    );
+  });
+}
+
+async function connect(
+  { image, upstream }: ProxyContainerOptions,
+  container: Docker.Container,
+  socket: Duplex,
+): Promise<ProxyContainerProcess> {
+  const { createRemoteEgressProxy } = await import("@budgie/egress");
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  socket.on("error", () => undefined);
+  const gone = demultiplex(socket, { stdout, stderr, dropping: new AbortController().signal });
+  const words = text(stderr).catch(() => "");
+  const options = upstream === undefined ? {} : { upstream };
+  const proxy = await inTime(createRemoteEgressProxy({ stdin: socket, stdout }, options)).catch(async (cause) => {
+    socket.destroy();
+    throw notBegun(image, await Promise.race([gone.then(() => words), sleep(1_000, "", { ref: false })]), cause);
+  });
+  return {
+    proxy: { ...proxy, open: async (door) => withTimeLimits(await inTime(proxy.open(door))) },
+    gone,
+    async stop() {
+      // The other way round it would end by itself while it is removed, which Podman takes for an error.
+      await removeContainer(container);
+      socket.destroy();
+    },
+  };
+}
+
+function notBegun({ name }: SandboxImage, words: string, cause: unknown): BudgieError {
+  const said = words.trim() === "" ? "" : ` It said: ${words.replace(/\s+/g, " ").trim().slice(0, MOST_SAID)}`;
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The egress proxy did not begin in a container of the sandbox image "${name}". Its node must be 20.19 or later.${said}`,
+    { cause },
+  );
+}
+
+const MOST_SAID = 300;
+
+function withTimeLimits(door: EgressDoor): EgressDoor {
+  return {
+    setPolicy: (policy) => inTime(door.setPolicy(policy)),
+    take: () => inTime(door.take()),
+    close: () => inTime(door.close()),
+  };
+}
+
+/** A process in a container can be held up by others; a turn must not be with it. */
+async function inTime<T>(call: Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const late = sleep(API_LIMIT_MS, undefined, { signal: stop.signal }).then(() => {
+    throw new BudgieError("RUNNER_UNAVAILABLE", "The egress proxy's container did not answer in time. Ask again.");
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    stop.abort();
+    late.catch(() => undefined);
+  }
+}
+
+/** The folder of the doors is its user's alone, and so are the sockets in it. */
+function toArchive({ files }: ProxyProgram, { gid, uid }: SandboxUser): NodeJS.ReadableStream {
+  const archive = pack();
+  archive.entry({ name: "doors", type: "directory", mode: 0o700, uid, gid });
+  for (const { content, path } of files) archive.entry({ name: `program/${path}`, mode: 0o644 }, content);
+  archive.finalize();
+  return archive as unknown as NodeJS.ReadableStream;
+}

@@ -1,0 +1,116 @@
+import { mkdir, opendir, readlink, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { BudgieError } from "@budgie/core";
+import type { HeldSource, Holds } from "./mount-sources.ts";
+
+/**
+ * Where Kiro, or the program that it came from, takes an agent's definition from the folder that it works in: agents, MCP
+ * servers and settings, hooks. What it takes as context, such as `.kiro/steering`, stays.
+ */
+const PLACES: Readonly<Record<string, Places>> = {
+  ".kiro": { agents: "folder", settings: "folder", hooks: "folder" },
+  ".amazonq": { "cli-agents": "folder", "mcp.json": "list" },
+};
+
+// Each entry becomes a mount.
+const MOST_CHILDREN = 64;
+
+/** What lies in place of a hidden list of MCP servers. */
+const NO_SERVERS = '{ "mcpServers": {} }\n';
+
+/** A folder of a workspace over which budgie mounts a folder of its own, the cover. */
+export type CoveredFolder = {
+  /** Such as `.kiro` */
+  readonly name: string;
+  /** Path on the host, which lasts as long as the sandbox */
+  readonly cover: string;
+  /** The repository's files and folders that are mounted in the cover */
+  readonly shown: readonly HeldSource[];
+};
+
+export type Covers = {
+  readonly covered: readonly CoveredFolder[];
+  /** The names of folders that do not exist */
+  readonly absent: readonly string[];
+};
+
+/**
+ * Covers the folders in which a repository can redefine the configured agent, each as a whole: an agent that has it covered
+ * can exchange neither the folder nor an entry. A folder that does not exist is not covered, since
+ * the engine would make it in the user's repository. Anything but a folder is refused, since no mount covers it reliably.
+ */
+export async function coverHiddenPlaces(workspace: HeldSource, holds: Holds, skeleton: string): Promise<Covers> {
+  const [covered, absent]: [CoveredFolder[], string[]] = [[], []];
+  for (const [name, places] of Object.entries(PLACES)) {
+    const folder = await holds.open(name, workspace);
+    const path = join(skeleton, name);
+    if (folder === undefined) absent.push(name);
+    else covered.push({ name, cover: path, shown: await cover(folder, places, { holds, path }) });
+  }
+  return { covered, absent };
+}
+
+type Places = Readonly<Record<string, "folder" | "list">>;
+type Cover = { readonly holds: Holds; readonly path: string };
+
+async function cover(folder: HeldSource, places: Places, { holds, path }: Cover): Promise<readonly HeldSource[]> {
+  if (folder.kind !== "folder") throw uncoverable(folder.path, "is not a plain directory", "Remove or replace it.");
+  const shown: HeldSource[] = [];
+  await mkdir(path, { recursive: true });
+  for (const name of await readNames(folder)) {
+    const place = Object.keys(places).find((other) => fold(other) === fold(name));
+    if (place !== undefined) await makePlace(join(path, place), places[place]);
+    else shown.push(...(await show(name, folder, { holds, path })));
+  }
+  return shown;
+}
+
+/** Reads the names in a folder; throws if there are too many. */
+async function readNames(folder: HeldSource): Promise<readonly string[]> {
+  const names: string[] = [];
+  const entries = await opendir(folder.here).catch((error: NodeJS.ErrnoException) => {
+    // What budgie may not look at, an agent of the same user can make visible again.
+    throw uncoverable(folder.path, `cannot be read (${error.code})`, "Make it readable.");
+  });
+  for await (const { name } of entries) {
+    if (names.push(name) > MOST_CHILDREN)
+      throw uncoverable(folder.path, `holds more than ${MOST_CHILDREN} entries`, "Remove some.");
+  }
+  return names;
+}
+
+// Some file systems ignore case.
+function fold(name: string): string {
+  return name.normalize("NFKC").toUpperCase();
+}
+
+async function makePlace(path: string, kind: "folder" | "list" | undefined): Promise<void> {
+  if (kind === "list") await writeFile(path, NO_SERVERS);
+  else await mkdir(path, { recursive: true });
+}
+
+/** Shows an entry in the cover. A link becomes the same link; a pipe, a socket or a name that is no UTF-8 is left out. */
+async function show(name: string, folder: HeldSource, { holds, path }: Cover): Promise<readonly HeldSource[]> {
+  const child = await holds.open(name, folder);
+  if (child?.kind === "link") {
+    const target = await readlink(`${folder.here}/${name}`).catch(() => undefined);
+    if (target !== undefined) await symlink(target, join(path, name));
+    return [];
+  }
+  if (child?.kind !== "file" && child?.kind !== "folder") return [];
+  await makeMountPoint(join(path, name), child.kind);
+  return [child];
+}
+
+/** Makes an empty file or folder for something to be mounted on. */
+export async function makeMountPoint(path: string, kind: HeldSource["kind"]): Promise<void> {
+  await mkdir(kind === "folder" ? path : dirname(path), { recursive: true, mode: 0o755 });
+  if (kind !== "folder") await writeFile(path, "");
+}
+
+function uncoverable(path: string, why: string, remedy: string): BudgieError {
+  return new BudgieError(
+    "WORKSPACE_INVALID",
+    `"${path}" ${why}, so the sandbox cannot hide the repository's definitions of agents. ${remedy}`,
+  );
+}

@@ -1,0 +1,81 @@
+import { constants } from "node:fs";
+import { open, readlink, realpath, type FileHandle } from "node:fs/promises";
+import { BudgieError } from "@budgie/core";
+import { toOpened } from "../container-files/container-root.ts";
+
+/** An open file or folder of the host. Its identity tells it from anything else at the same path later. */
+export type HeldSource = {
+  readonly path: string;
+  /** Path of the descriptor, to reach entries by */
+  readonly here: string;
+  readonly kind: "file" | "folder" | "link" | "other";
+  readonly gid: number;
+  readonly identity: Identity;
+  /** Whether links on the way were followed */
+  readonly isFollowed: boolean;
+};
+
+/** Device and inode. */
+type Identity = string;
+
+/** Open sources, which are closed when it is disposed of. */
+export type Holds = AsyncDisposable & {
+  /** Opens a path, or a name in an open folder; throws `WORKSPACE_INVALID` if a link is on the way. The last step may be a link, which is not followed. */
+  open(path: string, folder?: HeldSource): Promise<HeldSource | undefined>;
+  /** Opens a path of the user's configuration or of budgie's, and follows links. */
+  follow(path: string): Promise<HeldSource | undefined>;
+};
+
+const isLinux = process.platform === "linux";
+// Node has no constant for it. It needs no permission to read, and has no effect on a device or pipe.
+const O_PATH = 0o10000000;
+const PLACE = isLinux ? O_PATH : constants.O_RDONLY | constants.O_NONBLOCK;
+
+/** Creates an empty set of open sources. */
+export function createHolds(): Holds {
+  const handles: FileHandle[] = [];
+
+  async function hold(path: string, opened: string, isFollowed: boolean): Promise<HeldSource | undefined> {
+    const handle = await openPlace(opened, { isFollowed }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || isFollowed) return undefined;
+      throw toMoved(path, `cannot be opened (${error.code})`);
+    });
+    if (handle === undefined) return undefined;
+    handles.push(handle);
+    if (!isFollowed && (await pathOf(handle, path)) !== path) throw toMoved(path);
+    return { path, here: isLinux ? toOpened(handle) : path, isFollowed, ...(await toFacts(handle)) };
+  }
+
+  return {
+    open: (name, folder) =>
+      folder === undefined ? hold(name, name, false) : hold(`${folder.path}/${name}`, `${folder.here}/${name}`, false),
+    follow: (path) => hold(path, path, true),
+    [Symbol.asyncDispose]: async () => void (await Promise.all(handles.splice(0).map((handle) => handle.close()))),
+  };
+}
+
+/** Opens a path, with `O_PATH` on Linux. */
+export function openPlace(path: string, { isFollowed = false } = {}): Promise<FileHandle> {
+  return open(path, isFollowed ? PLACE : PLACE | constants.O_NOFOLLOW);
+}
+
+/** Reads the facts of an open path. */
+export async function toFacts(handle: FileHandle): Promise<Pick<HeldSource, "gid" | "identity" | "kind">> {
+  const facts = await handle.stat({ bigint: true });
+  const plain = facts.isDirectory() ? "folder" : facts.isFile() ? "file" : "other";
+  return {
+    gid: Number(facts.gid),
+    identity: `${facts.dev}:${facts.ino}`,
+    kind: facts.isSymbolicLink() ? "link" : plain,
+  };
+}
+
+/** Finds the real path; on Linux by the descriptor. */
+async function pathOf(handle: FileHandle, path: string): Promise<string | undefined> {
+  return (isLinux ? readlink(toOpened(handle)) : realpath(path)).catch(() => undefined);
+}
+
+/** Creates the error for a path that an agent could have exchanged. */
+export function toMoved(path: string, what = "was exchanged since it was checked"): BudgieError {
+  return new BudgieError("WORKSPACE_INVALID", `"${path}" ${what}. Check it, and ask again.`);
+}

@@ -1,0 +1,45 @@
+import type { Engine } from "../engine/engine.ts";
+
+/** Who a sandbox runs as. */
+export type SandboxUser = {
+  readonly uid: number;
+  readonly gid: number;
+};
+
+export type Caller = {
+  readonly uid: number | undefined;
+  readonly gid: number | undefined;
+};
+
+/** The caller's own ids, so that files written in the workspace belong to the caller. */
+export function toSandboxUser({ gid, uid }: Caller, users: Engine["users"]): SandboxUser {
+  // A rootless engine shows its user as uid 0, and an ordinary uid of the container is a stranger to the workspace.
+  if (users === "rootless") return { uid: 0, gid: 0 };
+  // Windows has no ids; Docker Desktop there makes every file the user's own.
+  return { uid: uid ?? 1000, gid: gid ?? 1000 };
+}
+
+const ROOT =
+  "budgie was started by root: agents run as uid 0 in the sandbox, with every capability dropped. Start it as an ordinary user for one more wall.";
+const REMAPPED =
+  "The engine remaps user ids, so agents are strangers to the workspace: they can change there only what everybody may.";
+
+/** What a user must know about running as this; empty for an ordinary caller of an ordinary engine. */
+export function toUserNotices({ uid }: Caller, users: Engine["users"] = "same"): readonly string[] {
+  return [...(uid === 0 ? [ROOT] : []), ...(users === "remapped" ? [REMAPPED] : [])];
+}
+
+/** The workspace's group, if the caller is in it by a supplementary group: without it, group-writable projects would be read-only. */
+export function toExtraGroups(
+  workspaceGid: number,
+  user: SandboxUser,
+  callerGroups: readonly number[],
+): readonly string[] {
+  return workspaceGid !== user.gid && callerGroups.includes(workspaceGid) ? [String(workspaceGid)] : [];
+}
+
+/** A passwd file that gives the uid a name and a home: programs crash or ask questions without one. */
+export function toPasswd({ gid, uid }: SandboxUser): string {
+  if (uid === 0) return "root:x:0:0:root:/home/agent:/bin/sh\n";
+  return `root:x:0:0:root:/root:/bin/sh\nagent:x:${uid}:${gid}:agent:/home/agent:/bin/sh\n`;
+}

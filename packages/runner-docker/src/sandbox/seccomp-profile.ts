@@ -1,0 +1,95 @@
+import type { Engine } from "../engine/engine.ts";
+
+// Calls that no argument makes dangerous. Missing from Docker's list are those for 32 bits, asynchronous I/O, which has one limit
+// for the whole machine, and io_uring, which bypasses every rule below.
+const PLAIN = `
+  accept accept4 access adjtimex alarm arch_prctl bind brk cachestat capget capset chdir chown clock_adjtime
+  clock_getres clock_gettime clock_nanosleep close close_range connect copy_file_range dup dup2 dup3 epoll_create
+  epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 execve execveat exit exit_group
+  faccessat faccessat2 fadvise64 fallocate fchdir fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fork
+  fremovexattr fsetxattr fstat fstatfs fsync ftruncate futex futex_requeue futex_wait futex_waitv futex_wake
+  futimesat get_robust_list getcpu getcwd getdents getdents64 getegid geteuid getgid getgroups getitimer getpeername
+  getpgid getpgrp getpid getppid getpriority getrandom getresgid getresuid getrlimit getrusage getsid getsockname
+  getsockopt gettid gettimeofday getuid getxattr getxattrat inotify_add_watch inotify_init inotify_init1
+  inotify_rm_watch ioctl ioprio_get ioprio_set kill landlock_add_rule landlock_create_ruleset landlock_restrict_self
+  lchown lgetxattr link linkat listen listmount listxattr listxattrat llistxattr lremovexattr lseek lsetxattr lstat
+  madvise map_shadow_stack membarrier memfd_create mincore mkdir mkdirat mlock mlock2 mlockall mmap mprotect
+  mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink mremap mseal msgctl msgget msgrcv msgsnd
+  msync munlock munlockall munmap nanosleep newfstatat pause pidfd_open pidfd_send_signal pipe pipe2 pkey_alloc
+  pkey_free pkey_mprotect poll ppoll prctl pread64 preadv preadv2 prlimit64 process_mrelease process_vm_readv
+  process_vm_writev pselect6 ptrace pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv recvfrom
+  recvmmsg recvmsg remap_file_pages removexattr removexattrat rename renameat renameat2 restart_syscall rmdir rseq
+  rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait
+  rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr sched_getparam
+  sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler
+  sched_yield seccomp select semctl semget semop semtimedop sendfile sendmmsg sendmsg sendto set_robust_list
+  set_tid_address setfsgid setfsuid setgid setgroups setitimer setpgid setpriority setregid setresgid setresuid
+  setreuid setrlimit setsid setsockopt setuid setxattr setxattrat shmat shmctl shmdt shmget shutdown sigaltstack
+  signalfd signalfd4 splice stat statfs statmount statx symlink symlinkat sync sync_file_range syncfs sysinfo tee
+  tgkill time timer_create timer_delete timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime
+  timerfd_settime times tkill truncate umask uname unlink unlinkat uretprobe utime utimensat utimes vfork vmsplice
+  wait4 waitid write writev
+`;
+
+const O_CREAT_OR_TMPFILE = 0o100 | 0o20000000;
+const SETUID = 0o4000;
+const NEW_NAMESPACES = 0x7e020000;
+const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16];
+const NETLINK_ROUTE = 0;
+const ENOSYS = 38;
+
+/**
+ * The seccomp profile of a turn, in the engines' form. Derived from Docker's default profile (Apache-2.0, Docker,
+ * Inc.), for a container without capabilities. Other calls fail with EPERM, and a program for 32 bits, whose calls have
+ * other numbers, is killed.
+ */
+export const SECCOMP_PROFILE = JSON.stringify({
+  defaultAction: "SCMP_ACT_ERRNO",
+  archMap: ["X86_64", "AARCH64"].map((name) => ({ architecture: `SCMP_ARCH_${name}`, subArchitectures: [] })),
+  syscalls: [
+    allow(PLAIN.trim().split(/\s+/)),
+    allow(["clone"], without(0, NEW_NAMESPACES)),
+    // Most other families are not isolated by a namespace.
+    ...[AF_UNIX, AF_INET, AF_INET6].map((family) => allow(["socket"], equal(0, family))),
+    allow(["socket"], equal(0, AF_NETLINK), equal(2, NETLINK_ROUTE)),
+    allow(["socketpair"], equal(0, AF_UNIX)),
+    // Sets 0, or queries the current one.
+    ...[0, 0xffffffff].map((persona) => allow(["personality"], equal(0, persona))),
+    // No setuid modes: the host sees the workspace's files. Setgid is a mode of folders too, which a filter cannot tell apart.
+    allow(["fchmod"], without(1, SETUID)),
+    allow(["fchmodat", "fchmodat2", "mknodat"], without(2, SETUID)),
+    allow(["openat"], without(3, SETUID)),
+    allow(["openat"], without(2, O_CREAT_OR_TMPFILE)),
+    onX86(allow(["chmod", "creat", "mknod"], without(1, SETUID))),
+    onX86(allow(["open"], without(2, SETUID))),
+    onX86(allow(["open"], without(1, O_CREAT_OR_TMPFILE))),
+    // Their arguments lie in memory, where seccomp cannot read them. Programs then fall back to the older call.
+    { names: ["clone3", "openat2"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
+  ],
+});
+
+/** Gives the profile, or its file for Podman; `undefined` if the engine has no seccomp. */
+export function toSeccomp({ name, walls }: Pick<Engine, "name" | "walls">, file: string): string | undefined {
+  if (walls.some((wall) => wall.name === "seccomp" && wall.state === "missing")) return undefined;
+  return name === "Podman" ? file : SECCOMP_PROFILE;
+}
+
+type Condition = Readonly<Record<"index" | "value" | "valueTwo", number>> & { readonly op: string };
+
+/** Allows calls if all conditions hold. Of several rules for one call, one is enough. */
+function allow(names: readonly string[], ...args: readonly Condition[]) {
+  return { names, action: "SCMP_ACT_ALLOW", args };
+}
+
+function equal(index: number, value: number): Condition {
+  return { index, value, valueTwo: 0, op: "SCMP_CMP_EQ" };
+}
+
+function without(index: number, bits: number): Condition {
+  return { index, value: bits, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" };
+}
+
+/** Limits a rule to x86-64, for calls that aarch64 lacks. */
+function onX86(rule: ReturnType<typeof allow>) {
+  return { ...rule, includes: { arches: ["amd64"] } };
+}

@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import type Docker from "dockerode";
+import pLimit from "p-limit";
+import { BudgieError, type SessionId } from "@budgie/core";
+import { withLimit } from "../engine/api-limit.ts";
+import { toHolderContainer } from "../sandbox/container-options.ts";
+import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
+import type { DoorPlace } from "../proxy/proxy-socket.ts";
+import { findOwn, isBeingRemoved, type OwnPlace } from "../engine/find-container.ts";
+import { ensureHolderImage } from "../image/holder-image.ts";
+import { toLabels } from "../engine/labels.ts";
+import { toHolderMounts, type SessionVolumes } from "../sandbox/mounts.ts";
+import type { SandboxContext } from "./sandbox-context.ts";
+import { createNamed } from "../engine/create-container.ts";
+import { removeContainer } from "../turn/turn-process.ts";
+
+/** A session's holder: its volumes are read and written through it, and its network is what turns join. */
+export type Holder = {
+  /** By name, since it may have to be made again. */
+  readonly container: Docker.Container;
+  readonly name: string;
+  /** Makes it again if somebody removed it; throws `SESSION_UNUSABLE` if the volumes went too. */
+  ensure(): Promise<void>;
+  /** Has it running. */
+  start(): Promise<void>;
+  /** Ends what runs in it, and keeps it. */
+  stop(): Promise<void>;
+  isRunning(): Promise<boolean>;
+  /** Lends a copy of it that never runs: an engine lets nothing into a container while it starts. */
+  lend(use: (copy: Docker.Container) => Promise<void>): Promise<void>;
+};
+
+export type HolderParts = {
+  readonly session: SessionId;
+  readonly volumes: SessionVolumes;
+  readonly door: DoorPlace;
+};
+
+/** Creates a session's holder, which does not run yet. */
+export async function createHolder(context: SandboxContext, parts: HolderParts): Promise<Holder> {
+  const { docker, removals } = context.engine;
+  const name = `budgie-holder-${parts.session}`;
+  const place: OwnPlace = { docker, name, labels: toLabels(context.owner.record, parts.session, "holder") };
+  const container = docker.getContainer(name);
+  // What stops an idle one must not meet what starts it for the next turn.
+  const inTurn = pLimit(1);
+
+  async function ensure(): Promise<State> {
+    const state = await stateOf(place);
+    if (state !== "missing") return state;
+    await refuseLostVolumes(docker, parts);
+    await makeHolder(context, name, parts);
+    return "stopped";
+  }
+
+  async function start(): Promise<void> {
+    if (await startIfThere(container)) return;
+    await ensure();
+    await container.start(withLimit());
+  }
+
+  async function lend(use: (copy: Docker.Container) => Promise<void>): Promise<void> {
+    const copy = await makeHolder(context, `${name}-copy-${randomUUID().slice(0, 8)}`, parts);
+    try {
+      await use(copy);
+    } catch (error) {
+      removals.suspect(error);
+      throw error;
+    } finally {
+      await removals.remove(() => removeContainer(copy)).tried;
+    }
+  }
+
+  await inTurn(() => makeHolder(context, name, parts));
+  return {
+    container,
+    name,
+    ensure: async () => void (await inTurn(ensure)),
+    start: () => inTurn(start),
+    stop: () => inTurn(() => killHolder(container)),
+    isRunning: async () => (await inTurn(() => stateOf(place))) === "running",
+    lend,
+  };
+}
+
+type State = "missing" | "stopped" | "running";
+
+/** Throws `RUNNER_UNAVAILABLE` if another container has its name, since a turn would join that one's network. */
+async function stateOf(place: OwnPlace): Promise<State> {
+  const facts = await findOwn(place);
+  if (facts === undefined || isBeingRemoved(facts.State)) return "missing";
+  return facts.State.Running ? "running" : "stopped";
+}
+
+/** Starts it, or leaves it running, without asking first which of the two; `false` if there is none. */
+async function startIfThere(container: Docker.Container): Promise<boolean> {
+  try {
+    await container.start(withLimit());
+    return true;
+  } catch (error) {
+    if (statusOf(error) === 304) return true;
+    ignoreMissing(error);
+    return false;
+  }
+}
+
+async function makeHolder(
+  { engine, owner, user }: SandboxContext,
+  name: string,
+  { door, session, volumes }: HolderParts,
+): Promise<Docker.Container> {
+  const body = toHolderContainer({
+    imageId: await ensureHolderImage(engine),
+    user,
+    mounts: [...toHolderMounts(volumes), door.mount],
+    socketPath: door.socketPath,
+    labels: toLabels(owner.record, session, "holder"),
+  });
+  return createNamed(engine, name, body);
+}
+
+/** Without the holder the volumes may be gone too, and an engine makes new ones without a word. */
+async function refuseLostVolumes(docker: Docker, { session, volumes }: HolderParts): Promise<void> {
+  const names = [volumes.home.name, volumes.auth.name];
+  const found = await Promise.all(
+    names.map((name) => docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)),
+  );
+  if (!found.includes(undefined)) return;
+  throw new BudgieError(
+    "SESSION_UNUSABLE",
+    `The volumes of session "${session}" were removed by somebody else. Begin a new session.`,
+  );
+}
+
+async function killHolder(container: Docker.Container): Promise<void> {
+  await container.kill(withLimit()).catch((error: unknown) => {
+    // 409: it is not running any more.
+    if (statusOf(error) !== 409) ignoreMissing(error);
+  });
+}

@@ -1,0 +1,165 @@
+import type Docker from "dockerode";
+import { BudgieError, type SessionId } from "@budgie/core";
+import { withLimit } from "../engine/api-limit.ts";
+import { ignoreMissing } from "../engine/docker-errors.ts";
+import { createHolder, type Holder, type HolderParts } from "./session-container.ts";
+import { parseLabels, toLabels, type LabelFacts } from "../engine/labels.ts";
+import type { SessionVolume, SessionVolumes } from "../sandbox/mounts.ts";
+import type { SandboxContext } from "./sandbox-context.ts";
+import { removeContainer } from "../turn/turn-process.ts";
+
+/** The volumes that a session has, or is to have. */
+export function toVolumes({ keepSessionsMs, owner }: SandboxContext, id: SessionId): SessionVolumes {
+  const keep = keepSessionsMs === undefined ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
+  return {
+    home: { name: toVolumeNames(id).home, labels: { ...toLabels(owner.record, id, "home"), ...keep } },
+    auth: { name: toVolumeNames(id).auth, labels: toLabels(owner.record, id, "auth") },
+  };
+}
+
+/** Makes a session's volumes and its holder, or nothing. */
+export async function createHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
+  const { docker, removals } = context.engine;
+  const { door, session, volumes } = parts;
+  try {
+    if ((await findVolume(docker, volumes.home.name)) !== undefined) throw notOurs(session);
+    try {
+      await Promise.all([createVolume(docker, volumes.home), createVolume(docker, volumes.auth)]);
+      return await createHolder(context, parts);
+    } catch (error) {
+      removals.suspect(error);
+      await removals.remove(() => removeHome(docker, session, volumes)).tried.catch(() => undefined);
+      throw error;
+    }
+  } catch (error) {
+    await door.remove();
+    throw error;
+  }
+}
+
+/** Opens the home that a dead owner kept. All else of the session is made anew, and nothing of the home is lost if that fails. */
+export async function resumeHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
+  try {
+    await refuseOwned(context, parts.session);
+    return await reopenHome(context, parts);
+  } catch (error) {
+    await parts.door.remove();
+    throw error;
+  }
+}
+
+async function reopenHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
+  const { docker, removals } = context.engine;
+  const { session, volumes } = parts;
+  const find = async () => (await listContainers(docker, session)).filter(isOfSession);
+  // A budgie that was killed left its holder, and perhaps a turn.
+  await removeEach(await find(), docker);
+  await removeVolumes(docker, [volumes.auth.name]);
+  try {
+    await createVolume(docker, volumes.auth);
+    return await createHolder(context, parts);
+  } catch (error) {
+    removals.suspect(error);
+    const removeOwn = async (): Promise<void> => {
+      const found = await find();
+      const own = found.filter(({ Labels }) => isOwn(context, Labels));
+      await removeEach(own, docker);
+      if (own.length === found.length) await removeVolumes(docker, [volumes.auth.name]);
+    };
+    await removals.remove(removeOwn).tried.catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Another budgie may have taken over the session meanwhile. */
+function isOwn({ owner }: SandboxContext, labels: Readonly<Record<string, string>>): boolean {
+  return parseLabels(labels).owner.instance === owner.record.instance;
+}
+
+/** What a home is exported through is the exporting program's. */
+function isOfSession({ Labels }: Docker.ContainerInfo): boolean {
+  return parseLabels(Labels).role !== "reader";
+}
+
+async function removeHome(docker: Docker, id: SessionId, { auth, home }: SessionVolumes): Promise<void> {
+  await removeContainers(docker, id);
+  await removeVolumes(docker, [home.name, auth.name]);
+}
+
+/** Removes all of a session's containers, by label: the holder, and what a call left that was given up before the engine answered. */
+export async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
+  await removeEach(await listContainers(docker, id), docker);
+}
+
+async function removeEach(left: readonly Docker.ContainerInfo[], docker: Docker): Promise<void> {
+  const isHolder = ({ Labels }: Docker.ContainerInfo): boolean => parseLabels(Labels).role === "holder";
+  const remove = ({ Id }: Docker.ContainerInfo): Promise<void> => removeContainer(docker.getContainer(Id));
+  // Podman does not remove a holder whose network a turn has joined.
+  await Promise.all(left.filter((container) => !isHolder(container)).map(remove));
+  await Promise.all(left.filter(isHolder).map(remove));
+}
+
+/** Removes volumes that no container uses; those that are gone already are fine. */
+export async function removeVolumes(docker: Docker, names: readonly string[]): Promise<void> {
+  await Promise.all(names.map((name) => docker.getVolume(name).remove(withLimit()).catch(ignoreMissing)));
+}
+
+/** The names of a session's volumes. */
+export function toVolumeNames(id: SessionId): { readonly home: string; readonly auth: string } {
+  const home = `budgie-session-${id}`;
+  return { home, auth: `${home}-auth` };
+}
+
+/**
+ * The labels of the volume that holds a session's home, or `SESSION_NOT_FOUND`: whoever made a volume of that name could have
+ * put it anywhere.
+ */
+export async function findHome(docker: Docker, id: SessionId): Promise<LabelFacts> {
+  const { home } = toVolumeNames(id);
+  const found = await findVolume(docker, home);
+  if (found === undefined) {
+    throw new BudgieError(
+      "SESSION_NOT_FOUND",
+      `The volume of the session "${id}" is gone. Leave its id out to begin a new one.`,
+    );
+  }
+  const facts = parseLabels(found.Labels);
+  const isPlain = found.Driver === "local" && Object.keys(found.Options ?? {}).length === 0;
+  if (facts.role === "home" && facts.session === id && isPlain) return facts;
+  throw new BudgieError(
+    "SESSION_NOT_FOUND",
+    `The volume "${home}" is not one that budgie made for the session "${id}". Leave its id out to begin a new one.`,
+  );
+}
+
+function listContainers(docker: Docker, id: SessionId): Promise<Docker.ContainerInfo[]> {
+  return docker.listContainers({ all: true, filters: { label: [`dev.budgie.session=${id}`] }, ...withLimit() });
+}
+
+type VolumeFacts = Docker.VolumeInspectInfo | undefined;
+
+async function findVolume(docker: Docker, name: string): Promise<VolumeFacts> {
+  return (await docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)) ?? undefined;
+}
+
+async function createVolume(docker: Docker, { labels, name }: SessionVolume): Promise<void> {
+  await docker.createVolume({ Name: name, Labels: { ...labels }, ...withLimit() });
+}
+
+async function refuseOwned({ engine, owner }: SandboxContext, id: SessionId): Promise<void> {
+  const made = await findHome(engine.docker, id);
+  // The home says who made it, and its holder who has it now.
+  const containers = (await listContainers(engine.docker, id)).filter(isOfSession);
+  const owners = [made, ...containers.map(({ Labels }) => parseLabels(Labels))].map((thing) => thing.owner);
+  // Who goes on with a session found it in the state directory.
+  const states = await Promise.all(owners.map((record) => owner.stateOf(record, "state-directory")));
+  if (states.some((state) => state === "live" || state === "foreign")) throw notOurs(id);
+}
+
+/** The engine would hand out an existing volume without a word, and with it another owner's session. */
+function notOurs(id: SessionId): BudgieError {
+  return new BudgieError(
+    "SESSION_NOT_FOUND",
+    `The session "${id}" belongs to another budgie. Leave its id out to begin a new one.`,
+  );
+}

@@ -1,0 +1,82 @@
+import { readFile, readlink } from "node:fs/promises";
+import { posix } from "node:path";
+import { parseMounts, type Mount } from "@budgie/core";
+import type { ContainerRoot } from "../container-files/container-root.ts";
+import { createHolds, openPlace, toFacts, toMoved } from "../sandbox/mount-sources.ts";
+import type { HeldMounts, TurnMount } from "../sandbox/mounts.ts";
+
+/**
+ * Checks that a container whose agent has not begun has exactly the held sources mounted, or throws
+ * `WORKSPACE_INVALID`. The engine resolves every path again later: a program that may write to a folder on the way
+ * can exchange it in between, and back.
+ */
+export async function confirmMounts({ absent, mounts }: HeldMounts, root: ContainerRoot | undefined): Promise<void> {
+  const table = root && toTable(await root.readMounts());
+  const right = await Promise.all(
+    mounts.map((mount) =>
+      // On another machine or kernel only the host's own paths can be checked.
+      root === undefined || table === undefined ? isStillThere(mount) : isMounted(mount, root.path, table),
+    ),
+  );
+  const wrong = mounts.find((_, index) => right[index] !== true);
+  if (wrong !== undefined) throw toMoved(wrong.source?.path ?? wrong.settings.Target);
+  await using holds = createHolds();
+  for (const { folder, name } of absent) {
+    if ((await holds.open(name, folder)) === undefined) continue;
+    throw toMoved(`${folder.path}/${name}`, "appeared while the sandbox was made, so it would not be hidden");
+  }
+}
+
+type MountTable = {
+  readonly mounts: readonly Mount[];
+  /** All mount points but the root */
+  readonly targets: ReadonlySet<string>;
+};
+
+function toTable(mountinfo: string): MountTable {
+  const mounts = parseMounts(mountinfo);
+  return { mounts, targets: new Set(mounts.map(({ point }) => point).filter((point) => point !== "/")) };
+}
+
+/** Checks a mount by opening its target: another mount may lie over it, or over a folder on the way. */
+async function isMounted({ settings, source }: TurnMount, root: string, table: MountTable): Promise<boolean> {
+  const target = await resolveInImage(root, settings.Target, table.targets);
+  const place = await openPlace(root + target).catch(() => undefined);
+  if (place === undefined) return false;
+  try {
+    const [facts, info] = await Promise.all([toFacts(place), readFile(`/proc/self/fdinfo/${place.fd}`, "utf8")]);
+    const id = /^mnt_id:\s*(\d+)$/m.exec(info)?.[1];
+    const seen = table.mounts.find((mount) => mount.id === id);
+    const isRight = seen?.point === target && (source === undefined || source.identity === facts.identity);
+    return isRight && (settings.ReadOnly !== true || seen.isReadOnly);
+  } finally {
+    await place.close();
+  }
+}
+
+const MOST_LINKS = 40;
+
+/** Resolves a target as the engine does: links of the image are followed, and none inside a mount. */
+async function resolveInImage(root: string, target: string, mounted: ReadonlySet<string>): Promise<string> {
+  let [path, rest] = ["/", target.split("/").slice(1)];
+  for (let links = 0; links <= MOST_LINKS;) {
+    const [name, ...others] = rest;
+    if (name === undefined) break;
+    const next = posix.join(path, name);
+    if (mounted.has(next)) return posix.join(next, ...others);
+    const link = await readlink(root + next).catch(() => undefined);
+    if (link !== undefined) links++;
+    if (link?.startsWith("/")) path = "/";
+    else if (link === undefined) path = next;
+    rest = [...(link ?? "").split("/").filter((part) => part !== ""), ...others];
+  }
+  return target;
+}
+
+/** Looks at the source's path on the host once more. */
+async function isStillThere({ source }: TurnMount): Promise<boolean> {
+  if (source === undefined) return true;
+  await using holds = createHolds();
+  const again = source.isFollowed ? holds.follow(source.path) : holds.open(source.path);
+  return (await again.catch(() => undefined))?.identity === source.identity;
+}

@@ -1,0 +1,212 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import type Docker from "dockerode";
+import { BudgieError, type Access, type Command, type Limits, type SessionId, type StartOptions } from "@budgie/core";
+import { withLimit } from "../engine/api-limit.ts";
+import { attach } from "../engine/attach.ts";
+import { toTurnContainer } from "../sandbox/container-options.ts";
+import { createNamed } from "../engine/create-container.ts";
+import { toBudgieError } from "../engine/docker-errors.ts";
+import { enterConfirmed, type Sight } from "./enter-confirmed.ts";
+import { toInitInput } from "../sandbox/init-script.ts";
+import { toLabels } from "../engine/labels.ts";
+import type { MountedFiles } from "../sandbox/mounted-files.ts";
+import { holdTurnMounts, type HeldMounts, type SessionVolumes } from "../sandbox/mounts.ts";
+import { toExtraGroups } from "../sandbox/sandbox-user.ts";
+import type { SandboxContext } from "../session/sandbox-context.ts";
+import { toSeccomp } from "../sandbox/seccomp-profile.ts";
+import type { TurnNetwork } from "../session/session-network.ts";
+import { removeContainer, toTurnProcess, type StartedTurn, type TurnProcess } from "./turn-process.ts";
+
+export type TurnStart = {
+  readonly context: SandboxContext;
+  readonly session: SessionId;
+  readonly volumes: SessionVolumes;
+  readonly command: Command;
+  readonly options: StartOptions;
+  readonly network: TurnNetwork;
+  /** Whether a container that cannot be looked into is refused */
+  readonly decideSight: () => Promise<boolean>;
+  /** Size of its home after its last turn; `undefined` if unknown */
+  readonly heldBytes: number | undefined;
+  /** When the session's holder, and with it its volumes, are known to be there */
+  readonly holderThere: Promise<unknown>;
+  /** Fills the session's home, while the container starts */
+  readonly prepareHome: () => Promise<void>;
+  /** Throws where a mount point is not what it seems */
+  readonly checkMountPoints: (paths: readonly string[]) => Promise<void>;
+};
+
+/** What a process may use of the host when nobody says less: everything that its runner has to give. */
+export const EVERYTHING: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
+
+/**
+ * Starts a turn's container and fills the home at the same time: the container waits for its first line of stdin. Whatever
+ * fails or is cancelled on the way, no container is left.
+ */
+export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
+  const { context, options } = turn;
+  refuseCancelled(options.signal);
+  const preparing = Promise.all([turn.prepareHome(), turn.network.guarded, options.ready]);
+  const [launched, prepared] = await Promise.allSettled([context.starting(() => launchIn(turn)), preparing]);
+  if (launched.status === "rejected") throw toBudgieError(launched.reason, context.image.name);
+  const token = randomUUID();
+  const child = toTurnProcess({
+    ...launched.value,
+    removals: context.engine.removals,
+    heldBytes: turn.heldBytes,
+    diskBytes: toLowerLimits(context.limits, options.access?.limits ?? {}).diskBytes,
+    token: options.input === undefined ? undefined : token,
+  });
+  void child.gone.then(() => removeSkeleton(launched.value.skeleton));
+  if (prepared.status === "rejected" || options.signal?.aborted === true) {
+    await child.stop("cancelled");
+    refuseCancelled(options.signal);
+    throw toBudgieError(prepared.status === "rejected" ? prepared.reason : undefined, context.image.name);
+  }
+  launched.value.socket.write(toInitInput(options.input, token));
+  return stoppingOn(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
+}
+
+type Launched = Pick<StartedTurn, "container" | "root" | "socket"> & { readonly skeleton: string };
+
+/** The network may be lost at the last moment, when somebody removes the holder that it belongs to. */
+async function launchIn(turn: TurnStart): Promise<Launched> {
+  try {
+    return await launch(turn);
+  } catch (error) {
+    if (error instanceof BudgieError || !(await turn.network.restore())) throw error;
+    return launch(turn);
+  }
+}
+
+async function launch(turn: TurnStart): Promise<Launched> {
+  refuseCancelled(turn.options.signal);
+  const skeleton = join(turn.context.scratchDir, `turn-${randomUUID()}`);
+  try {
+    const files = turn.context.ensureMountedFiles(turn.command.env);
+    await using held = await holdMounts(turn, { ...files, skeleton });
+    return { ...(await launchWith(turn, held, files.seccompFile)), skeleton };
+  } catch (error) {
+    await removeSkeleton(skeleton);
+    throw error;
+  }
+}
+
+async function launchWith(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Omit<Launched, "skeleton">> {
+  const { container, sight } = await createContainer(turn, held, seccompFile);
+  try {
+    refuseCancelled(turn.options.signal);
+    const socket = await attach(turn.context.engine.endpoint.address, container.id);
+    try {
+      await turn.network.joinable;
+      refuseCancelled(turn.options.signal);
+      await container.start(withLimit());
+      return { container, socket, root: await enterConfirmed(container, held, sight) };
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
+  } catch (error) {
+    await discard(turn, container, error);
+    throw error;
+  }
+}
+
+async function holdMounts(
+  { command, context, network, options, volumes }: TurnStart,
+  files: MountedFiles & { readonly skeleton: string },
+): Promise<HeldMounts> {
+  const { access = EVERYTHING, directory: workspace, protectedPaths = [] } = options;
+  return holdTurnMounts({
+    volumes,
+    workspace,
+    workspaceMode: access.workspace,
+    protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
+    projections: command.projections,
+    ...files,
+    caFile: context.caFile,
+    network: network.mode,
+  });
+}
+
+// If this fails, it goes with the runner's other scratch files.
+async function removeSkeleton(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true }).catch(() => undefined);
+}
+
+type Created = { readonly container: Docker.Container; readonly sight: Sight };
+
+async function createContainer(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Created> {
+  const { command, context, network, options, session } = turn;
+  const { caFile, callerGroups, engine, image, limits, lookInto, owner, runtime, user } = context;
+  // The engine would make new volumes in the place of lost ones.
+  await turn.holderThere;
+  const mounts = held.mounts.map(({ settings }) => settings);
+  const body = toTurnContainer({
+    imageId: image.id,
+    command,
+    user,
+    extraGroups: toExtraGroups(held.workspace.gid, user, callerGroups),
+    mounts,
+    network: network.mode,
+    caFile,
+    limits: toLowerLimits(limits, options.access?.limits ?? {}),
+    seccomp: toSeccomp(engine, seccompFile),
+    hasUlimits: !engine.walls.some((wall) => wall.name === "ulimits"),
+    runtime,
+    labels: toLabels(owner.record, session, "turn"),
+  });
+  const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
+  const [created, checked] = await Promise.allSettled([
+    createNamed(engine, name, body),
+    Promise.all([
+      turn.decideSight(),
+      // Before the start, which makes the mounts.
+      turn.checkMountPoints(mounts.map(({ Target }) => Target)),
+    ]),
+  ]);
+  if (created.status === "rejected") throw created.reason;
+  if (checked.status === "fulfilled") {
+    return { container: created.value, sight: { lookInto, isRequired: checked.value[0] } };
+  }
+  await discard(turn, created.value, checked.reason);
+  throw checked.reason;
+}
+
+/** Removes a container that was not used, or says that it may be there still. */
+async function discard({ context }: TurnStart, container: Docker.Container, why: unknown): Promise<void> {
+  const { removals } = context.engine;
+  removals.suspect(why);
+  await removals.remove(() => removeContainer(container)).tried;
+}
+
+function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {
+  return {
+    memoryBytes: Math.min(own.memoryBytes, asked.memoryBytes ?? Infinity),
+    cpus: Math.min(own.cpus, asked.cpus ?? Infinity),
+    pids: Math.min(own.pids, asked.pids ?? Infinity),
+    diskBytes: Math.min(own.diskBytes, asked.diskBytes ?? Infinity),
+  };
+}
+
+function refuseCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new BudgieError("CANCELLED", "The turn was cancelled before its agent ran.");
+}
+
+function stoppingOn(signal: AbortSignal | undefined, child: TurnProcess): TurnProcess {
+  if (signal === undefined) return child;
+  // `exit` tells how it went; a stop that fails leaves the container to the next collection.
+  const stop = (): void => void child.stop("cancelled").catch(() => undefined);
+  signal.addEventListener("abort", stop, { once: true });
+  const forget = (): void => signal.removeEventListener("abort", stop);
+  child.exit.then(forget, forget);
+  return child;
+}
+
+/** The connection stays open as the turn's lease, but there is nothing more for the agent to read. */
+function endedInput(): PassThrough {
+  return new PassThrough().end();
+}

@@ -1,0 +1,196 @@
+import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type Docker from "dockerode";
+import { BudgieError, type AgentProcess, type Exit, type StopReason } from "@budgie/core";
+import { demultiplex } from "../engine/demultiplex.ts";
+import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
+import { API_LIMIT_MS, ENDING_LIMIT_MS, withinLimit, withLimit } from "../engine/api-limit.ts";
+import type { ContainerRoot } from "../container-files/container-root.ts";
+import { createOutput, hearLastWord, type Output } from "./exit-marker.ts";
+import { toUnverified, type Removals } from "../engine/pending-removals.ts";
+import { toExit } from "./to-exit.ts";
+import { watchDisk } from "./watch-disk.ts";
+
+/** A container that was started, seen as a process. */
+export type TurnProcess = AgentProcess & {
+  /** Resolves once the container is known to be removed, however long its engine is away; never rejects */
+  readonly gone: Promise<void>;
+};
+
+type Reason = StopReason | "disk-limit";
+
+// Whoever ends budgie waits for it, and gets 10 s in all.
+const GRACE_S: Readonly<Record<Reason, number>> = { timeout: 5, cancelled: 5, shutdown: 2, "disk-limit": 1 };
+// How long an engine that restarts is waited for, before the turn is given up.
+const ENGINE_LOSS_MS = 60_000;
+
+/** A turn's container, which waits for its word to begin. */
+export type StartedTurn = {
+  readonly container: Docker.Container;
+  readonly removals: Removals;
+  /** What it is attached to */
+  readonly socket: Duplex;
+  /** `undefined` if it is not here to be looked at */
+  readonly root: ContainerRoot | undefined;
+  /** Goes before its last word; `undefined` if it will say none */
+  readonly token: string | undefined;
+  /** Limit of the session's home */
+  readonly diskBytes: number;
+  /** Its size before; `undefined` if unknown */
+  readonly heldBytes: number | undefined;
+};
+
+/** Wraps a started container and its attach stream. When it has ended, the container is removed. */
+export function toTurnProcess(turn: StartedTurn): TurnProcess {
+  const { container, diskBytes, heldBytes, removals, root, socket, token } = turn;
+  const outputs = [createOutput(token), createOutput(token)] as const;
+  const [{ stream: stdout }, { stream: stderr }] = outputs;
+  let stopped: Reason | undefined;
+  let stopping: Promise<void> | undefined;
+  let isOver = false;
+  const dropping = new AbortController();
+  const closed = demultiplex(socket, { stdout, stderr, dropping: dropping.signal });
+
+  const givingUp = new AbortController();
+  const endedOnEngine = waitForEnd(container, closed, givingUp.signal);
+  const ended = Promise.race([hearEnd(outputs, root, endedOnEngine), endedOnEngine]);
+  const exit = ended.then(async (end): Promise<Exit> => {
+    // Whoever asked for the end of a turn is told of it when all of it has gone.
+    await stopping;
+    return toExit({ ...end, stopped });
+  });
+  exit.catch(() => undefined);
+  // The engine would take a container that it believes to run for one that has to be killed.
+  const removal = settled(endedOnEngine).then(() => removals.remove(() => removeContainer(container)));
+  const removed = removal.then(({ tried }) => tried);
+  const gone = removal.then((begun) => begun.gone);
+  removed.catch(() => undefined);
+  const setOver = (): void => void (isOver = true);
+  ended.then(setOver, setOver);
+  void gone.then(() => root?.[Symbol.asyncDispose]());
+
+  const reportDisk = watchDisk(root, {
+    bytes: diskBytes,
+    heldBytes,
+    onReached: () => void stop("disk-limit").catch(() => undefined),
+  });
+  const disk = exit.then(reportDisk, reportDisk).catch(() => undefined);
+
+  async function end(reason: Reason): Promise<void> {
+    // What was given up must not be waited for again.
+    givingUp.signal.throwIfAborted();
+    if (!isOver) await endContainer(container, GRACE_S[reason]);
+    await withinLimit(removed, ENDING_LIMIT_MS);
+  }
+
+  async function endOrGiveUp(reason: Reason): Promise<void> {
+    try {
+      await end(reason);
+    } catch (error) {
+      removals.suspect(error);
+      // An engine that does not answer must not hang the turn as well.
+      givingUp.abort(toUnverified(error));
+      throw givingUp.signal.reason;
+    } finally {
+      // An output that nobody reads would keep the connection for ever.
+      socket.destroy();
+    }
+  }
+
+  async function stop(reason: Reason): Promise<void> {
+    stopped ??= reason;
+    dropping.abort();
+    await (stopping = endOrGiveUp(reason));
+  }
+
+  return { stdin: socket, stdout, stderr, exit, gone, disk, stop };
+}
+
+type End = { readonly exitCode: number; readonly oomKilled: boolean };
+
+/** By its last word, and else as the engine tells it. */
+async function hearEnd(
+  outputs: readonly Output[],
+  root: ContainerRoot | undefined,
+  endedOnEngine: Promise<End>,
+): Promise<End> {
+  const word = root && (await hearLastWord(outputs, root));
+  if (word === undefined) return endedOnEngine;
+  for (const output of outputs) output.end();
+  return { exitCode: word.exitCode, oomKilled: false };
+}
+
+/**
+ * Waits after the start, for "not running": waiting earlier can hang for ever. The wait itself never settles when the
+ * engine dies, so the closed output is the second witness, and then the container is asked directly.
+ */
+async function waitForEnd(container: Docker.Container, closed: Promise<void>, giveUp: AbortSignal): Promise<End> {
+  const over = new AbortController();
+  const waited = container.wait({ abortSignal: AbortSignal.any([over.signal, giveUp]) }).then(
+    () => true,
+    () => false,
+  );
+  await Promise.race([waited, closed.then(() => Promise.race([waited, sleep(2000)]))]);
+  over.abort();
+  return inspectEnd(container, giveUp);
+}
+
+async function inspectEnd(container: Docker.Container, giveUp: AbortSignal): Promise<End> {
+  const until = performance.now() + ENGINE_LOSS_MS;
+  for (;;) {
+    giveUp.throwIfAborted();
+    const abortSignal = AbortSignal.any([giveUp, AbortSignal.timeout(API_LIMIT_MS)]);
+    const state = await container.inspect({ abortSignal }).then(
+      (facts) => facts.State,
+      (error: unknown) => {
+        if (statusOf(error) !== 404) return undefined;
+        throw new BudgieError("AGENT_CRASHED", "The agent's container was removed by somebody else. Ask again.", {
+          cause: error,
+        });
+      },
+    );
+    if (state !== undefined && !state.Running) return { exitCode: state.ExitCode, oomKilled: state.OOMKilled };
+    if (state === undefined && performance.now() > until) {
+      throw new BudgieError("RUNNER_UNAVAILABLE", "The engine went away during the turn. Start it again.");
+    }
+    await sleep(250);
+  }
+}
+
+/** Asks a container to end, and kills it after the grace; one that has ended or is gone already is fine. */
+async function endContainer(container: Docker.Container, graceS: number): Promise<void> {
+  const limit = withLimit(graceS * 1000 + ENDING_LIMIT_MS);
+  try {
+    await container.stop({ t: graceS, ...limit });
+  } catch (error) {
+    const status = statusOf(error);
+    if (status === 304 || status === 404) return;
+    // An engine that left one call unanswered would leave the next.
+    if (status === undefined) throw error;
+    await container.kill(limit).catch((refusal: unknown) => {
+      // 409: it is not running any more.
+      if (statusOf(refusal) !== 409) ignoreMissing(refusal);
+    });
+  }
+}
+
+/** Removes a container with the anonymous volumes that its image declared, and sees that it is gone. */
+export async function removeContainer(container: Docker.Container): Promise<void> {
+  const limit = withLimit(ENDING_LIMIT_MS);
+  try {
+    await container.remove({ force: true, v: true, ...limit });
+  } catch (error) {
+    if (statusOf(error) !== 409) return ignoreMissing(error);
+    // Somebody else is just removing it, such as another budgie that collects garbage.
+    await container.wait({ condition: "removed", ...limit }).catch(ignoreMissing);
+  }
+  if ((await container.inspect(limit).catch(ignoreMissing)) === undefined) return;
+  throw new BudgieError("RUNNER_UNAVAILABLE", `The engine removed a container and still has it. Check the engine.`);
+}
+
+function settled(promise: Promise<unknown>): Promise<void> {
+  return promise.then(
+    () => undefined,
+    () => undefined,
+  );
+}

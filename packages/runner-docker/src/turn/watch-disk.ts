@@ -1,0 +1,131 @@
+import { constants } from "node:fs";
+import { open, statfs, type FileHandle } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DiskReport } from "@budgie/core";
+import { SANDBOX } from "../sandbox/container-options.ts";
+import { toOpened, type ContainerRoot } from "../container-files/container-root.ts";
+import { measureFolder, type FolderSize } from "../container-files/measure-folder.ts";
+
+export type DiskLimit = {
+  /** Limit of the home */
+  readonly bytes: number;
+  /** Its size after the last turn; `undefined` if unknown. A size during a turn would include the mount points in it */
+  readonly heldBytes: number | undefined;
+  /** Called once when the home exceeds the limit, or a disk is nearly full */
+  readonly onReached: () => void;
+};
+
+/** Ends the watch, and reports the home's size; `undefined` where it cannot be measured, such as on another machine. */
+export type DiskReporter = () => Promise<DiskReport | undefined>;
+
+const TICK_MS = 1000;
+const LONGEST_UNMEASURED_MS = 60_000;
+// Rests 20 times as long as it measured: a home of many files takes a twentieth of a CPU at most.
+const REST = 20;
+const MEASURING_LIMIT_MS = 60_000;
+const LAST_MEASURING_LIMIT_MS = 5000;
+const LEAST_FREE: Room = { bytes: 2 ** 30, files: 100_000 };
+
+/**
+ * Watches the disks of a turn's home and workspace. It asks for their free space every second, and counts
+ * files only if the home may have exceeded its limit by then.
+ */
+export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): DiskReporter {
+  const over = new AbortController();
+  const opening = root === undefined ? undefined : openPlaces(root).catch(() => undefined);
+  const first = opening?.then((places) => places && measure(places, over.signal)).catch(() => undefined);
+  const watching = watch().catch(() => undefined);
+
+  async function watch(): Promise<void> {
+    const [places, before] = await Promise.all([opening, first]);
+    if (places === undefined || before === undefined) return;
+    let last = before;
+    while (!isAbove(last, before)) {
+      await sleep(TICK_MS, undefined, { signal: over.signal, ref: false });
+      const [home, workspace] = await Promise.all([toSpace(places.home), toSpace(places.workspace)]);
+      if (isFull(home, before.space) || isFull(workspace, before.workspace)) break;
+      if (isDue(last, home.used)) last = await measure(places, over.signal);
+    }
+    if (!over.signal.aborted) limit.onReached();
+  }
+
+  function isDue({ endedMs, size, space, tookMs }: Measured, used: number): boolean {
+    const grown = used - space.used;
+    // Without a rest.
+    if (grown > Math.max(limit.bytes - size.bytes, limit.bytes / 8)) return true;
+    const restedMs = performance.now() - endedMs;
+    if (restedMs < REST * tookMs) return false;
+    return size.bytes + grown > limit.bytes || restedMs > LONGEST_UNMEASURED_MS;
+  }
+
+  /** Tells whether the home exceeds its limit. If not all could be counted, growth of the whole disk counts as the home's. */
+  function isAbove({ size, space }: Measured, before: Measured): boolean {
+    const uncounted = size.isPartial ? Math.max(0, space.used - before.space.used) : 0;
+    return size.bytes + uncounted > limit.bytes;
+  }
+
+  return async () => {
+    over.abort();
+    await watching;
+    const places = await opening;
+    if (places === undefined) return undefined;
+    try {
+      return await toReport(limit.heldBytes ?? (await first)?.size.bytes, places);
+    } finally {
+      await Promise.all([places.home.close(), places.workspace.close()]);
+    }
+  };
+}
+
+/** Open folders, which can still be measured when the container is gone. */
+type Places = { readonly home: FileHandle; readonly workspace: FileHandle };
+
+async function openPlaces({ path }: ContainerRoot): Promise<Places> {
+  const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+  const home = await open(`${path}/home`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    return { home, workspace: await open(path + SANDBOX.workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) };
+  } catch (error) {
+    await home.close();
+    throw error;
+  }
+}
+
+/** What is left of a disk: empty files take no bytes, and most file systems have a number of files. */
+type Room = { readonly bytes: number; readonly files: number };
+
+type Space = { readonly used: number; readonly free: Room };
+
+async function toSpace(place: FileHandle): Promise<Space> {
+  const { bavail, bfree, blocks, bsize, ffree } = await statfs(toOpened(place));
+  return { used: (blocks - bfree) * bsize, free: { bytes: bavail * bsize, files: ffree } };
+}
+
+/** Whether hardly anything is left of a disk; one that was nearly full before is not the turn's doing. */
+function isFull({ free }: Pick<Space, "free">, { free: before }: Pick<Space, "free">): boolean {
+  const isShort = (kind: keyof Room): boolean => free[kind] < Math.min(LEAST_FREE[kind], before[kind] / 2);
+  return isShort("bytes") || isShort("files");
+}
+
+type Measured = {
+  readonly size: FolderSize;
+  /** Free and used space of the home's disk, before the count */
+  readonly space: Space;
+  readonly workspace: Space;
+  readonly tookMs: number;
+  readonly endedMs: number;
+};
+
+async function measure({ home, workspace }: Places, signal: AbortSignal): Promise<Measured> {
+  const began = performance.now();
+  const spaces = await Promise.all([toSpace(home), toSpace(workspace)]);
+  const size = await measureFolder(home, AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]));
+  const endedMs = performance.now();
+  return { size, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };
+}
+
+async function toReport(heldBytes: number | undefined, { home }: Places): Promise<DiskReport | undefined> {
+  const { bytes, isPartial } = await measureFolder(home, AbortSignal.timeout(LAST_MEASURING_LIMIT_MS));
+  if (heldBytes === undefined || isPartial) return undefined;
+  return { homeBytes: bytes, grownBytes: Math.max(0, bytes - heldBytes) };
+}

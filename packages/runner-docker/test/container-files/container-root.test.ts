@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import type Docker from "dockerode";
+import { describe, expect, it } from "vitest";
+import { enterContainer, type ContainerRoot } from "../../src/container-files/container-root.ts";
+
+function toContainer(Id: string, Pid: number): Docker.Container {
+  return { inspect: async () => ({ Id, State: { Pid } }) } as unknown as Docker.Container;
+}
+
+// What mounts the host's directories sees the mounts of its containers, by their ids: here the id is any of what it sees.
+function mountSeenBy(pid: number): string {
+  return readFileSync(`/proc/${pid}/mountinfo`, "utf8").trim().split("\n").at(-1)?.split(" ")[4] ?? "";
+}
+
+describe.skipIf(process.platform !== "linux")("entering a container", () => {
+  it("is not done through a process that is not the first of a container, whatever mounts it sees", async () => {
+    expect(await enterContainer(toContainer(mountSeenBy(process.pid), process.pid))).toBeUndefined();
+  });
+
+  it("is not done where the engine's number is nobody's here", async () => {
+    expect(await enterContainer(toContainer("id", 2 ** 30))).toBeUndefined();
+  });
+});
+
+describe("a look that the kernel refuses", () => {
+  const ROOT = { path: "/nowhere" } as ContainerRoot;
+
+  /** Fails a number of times, as a look does until the runtime has executed the container's program. */
+  function toFailing(times: number) {
+    let looks = 0;
+    const lookInto = async () => (looks++ < times ? undefined : ROOT);
+    return { lookInto, looks: () => looks };
+  }
+
+  it("is made again for as long as there is patience", async () => {
+    const { lookInto, looks } = toFailing(5);
+
+    expect(await enterContainer(toContainer("id", 1), { lookInto, patienceMs: 60_000 })).toBe(ROOT);
+    expect(looks()).toBe(6);
+  });
+
+  it("is made once where nothing is to be seen, such as in a container that has ended", async () => {
+    const [without, ended] = [toFailing(5), toFailing(5)];
+
+    expect(await enterContainer(toContainer("id", 1), without)).toBeUndefined();
+    expect(await enterContainer(toContainer("id", 0), { ...ended, patienceMs: 60_000 })).toBeUndefined();
+    expect([without.looks(), ended.looks()]).toEqual([1, 1]);
+  });
+
+  it("is given up in the end", async () => {
+    const { lookInto, looks } = toFailing(Infinity);
+
+    expect(await enterContainer(toContainer("id", 1), { lookInto, patienceMs: 50 })).toBeUndefined();
+    expect(looks()).toBeGreaterThan(1);
+  });
+});

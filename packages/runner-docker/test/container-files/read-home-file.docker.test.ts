@@ -1,0 +1,101 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createSessionId, type EgressPolicy, type RunnerSession } from "@budgie/core";
+import { readHomeFile } from "../../src/container-files/read-home-file.ts";
+import { createDockerPlace, testEngine } from "../helpers/docker-place.ts";
+import { createEngineProxy, type EngineProxy } from "../helpers/engine-proxy.ts";
+import { runWith } from "../proxy/egress-place.ts";
+
+const WATCHED: EgressPolicy = { mode: "allowlist", hosts: [] };
+const MOST_BYTES = 4 * 1024 * 1024;
+
+const place = createDockerPlace();
+let engine: EngineProxy;
+let open: () => Promise<RunnerSession>;
+beforeAll(async () => {
+  engine = await createEngineProxy();
+  const { runner } = await place.createRunner({ hostEnv: engine.hostEnv });
+  open = () => runner.openSession(createSessionId());
+});
+afterAll(async () => {
+  await place[Symbol.asyncDispose]();
+  await engine[Symbol.asyncDispose]();
+});
+
+const sh = (session: RunnerSession, script: string, policy = WATCHED) =>
+  runWith(session, place.workspace, { policy, script });
+const archivesSince = (count: number) =>
+  engine
+    .requestLines()
+    .slice(count)
+    .filter((line) => line.startsWith("GET") && line.includes("/archive"));
+
+describe("an answer", () => {
+  it("is read past the engine while the holder runs, and through it when it does not", async () => {
+    const [running, stopped] = [await open(), await open()];
+    await sh(running, 'echo fast >"$HOME/answer.md"');
+    await sh(stopped, 'echo slow >"$HOME/answer.md"', { mode: "none", hosts: [] });
+    const before = engine.requestLines().length;
+
+    expect(await running.readFile("answer.md")).toBe("fast\n");
+    expect(archivesSince(before)).toEqual([]);
+    expect(await stopped.readFile("answer.md")).toBe("slow\n");
+    expect(archivesSince(before)).toHaveLength(1);
+  });
+
+  it("is cut where it is too long", async () => {
+    const session = await open();
+    await sh(session, 'printf x >"$HOME/answer.md"; truncate -s 200G "$HOME/answer.md"');
+
+    expect((await session.readFile("answer.md"))?.length).toBe(MOST_BYTES);
+  });
+});
+
+describe("what is planted in a running holder's home", () => {
+  const SECRET = "a secret of the host";
+  let folder: string;
+  let session: RunnerSession;
+  beforeAll(() => {
+    folder = join(place.root, "secrets");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "answer.md"), SECRET);
+  });
+  beforeEach(async () => void (session = await open()));
+  const readDirectly = async () => {
+    const holder = (await testEngine()).getContainer(`budgie-holder-${session.id}`);
+    return (await readHomeFile(holder, "answer.md", MOST_BYTES))?.toString();
+  };
+
+  it("is read if it is a plain file", async () => {
+    await sh(session, 'echo plain >"$HOME/answer.md"');
+
+    expect(await readDirectly()).toBe("plain\n");
+  });
+
+  it.each([
+    ["a link to a file of the host", () => `ln -s ${folder}/answer.md "$HOME/answer.md"`],
+    ["a link that climbs to it", () => `ln -s ../../../../../../../..${folder}/answer.md "$HOME/answer.md"`],
+    ["a link to a process of the host", () => `ln -s /proc/${process.pid}/environ "$HOME/answer.md"`],
+    ["a pipe that nobody writes to", () => 'mkfifo "$HOME/answer.md"'],
+    ["a folder", () => 'mkdir "$HOME/answer.md"'],
+  ])("is not read if it is %s", async (_, plant) => {
+    await notRead(plant());
+  });
+
+  // The volume above the home belongs to root.
+  it.skipIf(process.getuid?.() !== 0)("is not read if it is below a link in place of the home", async () => {
+    await notRead(`cd / && mv /home/agent /home/other && ln -s ${folder} /home/agent`);
+  });
+
+  async function notRead(plant: string): Promise<void> {
+    const planted = await sh(session, plant);
+
+    const direct = await readDirectly();
+    const answer = await session.readFile("answer.md");
+
+    expect(planted.stderr).toBe("");
+    expect([direct, answer]).toEqual([undefined, undefined]);
+    expect(readdirSync(folder)).toEqual(["answer.md"]);
+  }
+});

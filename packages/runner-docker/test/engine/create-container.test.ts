@@ -1,0 +1,127 @@
+import Docker from "dockerode";
+import { createSessionId } from "@budgie/core";
+import { describe, expect, it } from "vitest";
+import { createNamed } from "../../src/engine/create-container.ts";
+import { toLabels } from "../../src/engine/labels.ts";
+import { createRemovals } from "../../src/engine/pending-removals.ts";
+import { createFakeEngine, type Answers, type FakeEngine } from "../helpers/fake-engine.ts";
+
+const NAME = "budgie-holder-1";
+const SESSION = createSessionId();
+const LABELS = toLabels({ instance: "own", host: "here", lock: "/lock" }, SESSION, "holder");
+
+const TAKEN = {
+  Docker: {
+    status: 409,
+    body: { message: `Conflict. The container name "/${NAME}" is already in use by container "1".` },
+  },
+  Podman: {
+    status: 500,
+    body: { message: `creating container storage: the container name "${NAME}" is already in use by 1: in use` },
+  },
+} as const;
+const CREATED = { status: 201, body: { Id: "new" } };
+const UNKNOWN = { status: 404, body: { message: "no such container" } };
+
+const CREATE = "POST /containers/create";
+const LOOK = `GET /containers/${NAME}/json`;
+
+describe("a container whose name is taken", () => {
+  it.each(["Docker", "Podman"] as const)(
+    "is created once an earlier one of this budgie's is removed, on %s",
+    async (name) => {
+      await using engine = await createFakeEngine({
+        [CREATE]: [TAKEN[name], CREATED],
+        [LOOK]: [container("old", LABELS)],
+        ...removing("old"),
+      });
+
+      expect((await create(engine, name)).id).toBe("new");
+      expect(toOrder(engine)).toEqual([CREATE, LOOK, "DELETE /containers/old", "GET /containers/old/json", CREATE]);
+    },
+  );
+
+  it("is created once one of its session, that another budgie is just removing, is gone", async () => {
+    await using engine = await createFakeEngine({
+      [CREATE]: [TAKEN.Docker, CREATED],
+      [LOOK]: [container("old", { ...LABELS, "dev.budgie.instance": "other" }, "removing")],
+      ...removing("old"),
+      "DELETE /containers/old": [{ status: 409, body: { message: "removal of container old is already in progress" } }],
+      "POST /containers/old/wait": [{ status: 200, body: { StatusCode: 0 } }],
+    });
+
+    expect((await create(engine)).id).toBe("new");
+    expect(toOrder(engine)).toContain("POST /containers/old/wait");
+  });
+
+  it("is created once the engine has forgotten the name as well", async () => {
+    await using engine = await createFakeEngine({ [CREATE]: [TAKEN.Docker, TAKEN.Docker, CREATED], [LOOK]: [UNKNOWN] });
+
+    expect((await create(engine)).id).toBe("new");
+    expect(toOrder(engine)).toEqual([CREATE, LOOK, CREATE, LOOK, CREATE]);
+  });
+
+  it.each([
+    ["nobody's", {}, "running"],
+    ["a stranger's that is being removed", {}, "removing"],
+    ["another session's", { ...LABELS, "dev.budgie.session": createSessionId() }, "created"],
+    ["of another role", { ...LABELS, "dev.budgie.role": "turn" }, "running"],
+    ["another budgie's, which goes on with the session", { ...LABELS, "dev.budgie.instance": "other" }, "running"],
+  ])("is not created where that one is %s, which stays", async (_whose, labels, status) => {
+    await using engine = await createFakeEngine({
+      [CREATE]: [TAKEN.Docker],
+      [LOOK]: [container("old", labels, status)],
+    });
+
+    await expect(create(engine)).rejects.toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+      message: expect.stringContaining(
+        `"${NAME}" that is not this budgie's, so it stays. Remove it with "docker rm -f ${NAME}"`,
+      ),
+    });
+    await expect.poll(() => engine.requests.filter((request) => request.startsWith(LOOK))).toHaveLength(2);
+    expect(engine.requests.filter((request) => request.startsWith("DELETE"))).toEqual([]);
+  });
+});
+
+describe("a container that an engine may have made without saying so", () => {
+  const FAILED = { status: 500, body: { message: "the engine is out of memory" } };
+
+  it("is removed", async () => {
+    await using engine = await createFakeEngine({
+      [CREATE]: [FAILED],
+      [LOOK]: [container("made", LABELS)],
+      ...removing("made"),
+    });
+
+    await expect(create(engine)).rejects.toMatchObject({ statusCode: 500 });
+
+    await expect.poll(() => toOrder(engine)).toContain("DELETE /containers/made");
+  });
+
+  it("is told from a later one of the same name, which stays", async () => {
+    const later = { ...LABELS, "dev.budgie.created": new Date(0).toISOString() };
+    await using engine = await createFakeEngine({ [CREATE]: [FAILED], [LOOK]: [container("later", later)] });
+
+    await expect(create(engine)).rejects.toMatchObject({ statusCode: 500 });
+
+    await expect.poll(() => toOrder(engine)).toEqual([CREATE, LOOK]);
+  });
+});
+
+function create({ hostEnv }: FakeEngine, name: "Docker" | "Podman" = "Docker"): Promise<Docker.Container> {
+  const docker = new Docker({ socketPath: hostEnv.DOCKER_HOST.replace("unix://", "") });
+  return createNamed({ docker, name, removals: createRemovals() }, NAME, { Labels: { ...LABELS } });
+}
+
+function container(Id: string, Labels: Readonly<Record<string, string>>, Status = "exited") {
+  return { status: 200, body: { Id, Config: { Labels }, State: { Status } } };
+}
+
+function removing(id: string): Answers {
+  return { [`DELETE /containers/${id}`]: [{ status: 204, body: {} }], [`GET /containers/${id}/json`]: [UNKNOWN] };
+}
+
+function toOrder({ requests }: FakeEngine): readonly string[] {
+  return requests.map((request) => request.split("?")[0] ?? "");
+}

@@ -1,0 +1,28 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { endingInSilence } from "../../src/engine/ending-in-silence.ts";
+
+const LIMIT_MS = 50;
+
+it("ends a stream that says nothing any more, as a call that hangs", async () => {
+  const source = new PassThrough();
+  const stream = endingInSilence(source, LIMIT_MS);
+  source.write("begun");
+  stream.pipe(new PassThrough()).resume();
+
+  const [error] = (await once(stream, "error")) as [Error];
+
+  expect(error.name).toBe("TimeoutError");
+});
+
+it("waits for a reader, and hands on all that was said", async () => {
+  const source = new PassThrough();
+  const stream = endingInSilence(source, LIMIT_MS);
+  source.end("begun and ended");
+  await sleep(5 * LIMIT_MS);
+
+  expect((await buffer(stream.pipe(new PassThrough()))).toString()).toBe("begun and ended");
+});

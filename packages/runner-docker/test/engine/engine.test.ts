@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { connectEngine } from "../../src/engine/engine.ts";
+import { createFakeEngine } from "../helpers/fake-engine.ts";
+
+const VERSION = {
+  ApiVersion: "1.41",
+  Version: "20.10.24",
+  Os: "linux",
+  Arch: "amd64",
+  Components: [{ Name: "Engine" }],
+};
+const INFO = {
+  NCPU: 3,
+  MemTotal: 2 ** 33,
+  Runtimes: { runsc: {}, runc: {} },
+  SecurityOptions: ["name=seccomp,profile=default"],
+};
+
+let home: string;
+beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "budgie-home-"))));
+afterEach(() => rmSync(home, { recursive: true }));
+
+describe("connectEngine", () => {
+  it("tells what engine it found, and where", async () => {
+    await using fake = await createFakeEngine({ "GET /version": VERSION, "GET /info": INFO });
+
+    expect(await connectEngine(fake.hostEnv, home)).toMatchObject({
+      name: "Docker",
+      version: "20.10.24",
+      apiVersion: "1.41",
+      platform: "linux/amd64",
+      cpus: 3,
+      memoryBytes: 2 ** 33,
+      runtimes: ["runc", "runsc"],
+      users: "same",
+      endpoint: { url: fake.hostEnv.DOCKER_HOST, foundBy: "DOCKER_HOST" },
+    });
+  });
+
+  it.each([
+    ["rootless", ["name=seccomp,profile=default", "name=rootless"]],
+    ["remapped", ["name=userns"]],
+  ])("knows an engine with %s users", async (users, SecurityOptions) => {
+    await using fake = await createFakeEngine({ "GET /version": VERSION, "GET /info": { ...INFO, SecurityOptions } });
+
+    expect((await connectEngine(fake.hostEnv, home)).users).toBe(users);
+  });
+
+  it("tells Podman from Docker", async () => {
+    const version = { ...VERSION, Version: "4.3.1", Components: [{ Name: "Podman Engine" }] };
+    await using fake = await createFakeEngine({ "GET /version": version, "GET /info": INFO });
+
+    expect((await connectEngine(fake.hostEnv, home)).name).toBe("Podman");
+  });
+
+  it.each([
+    ["1.39", /speaks API 1\.39, and budgie needs 1\.40.*Update it to Docker 20\.10/],
+    ["1.9", /speaks API 1\.9/],
+    [undefined, /API of no known version/],
+  ])("refuses an engine of API %s in one line", async (ApiVersion, message) => {
+    await using fake = await createFakeEngine({ "GET /version": { ...VERSION, ApiVersion }, "GET /info": INFO });
+
+    await expectOneLine(connectEngine(fake.hostEnv, home), message);
+  });
+
+  it.each(["1.40", "1.100", "2.0"])("takes an engine of API %s", async (ApiVersion) => {
+    await using fake = await createFakeEngine({ "GET /version": { ...VERSION, ApiVersion }, "GET /info": INFO });
+
+    expect((await connectEngine(fake.hostEnv, home)).apiVersion).toBe(ApiVersion);
+  });
+
+  it("gives an engine up that takes calls and never answers", async () => {
+    await using fake = await createFakeEngine({ "GET /version": VERSION, "GET /info": "never" });
+    const started = performance.now();
+
+    await expectOneLine(connectEngine(fake.hostEnv, home), /no answer within 5 s/);
+
+    expect(performance.now() - started).toBeLessThan(8000);
+  });
+
+  it("gives a socket up that takes connections and says nothing at all", async () => {
+    const socket = join(home, "silent.sock");
+    const server = createServer(() => undefined).listen(socket);
+
+    await expectOneLine(connectEngine({ DOCKER_HOST: `unix://${socket}` }, home), /no answer within 5 s/);
+    server.close();
+  });
+
+  it.each([
+    ["that is not there", () => undefined, /nothing listens there/],
+    ["that is an ordinary file", (path: string) => writeFileSync(path, ""), /nothing listens there/],
+  ])("names a socket %s, and what to do", async (_, make, reason) => {
+    const socket = join(home, "engine.sock");
+    make(socket);
+
+    const line = await expectOneLine(connectEngine({ DOCKER_HOST: `unix://${socket}` }, home), reason);
+
+    expect(line).toContain(`unix://${socket} (from DOCKER_HOST)`);
+    expect(line).toMatch(/Start Docker or Podman, or set DOCKER_HOST; without --sandbox/);
+  });
+
+  it("says what is no engine when something else listens", async () => {
+    const socket = join(home, "other.sock");
+    const server = createServer((client) => client.end("SSH-2.0-OpenSSH\r\n")).listen(socket);
+
+    await expectOneLine(connectEngine({ DOCKER_HOST: `unix://${socket}` }, home), /Cannot reach a container engine/);
+    server.close();
+  });
+
+  it("asks the engine that it was told of, whatever this process's own environment says", async () => {
+    await using fake = await createFakeEngine({ "GET /version": VERSION, "GET /info": INFO });
+    const before = process.env["DOCKER_HOST"];
+    process.env["DOCKER_HOST"] = "tcp://127.0.0.1:9";
+    try {
+      expect((await connectEngine(fake.hostEnv, home)).version).toBe("20.10.24");
+    } finally {
+      if (before === undefined) delete process.env["DOCKER_HOST"];
+      else process.env["DOCKER_HOST"] = before;
+    }
+  });
+});
+
+/** Expects one line for the user, without a stack or a code's name, and gives it. */
+async function expectOneLine(connecting: Promise<unknown>, message: RegExp): Promise<string> {
+  const error = await connecting.then(
+    () => new Error("it connected"),
+    (reason: Error) => reason,
+  );
+  expect(error).toMatchObject({ code: "RUNNER_UNAVAILABLE", message: expect.stringMatching(message) });
+  expect(error.message).not.toContain("\n");
+  return error.message;
+}

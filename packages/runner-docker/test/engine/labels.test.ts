@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { createSessionId } from "@budgie/core";
+import { parseLabels, toLabels } from "../../src/engine/labels.ts";
+
+const process = { pidNamespace: "4026531836", pid: 4711, started: "815", boot: "a-boot" };
+const owner = { process, instance: "an-instance", host: "a-host", lock: "/state/owners/lock" };
+
+it("reads back what it wrote", () => {
+  const session = createSessionId();
+
+  const facts = parseLabels(toLabels(owner, session, "turn"));
+
+  expect(facts).toMatchObject({ owner, session, role: "turn" });
+  expect(Math.abs(facts.created.getTime() - Date.now())).toBeLessThan(5000);
+});
+
+it("reads no process where one is half named", () => {
+  const labels = toLabels(owner, "", "proxy");
+  for (const name of ["pid-namespace", "pid", "started", "boot"]) {
+    expect(parseLabels({ ...labels, [`dev.budgie.${name}`]: "" }).owner).toEqual({ ...owner, process: undefined });
+  }
+  expect(parseLabels({ ...labels, "dev.budgie.pid": "-1" }).owner).toEqual({ ...owner, process: undefined });
+});
+
+it("says nothing of a process that its owner could not name", () => {
+  const labels = toLabels({ ...owner, process: undefined }, "", "proxy");
+
+  expect(Object.keys(labels).filter((name) => /pid|started|boot/.test(name))).toEqual([]);
+});
+
+it.each([
+  ["3600000", 3_600_000],
+  ["soon", 0],
+  ["-1", 0],
+  [undefined, 0],
+])("reads %j as how long a session is kept", (text, keepMs) => {
+  const labels = toLabels(owner, "", "home");
+
+  expect(parseLabels(text === undefined ? labels : { ...labels, "dev.budgie.keep-ms": text }).keepMs).toBe(keepMs);
+});
+
+it("marks everything as budgie's own", () => {
+  expect(toLabels(owner, createSessionId(), "home")).toMatchObject({ "dev.budgie": "1", "dev.budgie.schema": "1" });
+});
+
+it.each([undefined, {}, { "dev.budgie.created": "yesterday" }])("reads %j as nobody's and old", (labels) => {
+  expect(parseLabels(labels)).toEqual({
+    owner: { instance: "", host: "", lock: "" },
+    session: "",
+    role: "",
+    created: new Date(0),
+    keepMs: 0,
+  });
+});

@@ -1,0 +1,85 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type Docker from "dockerode";
+import {
+  createOwner,
+  type Command,
+  type Exit,
+  type Owner,
+  type Runner,
+  type RunnerSession,
+  type StartOptions,
+} from "@budgie/core";
+import { createDockerRunner, type DockerRunnerOptions } from "@budgie/runner-docker";
+import { toEndedProcess } from "@budgie/testkit";
+import { connectEngine } from "../../src/engine/engine.ts";
+
+/** The image that the tests run in: a minimal Debian that knows nothing of budgie. */
+export const BASE_IMAGE = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base";
+/** The same with the stand-in kiro-cli. */
+export const KIRO_IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:latest";
+
+/** The engine that the tests use, asked directly and not through the code under test. */
+export async function testEngine(): Promise<Docker> {
+  const { docker } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
+  return docker;
+}
+
+/** A host place that several runners share, as several budgies of one user do. */
+export type DockerPlace = AsyncDisposable & {
+  readonly root: string;
+  readonly stateDir: string;
+  readonly workspace: string;
+  createRunner(options?: Partial<DockerRunnerOptions>): Promise<{ readonly runner: Runner; readonly owner: Owner }>;
+};
+
+/** Makes a place below the temporary folder; disposing it closes the runners and removes it. */
+export function createDockerPlace(): DockerPlace {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-")));
+  const [stateDir, workspace] = [join(root, "state"), join(root, "workspace")];
+  const created: { readonly runner: Runner; readonly owner: Owner }[] = [];
+  mkdirSync(workspace);
+  return {
+    root,
+    stateDir,
+    workspace,
+    async createRunner(options = {}) {
+      const owner = createOwner({ stateDir, process: toEndedProcess() });
+      const runner = await createDockerRunner({
+        image: BASE_IMAGE,
+        owner,
+        stateDir,
+        kiroDataDir: join(root, "no-kiro"),
+        home: process.env["HOME"] ?? "/root",
+        hostEnv: process.env,
+        acceptWeaker: ["limits", "seccomp", "ulimits"],
+        ...options,
+      });
+      created.push({ runner, owner });
+      return { runner, owner };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { runner, owner } of created) {
+        await runner.close();
+        await owner.release();
+      }
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+export type Ran = { readonly stdout: string; readonly stderr: string; readonly exit: Exit };
+
+/** Runs a shell command in a session to its end. */
+export function run(session: RunnerSession, directory: string, script: string): Promise<Ran> {
+  return runCommand(session, { argv: ["sh", "-c", script], env: {}, projections: [] }, { directory });
+}
+
+/** Runs a command in a session to its end. */
+export async function runCommand(session: RunnerSession, command: Command, options: StartOptions): Promise<Ran> {
+  const child = await session.start(command, { input: "", ...options });
+  const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
+  return { stdout, stderr, exit };
+}

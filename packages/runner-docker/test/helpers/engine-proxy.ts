@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connectEngine } from "../../src/engine/engine.ts";
+
+/** A wire to the real engine that a test can listen to, and cut. */
+export type EngineProxy = AsyncDisposable & {
+  readonly hostEnv: { readonly DOCKER_HOST: string };
+  /** Request lines, such as `GET /version HTTP/1.1`, in the order they came */
+  readonly requestLines: () => readonly string[];
+  /** Keeps back the answers to such requests until it is told to give them; what is attached to a container goes on */
+  hush(requestLines?: RegExp): () => void;
+  /** Lets nothing through in either direction, as an engine that hangs, until it is told to */
+  freeze(): () => void;
+  /** What a client still waits for an answer to, or is attached to */
+  readonly pending: () => readonly string[];
+  /** Breaks all connections there are, as the death of budgie would; new ones can be made */
+  cut(): void;
+};
+
+/** Opens a unix socket in front of the engine that the tests use. */
+export async function createEngineProxy(): Promise<EngineProxy> {
+  const { endpoint } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
+  const { address } = endpoint;
+  const target = "socketPath" in address ? { path: address.socketPath } : { host: address.host, port: address.port };
+  const folder = mkdtempSync(join(tmpdir(), "budgie-proxy-"));
+  const path = join(folder, "engine.sock");
+  const lines: string[] = [];
+  const open = new Set<Socket>();
+  const asked = new Map<Socket, { readonly engine: Socket; readonly line: string }>();
+  let hushed: RegExp | undefined;
+  const kept = new Set<Socket>();
+  let isFrozen = false;
+  const answered = new Set<Socket>();
+  const keepBack = (client: Socket, line: string): void => {
+    if (hushed?.test(line) !== true) return;
+    asked.get(client)?.engine.unpipe(client);
+    kept.add(client);
+  };
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const engine = connect({ ...target, allowHalfOpen: true });
+    for (const socket of [client, engine]) {
+      open.add(socket);
+      socket.on("error", () => undefined).on("close", () => open.delete(socket));
+    }
+    client.on("data", (chunk: Buffer) => {
+      const said = chunk.toString("latin1").matchAll(/(?:GET|HEAD|POST|PUT|DELETE) \S+ HTTP\/1\.1/g);
+      for (const [line] of said) {
+        lines.push(line);
+        asked.set(client, { engine, line });
+        answered.delete(client);
+        keepBack(client, line);
+      }
+    });
+    client.pipe(engine);
+    engine.pipe(client);
+    engine.on("data", () => void answered.add(client));
+    // Who has hung up waits for nothing more, whatever the engine still holds open.
+    if (isFrozen) for (const socket of [client, engine]) socket.pause();
+    for (const event of ["end", "close"]) client.on(event, () => asked.delete(client));
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const cut = (): void => open.forEach((socket) => socket.destroy());
+  const hush = (requestLines = /^(?!POST \S+\/attach)/): (() => void) => {
+    hushed = requestLines;
+    asked.forEach(({ line }, client) => {
+      // The answer to a wait begins long before it ends.
+      if (!answered.has(client) || line.includes("/wait")) keepBack(client, line);
+    });
+    return () => {
+      hushed = undefined;
+      kept.forEach((client) => asked.get(client)?.engine.pipe(client));
+      kept.clear();
+    };
+  };
+  return {
+    hostEnv: { DOCKER_HOST: `unix://${path}` },
+    hush,
+    freeze() {
+      isFrozen = true;
+      open.forEach((socket) => socket.pause());
+      return () => {
+        isFrozen = false;
+        open.forEach((socket) => socket.resume());
+      };
+    },
+    pending: () =>
+      [...asked]
+        .filter(([client, { line }]) => !answered.has(client) || line.includes("/attach"))
+        .map(([, { line }]) => line),
+    requestLines: () => lines,
+    cut,
+    async [Symbol.asyncDispose]() {
+      cut();
+      await new Promise((resolve) => server.close(resolve));
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

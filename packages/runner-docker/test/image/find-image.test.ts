@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { connectEngine } from "../../src/engine/engine.ts";
+import { findImage } from "../../src/image/find-image.ts";
+import { createFakeEngine } from "../helpers/fake-engine.ts";
+
+async function find(name: string) {
+  await using fake = await createFakeEngine({
+    "GET /version": { ApiVersion: "1.41" },
+    "GET /info": {},
+    "GET /images/registry:5000/a/b:c/json": {
+      Id: "sha256:abc",
+      Created: "2026-01-02T03:04:05Z",
+      Os: "linux",
+      Architecture: "arm64",
+      Config: { Env: ["HOME=/x", "PATH=/opt/bin:/bin"] },
+    },
+    "GET /images/plain/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Config: { Env: null } },
+  });
+  const engine = await connectEngine(fake.hostEnv, "/nowhere");
+  // The engine must outlive the call.
+  return await findImage(engine, name);
+}
+
+it("finds an image by its name, and keeps the id", async () => {
+  expect(await find("registry:5000/a/b:c")).toEqual({
+    id: "sha256:abc",
+    name: "registry:5000/a/b:c",
+    created: new Date("2026-01-02T03:04:05Z"),
+    platform: "linux/arm64",
+    path: "/opt/bin:/bin",
+  });
+});
+
+it("knows where an engine looks for the programs of an image that does not say", async () => {
+  expect((await find("plain")).path).toBe("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+});
+
+it("names an image that is not there, and pulls none", async () => {
+  await expect(find("other")).rejects.toMatchObject({
+    code: "IMAGE_NOT_FOUND",
+    message: expect.stringMatching(/"other".*build-image.*--sandbox-image/),
+  });
+});

@@ -1,0 +1,112 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import type Docker from "dockerode";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSessionId } from "@budgie/core";
+import { connectEngine } from "../../src/engine/engine.ts";
+import { ensureHolderImage, FORWARDER } from "../../src/image/holder-image.ts";
+import { BASE_IMAGE } from "../helpers/docker-place.ts";
+
+const engine = await connectEngine(process.env, process.env["HOME"] ?? "/root");
+const { docker } = engine;
+const folder = mkdtempSync(join(tmpdir(), "budgie-"));
+const socket = join(folder, "proxy.sock");
+const id = createSessionId();
+const INSIDE = `/run/budgie/${id}`;
+
+const answer = (name: string): Server => createServer((peer) => peer.on("error", () => undefined).end(`${name}\n`));
+const proxy = answer("the proxy");
+const host = answer("the host");
+let holder: Docker.Container;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => proxy.listen(socket, resolve));
+  await new Promise<void>((resolve) => host.listen(0, "0.0.0.0", resolve));
+  chmodSync(folder, 0o711);
+  chmodSync(socket, 0o777);
+  holder = await startHolder();
+});
+afterAll(async () => {
+  await holder.remove({ force: true });
+  for (const server of [proxy, host]) server.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function startHolder(): Promise<Docker.Container> {
+  const container = await docker.createContainer({
+    name: `budgie-test-holder-${createSessionId()}`,
+    Image: await ensureHolderImage(engine),
+    Entrypoint: [FORWARDER],
+    Cmd: [`${INSIDE}/proxy.sock`],
+    User: "61001:61001",
+    HostConfig: {
+      NetworkMode: "none",
+      ReadonlyRootfs: true,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      PidsLimit: 4,
+      Memory: 64 * 1024 * 1024,
+      Mounts: [{ Type: "bind", Source: folder, Target: INSIDE, ReadOnly: true }],
+    },
+  });
+  await container.start();
+  return container;
+}
+
+/** Runs a script in a container that is restricted in nothing but its network. */
+async function runIn(NetworkMode: string, script: string): Promise<string> {
+  const container = await docker.createContainer({
+    name: `budgie-test-member-${createSessionId()}`,
+    Image: BASE_IMAGE,
+    Entrypoint: ["bash", "-c", script],
+    Tty: true,
+    HostConfig: { NetworkMode },
+  });
+  try {
+    await container.start();
+    await container.wait();
+    return (await container.logs({ stdout: true, stderr: true })).toString().replaceAll("\r", "");
+  } finally {
+    await container.remove({ force: true });
+  }
+}
+
+const connect = (address: string, port: number): string =>
+  `timeout 2 bash -c 'exec 3<>/dev/tcp/${address}/${port} && cat <&3' 2>/dev/null || echo nothing at ${address}`;
+
+describe("the holder's image", () => {
+  it("carries the loopback of a container that joins its network to a socket of the host", async () => {
+    expect(await runIn(`container:${holder.id}`, connect("127.0.0.1", 3128))).toBe("the proxy\n");
+  });
+
+  it("lets that container reach nothing else, which one on the bridge does", async () => {
+    const { port } = host.address() as { port: number };
+    const addresses = Object.values(networkInterfaces())
+      .flatMap((all) => all ?? [])
+      .filter(({ family, internal }) => family === "IPv4" && !internal)
+      .map(({ address }) => address);
+    const probe = [...addresses, "127.0.0.1"].map((address) => connect(address, port)).join("; ");
+    const interfaces = "; ls /sys/class/net | xargs";
+
+    const joined = await runIn(`container:${holder.id}`, probe + interfaces);
+    const bridged = await runIn("bridge", probe + interfaces);
+
+    const nothing = [...addresses, "127.0.0.1"].map((address) => `nothing at ${address}\n`).join("");
+    expect(joined).toBe(`${nothing}lo\n`);
+    expect(bridged).toContain("the host\n");
+    expect(bridged).toMatch(/\beth0\b/);
+  });
+
+  it("ends at once when it is stopped, though it is its container's first process", async () => {
+    const other = await startHolder();
+    try {
+      await other.stop({ t: 30 });
+
+      expect((await other.inspect()).State).toMatchObject({ ExitCode: 0, OOMKilled: false });
+    } finally {
+      await other.remove({ force: true });
+    }
+  });
+});

@@ -1,0 +1,155 @@
+import { execFile } from "node:child_process";
+import { readFileSync, realpathSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, it } from "vitest";
+import { createSessionId, type Command, type RunnerSession } from "@budgie/core";
+import { createHostHome } from "@budgie/testkit";
+import { buildImage, type ContextFiles } from "./build-image.ts";
+import { createEngineProxy } from "../helpers/engine-proxy.ts";
+import { BASE_IMAGE, createDockerPlace, run, runCommand, testEngine } from "../helpers/docker-place.ts";
+
+const place = createDockerPlace();
+afterAll(() => place[Symbol.asyncDispose]());
+
+async function openIn(image: string, kiroDataDir = `${place.root}/no-kiro`): Promise<RunnerSession> {
+  const { runner } = await place.createRunner({ image, kiroDataDir });
+  return runner.openSession(createSessionId());
+}
+
+const KIRO = `#!/bin/sh
+IFS= read -r prompt
+echo "agent got: $prompt"
+echo "$prompt" > "$HOME/answer.md"
+echo made > /workspace/made-by-agent
+case $prompt in *forever*) trap '' TERM; while :; do :; done;; esac
+`;
+
+describe("an image that has nothing but /bin/sh and kiro-cli", () => {
+  it("runs turns, reads answers, stops what hangs, and ends with budgie", async () => {
+    await using image = await buildImage("FROM scratch\nCOPY . /\nENV PATH=/bin", {
+      ...(await shell()),
+      "bin/kiro-cli": KIRO,
+    });
+    await using host = await createHostHome();
+    const session = await openIn(image.name, host.dataDir);
+    const command: Command = {
+      argv: ["kiro-cli", "chat"],
+      env: {},
+      projections: [{ source: host.agentsDir, home: ".kiro/agents" }],
+      login: "kiro",
+    };
+
+    const first = await runCommand(session, command, { directory: place.workspace, input: "a prompt\nof two lines" });
+    const answer = await session.readFile("answer.md");
+    const hung = await session.start(command, { directory: place.workspace, input: "forever" });
+    hung.stdout.resume();
+    await sleep(500);
+    const started = performance.now();
+    await hung.stop("timeout");
+
+    expect(first).toMatchObject({ stdout: "agent got: a prompt\n", exit: { exitCode: 0 } });
+    expect(answer).toBe("a prompt\n");
+    expect(readFileSync(`${place.workspace}/made-by-agent`, "utf8")).toBe("made\n");
+    expect(await hung.exit).toMatchObject({ signal: "SIGKILL", reason: "timeout" });
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect((await run(session, place.workspace, "nonexistent-program")).exit.exitCode).toBe(127);
+  });
+
+  it("ends a turn whose budgie let go of its input", async () => {
+    await using image = await buildImage("FROM scratch\nCOPY . /\nENV PATH=/bin", await shell());
+    await using proxy = await createEngineProxy();
+    const { runner } = await place.createRunner({ image: image.name, hostEnv: proxy.hostEnv });
+    const session = await runner.openSession(createSessionId());
+    const child = await session.start(
+      { argv: ["sh", "-c", "trap '' TERM; while :; do :; done"], env: {}, projections: [] },
+      { directory: place.workspace, input: "x" },
+    );
+    child.stdout.resume();
+    child.stderr.resume();
+    await sleep(500);
+
+    // What the kernel does to the connections of a process that is killed.
+    proxy.cut();
+    const started = performance.now();
+
+    expect(await child.exit).toMatchObject({ signal: "SIGKILL", reason: undefined });
+    expect(performance.now() - started).toBeLessThan(8000);
+    await runner.close();
+  });
+});
+
+describe("an image with ideas of its own", () => {
+  const ODD = `FROM ${BASE_IMAGE}
+RUN mkdir -p /data && echo of-the-image > /data/seed && mkdir -p /home/agent && echo of-the-image > /home/agent/seed
+ENV XDG_DATA_HOME=/data/xdg XDG_CONFIG_HOME=/nowhere HOME=/data LANG=xx
+ENV PATH=/opt/tools:/usr/bin:/bin
+USER 4321:4321
+WORKDIR /nowhere/else
+VOLUME /data
+VOLUME /var/cache/odd
+HEALTHCHECK --interval=1s CMD touch /tmp/health-was-checked
+STOPSIGNAL SIGINT
+ENTRYPOINT ["/bin/false"]
+CMD ["nothing"]
+`;
+
+  it("runs the command as the caller, in the workspace, with budgie's folders and the image's PATH", async () => {
+    await using image = await buildImage(ODD);
+    const docker = await testEngine();
+    const before = await docker.listVolumes();
+    const session = await openIn(image.name);
+
+    const { exit, stderr, stdout } = await run(
+      session,
+      place.workspace,
+      'sleep 2; echo "$(id -u) $PWD $HOME $XDG_DATA_HOME $XDG_CONFIG_HOME $PATH"; ls -A "$HOME" /tmp',
+    );
+    await session.remove();
+
+    expect(stderr).toBe("");
+    expect(exit.exitCode).toBe(0);
+    expect(stdout.split("\n")[0]).toBe(
+      `${process.getuid?.() ?? 0} /workspace /home/agent /home/agent/.local/share /home/agent/.config /opt/tools:/usr/bin:/bin`,
+    );
+    expect(stdout).not.toMatch(/seed|health/);
+    const unnamed = (await docker.listVolumes()).Volumes.filter(({ Name }) => /^[0-9a-f]{64}$/.test(Name));
+    expect(unnamed.filter(({ Name }) => !before.Volumes.some((volume) => volume.Name === Name))).toEqual([]);
+  });
+
+  it("works with volumes where budgie has its own, and is refused with ones inside them", async () => {
+    await using fine = await buildImage(`FROM ${BASE_IMAGE}\nVOLUME /home /auth /workspace /tmp /home/other`);
+    await using bad = await buildImage(`FROM ${BASE_IMAGE}\nVOLUME /home/agent/.local`);
+    const session = await openIn(fine.name);
+
+    await run(session, place.workspace, 'echo kept > "$HOME/note"; echo kept > /workspace/note');
+
+    expect((await run(session, place.workspace, 'cat "$HOME/note" /workspace/note; ls -A /tmp')).stdout).toBe(
+      "kept\nkept\n",
+    );
+    expect(readFileSync(`${place.workspace}/note`, "utf8")).toBe("kept\n");
+    await expect(openIn(bad.name)).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining('a volume at "/home/agent/.local"'),
+    });
+  });
+
+  it("is said to be unfit when it has no /bin/sh", async () => {
+    await using image = await buildImage("FROM scratch\nCOPY . /", { program: "" });
+    const session = await openIn(image.name);
+
+    const { exit, stderr } = await run(session, place.workspace, "true");
+
+    expect(exit.exitCode).not.toBe(0);
+    expect(stderr).toMatch(/\/bin\/sh/);
+  });
+});
+
+/** The host's dash, with the libraries it is linked to: no cat, no sleep, nothing. */
+async function shell(): Promise<ContextFiles> {
+  const binary = realpathSync("/bin/sh");
+  const { stdout } = await promisify(execFile)("ldd", [binary]);
+  const libraries = stdout.match(/\/\S+/g) ?? [];
+  const files = libraries.map((path) => [path.slice(1), readFileSync(path)] as const);
+  return { "bin/sh": readFileSync(binary), ...Object.fromEntries(files) };
+}

@@ -1,0 +1,231 @@
+import type { MountSettings } from "dockerode";
+import { describe, expect, it } from "vitest";
+import {
+  toHolderContainer,
+  toIdleContainer,
+  toProxyContainer,
+  toTurnContainer,
+  type TurnContainer,
+} from "../../src/sandbox/container-options.ts";
+import { INIT_SCRIPT } from "../../src/sandbox/init-script.ts";
+
+const SECRET = "a-secret-token";
+
+const turn: TurnContainer = {
+  imageId: "sha256:abc",
+  command: {
+    argv: ["kiro-cli", "chat", "--agent", "x"],
+    env: { KIRO_API_KEY: SECRET },
+    projections: [],
+    login: "kiro",
+  },
+  user: { uid: 1000, gid: 1001 },
+  extraGroups: ["50"],
+  mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
+  network: "bridge",
+  limits: { memoryBytes: 2 ** 31, cpus: 1.5, pids: 99 },
+  caFile: undefined,
+  seccomp: "the-profile",
+  hasUlimits: true,
+  runtime: undefined,
+  labels: { "dev.budgie": "1" },
+};
+
+describe("toTurnContainer", () => {
+  const options = toTurnContainer(turn);
+
+  // Whoever changes what a sandbox may do changes this, and says so.
+  it("has exactly this isolation profile", () => {
+    expect(options.HostConfig).toEqual({
+      Init: true,
+      NetworkMode: "bridge",
+      ReadonlyRootfs: true,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges", "seccomp=the-profile"],
+      Ulimits: Object.entries({ nofile: 16_384, sigpending: 1024, msgqueue: 2 ** 18, memlock: 2 ** 16, core: 0 }).map(
+        ([Name, most]) => ({ Name, Soft: most, Hard: most }),
+      ),
+      GroupAdd: ["50"],
+      PidsLimit: 99,
+      Memory: 2 ** 31,
+      MemorySwap: 2 ** 31,
+      NanoCpus: 1_500_000_000,
+      LogConfig: { Type: "none", Config: {} },
+      Tmpfs: {
+        "/tmp": "rw,nosuid,nodev,exec,size=512m,mode=1777",
+        "/var/tmp": "rw,nosuid,nodev,exec,size=64m,mode=1777",
+      },
+      Mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
+    });
+  });
+
+  it("has the same one with no network, but for the network", () => {
+    const { HostConfig } = toTurnContainer({ ...turn, network: "none" });
+
+    expect(HostConfig).toEqual({ ...options.HostConfig, NetworkMode: "none" });
+  });
+
+  it("runs budgie's own script in place of the image's entrypoint, and the command as its arguments", () => {
+    expect(options).toMatchObject({
+      Image: "sha256:abc",
+      Entrypoint: ["/bin/sh", "-c", INIT_SCRIPT, "budgie"],
+      Cmd: ["kiro-cli", "chat", "--agent", "x"],
+      User: "1000:1001",
+      WorkingDir: "/workspace",
+      Healthcheck: { Test: ["NONE"] },
+      StopSignal: "SIGTERM",
+    });
+  });
+
+  it("keeps stdin open for one client only: its end is the end of the turn", () => {
+    expect(options).toMatchObject({ OpenStdin: true, StdinOnce: true, AttachStdin: true });
+    expect(options.Tty).toBeUndefined();
+  });
+
+  it("puts secrets into the environment and nowhere else", () => {
+    const { Env, ...others } = options;
+
+    expect(Env).toContain(`KIRO_API_KEY=${SECRET}`);
+    expect(JSON.stringify(others)).not.toContain(SECRET);
+  });
+
+  it("points every folder of the agent into its home, whatever the image says", () => {
+    expect(options.Env?.filter((line) => !line.startsWith("KIRO"))).toEqual([
+      "HOME=/home/agent",
+      "USER=agent",
+      "LOGNAME=agent",
+      "LANG=C.UTF-8",
+      "XDG_DATA_HOME=/home/agent/.local/share",
+      "XDG_CONFIG_HOME=/home/agent/.config",
+      "XDG_CACHE_HOME=/home/agent/.cache",
+      "XDG_STATE_HOME=/home/agent/.local/state",
+    ]);
+  });
+
+  it("leaves the runtime to the engine unless one is named", () => {
+    expect(options.HostConfig).not.toHaveProperty("Runtime");
+    expect(toTurnContainer({ ...turn, runtime: "runsc" }).HostConfig).toMatchObject({ Runtime: "runsc" });
+  });
+
+  it("names root root", () => {
+    const { Env } = toTurnContainer({ ...turn, user: { uid: 0, gid: 0 } });
+
+    expect(Env).toEqual(expect.arrayContaining(["USER=root", "LOGNAME=root", "HOME=/home/agent"]));
+  });
+});
+
+describe("toTurnContainer, of a turn that joins a holder", () => {
+  const joined = toTurnContainer({ ...turn, network: "container:the-holder" });
+  const plain = toTurnContainer(turn);
+  const added = (options: typeof plain): readonly string[] =>
+    (options.Env ?? []).filter((line) => plain.Env?.includes(line) !== true);
+
+  it("has the same isolation profile, but for the network", () => {
+    expect(joined.HostConfig).toEqual({ ...plain.HostConfig, NetworkMode: "container:the-holder" });
+  });
+
+  it("names nothing that belongs to the network's owner, which engines refuse", () => {
+    expect(Object.keys({ ...joined, ...joined.HostConfig })).not.toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^(?:Hostname|Domainname|Dns.*|ExtraHosts|ExposedPorts|PortBindings)$/),
+      ]),
+    );
+  });
+
+  it("tells programs of the only way out, and that their own servers need none", () => {
+    const proxy = "http://127.0.0.1:3128";
+
+    expect(added(joined).toSorted()).toEqual([
+      `HTTPS_PROXY=${proxy}`,
+      `HTTP_PROXY=${proxy}`,
+      "NODE_USE_ENV_PROXY=1",
+      "NO_PROXY=localhost,127.0.0.1,::1",
+      `http_proxy=${proxy}`,
+      `https_proxy=${proxy}`,
+      "no_proxy=localhost,127.0.0.1,::1",
+    ]);
+  });
+
+  it("lets the command's environment win", () => {
+    const command = { ...turn.command, env: { NO_PROXY: "mine" } };
+
+    expect(toTurnContainer({ ...turn, command, network: "container:x" }).Env).toContain("NO_PROXY=mine");
+  });
+
+  it("names the user's certificates, whatever the network", () => {
+    const names = added(toTurnContainer({ ...turn, caFile: "/host/ca.pem" })).map((line) => line.split("="));
+
+    expect(new Set(names.map(([, path]) => path))).toEqual(new Set(["/etc/budgie/ca.pem"]));
+    expect(names.map(([name]) => name)).toEqual(
+      expect.arrayContaining(["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"]),
+    );
+  });
+});
+
+const LABELS = { "dev.budgie": "1" };
+const ISOLATION = {
+  ReadonlyRootfs: true,
+  CapDrop: ["ALL"],
+  SecurityOpt: ["no-new-privileges"],
+  LogConfig: { Type: "none", Config: {} },
+};
+const volume: MountSettings = { Type: "volume", Source: "v", Target: "/home" };
+
+it("the holder has exactly this isolation profile, and no network but its own loopback", () => {
+  const holder = {
+    imageId: "sha256:abc",
+    user: turn.user,
+    mounts: [volume],
+    socketPath: "/run/budgie/s",
+    labels: LABELS,
+  };
+
+  expect(toHolderContainer(holder)).toEqual({
+    Image: "sha256:abc",
+    Entrypoint: ["/forwarder"],
+    Cmd: ["/run/budgie/s"],
+    User: "1000:1001",
+    Labels: LABELS,
+    Healthcheck: { Test: ["NONE"] },
+    HostConfig: {
+      NetworkMode: "none",
+      ...ISOLATION,
+      PidsLimit: 32,
+      Memory: 64 * 2 ** 20,
+      MemorySwap: 64 * 2 ** 20,
+      NanoCpus: 1e9,
+      Mounts: [volume],
+    },
+  });
+});
+
+it("the egress proxy's container has exactly this isolation profile, and ends with its one client", () => {
+  const proxy = {
+    imageId: "sha256:abc",
+    user: turn.user,
+    command: ["node", "x"] as const,
+    mounts: [volume],
+    labels: LABELS,
+  };
+  const options = toProxyContainer(proxy);
+
+  expect(options).toMatchObject({ Entrypoint: ["node", "x"], User: "1000:1001", OpenStdin: true, StdinOnce: true });
+  expect(options.Env).toEqual(["HOME=/", "NODE_OPTIONS="]);
+  expect(options.HostConfig).toEqual({
+    Init: true,
+    NetworkMode: "bridge",
+    ...ISOLATION,
+    PidsLimit: 64,
+    Memory: 512 * 2 ** 20,
+    MemorySwap: 512 * 2 ** 20,
+    NanoCpus: 1e9,
+    Mounts: [volume],
+  });
+});
+
+it("a container that is looked into can do nothing even if somebody starts it", () => {
+  const { Cmd, Entrypoint, HostConfig } = toIdleContainer("sha256:abc", {});
+  expect([Entrypoint, Cmd]).toEqual([["/bin/sh"], ["-c", "exit 0"]]);
+  const profile = [HostConfig?.Init, HostConfig?.NetworkMode, HostConfig?.CapDrop, HostConfig?.SecurityOpt];
+  expect(profile).toEqual([true, "none", ["ALL"], ["no-new-privileges"]]);
+});

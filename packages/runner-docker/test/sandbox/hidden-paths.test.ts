@@ -1,0 +1,139 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { coverHiddenPlaces } from "../../src/sandbox/hidden-paths.ts";
+import { createHolds } from "../../src/sandbox/mount-sources.ts";
+
+let root: string;
+let workspace: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-hidden-")));
+  workspace = join(root, "workspace");
+  mkdirSync(workspace);
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+/** Lists the names of covered folders. */
+async function cover() {
+  await using holds = createHolds();
+  const held = await holds.open(workspace);
+  if (held === undefined) throw new Error("There is no workspace.");
+  const { absent, covered } = await coverHiddenPlaces(held, holds, join(root, "skeleton"));
+  return {
+    absent,
+    covered: Object.fromEntries(covered.map(({ name, shown }) => [name, shown.map(({ path }) => path).toSorted()])),
+  };
+}
+const list = (...path: string[]) => readdirSync(join(root, "skeleton", ...path)).toSorted();
+const FOLDERS = [".kiro/agents", ".kiro/settings", ".kiro/hooks", ".amazonq/cli-agents"];
+const COVERED = [".kiro", ".amazonq"];
+
+/** What a repository may have in a place, by how it is made. */
+const makers = {
+  "a file": (path: string) => writeFileSync(path, "of the repository"),
+  "a folder": (path: string) => mkdirSync(path),
+  "a dangling link": (path: string) => symlinkSync("nowhere", path),
+  "a link to a folder": (path: string) => symlinkSync("/etc", path),
+};
+
+function make(name: string, what: keyof typeof makers): string {
+  const path = join(workspace, name);
+  mkdirSync(dirname(path), { recursive: true });
+  makers[what](path);
+  return path;
+}
+
+describe("coverHiddenPlaces", () => {
+  it("covers nothing and makes nothing in a workspace that has none of its folders, and says so", async () => {
+    expect(await cover()).toEqual({ absent: COVERED, covered: {} });
+    expect(readdirSync(workspace)).toEqual([]);
+  });
+
+  it.each(COVERED)("covers %s as a whole where it is, though nothing in it is to be hidden yet", async (name) => {
+    make(`${name}/steering`, "a folder");
+    const before = readdirSync(workspace, { recursive: true });
+
+    expect((await cover()).covered).toEqual({ [name]: [join(workspace, name, "steering")] });
+    expect(list(name)).toEqual(["steering"]);
+    expect(readdirSync(workspace, { recursive: true })).toEqual(before);
+  });
+
+  it("shows nothing of what is hidden, whatever it is", async () => {
+    for (const [index, name] of FOLDERS.entries()) {
+      make(name, (["a file", "a folder", "a dangling link", "a link to a folder"] as const)[index] ?? "a file");
+    }
+    make(".amazonq/mcp.json", "a file");
+
+    expect((await cover()).covered).toEqual({ ".kiro": [], ".amazonq": [] });
+    expect([list(".kiro"), list(".amazonq")]).toEqual([
+      ["agents", "hooks", "settings"],
+      ["cli-agents", "mcp.json"],
+    ]);
+    for (const name of FOLDERS) expect(list(name)).toEqual([]);
+    const servers = readFileSync(join(root, "skeleton/.amazonq/mcp.json"), "utf8");
+    expect(servers).toBe('{ "mcpServers": {} }\n');
+  });
+
+  it.each(["Agents", "AGENTS", "agent\u017f"])(
+    "hides %s as well, which is the same on some file systems",
+    async (name) => {
+      make(`.kiro/${name}`, "a folder");
+
+      expect((await cover()).covered).toEqual({ ".kiro": [] });
+    },
+  );
+
+  it("has a mount point for each file and folder that is shown, and links as they are", async () => {
+    make(".kiro/steering", "a folder");
+    make('.kiro/notes, \\ "odd"\n.md', "a file");
+    make(".kiro/link", "a link to a folder");
+
+    expect((await cover()).covered[".kiro"]).toHaveLength(2);
+    expect(list(".kiro")).toEqual(["link", 'notes, \\ "odd"\n.md', "steering"]);
+    expect(readlinkSync(join(root, "skeleton/.kiro/link"))).toBe("/etc");
+    expect(statSync(join(root, 'skeleton/.kiro/notes, \\ "odd"\n.md')).size).toBe(0);
+  });
+
+  it.each(["a file", "a dangling link", "a link to a folder"] as const)(
+    "ends the turn for %s in place of a folder",
+    async (what) => {
+      for (const name of COVERED) {
+        const path = make(name, what);
+
+        await expect(cover()).rejects.toMatchObject({
+          code: "WORKSPACE_INVALID",
+          message: expect.stringContaining(`"${path}"`),
+        });
+        rmSync(path);
+      }
+    },
+  );
+
+  it("ends the turn for more entries than can be shown, and reads no more than that", async () => {
+    for (let index = 0; index < 65; index++) make(`.kiro/${index}`, "a file");
+
+    await expect(cover()).rejects.toMatchObject({ message: expect.stringContaining("holds more than 64 entries") });
+  });
+
+  // Root may look everywhere.
+  it.skipIf(process.getuid?.() === 0)("ends the turn when a folder cannot be looked at", async () => {
+    make(".kiro/agents", "a folder");
+    chmodSync(join(workspace, ".kiro"), 0o000);
+
+    await expect(cover()).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+    chmodSync(join(workspace, ".kiro"), 0o700);
+  });
+});

@@ -1,0 +1,56 @@
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createHolds, type Holds } from "../../src/sandbox/mount-sources.ts";
+
+let root: string;
+let holds: Holds;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-holds-")));
+  mkdirSync(join(root, "project/sub"), { recursive: true });
+  mkdirSync(join(root, "secrets/sub"), { recursive: true });
+  writeFileSync(join(root, "project/file"), "");
+  holds = createHolds();
+});
+afterEach(async () => {
+  await holds[Symbol.asyncDispose]();
+  rmSync(root, { recursive: true });
+});
+
+const open = (path: string) => holds.open(join(root, path));
+const MOVED = { code: "WORKSPACE_INVALID", message: expect.stringContaining("was exchanged since it was checked") };
+
+it("tells files, folders and links apart, and what is not there", async () => {
+  symlinkSync("sub", join(root, "project/link"));
+
+  const kinds = await Promise.all(["sub", "file", "link", "none"].map((name) => open(`project/${name}`)));
+
+  expect(kinds.map((source) => source?.kind)).toEqual(["folder", "file", "link", undefined]);
+});
+
+it("opens nothing through a link on the way", async () => {
+  symlinkSync("secrets", join(root, "link"));
+
+  await expect(open("link/sub")).rejects.toMatchObject(MOVED);
+});
+
+it.skipIf(process.platform !== "linux")(
+  "opens what is in the folder that is held, whatever is at its path",
+  async () => {
+    const project = await open("project");
+    renameSync(join(root, "project"), join(root, "aside"));
+    renameSync(join(root, "secrets"), join(root, "project"));
+
+    await expect(holds.open("sub", project)).rejects.toMatchObject(MOVED);
+  },
+);
+
+it("follows links that are the user's own", async () => {
+  symlinkSync("project", join(root, "link"));
+
+  const [followed, direct] = [await holds.follow(join(root, "link")), await open("project")];
+
+  expect(followed?.identity).toBe(direct?.identity);
+  expect(await holds.follow(join(root, "none"))).toBeUndefined();
+});

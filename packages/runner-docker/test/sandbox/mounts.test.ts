@@ -1,0 +1,224 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Access, Projection } from "@budgie/core";
+import { holdTurnMounts, toHolderMounts } from "../../src/sandbox/mounts.ts";
+
+let root: string;
+let workspace: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-mounts-")));
+  workspace = join(root, "workspace");
+  mkdirSync(workspace);
+  writeFileSync(join(root, "passwd"), "");
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const volumes = {
+  home: { name: "the-home", labels: { role: "home" } },
+  auth: { name: "the-auth", labels: { role: "auth" } },
+};
+
+type Asked = {
+  readonly projections?: readonly Projection[];
+  readonly workspaceMode?: Access["workspace"];
+  readonly protectedPaths?: readonly string[];
+  readonly network?: string;
+};
+
+async function mountsOf(asked: Asked = {}) {
+  const { network = "container:the-holder", projections = [], protectedPaths = [], workspaceMode = "rw" } = asked;
+  const [passwdFile, depthFile] = [join(root, "passwd"), join(root, "depth")];
+  const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
+  const skeleton = join(root, `skeleton-${Math.random()}`);
+  const files = { passwdFile, depthFile, resolvFile, hostsFile, network, caFile: undefined, skeleton };
+  await using held = await holdTurnMounts({ volumes, workspace, workspaceMode, protectedPaths, projections, ...files });
+  return held.mounts.map(({ settings }) => ({ ...settings, Source: settings.Source.replace(skeleton, "SKELETON") }));
+}
+
+describe("holdTurnMounts", () => {
+  it("mounts the home and the workspace writable, and all else read-only", async () => {
+    const mounts = await mountsOf();
+
+    expect(mounts.map(({ ReadOnly, Source, Target, Type }) => [Type, Source, Target, ReadOnly === true])).toEqual([
+      ["volume", "the-home", "/home", false],
+      ["volume", "the-auth", "/auth", true],
+      ["bind", join(root, "passwd"), "/etc/passwd", true],
+      ["bind", join(root, "depth"), "/etc/budgie/depth", true],
+      ["bind", join(root, "resolv"), "/etc/resolv.conf", true],
+      ["bind", join(root, "hosts"), "/etc/hosts", true],
+      ["bind", workspace, "/workspace", false],
+      ["bind", "SKELETON/agents", "/home/agent/.kiro/agents", true],
+    ]);
+  });
+
+  it("leaves the engine's name servers to a turn in the engine's network", async () => {
+    const mounts = await mountsOf({ network: "bridge" });
+
+    expect(mounts.map(({ Target }) => Target)).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/resolv|hosts/)]),
+    );
+    expect(mounts.map(({ Target }) => Target)).toContain("/etc/budgie/depth");
+  });
+
+  it("mounts the workspace read-only when it is to be, and nothing that is mounted in it", async () => {
+    const mounts = await mountsOf({ workspaceMode: "ro" });
+
+    expect(mounts.find(({ Target }) => Target === "/workspace")).toEqual({
+      Type: "bind",
+      Source: workspace,
+      Target: "/workspace",
+      ReadOnly: true,
+      BindOptions: { Propagation: "rprivate", NonRecursive: true },
+    });
+    expect(mounts.filter(({ Target }) => Target !== "/workspace")).toEqual(
+      (await mountsOf()).filter(({ Target }) => Target !== "/workspace"),
+    );
+  });
+
+  it("copies nothing of the image into a volume", async () => {
+    const all = [...(await mountsOf()), ...toHolderMounts(volumes)].filter(({ Type }) => Type === "volume");
+
+    expect(all).toHaveLength(4);
+    expect(all.every(({ VolumeOptions }) => VolumeOptions?.NoCopy === true)).toBe(true);
+  });
+
+  it("labels a volume that an engine would make anew", async () => {
+    const labels = (await mountsOf()).map(({ VolumeOptions }) => VolumeOptions?.Labels);
+
+    expect(labels.slice(0, 2)).toEqual([{ role: "home" }, { role: "auth" }]);
+  });
+
+  it("gives the holder both volumes writable", () => {
+    expect(toHolderMounts(volumes).map(({ ReadOnly, Target }) => [Target, ReadOnly])).toEqual([
+      ["/home", undefined],
+      ["/auth", undefined],
+    ]);
+  });
+});
+
+describe("a protected path", () => {
+  it("is mounted read-only, and the folders on its way hold it in place", async () => {
+    mkdirSync(join(workspace, ".git/hooks"), { recursive: true });
+    for (const file of [".git/config", ".envrc"]) writeFileSync(join(workspace, file), "");
+    const mounts = await mountsOf({ protectedPaths: [".git/hooks", ".git/config", ".envrc"] });
+
+    const below = mounts.filter(({ Target }) => Target.startsWith("/workspace/"));
+
+    expect(below.map(({ ReadOnly, Source, Target }) => [Source, Target, ReadOnly])).toEqual([
+      [join(workspace, ".git"), "/workspace/.git", false],
+      [join(workspace, ".git/hooks"), "/workspace/.git/hooks", true],
+      [join(workspace, ".git/config"), "/workspace/.git/config", true],
+      [join(workspace, ".envrc"), "/workspace/.envrc", true],
+    ]);
+  });
+});
+
+describe("a path that is to be protected", () => {
+  it.each([".git", ".git/hooks"])("ends the turn once %s is a link, whoever looked at it before", async (link) => {
+    mkdirSync(join(root, "secrets/hooks"), { recursive: true });
+    if (link !== ".git") mkdirSync(join(workspace, ".git"));
+    symlinkSync(join(root, "secrets"), join(workspace, link));
+
+    await expect(mountsOf({ protectedPaths: [".git/hooks"] })).rejects.toMatchObject({
+      code: "WORKSPACE_INVALID",
+      message: expect.stringContaining(join(workspace, link)),
+    });
+  });
+});
+
+describe("a folder in which a repository could redefine the agent", () => {
+  const mountsBelow = async (asked: Asked) => {
+    mkdirSync(join(workspace, ".kiro/agents"), { recursive: true });
+    mkdirSync(join(workspace, ".kiro/steering"));
+    const below = (await mountsOf(asked)).filter(({ Target }) => Target.startsWith("/workspace/"));
+    return below.map(({ ReadOnly, Source, Target }) => [Source, Target, ReadOnly === true]);
+  };
+
+  it("lies under one of budgie's, which no engine fills, with what else it holds on that", async () => {
+    expect(await mountsBelow({})).toEqual([
+      ["SKELETON/.kiro", "/workspace/.kiro", true],
+      [join(workspace, ".kiro/steering"), "/workspace/.kiro/steering", false],
+    ]);
+    expect((await mountsOf()).filter(({ Type }) => Type === "tmpfs")).toEqual([]);
+  });
+
+  it.each([{ workspaceMode: "ro" }, { protectedPaths: [".kiro"] }] as const)("is read-only with %j", async (asked) => {
+    expect((await mountsBelow(asked)).map(([, target, isReadOnly]) => [target, isReadOnly])).toEqual([
+      ["/workspace/.kiro", true],
+      ["/workspace/.kiro/steering", true],
+    ]);
+  });
+});
+
+describe("projections", () => {
+  it("appear below the home and at their own path, read-only", async () => {
+    const source = join(root, "kiro/steering");
+    mkdirSync(source, { recursive: true });
+
+    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/steering" }] })).slice(7, -1);
+
+    expect(mounts).toEqual([
+      { Type: "bind", Source: source, Target: "/home/agent/.kiro/steering", ReadOnly: true },
+      { Type: "bind", Source: source, Target: source, ReadOnly: true },
+    ]);
+  });
+
+  it("are the user's agents, where without them an empty folder is", async () => {
+    const source = join(root, "agents");
+    mkdirSync(source);
+
+    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/agents" }] })).filter(
+      ({ Target }) => Target === "/home/agent/.kiro/agents",
+    );
+
+    expect(mounts).toEqual([{ Type: "bind", Source: source, Target: "/home/agent/.kiro/agents", ReadOnly: true }]);
+  });
+
+  it("appear at their own path alone when they have no place in the home", async () => {
+    const source = join(root, "prompt.md");
+    writeFileSync(source, "");
+
+    expect(
+      (await mountsOf({ projections: [{ source, home: undefined }] })).slice(7, -1).map(({ Target }) => Target),
+    ).toEqual([source]);
+  });
+
+  it("are left out when they do not exist, or lead nowhere", async () => {
+    symlinkSync("nowhere", join(root, "dangling"));
+    const projections = ["missing", "dangling"].map((name) => ({ source: join(root, name), home: `.kiro/${name}` }));
+
+    expect(await mountsOf({ projections })).toHaveLength(8);
+  });
+
+  it("never take a target twice, nor a target that is budgie's own", async () => {
+    const source = join(root, "agents");
+    mkdirSync(source);
+    const twice = { source, home: ".kiro/agents" };
+    const targets = (await mountsOf({ projections: [twice, twice, { source: "/etc/passwd", home: undefined }] })).map(
+      ({ Target }) => Target,
+    );
+
+    expect(targets).toEqual([...new Set(targets)]);
+    expect((await mountsOf({ projections: [{ source: "/etc/passwd", home: undefined }] }))[2]?.Source).toBe(
+      join(root, "passwd"),
+    );
+  });
+
+  it("are the same when they are written with a slash at the end", async () => {
+    const source = join(root, "agents");
+    mkdirSync(source);
+
+    const targets = (
+      await mountsOf({
+        projections: [
+          { source, home: undefined },
+          { source: `${source}/`, home: undefined },
+        ],
+      })
+    ).map(({ Target }) => Target);
+
+    expect(targets.filter((target) => target.startsWith(source))).toEqual([source]);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { toExtraGroups, toPasswd, toSandboxUser, toUserNotices } from "../../src/sandbox/sandbox-user.ts";
+
+describe("toSandboxUser", () => {
+  it.each([
+    ["an ordinary caller", { uid: 1000, gid: 1001 }, "same", { uid: 1000, gid: 1001 }],
+    ["root", { uid: 0, gid: 0 }, "same", { uid: 0, gid: 0 }],
+    ["the caller of a rootless engine", { uid: 1000, gid: 1000 }, "rootless", { uid: 0, gid: 0 }],
+    ["a caller whom the engine maps to a stranger", { uid: 1000, gid: 1001 }, "remapped", { uid: 1000, gid: 1001 }],
+    ["a system without ids", { uid: undefined, gid: undefined }, "same", { uid: 1000, gid: 1000 }],
+  ] as const)("gives the ids of %s", (...[, caller, users, user]) => {
+    expect(toSandboxUser(caller, users)).toEqual(user);
+  });
+});
+
+describe("toUserNotices", () => {
+  it("tells root that agents run as uid 0", () => {
+    expect(toUserNotices({ uid: 0, gid: 0 })).toEqual([expect.stringMatching(/uid 0 .* every capability dropped/)]);
+  });
+
+  it("tells everybody when the engine remaps users", () => {
+    expect(toUserNotices({ uid: 1000, gid: 1000 }, "remapped")).toEqual([expect.stringMatching(/remaps user ids/)]);
+  });
+
+  it.each([1000, undefined])("tells uid %s nothing", (uid) => {
+    expect(toUserNotices({ uid, gid: 1000 })).toEqual([]);
+  });
+});
+
+describe("toExtraGroups", () => {
+  const user = { uid: 1000, gid: 1000 };
+
+  it.each([
+    ["gives the workspace's group to a caller who is in it", 50, [20, 50], ["50"]],
+    ["gives no group that the caller is not in", 50, [20], []],
+    ["gives no group twice", 1000, [1000, 50], []],
+  ])("%s", (...[, workspaceGid, callerGroups, groups]) => {
+    expect(toExtraGroups(workspaceGid, user, callerGroups)).toEqual(groups);
+  });
+});
+
+describe("toPasswd", () => {
+  it("gives the uid a name and the home", () => {
+    expect(toPasswd({ uid: 1234, gid: 99 })).toMatch(/^agent:x:1234:99:agent:\/home\/agent:\/bin\/sh$/m);
+  });
+
+  it("gives root the home of the sandbox, in the one line about uid 0", () => {
+    expect(toPasswd({ uid: 0, gid: 0 })).toBe("root:x:0:0:root:/home/agent:/bin/sh\n");
+  });
+});

@@ -1,0 +1,117 @@
+import { release } from "node:os";
+import type Docker from "dockerode";
+import { describe, expect, it } from "vitest";
+import type { Engine } from "../../src/engine/engine.ts";
+import { createEngineSight } from "../../src/session/engine-visibility.ts";
+import type { ContainerRoot, LookInto } from "../../src/container-files/container-root.ts";
+import type { Holder } from "../../src/session/session-container.ts";
+import { createLiveHolders } from "../../src/session/idle-containers.ts";
+
+const HERE = {
+  endpoint: { address: { socketPath: "/run/engine.sock" } },
+  kernel: release(),
+  system: "Linux",
+  users: "same",
+} as unknown as Engine;
+
+/** A holder that tells what is done with it. */
+function createFakeHolder({ isRunning = true } = {}) {
+  const done: string[] = [];
+  const container = { inspect: async () => ({ Id: "id", State: { Pid: 1 } }) } as unknown as Docker.Container;
+  const holder = {
+    container,
+    start: async () => void done.push("started"),
+    stop: async () => void done.push("stopped"),
+    isRunning: async () => isRunning,
+  } as unknown as Holder;
+  return { holder, done };
+}
+
+function createSight(looks: LookInto, engine: Partial<Engine> = {}, runtime?: string) {
+  const live = createLiveHolders({ idleMs: 60_000, most: 9 });
+  return { live, sight: createEngineSight({ engine: { ...HERE, ...engine }, runtime, live, lookInto: looks }) };
+}
+
+const ROOT: ContainerRoot = {
+  path: "/",
+  readMounts: async () => "",
+  hasEnded: async () => false,
+  [Symbol.asyncDispose]: async () => undefined,
+};
+const seeing: LookInto = async () => ROOT;
+
+describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
+  it("is decided by a holder, once, and whatever becomes of later looks", async () => {
+    let looks = 0;
+    const { sight } = createSight(async () => (looks++ === 0 ? ROOT : undefined));
+    const { done, holder } = createFakeHolder();
+
+    expect([await sight.decide(holder), await sight.decide(holder)]).toEqual([true, true]);
+    expect([looks, done]).toEqual([1, ["started", "stopped"]]);
+  });
+
+  it("waits until the kernel lets the holder be looked into", async () => {
+    let looks = 0;
+    const { sight } = createSight(async () => (looks++ < 5 ? undefined : ROOT));
+
+    expect(await sight.decide(createFakeHolder().holder)).toBe(true);
+  });
+
+  it("leaves a holder running that a turn is in", async () => {
+    const { live, sight } = createSight(seeing);
+    const { done, holder } = createFakeHolder();
+    live.enter(holder);
+
+    await sight.decide(holder);
+
+    expect(done).toEqual(["started"]);
+    live.forget(holder);
+  });
+
+  it("can be decided by the next turn when the engine failed", async () => {
+    const { sight } = createSight(seeing);
+    const { holder } = createFakeHolder();
+    const failing = { ...holder, start: () => Promise.reject(new Error("no engine")) };
+
+    await expect(sight.decide(failing)).rejects.toThrow("no engine");
+    expect(await sight.decide(holder)).toBe(true);
+  });
+
+  it("is none where the kernel does not let a holder that runs be looked into", { timeout: 10_000 }, async () => {
+    const { sight } = createSight(async () => undefined);
+
+    expect(await sight.decide(createFakeHolder().holder)).toBe(false);
+  });
+
+  it("is not decided by a holder that has ended, in which nobody could look", { timeout: 10_000 }, async () => {
+    let isBlind = true;
+    const { sight } = createSight(async () => (isBlind ? undefined : ROOT));
+
+    await expect(sight.decide(createFakeHolder({ isRunning: false }).holder)).rejects.toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+    });
+    isBlind = false;
+    expect(await sight.decide(createFakeHolder().holder)).toBe(true);
+  });
+
+  it("does not depend on the way to the engine: one on this machine may listen on TCP", async () => {
+    const address = { host: "127.0.0.1", port: 2375, protocol: "http", tls: undefined } as const;
+    const { sight } = createSight(seeing, {
+      endpoint: { address, url: "tcp://127.0.0.1:2375", foundBy: "DOCKER_HOST" },
+    });
+
+    expect(await sight.decide(createFakeHolder().holder)).toBe(true);
+  });
+
+  it.each([
+    ["another kernel", { kernel: "other" }, undefined],
+    ["Docker Desktop", { system: "Docker Desktop" }, undefined],
+    ["a runtime with a kernel of its own", {}, "runsc"],
+  ] as const)("is none with %s, and nothing is started for that", async (_what, engine, runtime) => {
+    const { sight } = createSight(seeing, engine, runtime);
+    const { done, holder } = createFakeHolder();
+
+    expect(await sight.decide(holder)).toBe(false);
+    expect(done).toEqual([]);
+  });
+});

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createSessionId, type Runner } from "@budgie/core";
+import { createDockerPlace } from "../helpers/docker-place.ts";
+
+const MIB = 2 ** 20;
+const place = createDockerPlace();
+let runner: Runner;
+
+beforeAll(async () => void ({ runner } = await place.createRunner({ limits: { diskBytes: 64 * MIB } })));
+afterAll(() => place[Symbol.asyncDispose]());
+
+async function fill(mebibytes: number, then = "sleep 60") {
+  const session = await runner.openSession(createSessionId());
+  const script = `head -c ${mebibytes * MIB} /dev/urandom >"$HOME/large"; ${then}`;
+  const child = await session.start(
+    { argv: ["/bin/sh", "-c", script], env: {}, projections: [] },
+    { directory: place.workspace, input: "" },
+  );
+  for (const stream of [child.stdout, child.stderr]) stream.resume();
+  return { child, session };
+}
+
+it("ends a turn whose home outgrows its limit, long before the turn would", async () => {
+  const { child, session } = await fill(96);
+
+  expect(await child.exit).toMatchObject({ reason: "disk-limit" });
+  await session.remove();
+});
+
+it("tells what a turn left in its home, and lets it be below the limit", async () => {
+  const { child, session } = await fill(8, "exit 0");
+  const { exitCode, reason } = await child.exit;
+  const { grownBytes = 0, homeBytes = 0 } = (await child.disk) ?? {};
+
+  expect([exitCode, reason]).toEqual([0, undefined]);
+  expect(homeBytes).toBeGreaterThanOrEqual(8 * MIB);
+  expect(homeBytes).toBeLessThan(10 * MIB);
+  // The home had the login before.
+  expect(homeBytes - grownBytes).toBeLessThan(2 * MIB);
+  await session.remove();
+});

@@ -1,0 +1,150 @@
+import { existsSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import type Docker from "dockerode";
+import { afterAll, describe, expect, it } from "vitest";
+import { createSessionId, type RunnerSession, type SessionId } from "@budgie/core";
+import { createEngineProxy } from "../helpers/engine-proxy.ts";
+import { findProcesses } from "./find-processes.ts";
+import { createDockerPlace, run, runCommand, testEngine } from "../helpers/docker-place.ts";
+
+const place = createDockerPlace();
+afterAll(() => place[Symbol.asyncDispose]());
+
+// Long enough for the engine to be hushed in between.
+const ENDING = "sleep 1; echo said; echo so >&2; exit 3";
+const NOTHING = "nothing yet";
+
+describe("the end of a turn", () => {
+  it("is known while the engine says nothing of it, with all that was said", async () => {
+    await using proxy = await createEngineProxy();
+    const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
+    const session = await runner.openSession(createSessionId());
+    const { child, said } = await start(session, { input: "" });
+    const answer = proxy.hush();
+
+    expect(await child.exit).toEqual({ exitCode: 3, signal: undefined, reason: undefined, oomKilled: false });
+    expect(await said).toEqual(["said\n", "so\n"]);
+    expect(proxy.requestLines().at(-1)).toMatch(/\/wait/);
+
+    answer();
+    await runner.close();
+  });
+
+  it("is not known of a live conversation, which has no last word, before the engine says so", async () => {
+    await using proxy = await createEngineProxy();
+    const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
+    const session = await runner.openSession(createSessionId());
+    const { child, said } = await start(session, {});
+    const answer = proxy.hush();
+
+    expect(await said).toEqual(["said\n", "so\n"]);
+    expect(await Promise.race([child.exit, sleep(300, NOTHING)])).toBe(NOTHING);
+    answer();
+    expect((await child.exit).exitCode).toBe(3);
+    await runner.close();
+  });
+
+  it("comes when nothing of its container runs any more, whatever the agent left there", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    const child = await session.start(
+      { argv: ["sh", "-c", "trap '' TERM; sleep 60 & sleep 1"], env: {}, projections: [] },
+      { directory: place.workspace, input: "" },
+    );
+    const [found] = await listTurns(session.id);
+    const pids = findProcesses("cgroup", found?.Id ?? "no turn");
+    const living = () => pids.filter((pid) => existsSync(`/proc/${pid}`));
+    expect(living().length).toBeGreaterThan(3);
+
+    await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
+
+    expect(living()).toEqual([]);
+  });
+
+  it("is not what a program that knows no token says of it", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    const word = String.raw`printf '\000%s 0 0\n'`;
+
+    const { exit, stdout } = await run(session, place.workspace, `${word} "$budgie_token"; ${word} x; exit 3`);
+
+    expect(stdout).toBe("\0 0 0\n\0x 0 0\n");
+    expect(exit.exitCode).toBe(3);
+  });
+
+  it("is told behind a token that gets into no variable of the agent, and out of none", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    const env = { token: "own", lines: "7", code: "seven", budgie_token: "other", budgie_lines: "9" };
+
+    const { stdout } = await runCommand(
+      session,
+      { argv: ["env"], env, projections: [] },
+      { directory: place.workspace, input: "one\ntwo" },
+    );
+
+    expect(stdout).toContain("token=own\n");
+    expect(stdout).toContain("lines=7\n");
+    expect(stdout).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
+  });
+
+  it("adds nothing to what was said, also where its own word finds no room", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    // As a Node program leaves it when it is killed: whoever else writes there has to take a no.
+    const script = `
+      fcntl(STDOUT, F_SETFL, O_NONBLOCK | O_WRONLY);
+      my ($said, $until) = (0, time + 3);
+      while (time < $until) { my $more = syswrite(STDOUT, "x" x 4096); $more ? ($said += $more) : select(undef, undef, undef, 0.05) }
+      syswrite(STDERR, $said);
+      exit 3;
+    `;
+    const child = await session.start(
+      { argv: ["perl", "-MFcntl", "-e", script], env: {}, projections: [] },
+      { directory: place.workspace, input: "" },
+    );
+    await sleep(4000);
+
+    const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
+    expect(stderr).toBe(`${stdout.length}`);
+    expect(stdout).toMatch(/^x+$/);
+    expect(exit.exitCode).toBe(3);
+  });
+
+  it("lets the next turn's container start, and its agent begin only when the last one's is gone", async () => {
+    await using proxy = await createEngineProxy();
+    const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
+    const session = await runner.openSession(createSessionId());
+    // It keeps the container that has ended, since nobody removes what the engine may not have noticed.
+    const answer = proxy.hush(/\/wait/);
+    await run(session, place.workspace, "true");
+
+    const beginning = session.start(
+      { argv: ["sh", "-c", "echo begun; sleep 60"], env: {}, projections: [] },
+      { directory: place.workspace, input: "" },
+    );
+    await expect.poll(() => listTurns(session.id), { timeout: 10_000 }).toHaveLength(2);
+    expect(await Promise.race([beginning, sleep(1000, NOTHING)])).toBe(NOTHING);
+    answer();
+
+    const child = await beginning;
+    expect(await listTurns(session.id)).toHaveLength(1);
+    await child.stop("cancelled");
+    expect(await text(child.stdout)).toBe("begun\n");
+    await runner.close();
+  });
+});
+
+async function listTurns(id: SessionId): Promise<readonly Docker.ContainerInfo[]> {
+  const filters = { label: [`dev.budgie.session=${id}`, "dev.budgie.role=turn"] };
+  return (await testEngine()).listContainers({ all: true, filters });
+}
+
+async function start(session: RunnerSession, options: { readonly input?: string }) {
+  const child = await session.start(
+    { argv: ["sh", "-c", ENDING], env: {}, projections: [] },
+    { directory: place.workspace, ...options },
+  );
+  return { child, said: Promise.all([text(child.stdout), text(child.stderr)]) };
+}

@@ -1,0 +1,44 @@
+import { text } from "node:stream/consumers";
+import type { AllowedHost, Command, EgressReport, RunnerSession } from "@budgie/core";
+import type { Ran } from "../helpers/docker-place.ts";
+
+/** The image of real programs that `scripts/programs-image` makes. */
+export const PROGRAMS_IMAGE = process.env["BUDGIE_TEST_PROGRAMS_IMAGE"] ?? "budgie-programs:latest";
+
+export type WatchedRun = {
+  readonly directory: string;
+  /** All that it may reach */
+  readonly hosts: readonly AllowedHost[];
+  /** What a program says on stderr that would never end by itself */
+  readonly hopeless?: RegExp | undefined;
+};
+
+/** Runs a command in a session to its end, and tells what it reached. */
+export async function runWatched(
+  session: RunnerSession,
+  command: Pick<Command, "argv"> & Partial<Command>,
+  { directory, hopeless, hosts }: WatchedRun,
+): Promise<Ran & { readonly egress: EgressReport }> {
+  const child = await session.start(
+    { env: {}, projections: [], ...command },
+    { directory, input: "", access: { workspace: "rw", egress: { mode: "allowlist", hosts }, limits: {} } },
+  );
+  let said = "";
+  child.stderr.on("data", (piece: Buffer) => {
+    said += piece.toString();
+    if (hopeless?.test(said) === true) void child.stop("cancelled");
+  });
+  const [stdout, stderr, exit, egress] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    child.exit,
+    child.egress,
+  ]);
+  if (egress === undefined) throw new Error("Nobody watched what the process reached.");
+  return { stdout, stderr, exit, egress };
+}
+
+/** A name that stands for a server on this machine's loopback. */
+export function pinned(host: string, port: number): AllowedHost {
+  return { host, port, address: "127.0.0.1", from: "test" };
+}

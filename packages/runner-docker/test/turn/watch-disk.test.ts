@@ -1,0 +1,148 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { watchDisk } from "../../src/turn/watch-disk.ts";
+
+const MIB = 2 ** 20;
+
+function createPlace() {
+  const path = mkdtempSync(join(tmpdir(), "budgie-disk-"));
+  onTestFinished(() => rmSync(path, { recursive: true }));
+  for (const name of ["home/agent", "workspace", "elsewhere"]) mkdirSync(join(path, name), { recursive: true });
+  const root = {
+    path,
+    readMounts: async () => "",
+    hasEnded: async () => false,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  return { path, root, write: (name: string, mebibytes: number) => writeInto(join(path, name), mebibytes) };
+}
+
+// Bytes that compress well might take no space on the disk.
+function writeInto(file: string, mebibytes: number): void {
+  writeFileSync(
+    file,
+    crypto
+      .getRandomValues(Buffer.alloc(65_536))
+      .toString("latin1")
+      .repeat(16 * mebibytes),
+    "latin1",
+  );
+}
+
+describe("watchDisk", () => {
+  it("tells once that the home holds more than it may", async () => {
+    const { root, write } = createPlace();
+    const onReached = vi.fn();
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
+
+    write("home/agent/large", 24);
+    await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
+
+    expect(await report()).toEqual({ homeBytes: expect.any(Number), grownBytes: expect.any(Number) });
+    expect(onReached).toHaveBeenCalledOnce();
+  });
+
+  it("tells so of a home that holds too much already", async () => {
+    const { root, write } = createPlace();
+    write("home/agent/large", 24);
+    const onReached = vi.fn();
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
+
+    await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
+    await report();
+  });
+
+  it("does not mind what others write to the same disk, and follows no link to it", async () => {
+    const { path, root, write } = createPlace();
+    write("home/agent/before", 2);
+    const onReached = vi.fn();
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+
+    write("elsewhere/large", 48);
+    symlinkSync(join(path, "elsewhere"), join(path, "home/agent/link"));
+    write("home/agent/more", 3);
+    // Time for two looks.
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    const { grownBytes = 0, homeBytes = 0 } = (await report()) ?? {};
+
+    expect(onReached).not.toHaveBeenCalled();
+    expect(homeBytes).toBeGreaterThanOrEqual(5 * MIB);
+    expect(homeBytes).toBeLessThan(6 * MIB);
+    expect(grownBytes).toBeGreaterThanOrEqual(3 * MIB);
+    expect(grownBytes).toBeLessThan(4 * MIB);
+  });
+
+  // Only root can make a disk.
+  it.skipIf(process.getuid?.() !== 0)(
+    "tells so when hardly any more files can be made, though none takes space",
+    async () => {
+      const { path, root } = createPlace();
+      const home = join(path, "home");
+      const { status } = spawnSync("sh", ["-c", 'mount -t tmpfs -o nr_inodes=1000 tmpfs "$1"', "sh", home]);
+      expect(status).toBe(0);
+      onTestFinished(() => void spawnSync("sh", ["-c", 'umount -l "$1"', "sh", home]));
+      const onReached = vi.fn();
+      const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
+      await new Promise((resolve) => setTimeout(resolve, 1200));
+
+      for (let index = 0; index < 700; index++) writeFileSync(join(home, `${index}`), "");
+      await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 10_000);
+
+      await report();
+    },
+  );
+
+  it("counts from what the home held after the last turn, where that is known", async () => {
+    const { root, write } = createPlace();
+    write("home/agent/before", 2);
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: MIB, onReached: () => undefined });
+
+    const { grownBytes = 0, homeBytes = 0 } = (await report()) ?? {};
+
+    expect(homeBytes - grownBytes).toBe(MIB);
+  });
+
+  // Root can read every folder.
+  it.skipIf(process.getuid?.() === 0)("counts for a folder that it may not read what the disk has lost", async () => {
+    const { path, root, write } = createPlace();
+    const hidden = join(path, "home/agent/hidden");
+    mkdirSync(hidden);
+    const onReached = vi.fn();
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+
+    write("home/agent/hidden/large", 24);
+    chmodSync(hidden, 0);
+    onTestFinished(() => chmodSync(hidden, 0o700));
+    await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
+
+    expect(await report()).toBeUndefined();
+  });
+
+  it("finds du wherever the system keeps it", async () => {
+    const { path, root } = createPlace();
+    writeFileSync(join(path, "du"), "#!/bin/sh\necho 7", { mode: 0o755 });
+    vi.stubEnv("PATH", path);
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: 0, onReached: () => undefined });
+
+    expect(await report()).toEqual({ homeBytes: 7168, grownBytes: 7168 });
+  });
+
+  it("has nothing to say of a container that is elsewhere, or of a home that is a link", async () => {
+    const { path, root } = createPlace();
+    const onReached = vi.fn();
+    rmSync(join(path, "home"), { recursive: true });
+    symlinkSync("/", join(path, "home"));
+
+    const reports = [undefined, root].map((place) => watchDisk(place, { bytes: 0, heldBytes: 0, onReached })());
+
+    expect(await Promise.all(reports)).toEqual([undefined, undefined]);
+    expect(onReached).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,76 @@
+import { lstatSync } from "node:fs";
+import { lstat } from "node:fs/promises";
+import { posix } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { BudgieError, createLeftOut, type Owner, type SessionHomes, type SessionId } from "@budgie/core";
+import { endSessionProcesses } from "../session/end-session-processes.ts";
+import { listSessions } from "./list-sessions.ts";
+import { removeTree } from "./remove-tree.ts";
+import { createSessionLedger } from "../session/session-register.ts";
+
+export type LocalHomesOptions = {
+  readonly stateDir: string;
+  readonly owner: Owner;
+};
+
+/** Opens the homes that are folders, wherever they are. */
+export function createLocalHomes({ owner, stateDir }: LocalHomesOptions): SessionHomes {
+  const ledger = createSessionLedger(stateDir);
+
+  async function findHome(id: SessionId): Promise<string> {
+    const entry = await ledger.find(id);
+    const found = entry === undefined ? undefined : await lstat(entry.home).catch(() => undefined);
+    if (entry !== undefined && found?.isDirectory() === true) return entry.home;
+    throw new BudgieError("SESSION_NOT_FOUND", `There is no folder of a session "${id}" that budgie knows of.`);
+  }
+
+  return {
+    list: () => listSessions(ledger, owner),
+    async remove(id) {
+      const entry = await ledger.find(id);
+      if (entry === undefined) return;
+      await endSessionProcesses(id);
+      await removeTree(entry.home);
+      await ledger.remove(id);
+    },
+    async pack(id, to, signal) {
+      const home = await findHome(id);
+      const leftOut = createLeftOut();
+      const { pack } = await import("tar-fs");
+      const archive = pack(home, {
+        strict: false,
+        ignore(path) {
+          const isLeftOut = hasNoPlace(path);
+          if (isLeftOut) leftOut.add(`"${path}": a tar cannot hold it.`);
+          return isLeftOut;
+        },
+        // As in the archive of a sandbox's home.
+        map: (header) => ({ ...header, name: posix.join("home/agent", header.name) }),
+      });
+      let isReadable = true;
+      let isWritable = true;
+      archive.once("error", () => (isReadable = !isWritable));
+      to.once("error", () => (isWritable = !isReadable));
+      await pipeline(archive, to, { signal }).catch((error: unknown) => {
+        throw isReadable || signal.aborted ? error : toUnreadable(id, error);
+      });
+      return leftOut.list();
+    },
+  };
+}
+
+function toUnreadable(id: SessionId, cause: unknown): BudgieError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `A file of the session "${id}" cannot be read as it is (${reason}): one that just changed, or that is closed to you. ` +
+      `Try again when no turn runs in it.`,
+    { cause },
+  );
+}
+
+/** What tar-fs leaves out without a word. */
+function hasNoPlace(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found !== undefined && !found.isFile() && !found.isDirectory() && !found.isSymbolicLink();
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { toHostEnvironment } from "../../src/turn/host-environment.ts";
+
+const PASSED = `PATH HOME LANG LC_ALL LC_CTYPE TERM USER LOGNAME SHELL TMPDIR XDG_DATA_HOME XDG_RUNTIME_DIR KIRO_API_KEY
+  HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy
+  SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE AWS_CA_BUNDLE`.split(/\s+/);
+const KEPT = `AWS_SECRET_ACCESS_KEY AWS_PROFILE GITHUB_TOKEN SSH_AUTH_SOCK DOCKER_HOST NPM_TOKEN NODE_OPTIONS LD_PRELOAD
+  BUDGIE_TURN BUDGIE_SESSION BUDGIE_IMAGE PATHS LANGUAGE path kiro_x MY_KIRO_X`.split(/\s+/);
+
+describe("toHostEnvironment", () => {
+  it.each(PASSED)("passes %s on", (name) => {
+    expect(toHostEnvironment({ [name]: "x" }, [])).toEqual({ [name]: "x" });
+  });
+
+  it.each(KEPT)("keeps %s back", (name) => {
+    expect(toHostEnvironment({ [name]: "x" }, [])).toEqual({});
+  });
+
+  it("passes the names on that were asked for, and only if they are set", () => {
+    expect(toHostEnvironment({ MINE: "", OTHER: "x", PATH: undefined }, ["MINE", "ABSENT"])).toEqual({ MINE: "" });
+  });
+});

@@ -1,0 +1,70 @@
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KiroAgent } from "./agents.ts";
+import { kiroFolder, resolveFrom } from "../profile/paths.ts";
+import type { Profile } from "../profile/settings.ts";
+
+/** What is started for a server that is spoken to on its standard streams. */
+export type McpServer = {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly disabled?: boolean;
+};
+
+export type McpServers = {
+  /** Complaints for stderr */
+  readonly warnings: readonly string[];
+  readonly stop: () => Promise<void>;
+};
+
+/**
+ * Starts an agent's servers as the real one does, each in a process group of its own: those of its file, and of the user's and the
+ * current folder's `mcp.json` if it includes these. Nothing is said to them; a server is to end with its stdin.
+ */
+export async function startMcpServers(agent: KiroAgent, profile: Profile): Promise<McpServers> {
+  const lists = agent.includesMcpJson ? listFiles(profile).map(readServers) : [];
+  const servers: Readonly<Record<string, McpServer>> = Object.assign({}, ...lists, agent.mcpServers);
+  const wanted = Object.values(servers).filter(({ command, disabled }) => command !== undefined && disabled !== true);
+  const started = await Promise.all(wanted.map(startServer));
+  const running = started.filter((server) => server !== undefined);
+  return {
+    warnings: running.length === wanted.length ? [] : ["One or more mcp server did not load correctly."],
+    stop: async () => void (await Promise.all(running.map(stopServer))),
+  };
+}
+
+/** The later ones win. Only the first engine still knows the folder's older name. */
+function listFiles(profile: Profile): readonly string[] {
+  const user = join(kiroFolder(), "settings", "mcp.json");
+  const older = profile === "q1" ? [join(process.cwd(), ".amazonq", "mcp.json")] : [];
+  return [user, ...older, join(process.cwd(), ".kiro", "settings", "mcp.json")];
+}
+
+function readServers(file: string): Readonly<Record<string, McpServer>> {
+  if (!existsSync(file)) return {};
+  const { mcpServers = {} } = JSON.parse(readFileSync(file, "utf8")) as { mcpServers?: Record<string, McpServer> };
+  return mcpServers;
+}
+
+async function startServer({ args = [], command = "", env }: McpServer): Promise<ChildProcess | undefined> {
+  // The real one's own environment wins over the configured one, too.
+  const own = { ...env, ...process.env };
+  const options: SpawnOptions = { env: own, detached: true, stdio: ["pipe", "ignore", "ignore"] };
+  const server = spawn(command.startsWith("~") ? resolveFrom(homedir(), command) : command, args, options);
+  try {
+    await once(server, "spawn");
+    return server;
+  } catch {
+    return undefined;
+  }
+}
+
+async function stopServer(server: ChildProcess): Promise<void> {
+  server.stdin?.on("error", () => undefined).end();
+  if (server.exitCode === null) await Promise.race([once(server, "exit"), sleep(2000)]);
+}

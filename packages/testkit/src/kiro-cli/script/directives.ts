@@ -1,0 +1,144 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { toExitError } from "../profile/exit-error.ts";
+import { FAULTS, type FaultContext } from "./faults.ts";
+import { resolveFrom } from "../profile/paths.ts";
+import type { Directive } from "./script.ts";
+import { runShell } from "../profile/shell.ts";
+import type { ToolCall } from "../agent/tools.ts";
+import type { Stage } from "./stage.ts";
+import type { Turn } from "./turn.ts";
+
+/** What a directive acts on. */
+export type Scene = { readonly stage: Stage; readonly turn: Turn; readonly workspace: string };
+
+type Act = (scene: Scene, directive: Directive) => void | Promise<void>;
+
+const DIRECTIVES: Readonly<Record<string, Act>> = {
+  say: ({ stage }, { text }) => stage.say(text),
+  write: (scene, directive) => changeFile(scene, directive, writeFileSync),
+  append: (scene, directive) => changeFile(scene, directive, appendFileSync),
+  read: readOneFile,
+  run: runCommand,
+  tool: useNamedTool,
+  recall: ({ stage, turn }) => stage.say(toRecollection(turn)),
+  env: ({ stage }) => stage.say(JSON.stringify(process.env)),
+  status: ({ stage, turn }) => stage.say(JSON.stringify(toStatus(turn))),
+  sleep: pause,
+  fault: (scene, { argument }) => runFault(scene, argument, "in-place"),
+  "fault-once": faultOnce,
+  // These are looked at when the answer is to be handed in.
+  "ignore-response-file": () => undefined,
+  "never-write": () => undefined,
+};
+
+/** Does what one directive says; an unknown one is named in the answer, so that a typo does not pass for a success. */
+export async function runDirective(scene: Scene, directive: Directive): Promise<void> {
+  const act = DIRECTIVES[directive.name];
+  if (act === undefined) return scene.stage.say(`There is no directive "${directive.name}".`);
+  await act(scene, directive);
+}
+
+/** Runs a fault, given as `NAME` or `NAME AMOUNT`, if this is its time. */
+export async function runFault({ stage, turn }: Scene, argument: string, at: "in-place" | "end"): Promise<void> {
+  const [name = "", amount] = argument.split(/\s+/);
+  const fault = FAULTS[name];
+  if (fault === undefined) {
+    throw toExitError(2, `There is no fault "${name}". There are: ${Object.keys(FAULTS).join(", ")}`);
+  }
+  if (fault.at !== at) return;
+  const context: FaultContext = {
+    output: turn.output,
+    profile: turn.settings.profile,
+    amount: amount === undefined ? undefined : Number(amount),
+    toolsUsed: stage.toolsUsed(),
+    say: stage.say,
+    flush: stage.flush,
+  };
+  await stage.flush();
+  await fault.run(context);
+}
+
+/** Misbehaves once in the life of a home, so that a retry can succeed. */
+async function faultOnce(scene: Scene, { argument }: Directive): Promise<void> {
+  const marker = join(homedir(), `.fake-kiro-once-${argument.replace(/\W+/g, "-")}`);
+  if (existsSync(marker)) return;
+  writeFileSync(marker, "");
+  await runFault(scene, argument, "in-place");
+  await runFault(scene, argument, "end");
+}
+
+type Change = (path: string, text: string) => void;
+
+async function changeFile({ stage, workspace }: Scene, directive: Directive, change: Change): Promise<void> {
+  const path = resolveFrom(workspace, directive.argument);
+  const call: ToolCall = { name: "fs_write", path, input: { path, text: directive.text } };
+  await orExcuse(stage, call, () => {
+    mkdirSync(dirname(path), { recursive: true });
+    change(path, directive.text);
+    return "";
+  });
+}
+
+async function readOneFile({ stage, workspace }: Scene, { argument }: Directive): Promise<void> {
+  const path = resolveFrom(workspace, argument);
+  const call: ToolCall = { name: "fs_read", path, input: { path } };
+  const text = await orExcuse(stage, call, () => readFileSync(path, "utf8"));
+  if (text !== undefined) stage.say(text);
+}
+
+async function runCommand({ stage, workspace }: Scene, { text }: Directive): Promise<void> {
+  const call: ToolCall = { name: "execute_bash", path: undefined, input: { command: text } };
+  const printed = await orExcuse(stage, call, () => runShell(text, workspace));
+  if (printed !== undefined) stage.say(printed);
+}
+
+async function useNamedTool({ stage }: Scene, { argument }: Directive): Promise<void> {
+  await orExcuse(stage, { name: argument, path: undefined, input: {} }, () => "");
+}
+
+/** Uses a tool; when it may not or cannot, the answer says so, as a model would. */
+async function orExcuse(
+  stage: Stage,
+  call: ToolCall,
+  work: () => string | Promise<string>,
+): Promise<string | undefined> {
+  const { outcome, result } = await stage.useTool(call, work);
+  switch (outcome) {
+    case "done":
+      return result;
+    case "failed":
+      stage.say(`${call.name} failed: ${result}`);
+      return undefined;
+    case "denied":
+      stage.say(`I was not allowed to use ${call.name}.`);
+      return undefined;
+    case "missing":
+      stage.say(`I have no tool ${call.name}.`);
+      return undefined;
+  }
+}
+
+async function pause({ stage }: Scene, { argument }: Directive): Promise<void> {
+  await stage.flush();
+  await sleep(Number(argument));
+}
+
+function toRecollection({ conversation }: Turn): string {
+  const tokens = conversation.history.flatMap(({ prompt }) => prompt.match(/\btoken-\w+/g) ?? []);
+  return tokens.length === 0 ? "I remember nothing." : [...new Set(tokens)].join(" ");
+}
+
+function toStatus({ agent, conversation, model, settings }: Turn) {
+  return {
+    agent: agent.name,
+    model,
+    profile: settings.profile,
+    conversation: conversation.id,
+    turn: conversation.history.length + 1,
+    cwd: process.cwd(),
+    home: homedir(),
+  };
+}

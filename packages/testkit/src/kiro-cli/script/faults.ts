@@ -1,0 +1,196 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { toExitError } from "../profile/exit-error.ts";
+import { writeEvent } from "../output/json-output.ts";
+import { write, type Output } from "../output/output.ts";
+import type { Profile } from "../profile/settings.ts";
+
+/** What a fault may look at, and talk through. */
+export type FaultContext = {
+  readonly output: Output;
+  readonly profile: Profile;
+  /** Milliseconds, bytes, seconds, MiB or a character code, as the fault's comment says */
+  readonly amount: number | undefined;
+  readonly toolsUsed: boolean;
+  /** Adds to the answer */
+  readonly say: (text: string) => void;
+  /** Prints what the answer holds so far */
+  readonly flush: () => Promise<void>;
+};
+
+/** One way to misbehave. `end`: after the answer, and before what proves that the turn was finished. */
+export type Fault = {
+  readonly at: "in-place" | "end";
+  readonly run: (context: FaultContext) => Promise<void>;
+};
+
+/** Every fault by the name that a `[[fault NAME]]` directive or `FAKE_KIRO_FAULT` gives. */
+export const FAULTS: Readonly<Record<string, Fault>> = {
+  throttle: { at: "in-place", run: throttle },
+  "network-down": { at: "in-place", run: networkDown },
+  silent: { at: "in-place", run: silent },
+  crash: { at: "in-place", run: crash },
+  "kill-self": { at: "in-place", run: () => dieBy("SIGKILL", 137) },
+  segv: { at: "in-place", run: () => dieBy("SIGSEGV", 139) },
+  hang: { at: "in-place", run: hang },
+  "slow-start": { at: "in-place", run: slowStart },
+  "late-output": { at: "in-place", run: lateOutput },
+  "huge-output": { at: "in-place", run: hugeOutput },
+  flood: { at: "in-place", run: flood },
+  "one-character": { at: "in-place", run: oneCharacter },
+  "invalid-utf8": { at: "end", run: invalidUtf8 },
+  "partial-line": { at: "end", run: partialLine },
+  child: { at: "in-place", run: leaveChild },
+  orphan: { at: "in-place", run: leaveOrphan },
+  "clinging-orphan": { at: "in-place", run: leaveClingingOrphan },
+  oom: { at: "in-place", run: outOfMemory },
+  "oom-child": { at: "in-place", run: outOfMemoryChild },
+  "no-run-finished": { at: "end", run: noRunFinished },
+  "run-error": { at: "in-place", run: runError },
+  refusal: { at: "in-place", run: refusal },
+};
+
+async function throttle({ profile, toolsUsed, output }: FaultContext): Promise<void> {
+  const message = "Amazon Q rate limit reached:\nToo many requests, please wait before trying again.";
+  if (output.format === "stream-json") return failRun(`Encountered an error in the response stream: ${message}`);
+  await write(process.stderr, `⚠️  ${message}\n`);
+  // The first engine ends a throttled turn as if it had waited for an approval, once a tool has run.
+  if (profile === "q1" && toolsUsed) throw toApprovalError();
+  throw toExitError(0, "");
+}
+
+/** The first engine's end of a run whose tool nobody may approve. */
+export function toApprovalError(): Error {
+  return toExitError(
+    1,
+    "error: Tool approval required but --no-interactive was specified. " +
+      "Use --trust-all-tools to automatically approve tools.",
+  );
+}
+
+async function networkDown({ output }: FaultContext): Promise<void> {
+  const message = "Kiro is having trouble responding right now: dispatch failure (io error): error trying to connect";
+  if (output.format === "stream-json") return failRun(message);
+  throw toExitError(0, message);
+}
+
+async function silent(): Promise<void> {
+  throw toExitError(0, "");
+}
+
+async function crash(): Promise<void> {
+  throw toExitError(
+    101,
+    "thread 'main' panicked at crates/chat-cli/src/cli/chat/input_source.rs:38:42:\n" +
+      'called `Result::unwrap()` on an `Err` value: Os { code: 13, kind: PermissionDenied, message: "Permission denied" }',
+  );
+}
+
+async function dieBy(signal: "SIGKILL" | "SIGSEGV", exitCode: number): Promise<void> {
+  process.kill(process.pid, signal);
+  await sleep(2000);
+  // The first process of a container is deaf to its own signals.
+  throw toExitError(exitCode, "");
+}
+
+async function hang(): Promise<void> {
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => undefined);
+  }
+  for (;;) await sleep(60_000);
+}
+
+/** Amount: ms */
+async function slowStart({ amount = 3000 }: FaultContext): Promise<void> {
+  await sleep(amount);
+}
+
+/** Amount: ms */
+async function lateOutput({ amount = 3000, say, flush }: FaultContext): Promise<void> {
+  say("Thinking about it.");
+  await flush();
+  await sleep(amount);
+}
+
+/** Amount: bytes */
+async function hugeOutput({ amount = 2 * 1024 * 1024, say }: FaultContext): Promise<void> {
+  const line = `${"0123456789abcdef".repeat(64).slice(1)}\n`;
+  say(line.repeat(Math.ceil(amount / line.length)).slice(0, amount));
+}
+
+/** Past its own memory, in a single line. Amount: MiB */
+async function flood({ amount = 1024 }: FaultContext): Promise<void> {
+  const piece = Buffer.alloc(1024 * 1024, "0123456789abcdef");
+  for (let written = 0; written < amount; written++) await write(process.stdout, piece);
+}
+
+/** Prints 2 MiB of one character on each stream. Amount: its code */
+async function oneCharacter({ amount = 13 }: FaultContext): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) await write(stream, Buffer.alloc(2 * 1024 * 1024, amount));
+}
+
+async function invalidUtf8(): Promise<void> {
+  await write(process.stdout, Uint8Array.of(0x20, 0xff, 0xfe, 0xc3, 0x28, 0xed, 0xa0, 0x80));
+}
+
+async function partialLine({ output }: FaultContext): Promise<void> {
+  const half = output.format === "text" ? "\nand last, the most impor" : '{"type":"sessionUpdate","data":{"sess';
+  await write(process.stdout, half);
+  throw toExitError(0, "");
+}
+
+/** In the agent's process group, holding its stdout. Amount: seconds */
+async function leaveChild({ amount = 300 }: FaultContext): Promise<void> {
+  spawn("sleep", [String(amount)], { stdio: ["ignore", "inherit", "inherit"] }).unref();
+}
+
+/** In a session of its own, holding nothing. Amount: seconds */
+async function leaveOrphan({ amount = 300 }: FaultContext): Promise<void> {
+  spawn("sleep", [String(amount)], { stdio: "ignore", detached: true }).unref();
+}
+
+/** In a session of its own, holding the agent's stdout. Amount: seconds */
+async function leaveClingingOrphan({ amount = 300 }: FaultContext): Promise<void> {
+  spawn("sleep", [String(amount)], { stdio: ["ignore", "inherit", "inherit"], detached: true }).unref();
+}
+
+const BLOCK_BYTES = 16 * 1024 * 1024;
+
+/** Amount: MiB at which it gives up, lest a host without a limit be brought down */
+async function outOfMemory({ amount = 4096 }: FaultContext): Promise<void> {
+  const blocks: Buffer[] = [];
+  while (blocks.length * BLOCK_BYTES < amount * 1024 * 1024) blocks.push(Buffer.alloc(BLOCK_BYTES, 1));
+  throw toExitError(1, `error: still alive with ${amount} MiB`);
+}
+
+/** A tool of the agent dies for memory, and the agent lives on. Amount: MiB at which it gives up */
+async function outOfMemoryChild({ amount = 4096, say }: FaultContext): Promise<void> {
+  const code = `const b = []; while (b.length * ${BLOCK_BYTES} < ${amount} * 2 ** 20) b.push(Buffer.alloc(${BLOCK_BYTES}, 1));`;
+  const child = spawn(process.execPath, ["-e", code], { stdio: "ignore" });
+  const [exitCode, signal] = (await once(child, "exit")) as [number | null, string | null];
+  say(`The child ended with ${signal ?? exitCode}.`);
+}
+
+async function noRunFinished(): Promise<void> {
+  throw toExitError(0, "");
+}
+
+async function runError({ output }: FaultContext): Promise<void> {
+  const message = "Encountered an error in the response stream: the service ended it";
+  if (output.format === "stream-json") return failRun(message);
+  throw toExitError(1, `error: ${message}`);
+}
+
+async function refusal({ say, flush, output }: FaultContext): Promise<void> {
+  say("The selected model cannot continue this conversation. Try another model, or start a new conversation.");
+  await flush();
+  await output.finish();
+  throw toExitError(0, "");
+}
+
+async function failRun(message: string): Promise<void> {
+  await writeEvent("runError", { stage: "engine", message });
+  throw toExitError(1, "");
+}

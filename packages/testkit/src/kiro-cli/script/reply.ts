@@ -1,0 +1,59 @@
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Conversation } from "../state/conversation-store.ts";
+import { runDirective, runFault, type Scene } from "./directives.ts";
+import { hasDirective, parseScript, type Script } from "./script.ts";
+import { createStage } from "./stage.ts";
+import type { Turn } from "./turn.ts";
+
+/** The scripted model: does what the prompt's directives say, hands its answer in, and keeps the turn in memory. */
+export async function reply(turn: Turn): Promise<void> {
+  const script = parseScript(turn.prompt);
+  const stage = createStage(turn);
+  const scene: Scene = { stage, turn, workspace: script.workspace };
+
+  await runEnvironmentFault(scene, "in-place");
+  for (const directive of script.directives) await runDirective(scene, directive);
+  if (stage.answer() === "" && !hasDirective(script, "say")) stage.say(toDefaultAnswer(script, turn));
+  await handIn(scene, script);
+  await stage.conclude();
+  turn.save(stage.answer());
+
+  await runEnvironmentFault(scene, "end");
+  for (const { name, argument } of script.directives) if (name === "fault") await runFault(scene, argument, "end");
+  await turn.output.finish();
+}
+
+async function runEnvironmentFault(scene: Scene, at: "in-place" | "end"): Promise<void> {
+  const { fault } = scene.turn.settings;
+  if (fault) await runFault(scene, fault, at);
+}
+
+/** Without a script: an echo of the caller's words, or the previous answer when that is asked for. */
+function toDefaultAnswer({ repeats, words }: Script, { conversation }: Turn): string {
+  if (!repeats) return words === "" ? "Done." : `You asked: ${words}`;
+  return previous(conversation)?.answer ?? "I have no previous response.";
+}
+
+/** The last turn that was more than a request to repeat. */
+function previous({ history }: Conversation) {
+  return history.findLast(({ prompt }) => !parseScript(prompt).repeats);
+}
+
+/** Writes the answer to the file that the prompt names, as a well-behaved agent does. */
+async function handIn({ stage, turn }: Scene, script: Script): Promise<void> {
+  if (script.responseFile === undefined || refusesToWrite(script, turn)) return;
+  const path = resolve(script.responseFile);
+  const text = stage.answer();
+  await stage.useTool({ name: "fs_write", path, input: { path, text } }, () => {
+    writeFileSync(path, text);
+    return "";
+  });
+}
+
+function refusesToWrite(script: Script, { conversation }: Turn): boolean {
+  if (hasDirective(script, "ignore-response-file") || hasDirective(script, "never-write")) return true;
+  if (!script.repeats) return false;
+  const last = previous(conversation);
+  return last === undefined || hasDirective(parseScript(last.prompt), "never-write");
+}

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { toReason } from "../profile/exit-error.ts";
+import { toApprovalError } from "./faults.ts";
+import { decideTool, type ToolCall } from "../agent/tools.ts";
+import type { Turn } from "./turn.ts";
+
+/** What a turn of the scripted model can do: say things and use tools. */
+export type Stage = {
+  /** Adds a piece to the answer; it is printed later */
+  readonly say: (piece: string) => void;
+  /** Prints what was said and not yet printed */
+  readonly flush: () => Promise<void>;
+  /** Prints the rest; after a tool the model always has the last word, if need be once more */
+  readonly conclude: () => Promise<void>;
+  /** Does the work if the agent may use the tool */
+  readonly useTool: (call: ToolCall, work: () => string | Promise<string>) => Promise<ToolUse>;
+  readonly answer: () => string;
+  readonly toolsUsed: () => boolean;
+};
+
+/** `result` is what the tool gave, or why it failed. */
+type ToolUse = { readonly outcome: "done" | "failed" | "denied" | "missing"; readonly result: string };
+
+/** Creates the stage of one turn. */
+export function createStage({ output, agent, trust, settings }: Turn): Stage {
+  const said: string[] = [];
+  let printed = 0;
+  let inMessage = false;
+  let toolsUsed = false;
+
+  async function print(pieces: readonly string[]): Promise<void> {
+    if (pieces.length === 0) return;
+    const text = `${inMessage ? "\n" : ""}${pieces.join("\n")}`;
+    inMessage = true;
+    for (const chunk of text.split(/(?<=\n)/)) {
+      await output.text(chunk);
+      if (settings.chunkDelayMs > 0) await sleep(settings.chunkDelayMs);
+    }
+  }
+
+  async function flush(): Promise<void> {
+    const pieces = said.slice(printed);
+    printed = said.length;
+    await print(pieces);
+  }
+
+  async function refuse(call: ToolCall): Promise<ToolUse> {
+    await output.toolDenied(call);
+    inMessage = false;
+    if (settings.profile === "q1") throw toApprovalError();
+    return { outcome: "denied", result: "" };
+  }
+
+  return {
+    say: (piece) => said.push(piece),
+    flush,
+    async conclude() {
+      await (printed === said.length && !inMessage ? print(said) : flush());
+    },
+    async useTool(call, work) {
+      const decision = decideTool(call, agent, trust);
+      if (decision === "missing") return { outcome: "missing", result: "" };
+      if (decision === "denied") return refuse(call);
+      await output.toolStarted(call);
+      inMessage = false;
+      toolsUsed = true;
+      try {
+        const result = await work();
+        await output.toolFinished(call, result);
+        return { outcome: "done", result };
+      } catch (error) {
+        await output.toolFailed(call, toReason(error));
+        return { outcome: "failed", result: toReason(error) };
+      }
+    },
+    answer: () => said.join("\n"),
+    toolsUsed: () => toolsUsed,
+  };
+}

@@ -1,0 +1,17 @@
+import type { KiroAgent } from "../agent/agents.ts";
+import type { Conversation } from "../state/conversation-store.ts";
+import type { Output } from "../output/output.ts";
+import type { Settings } from "../profile/settings.ts";
+import type { ToolTrust } from "../agent/tools.ts";
+
+/** All that the scripted model knows when it is asked. */
+export type Turn = {
+  readonly prompt: string;
+  readonly agent: KiroAgent;
+  readonly model: string;
+  readonly trust: ToolTrust;
+  readonly conversation: Conversation;
+  readonly settings: Settings;
+  readonly output: Output;
+  readonly save: (answer: string) => void;
+};
