@@ -50,7 +50,7 @@ describe("a session", () => {
     const { runner } = await place.createRunner();
     const id = createSessionId();
     const docker = await testEngine();
-    await docker.createContainer({ name: `budgie-holder-${id}`, Image: BASE_IMAGE, Cmd: ["true"] });
+    const taken = await docker.createContainer({ name: `budgie-holder-${id}`, Image: BASE_IMAGE, Cmd: ["true"] });
 
     await expect(runner.openSession(id)).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
@@ -60,6 +60,7 @@ describe("a session", () => {
     // What a call that was refused may have left is removed behind its back.
     await expect.poll(() => traces(id)).toEqual([]);
     await expect(runner.close()).resolves.toBeUndefined();
+    await taken.remove();
   });
 
   it("whose image is gone runs nothing, says why, and can be removed", async () => {

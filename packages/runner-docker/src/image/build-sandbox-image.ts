@@ -46,16 +46,23 @@ export async function buildSandboxImage(options: BuildOptions): Promise<{ readon
 
 /** A failed build ends its stream without an error: it is the last event that tells. */
 async function follow(docker: Docker, stream: Readable, onProgress: BuildOptions["onProgress"]): Promise<void> {
+  let begun = "";
+  const tell = (text: string): void => {
+    const lines = (begun + text).split("\n");
+    begun = lines.pop() ?? "";
+    for (const line of lines.map((each) => each.trimEnd())) if (line !== "") onProgress(line);
+  };
   const events = await new Promise<readonly BuildEvent[]>((resolve, reject) => {
     docker.modem.followProgress(
       stream,
       (error: Error | null, all: BuildEvent[]) => (error ? reject(error) : resolve(all)),
       (event: BuildEvent) => {
-        const line = (event.stream ?? event.status ?? "").trimEnd();
-        if (line !== "") onProgress(line);
+        // What a command prints comes as it was read: several lines at once, or a part of one.
+        tell(event.stream ?? `${event.status ?? ""}\n`);
       },
     );
   });
+  tell("\n");
   const failure = events.find((event) => event.error !== undefined);
   if (failure?.error !== undefined) throw buildFailed(failure.error);
 }

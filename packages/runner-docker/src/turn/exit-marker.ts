@@ -80,14 +80,14 @@ const MOST_POLLS = 100;
 
 /**
  * Waits for the last word and for the kernel to say that nothing runs in the container any more, some 40 ms before its engine
- * does. `undefined` where either is silent, and where memory ran out: then only the engine knows.
+ * does. `undefined` where either is silent, or the container cannot tell whether memory ran out: ask the engine.
  */
 export async function hearLastWord(
   outputs: readonly Output[],
   root: Pick<ContainerRoot, "hasEnded">,
 ): Promise<LastWord | undefined> {
   const [word] = await Promise.all(outputs.map(({ lastWord }) => lastWord));
-  if (word?.oomKills !== 0) return undefined;
+  if (word?.oomKills === undefined) return undefined;
   // The word alone would not do: what else runs there could still change files.
   for (let polls = 0; polls < MOST_POLLS; polls++) {
     if (await root.hasEnded()) return word;

@@ -18,7 +18,8 @@ import { toExtraGroups } from "../sandbox/sandbox-user.ts";
 import type { SandboxContext } from "../session/sandbox-context.ts";
 import { toSeccomp } from "../sandbox/seccomp-profile.ts";
 import type { TurnNetwork } from "../session/session-network.ts";
-import { removeContainer, toTurnProcess, type StartedTurn, type TurnProcess } from "./turn-process.ts";
+import { removeContainer } from "../engine/remove-container.ts";
+import { toTurnProcess, type StartedTurn, type TurnProcess } from "./turn-process.ts";
 
 export type TurnStart = {
   readonly context: SandboxContext;

@@ -1,3 +1,4 @@
+import { removeContainer } from "../engine/remove-container.ts";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
@@ -117,7 +118,8 @@ async function hearEnd(
   const word = root && (await hearLastWord(outputs, root));
   if (word === undefined) return endedOnEngine;
   for (const output of outputs) output.end();
-  return { exitCode: word.exitCode, oomKilled: false };
+  // The kernel counts a kill before it is seen; a loaded engine may hear of one only after the end.
+  return { exitCode: word.exitCode, oomKilled: word.oomKills !== 0 };
 }
 
 /**
@@ -172,20 +174,6 @@ async function endContainer(container: Docker.Container, graceS: number): Promis
       if (statusOf(refusal) !== 409) ignoreMissing(refusal);
     });
   }
-}
-
-/** Removes a container with the anonymous volumes that its image declared, and sees that it is gone. */
-export async function removeContainer(container: Docker.Container): Promise<void> {
-  const limit = withLimit(ENDING_LIMIT_MS);
-  try {
-    await container.remove({ force: true, v: true, ...limit });
-  } catch (error) {
-    if (statusOf(error) !== 409) return ignoreMissing(error);
-    // Somebody else is just removing it, such as another budgie that collects garbage.
-    await container.wait({ condition: "removed", ...limit }).catch(ignoreMissing);
-  }
-  if ((await container.inspect(limit).catch(ignoreMissing)) === undefined) return;
-  throw new BudgieError("RUNNER_UNAVAILABLE", `The engine removed a container and still has it. Check the engine.`);
 }
 
 function settled(promise: Promise<unknown>): Promise<void> {

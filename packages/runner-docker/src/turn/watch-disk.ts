@@ -3,7 +3,8 @@ import { open, statfs, type FileHandle } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DiskReport } from "@budgie/core";
 import { SANDBOX } from "../sandbox/container-options.ts";
-import { toOpened, type ContainerRoot } from "../container-files/container-root.ts";
+import { toOpened } from "../sandbox/mount-sources.ts";
+import { type ContainerRoot } from "../container-files/container-root.ts";
 import { measureFolder, type FolderSize } from "../container-files/measure-folder.ts";
 
 export type DiskLimit = {

@@ -123,14 +123,14 @@ describe("hearing a last word", () => {
   });
 
   it.each([
-    ["ran out of memory", "1"],
-    ["cannot tell of its memory", ""],
-  ])("leaves a container that %s to its engine", async (_, kills) => {
+    ["believes a container that ran out of memory", "1", { exitCode: 3, oomKills: 1 }],
+    ["leaves a container that cannot tell of its memory to its engine", "", undefined],
+  ])("%s", async (_, kills, heard) => {
     const { outputs, root } = open();
     root.end();
     outputs.forEach((output) => say(output, WORD.replace("0\n", `${kills}\n`)));
 
-    expect(await hearLastWord(outputs, root.container)).toBeUndefined();
+    expect(await hearLastWord(outputs, root.container)).toEqual(heard);
   });
 });
 
