@@ -1,5 +1,12 @@
 import type { EgressReport } from "./egress.ts";
-import type { MissedAnswer } from "./runs/run-log.ts";
+
+/** An answer that was ready, and that no client is known to have. */
+export type MissedAnswer = {
+  readonly runId: string;
+  readonly response: string;
+  /** ISO 8601 */
+  readonly when: string;
+};
 
 /** Every code a {@link BudgieError} can carry; `docs/errors.md` has a heading for each. */
 export const ERROR_CODES = [

@@ -15,7 +15,7 @@ export {
   type EgressPolicy,
   type EgressReport,
 } from "./egress.ts";
-export { BudgieError, ERROR_CODES, type ErrorCode } from "./errors.ts";
+export { BudgieError, ERROR_CODES, type ErrorCode, type MissedAnswer } from "./errors.ts";
 export { watchExecutablePaths } from "./changes/watch-executable-paths.ts";
 export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
 export { toGuardedPaths } from "./policy/guarded-paths.ts";
@@ -28,16 +28,25 @@ export { parseMounts, type Mount } from "./policy/mount-table.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./agents/load-agents.ts";
 export { createOwner, type Owner, type OwnerOptions, type RecordPlace } from "./owners/owner.ts";
 export { toOwnProcess } from "./owners/owner-process.ts";
-export { parseOwnerRecord, type OwnerProcess, type OwnerRecord } from "./owners/owner-record.ts";
+export { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord } from "./owners/owner-record.ts";
 export type { OwnerState } from "./owners/owner-state.ts";
 export { createMemoryRunLog } from "./runs/memory-run-log.ts";
 export { createOutputFiles, type OutputFiles } from "./protocol/output-files.ts";
 export type { PromptFiles } from "./protocol/prompt-templates.ts";
-export type { BegunRun, FinishedRun, MissedAnswer, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";
+export type { BegunRun, FinishedRun, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";
 export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol/protocol.ts";
 export { createRunTurn, type TurnDependencies } from "./turn/run-turn.ts";
+export {
+  type Access,
+  DEFAULT_LIMITS,
+  type Limits,
+  type Loosening,
+  type Policy,
+  type Tightening,
+  toTighterPolicy,
+  toWalls,
+} from "./policy/policy.ts";
 export type {
-  Access,
   AgentPaths,
   AgentProcess,
   Capacity,
@@ -46,8 +55,6 @@ export type {
   GcItem,
   GcPolicy,
   GcReport,
-  Isolation,
-  Limits,
   Projection,
   Runner,
   RunnerSession,
@@ -57,14 +64,6 @@ export type {
   DiskReport,
   StopReason,
 } from "./runner/runner.ts";
-export {
-  DEFAULT_LIMITS,
-  toTighterPolicy,
-  toWalls,
-  type Loosening,
-  type Policy,
-  type Tightening,
-} from "./policy/policy.ts";
 export { holdChild } from "./walk/open-folder.ts";
 export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./policy/workspace-rules.ts";
 export type { Keeping } from "./sessions/take-over-session.ts";
@@ -74,7 +73,8 @@ export type { RegisteredSession, SessionRegister } from "./sessions/session-regi
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
 export { sanitizeText } from "./text/sanitize-text.ts";
 export { toMissedAnswers } from "./runs/missed-answers.ts";
-export type { Reply, RunTurn, TurnHooks, TurnPhase, TurnProgress, TurnRequest } from "./turn/turn.ts";
+export type { TurnPhase } from "./queue/turn-queue.ts";
+export type { Reply, RunTurn, TurnHooks, TurnProgress, TurnRequest } from "./turn/turn.ts";
 export { DEFAULT_MAX_QUEUED, toTurnLimits, type TurnLimits, type TurnLimitWishes } from "./queue/turn-limits.ts";
 export { RETRY_MODES, type RetryMode } from "./turn/retry.ts";
 export type { TurnRateLimits } from "./queue/turn-rate.ts";

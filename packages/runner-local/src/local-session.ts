@@ -28,11 +28,6 @@ type SessionOptions = {
   readonly removeHome: () => Promise<void>;
 };
 
-/** The variable that names the session in the environment of all its processes. */
-export function toSessionMark(id: SessionId): string {
-  return `BUDGIE_SESSION=${id}`;
-}
-
 /** Creates the handle of a session whose home exists. */
 export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOptions): LocalSession {
   const running = new Set<LocalProcess>();

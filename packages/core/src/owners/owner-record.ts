@@ -1,3 +1,6 @@
+/** What stands between an agent and the host: a container, or nothing. */
+export type Isolation = "container" | "none";
+
 /** Who owns a session: enough to ask, from another process, whether the owner still lives. */
 export type OwnerRecord = {
   readonly instance: string;

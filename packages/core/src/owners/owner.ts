@@ -5,9 +5,8 @@ import { basename, dirname, join } from "node:path";
 import { BudgieError } from "../errors.ts";
 import { toEarlierHostId, toHostId } from "./host-id.ts";
 import { toOwnProcess, toProcessFate } from "./owner-process.ts";
-import { parseOwnerRecord, type OwnerProcess, type OwnerRecord } from "./owner-record.ts";
+import { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord } from "./owner-record.ts";
 import { toOwnerState, type LockState, type OwnerState } from "./owner-state.ts";
-import type { Isolation } from "../runner/runner.ts";
 
 /** This process as an owner of sessions. */
 export type Owner = {

@@ -7,7 +7,24 @@ import {
   type EgressPolicy,
 } from "../egress.ts";
 import type { BudgieError } from "../errors.ts";
-import type { Access, Limits } from "../runner/runner.ts";
+
+/** What a process may use of the machine. */
+export type Limits = {
+  readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly pids: number;
+  /** Limit of the session's home, including the data of earlier processes */
+  readonly diskBytes: number;
+};
+
+/** What a process may use of the host. */
+export type Access = {
+  /** Whether it may write to its workspace */
+  readonly workspace: "ro" | "rw";
+  readonly egress: EgressPolicy;
+  /** What is left out, and what is more than the runner gives, is the runner's own */
+  readonly limits: Partial<Limits>;
+};
 
 /** What a turn may do: what it may use, and how long one try of it may take. */
 export type Policy = Access & { readonly timeoutMs: number };

@@ -1,11 +1,25 @@
 import { BudgieError } from "../errors.ts";
 import { toCountText } from "../text/to-count-text.ts";
-import type { TurnHooks, TurnPhase } from "../turn/turn.ts";
 import type { TurnLimits } from "./turn-limits.ts";
 import type { TurnRate } from "./turn-rate.ts";
 
+export type TurnPhase =
+  | {
+      readonly phase: "waiting";
+      /** In the line of all that wait: 1 for the next */
+      readonly position: number;
+    }
+  /** It has its place, and its session is opened, and its process made */
+  | { readonly phase: "starting" }
+  | {
+      readonly phase: "running";
+      /** 2 when the first timed out or crashed */
+      readonly tries: number;
+    };
+
 /** Whose turn it is, and how its caller follows it. */
-type ComingTurn = Pick<TurnHooks, "signal"> & {
+type ComingTurn = {
+  readonly signal?: AbortSignal | undefined;
   readonly agent: string;
   readonly onPhase?: (phase: TurnPhase) => void;
   /** `undefined` for one that begins a session: to the others it is one with a single turn */

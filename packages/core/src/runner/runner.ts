@@ -1,12 +1,10 @@
+import type { Access } from "../policy/policy.ts";
+import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
 import type { Readable, Writable } from "node:stream";
-import type { EgressPolicy, EgressReport } from "../egress.ts";
-import type { OwnerRecord } from "../owners/owner-record.ts";
+import type { EgressReport } from "../egress.ts";
 import type { OwnerState } from "../owners/owner-state.ts";
 import type { SessionId } from "./session-id.ts";
 import type { GuardedPath } from "../policy/workspace-rules.ts";
-
-/** What stands between an agent and the host: a container, or nothing. */
-export type Isolation = "container" | "none";
 
 /**
  * A place where agent processes run. It knows processes, not agents, prompts or MCP, so that both ways of talking to an
@@ -97,24 +95,6 @@ export type StartOptions = {
   readonly ready?: Promise<unknown> | undefined;
   /** Existing paths below the workspace, relative and without links, that the process may not change; only a sandbox can */
   readonly protectedPaths?: readonly string[] | undefined;
-};
-
-/** What a process may use of the host. */
-export type Access = {
-  /** Whether it may write to its workspace */
-  readonly workspace: "ro" | "rw";
-  readonly egress: EgressPolicy;
-  /** What is left out, and what is more than the runner gives, is the runner's own */
-  readonly limits: Partial<Limits>;
-};
-
-/** What a process may use of the machine. */
-export type Limits = {
-  readonly memoryBytes: number;
-  readonly cpus: number;
-  readonly pids: number;
-  /** Limit of the session's home, including the data of earlier processes */
-  readonly diskBytes: number;
 };
 
 /** The disk space that a process used. */

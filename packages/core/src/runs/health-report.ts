@@ -1,6 +1,6 @@
 import { toDurationText } from "../text/duration.ts";
 import type { Run } from "./run-log.ts";
-import type { Isolation } from "../runner/runner.ts";
+import type { Isolation } from "../owners/owner-record.ts";
 
 export type HealthReport = {
   readonly isolation: Isolation;

@@ -1,4 +1,5 @@
-import type { FinishedRun, MissedAnswer } from "./run-log.ts";
+import type { MissedAnswer } from "../errors.ts";
+import type { FinishedRun } from "./run-log.ts";
 
 // A client drops the connection on a message of 10 MiB, and each answer is in it twice.
 const MOST_BYTES = 1024 * 1024;

@@ -1,6 +1,7 @@
+import type { ErrorCode, MissedAnswer } from "../errors.ts";
 import type { EgressReport } from "../egress.ts";
-import type { ErrorCode } from "../errors.ts";
-import type { Exit, Isolation } from "../runner/runner.ts";
+import type { Isolation } from "../owners/owner-record.ts";
+import type { Exit } from "../runner/runner.ts";
 
 /** What is known of a turn when it begins. */
 export type BegunRun = {
@@ -45,14 +46,6 @@ export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome"> & {
   readonly answerBytes: number | undefined;
   /** Whether a client has the answer, as far as budgie can see */
   readonly delivered: boolean;
-};
-
-/** An answer that was ready, and that no client is known to have. */
-export type MissedAnswer = {
-  readonly runId: string;
-  readonly response: string;
-  /** ISO 8601 */
-  readonly when: string;
 };
 
 export type RunQuery = {

@@ -1,5 +1,4 @@
-import type { OwnerRecord } from "../owners/owner-record.ts";
-import type { Isolation } from "../runner/runner.ts";
+import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
 import type { SessionId } from "../runner/session-id.ts";
 
 /** Where it is written down which sessions there are, and who has them now: what outlives a process of budgie. */

@@ -1,7 +1,7 @@
 import { toDurationText } from "../text/duration.ts";
 import { BudgieError } from "../errors.ts";
 import type { Owner } from "../owners/owner.ts";
-import type { Isolation } from "../runner/runner.ts";
+import type { Isolation } from "../owners/owner-record.ts";
 import { sessionNotFound } from "./session.ts";
 import type { RegisteredSession, SessionRegister } from "./session-register.ts";
 

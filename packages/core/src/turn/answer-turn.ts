@@ -9,7 +9,8 @@ import type { RunNotes } from "../runs/record-run.ts";
 import { withRetry, type RetryMode } from "./retry.ts";
 import type { AgentProcess, Runner } from "../runner/runner.ts";
 import type { Session } from "../sessions/session.ts";
-import type { Reply, TurnPhase } from "./turn.ts";
+import type { TurnPhase } from "../queue/turn-queue.ts";
+import type { Reply } from "./turn.ts";
 import { UNCHANGED, watchWorkspace, type WorkspaceWatch } from "../changes/watch-workspace.ts";
 
 /** A turn in its session, with all that it is made of. */

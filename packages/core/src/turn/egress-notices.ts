@@ -1,5 +1,5 @@
 import type { EgressPolicy } from "../egress.ts";
-import type { Isolation } from "../runner/runner.ts";
+import type { Isolation } from "../owners/owner-record.ts";
 
 /** What a user must know of a turn with this policy; that everything is open without a sandbox, the runner says itself. */
 export function toEgressNotices(isolation: Isolation, { mode }: EgressPolicy): readonly string[] {

@@ -1,5 +1,5 @@
-import { BudgieError } from "../errors.ts";
-import type { MissedAnswer, RunLog } from "../runs/run-log.ts";
+import { BudgieError, type MissedAnswer } from "../errors.ts";
+import type { RunLog } from "../runs/run-log.ts";
 
 type Caller = { readonly agent: string; readonly sessionId: string };
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { TurnHooks, TurnPhase } from "./turn.ts";
+import type { TurnPhase } from "../queue/turn-queue.ts";
+import type { TurnHooks } from "./turn.ts";
 
 /** What a turn knows of the caller that follows it. */
 export type Following = {

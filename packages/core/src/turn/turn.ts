@@ -1,7 +1,10 @@
+import type { TurnPhase } from "../queue/turn-queue.ts";
 import type { EgressReport } from "../egress.ts";
 import type { ProtocolAnswer } from "../protocol/protocol.ts";
-import type { MissedAnswer, Usage } from "../runs/run-log.ts";
-import type { DiskReport, Isolation } from "../runner/runner.ts";
+import type { MissedAnswer } from "../errors.ts";
+import type { Usage } from "../runs/run-log.ts";
+import type { Isolation } from "../owners/owner-record.ts";
+import type { DiskReport } from "../runner/runner.ts";
 import type { Tightening } from "../policy/policy.ts";
 
 /** What a caller asks for. */
@@ -64,20 +67,6 @@ export type TurnProgress = TurnPhase & {
   /** When the phase began, wherever in it the turn is now, by `performance.now()` */
   readonly sinceMs: number;
 };
-
-export type TurnPhase =
-  | {
-      readonly phase: "waiting";
-      /** In the line of all that wait: 1 for the next */
-      readonly position: number;
-    }
-  /** It has its place, and its session is opened, and its process made */
-  | { readonly phase: "starting" }
-  | {
-      readonly phase: "running";
-      /** 2 when the first timed out or crashed */
-      readonly tries: number;
-    };
 
 /** Runs one turn, or throws a `BudgieError` that carries the session's id if the session can go on. */
 export type RunTurn = (request: TurnRequest, hooks?: TurnHooks) => Promise<Reply>;

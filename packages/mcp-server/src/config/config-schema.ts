@@ -2,8 +2,7 @@ import { isIPv6 } from "node:net";
 import { z } from "zod";
 import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
-import { TOOL_MODES } from "./tool-options.ts";
-import { SPELLINGS } from "../mcp/names/tool-name.ts";
+import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
 import { NUMBERS } from "./number-options.ts";
 
 // Messages say what was expected: "Expected --model to be <message>, got …".

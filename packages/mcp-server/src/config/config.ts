@@ -7,7 +7,7 @@ import { configSchema } from "./config-schema.ts";
 import { toEgressCeiling } from "./egress-ceiling.ts";
 import type { Host } from "../process/host.ts";
 import { toAbsolutePath, toExistingFile, toKiroDataDir, toStateDir } from "./host-paths.ts";
-import type { SoftDeadline } from "../mcp/long-calls/soft-deadline.ts";
+import type { SoftDeadline } from "./tool-options.ts";
 import { toFlag, toOptionName } from "./option-names.ts";
 import { parseTime } from "./parse-time.ts";
 import { toPolicies, type Policies } from "./agent-policies.ts";

@@ -184,7 +184,6 @@ describe("--sandbox", () => {
   });
 
   it.each([
-    ["an engine that never answers", { "GET /version": "never", "GET /info": "never" }, /no answer within 5 s/],
     [
       "an engine without the image",
       { "GET /version": { ApiVersion: "1.41" }, "GET /info": WHOLE_ENGINE },

@@ -1,5 +1,6 @@
+import { toOpened } from "../sandbox/mount-sources.ts";
 import { constants } from "node:fs";
-import { open, readFile, stat, type FileHandle } from "node:fs/promises";
+import { open, readFile, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { withLimit } from "../engine/api-limit.ts";
@@ -78,9 +79,4 @@ async function isGone(path: string): Promise<boolean> {
     () => false,
     (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ESRCH",
   );
-}
-
-/** The path of what is open, whatever has become of its name. */
-export function toOpened({ fd }: FileHandle): string {
-  return `/proc/self/fd/${fd}`;
 }

@@ -9,7 +9,6 @@ import { withLimit } from "../engine/api-limit.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { statusOf } from "../engine/docker-errors.ts";
 import { enterContainer } from "./container-root.ts";
-import type { Holder } from "../session/session-container.ts";
 import { foldersOf, hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-stat.ts";
 import { readStart, takeStart } from "./read-start.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
@@ -50,7 +49,11 @@ export type HomeArchive = {
   write(files: readonly ArchiveFile[]): Promise<void>;
 };
 
-type ArchiveHolder = Pick<Holder, "container" | "lend">;
+/** The container that has the volumes, and a way to make a copy of it that never runs. */
+type ArchiveHolder = {
+  readonly container: Docker.Container;
+  readonly lend: (use: (copy: Docker.Container) => Promise<void>) => Promise<void>;
+};
 
 // The agent's own, and where its programs expect to find folders.
 const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);

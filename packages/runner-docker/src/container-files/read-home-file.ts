@@ -2,7 +2,8 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type Docker from "dockerode";
 import { SANDBOX } from "../sandbox/container-options.ts";
-import { enterContainer, toOpened } from "./container-root.ts";
+import { toOpened } from "../sandbox/mount-sources.ts";
+import { enterContainer } from "./container-root.ts";
 import { readStart } from "./read-start.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;

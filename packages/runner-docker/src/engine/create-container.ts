@@ -5,7 +5,7 @@ import { isNameTaken } from "./docker-errors.ts";
 import type { Engine } from "./engine.ts";
 import { findMade, findOwn, type OwnPlace } from "./find-container.ts";
 import { withPodmanBinds } from "./podman-binds.ts";
-import { removeContainer } from "../turn/turn-process.ts";
+import { removeContainer } from "./remove-container.ts";
 
 /**
  * Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. If

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import type Docker from "dockerode";
 import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
+import { API_LIMIT_MS } from "./api-limit.ts";
 import { getJson } from "./get-json.ts";
 import { toEngineWalls, toUlimits, toUsers, type EngineInfo, type EngineWall } from "./engine-protections.ts";
 import { createRemovals, type Removals } from "./pending-removals.ts";
@@ -36,7 +37,6 @@ export type Engine = {
 
 // The API of Docker 20.10 and of Podman 4.
 const OLDEST_API: readonly [number, number] = [1, 40];
-const PROBE_LIMIT_MS = 5000;
 
 /**
  * Connects to the user's engine, or throws `RUNNER_UNAVAILABLE` saying where it was looked for and what to do. Whoever has more to
@@ -81,7 +81,7 @@ type Info = EngineInfo & {
 
 async function probe(endpoint: Endpoint): Promise<Engine> {
   const { address } = endpoint;
-  const signal = AbortSignal.timeout(PROBE_LIMIT_MS);
+  const signal = AbortSignal.timeout(API_LIMIT_MS);
   // `info` alone tells of rootless and userns mode; both calls at once, since each waits for the engine.
   const [version, info] = await Promise.all([
     getJson<Version>(address, "/version", signal),
@@ -138,7 +138,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied; join the engine's group, such as docker",
   ECONNREFUSED: "nothing listens there",
   ENOENT: "nothing listens there",
-  ABORT_ERR: `no answer within ${PROBE_LIMIT_MS / 1000} s`,
+  ABORT_ERR: `no answer within ${API_LIMIT_MS / 1000} s`,
 };
 
 function toReason(error: unknown): string {

@@ -1,11 +1,9 @@
+import { FORWARDER } from "../sandbox/container-options.ts";
 import { readFile } from "node:fs/promises";
 import { BudgieError } from "@budgie/core";
 import type { Engine } from "../engine/engine.ts";
 import { findForwarder, FORWARDER_PLATFORMS } from "./find-forwarder.ts";
 import { ensureOneFileImage } from "./one-file-image.ts";
-
-/** The only file of the holder's image: it takes the path of the proxy's socket, and carries 127.0.0.1:3128 there. */
-export const FORWARDER = "/forwarder";
 
 /** Finds the image that holders run by id, or makes it: whatever the engine and the sandbox image, it is on hand. */
 export async function ensureHolderImage(engine: Engine): Promise<string> {

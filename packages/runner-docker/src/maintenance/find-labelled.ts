@@ -3,7 +3,7 @@ import type { GcItem } from "@budgie/core";
 import { withLimit } from "../engine/api-limit.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
 import { OURS, parseLabels, type LabelFacts } from "../engine/labels.ts";
-import { removeContainer } from "../turn/turn-process.ts";
+import { removeContainer } from "../engine/remove-container.ts";
 
 /** Something on the engine that carries budgie's labels. */
 export type LabelledThing = {

@@ -7,7 +7,7 @@ import type { SandboxImage } from "../image/find-image.ts";
 import { findProgram } from "../image/find-program.ts";
 import { toLabels } from "../engine/labels.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
-import { removeContainer } from "../turn/turn-process.ts";
+import { removeContainer } from "../engine/remove-container.ts";
 
 export type ProgramsQuestion = {
   readonly image: SandboxImage;

@@ -17,7 +17,7 @@ import { listSessions } from "./list-sessions.ts";
 import { volumeMount } from "../sandbox/mounts.ts";
 import { packHome } from "./export-home.ts";
 import { findHome, removeContainers, removeVolumes, toVolumeNames } from "../session/session-volumes.ts";
-import { removeContainer } from "../turn/turn-process.ts";
+import { removeContainer } from "../engine/remove-container.ts";
 
 export type DockerHomesOptions = {
   /** Who the containers belong to that a home is read through; the caller releases it */

@@ -11,7 +11,7 @@ import { toLabels } from "../engine/labels.ts";
 import { volumeMount } from "../sandbox/mounts.ts";
 import { startProxyContainer, type ProxyContainerProcess } from "./proxy-process.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
-import { removeContainer } from "../turn/turn-process.ts";
+import { removeContainer } from "../engine/remove-container.ts";
 
 export type ContainerDoorsOptions = {
   readonly engine: Engine;

@@ -1,15 +1,21 @@
 import { platform, release } from "node:os";
+import type { Owner } from "@budgie/core";
 import { createContainerDoors } from "./container-proxy.ts";
-import type { DockerRunnerOptions } from "../docker-runner.ts";
 import type { Doors } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { HostEnvironment } from "../engine/find-engine.ts";
 import { findForwarder } from "../image/find-forwarder.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import { createHostDoors, type StartProxy } from "./host-proxy.ts";
-import { toProxyPlacement } from "./proxy-placement.ts";
+import { toProxyPlacement, type ProxyPlacement } from "./proxy-placement.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 
-type DoorsParts = Pick<DockerRunnerOptions, "hostEnv" | "owner" | "proxyPlacement" | "stateDir" | "upstreamProxy"> & {
+type DoorsParts = {
+  readonly owner: Owner;
+  readonly stateDir: string;
+  readonly hostEnv: HostEnvironment;
+  readonly upstreamProxy?: string | undefined;
+  readonly proxyPlacement?: ProxyPlacement | undefined;
   readonly engine: Engine;
   readonly image: SandboxImage;
   readonly user: SandboxUser;

@@ -16,7 +16,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import { findProgram } from "../image/find-program.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
-import { removeContainer } from "../turn/turn-process.ts";
+import { removeContainer } from "../engine/remove-container.ts";
 
 export type ProxyContainerOptions = {
   readonly engine: Engine;

@@ -1,9 +1,11 @@
 import type { ContainerCreateOptions, MountSettings } from "dockerode";
 import type { Command, Limits } from "@budgie/core";
-import { FORWARDER } from "../image/holder-image.ts";
 import { INIT_SCRIPT } from "./init-script.ts";
 import { CA_ENV, PROXY_ENV } from "./proxy-environment.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
+
+/** The only file of the holder's image: it takes the path of the proxy's socket, and carries 127.0.0.1:3128 there. */
+export const FORWARDER = "/forwarder";
 
 /** Paths inside a sandbox. */
 export const SANDBOX = { home: "/home/agent", workspace: "/workspace", auth: "/auth" } as const;

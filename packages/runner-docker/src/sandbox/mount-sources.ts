@@ -1,7 +1,6 @@
 import { constants } from "node:fs";
 import { open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { BudgieError } from "@budgie/core";
-import { toOpened } from "../container-files/container-root.ts";
 
 /** An open file or folder of the host. Its identity tells it from anything else at the same path later. */
 export type HeldSource = {
@@ -78,4 +77,9 @@ async function pathOf(handle: FileHandle, path: string): Promise<string | undefi
 /** Creates the error for a path that an agent could have exchanged. */
 export function toMoved(path: string, what = "was exchanged since it was checked"): BudgieError {
   return new BudgieError("WORKSPACE_INVALID", `"${path}" ${what}. Check it, and ask again.`);
+}
+
+/** The path of what is open, whatever has become of its name. */
+export function toOpened({ fd }: FileHandle): string {
+  return `/proc/self/fd/${fd}`;
 }

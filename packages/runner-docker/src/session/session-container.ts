@@ -12,7 +12,7 @@ import { toLabels } from "../engine/labels.ts";
 import { toHolderMounts, type SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createNamed } from "../engine/create-container.ts";
-import { removeContainer } from "../turn/turn-process.ts";
+import { removeContainer } from "../engine/remove-container.ts";
 
 /** A session's holder: its volumes are read and written through it, and its network is what turns join. */
 export type Holder = {

@@ -6,7 +6,7 @@ import { createHolder, type Holder, type HolderParts } from "./session-container
 import { parseLabels, toLabels, type LabelFacts } from "../engine/labels.ts";
 import type { SessionVolume, SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
-import { removeContainer } from "../turn/turn-process.ts";
+import { removeContainer } from "../engine/remove-container.ts";
 
 /** The volumes that a session has, or is to have. */
 export function toVolumes({ keepSessionsMs, owner }: SandboxContext, id: SessionId): SessionVolumes {

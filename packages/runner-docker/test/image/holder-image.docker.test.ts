@@ -6,7 +6,8 @@ import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { connectEngine } from "../../src/engine/engine.ts";
-import { ensureHolderImage, FORWARDER } from "../../src/image/holder-image.ts";
+import { FORWARDER } from "../../src/sandbox/container-options.ts";
+import { ensureHolderImage } from "../../src/image/holder-image.ts";
 import { BASE_IMAGE } from "../helpers/docker-place.ts";
 
 const engine = await connectEngine(process.env, process.env["HOME"] ?? "/root");

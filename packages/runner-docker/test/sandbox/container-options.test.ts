@@ -147,9 +147,9 @@ describe("toTurnContainer, of a turn that joins a holder", () => {
   });
 
   it("lets the command's environment win", () => {
-    const command = { ...turn.command, env: { NO_PROXY: "mine" } };
+    const joining = { ...turn, command: { ...turn.command, env: { NO_PROXY: "mine" } }, network: "container:x" };
 
-    expect(toTurnContainer({ ...turn, command, network: "container:x" }).Env).toContain("NO_PROXY=mine");
+    expect(toTurnContainer(joining).Env).toContain("NO_PROXY=mine");
   });
 
   it("names the user's certificates, whatever the network", () => {
@@ -172,13 +172,8 @@ const ISOLATION = {
 const volume: MountSettings = { Type: "volume", Source: "v", Target: "/home" };
 
 it("the holder has exactly this isolation profile, and no network but its own loopback", () => {
-  const holder = {
-    imageId: "sha256:abc",
-    user: turn.user,
-    mounts: [volume],
-    socketPath: "/run/budgie/s",
-    labels: LABELS,
-  };
+  const common = { imageId: "sha256:abc", user: turn.user, mounts: [volume], labels: LABELS };
+  const holder = { ...common, socketPath: "/run/budgie/s" };
 
   expect(toHolderContainer(holder)).toEqual({
     Image: "sha256:abc",

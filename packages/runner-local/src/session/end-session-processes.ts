@@ -1,10 +1,9 @@
 import type { SessionId } from "@budgie/core";
-import { toSessionMark } from "../local-session.ts";
 import { createProcessFamily } from "../turn/process-family.ts";
 
 const STOP_GRACE_MS = 2_000;
 
 /** Ends what an owner that was killed outright left running in a session. */
 export function endSessionProcesses(id: SessionId): Promise<void> {
-  return createProcessFamily({ mark: toSessionMark(id) }).end(STOP_GRACE_MS);
+  return createProcessFamily({ mark: `BUDGIE_SESSION=${id}` }).end(STOP_GRACE_MS);
 }

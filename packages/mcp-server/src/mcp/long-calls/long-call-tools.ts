@@ -3,7 +3,7 @@ import { z } from "zod";
 import { HARMLESS } from "../tools/annotations.ts";
 import { toInputSchema, toOutputSchema } from "../tools/json-schema.ts";
 import { toOwnToolName } from "../names/own-tool-name.ts";
-import type { NamingOptions } from "../names/tool-name.ts";
+import type { NamingOptions } from "../../config/tool-options.ts";
 import { replyOutput, runsOutput } from "../tools/tool-output.ts";
 
 /** A tool for calls that outlast their client's patience. */

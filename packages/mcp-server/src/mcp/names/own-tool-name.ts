@@ -1,4 +1,5 @@
-import { toToolName, type NamingOptions, type ToolName } from "./tool-name.ts";
+import { type NamingOptions } from "../../config/tool-options.ts";
+import { toToolName, type ToolName } from "./tool-name.ts";
 
 /** Budgie's own tools; those that are not offered now are taken all the same, so that none of them ever changes its name. */
 export const OWN_TOOLS = ["health-check", "wait", "status", "cancel", "list_agents", "invoke_agent"] as const;

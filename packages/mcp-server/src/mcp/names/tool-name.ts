@@ -1,14 +1,5 @@
+import type { NamingOptions } from "../../config/tool-options.ts";
 import { toSafeName } from "./safe-name.ts";
-import type { ToolMode } from "../../config/tool-options.ts";
-
-/** How tools' names are spelled: as the first budgie did, or as every client takes them. */
-export const SPELLINGS = ["dotted", "safe"] as const;
-
-export type NamingOptions = {
-  readonly toolPrefix: string;
-  readonly toolNames: (typeof SPELLINGS)[number];
-  readonly tools: ToolMode;
-};
 
 /** What a tool is called. */
 export type ToolName = {

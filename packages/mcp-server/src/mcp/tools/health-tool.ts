@@ -2,7 +2,7 @@ import { HARMLESS } from "./annotations.ts";
 import { toInputSchema, toOutputSchema } from "./json-schema.ts";
 import { toOwnToolName } from "../names/own-tool-name.ts";
 import { noInput } from "./tool-input.ts";
-import type { NamingOptions } from "../names/tool-name.ts";
+import type { NamingOptions } from "../../config/tool-options.ts";
 import { healthOutput } from "./tool-output.ts";
 import type { Tool } from "./tools.ts";
 

@@ -5,7 +5,7 @@ import { toAgentTool } from "./agent-tool.ts";
 import { byName } from "../names/by-name.ts";
 import { toHealthTool } from "./health-tool.ts";
 import { toRouterTools } from "./router-tools.ts";
-import type { NamingOptions } from "../names/tool-name.ts";
+import type { NamingOptions } from "../../config/tool-options.ts";
 
 /** A tool as a client gets it, and what it is for. */
 export type Tool = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "@budgie/core";
 import { checkToolNames } from "../../../src/mcp/names/check-tool-names.ts";
-import type { NamingOptions } from "../../../src/mcp/names/tool-name.ts";
+import type { NamingOptions } from "../../../src/config/tool-options.ts";
 import { createAgent } from "../../helpers/create-agent.ts";
 
 const DOTTED: NamingOptions = { toolPrefix: "p.", toolNames: "dotted", tools: "agents" };

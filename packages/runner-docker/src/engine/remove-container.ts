@@ -1,0 +1,18 @@
+import type Docker from "dockerode";
+import { BudgieError } from "@budgie/core";
+import { ENDING_LIMIT_MS, withLimit } from "./api-limit.ts";
+import { ignoreMissing, statusOf } from "./docker-errors.ts";
+
+/** Removes a container with the anonymous volumes that its image declared, and sees that it is gone. */
+export async function removeContainer(container: Docker.Container): Promise<void> {
+  const limit = withLimit(ENDING_LIMIT_MS);
+  try {
+    await container.remove({ force: true, v: true, ...limit });
+  } catch (error) {
+    if (statusOf(error) !== 409) return ignoreMissing(error);
+    // Somebody else is just removing it, such as another budgie that collects garbage.
+    await container.wait({ condition: "removed", ...limit }).catch(ignoreMissing);
+  }
+  if ((await container.inspect(limit).catch(ignoreMissing)) === undefined) return;
+  throw new BudgieError("RUNNER_UNAVAILABLE", `The engine removed a container and still has it. Check the engine.`);
+}

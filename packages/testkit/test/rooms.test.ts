@@ -1,0 +1,90 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { findLargeRooms, findRoomFaults, toRoom, type Rooms } from "./find-room-faults.ts";
+
+const PACKAGES = fileURLToPath(new URL("../../", import.meta.url));
+const IN_ROOMS = ["runner-local", "claims"];
+// What tests have besides the rooms of their sources.
+const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop"];
+
+describe.each(IN_ROOMS)("the rooms of %s", (name) => {
+  const rooms = JSON.parse(readFileSync(join(PACKAGES, name, "rooms.json"), "utf8")) as Rooms;
+
+  it("are those of its table, and import what it says", () => {
+    expect(findRoomFaults(rooms, readSources(join(PACKAGES, name, "src")))).toEqual([]);
+  });
+
+  it("are those of its tests", () => {
+    const files = listFiles(join(PACKAGES, name, "test"));
+
+    expect(findLargeRooms(files)).toEqual([]);
+    expect(files.filter((file) => ![...Object.keys(rooms), ...OF_TESTS].includes(toRoom(file)))).toEqual([]);
+  });
+});
+
+describe("the law of the rooms", () => {
+  const rooms: Rooms = {
+    low: { about: "", imports: [] },
+    high: { about: "", imports: ["low"] },
+  };
+  const sound = {
+    "low/a.ts": "",
+    "low/b.ts": `import { a } from "./a.ts";`,
+    "low/c.ts": "",
+    "high/d.ts": `import type { a } from "../low/a.ts";\nimport { e } from "./e.ts";`,
+    "high/e.ts": "",
+    "high/f.ts": "",
+  };
+
+  it("is kept by imports of lower rooms", () => {
+    expect(findRoomFaults(rooms, new Map(Object.entries(sound)))).toEqual([]);
+  });
+
+  it.each([
+    ["an import outside the table", { "low/c.ts": `await import("../high/f.ts");` }, /"low" import "high"/],
+    ["a room that is not in it", { "new/g.ts": "", "new/h.ts": "", "new/i.ts": "" }, /"new" is not in the table/],
+    [
+      "a cycle",
+      { "high/e.ts": `export * from "./f.ts";`, "high/f.ts": `import "./e.ts";` },
+      /high\/e\.ts imports high\/f/,
+    ],
+    ["a fifteenth file", toFiles("low", 12), /"low" has 15 files/],
+    ["a room of two files", { "low/c.ts": undefined }, /"low" has 2 files/],
+    ["a third level", toFiles("high/up/there", 3), /lies deeper than 2 levels/],
+  ])("is broken by %s", (_, planted, fault) => {
+    const sources = Object.entries({ ...sound, ...planted }).flatMap(([file, text]) =>
+      text === undefined ? [] : [[file, text] as const],
+    );
+
+    expect(findRoomFaults(rooms, new Map(sources)).join("\n")).toMatch(fault);
+  });
+
+  it("is broken by a table that lets a room import a higher one, or that names a room without files", () => {
+    const table: Rooms = {
+      low: { about: "", imports: ["high"] },
+      high: { about: "", imports: [] },
+      top: { about: "", imports: [] },
+    };
+
+    expect(findRoomFaults(table, new Map(Object.entries(sound)))).toEqual([
+      `The table lets "low" import "high", which does not come before it.`,
+      `"top" is in the table and has no files.`,
+      `high/d.ts imports low/a.ts, and the table does not let "high" import "low".`,
+    ]);
+  });
+});
+
+function toFiles(room: string, count: number): Readonly<Record<string, string>> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`${room}/x${index}.ts`, ""]));
+}
+
+function readSources(folder: string): ReadonlyMap<string, string> {
+  return new Map(listFiles(folder).map((file) => [file, readFileSync(join(folder, file), "utf8")]));
+}
+
+function listFiles(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => /\.(ts|mjs)$/.test(file));
+}
