@@ -1,5 +1,4 @@
-import type { EgressPolicy, EgressReport } from "@budgie/core/egress";
-import { createEgressDoor } from "./session-proxy.ts";
+import { createEgressDoor, type EgressDoor } from "./session-proxy.ts";
 import { DEFAULT_EGRESS_LIMITS, type EgressLimits } from "../dial/limits.ts";
 import { createLookup } from "../dial/create-lookup.ts";
 import { createResolver, type Lookup } from "../dial/resolver.ts";
@@ -12,14 +11,6 @@ export interface EgressProxy {
   /** Closes all doors, and cuts what still goes through them. */
   close(): Promise<void>;
 }
-
-export type EgressDoor = {
-  /** Closed to everything until the first policy is set. Connections that a new policy would not allow are cut. */
-  setPolicy(policy: EgressPolicy): Promise<void>;
-  /** What has happened since this was last asked, bounded in size. */
-  take(): Promise<EgressReport>;
-  close(): Promise<void>;
-};
 
 export type EgressProxyOptions = {
   /** Default a lookup by the system's hosts file and name servers */

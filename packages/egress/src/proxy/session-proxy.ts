@@ -1,12 +1,11 @@
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { EgressPolicy } from "@budgie/core/egress";
+import type { EgressPolicy, EgressReport } from "@budgie/core/egress";
 import { BudgieError } from "@budgie/core/errors";
 import { handleConnect } from "./connect-request.ts";
 import type { EgressLimits } from "../dial/limits.ts";
 import { createEgressLog } from "./egress-log.ts";
-import type { EgressDoor } from "./egress-proxy.ts";
 import { createHandOver } from "./hand-over.ts";
 import { isStillAllowed, type Doorway } from "./connection.ts";
 import { handlePlain } from "./plain-request.ts";
@@ -16,6 +15,14 @@ import type { Target } from "./target.ts";
 
 const MAX_SOCKET_PATH_BYTES = 103;
 const CLOSED: EgressPolicy = { mode: "none", hosts: [] };
+
+export type EgressDoor = {
+  /** Closed to everything until the first policy is set. Connections that a new policy would not allow are cut. */
+  setPolicy(policy: EgressPolicy): Promise<void>;
+  /** What has happened since this was last asked, bounded in size. */
+  take(): Promise<EgressReport>;
+  close(): Promise<void>;
+};
 
 /** Opens a door: an HTTP proxy on a unix socket, closed to everything until it gets a policy. */
 export async function createEgressDoor(

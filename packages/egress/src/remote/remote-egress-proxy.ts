@@ -2,7 +2,8 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { BudgieError } from "@budgie/core/errors";
 import type { ControlAnswer, Numbered } from "./control-messages.ts";
-import type { EgressDoor, EgressProxy, EgressProxyOptions } from "../proxy/egress-proxy.ts";
+import type { EgressProxy, EgressProxyOptions } from "../proxy/egress-proxy.ts";
+import type { EgressDoor } from "../proxy/session-proxy.ts";
 
 /** The standard streams of a process that runs the proxy program. */
 export type ProxyStreams = { readonly stdin: Writable; readonly stdout: Readable };

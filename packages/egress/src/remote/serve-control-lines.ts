@@ -1,7 +1,8 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { ControlAnswer, ControlRequest, Numbered } from "./control-messages.ts";
-import { createEgressProxy, type EgressDoor, type EgressProxy } from "../proxy/egress-proxy.ts";
+import { createEgressProxy, type EgressProxy } from "../proxy/egress-proxy.ts";
+import type { EgressDoor } from "../proxy/session-proxy.ts";
 
 /** Does what the lines on `input` say, answers each on `output`, and closes everything when they end. */
 export async function serveControlLines(input: Readable, output: Writable): Promise<void> {

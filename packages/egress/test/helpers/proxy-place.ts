@@ -4,12 +4,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { EgressPolicy } from "@budgie/core";
-import {
-  createEgressProxy,
-  type EgressDoor,
-  type EgressProxy,
-  type EgressProxyOptions,
-} from "../../src/proxy/egress-proxy.ts";
+import { createEgressProxy, type EgressProxy, type EgressProxyOptions } from "../../src/proxy/egress-proxy.ts";
+import type { EgressDoor } from "../../src/proxy/session-proxy.ts";
 import { parseAllowedHost } from "../../src/rules/parse-allowed-host.ts";
 
 /** A door of a proxy with a policy, in a folder of its own. */

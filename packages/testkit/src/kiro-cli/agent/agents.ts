@@ -4,7 +4,6 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toExitError, toReason } from "../profile/exit-error.ts";
 import { kiroFolder, resolveFrom } from "../profile/paths.ts";
-import type { McpServer } from "./mcp-servers.ts";
 import type { Profile, Settings } from "../profile/settings.ts";
 
 export type KiroAgent = {
@@ -18,6 +17,14 @@ export type KiroAgent = {
   readonly mcpServers: Readonly<Record<string, McpServer>>;
   /** Whether it has the servers of the `mcp.json` files, too */
   readonly includesMcpJson: boolean;
+};
+
+/** What is started for a server that is spoken to on its standard streams. */
+export type McpServer = {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly disabled?: boolean;
 };
 
 export type AgentSet = {

@@ -4,17 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KiroAgent } from "./agents.ts";
+import type { KiroAgent, McpServer } from "./agents.ts";
 import { kiroFolder, resolveFrom } from "../profile/paths.ts";
 import type { Profile } from "../profile/settings.ts";
-
-/** What is started for a server that is spoken to on its standard streams. */
-export type McpServer = {
-  readonly command?: string;
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  readonly disabled?: boolean;
-};
 
 export type McpServers = {
   /** Complaints for stderr */
