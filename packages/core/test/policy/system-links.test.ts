@@ -28,7 +28,7 @@ function resolveAsOrdinaryUser(path: string): string {
   const core = compileCore();
   chmodSync(core, 0o755);
   const program = `
-    import { resolveSystemLinks } from ${JSON.stringify(join(core, "system-links.js"))};
+    import { resolveSystemLinks } from ${JSON.stringify(join(core, "policy/system-links.js"))};
     process.stdout.write(await resolveSystemLinks(${JSON.stringify(path)}));
   `;
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
