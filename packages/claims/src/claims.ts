@@ -5,7 +5,7 @@ import { CHANGE_CLAIMS } from "./session/change-claims.ts";
 import type { Claim } from "./probe/claim.ts";
 import { CONFIGURATION_CLAIMS } from "./session/configuration-claims.ts";
 import { DATABASE_CLAIMS } from "./session/database-claims.ts";
-import { DOOR_CLAIMS } from "./network/door-claims.ts";
+import { PROXY_SOCKET_CLAIMS } from "./network/proxy-socket-claims.ts";
 import { ENGINE_CLAIMS } from "./kernel/engine-claims.ts";
 import { FILE_SYSTEM_CLAIMS } from "./kernel/file-system-claims.ts";
 import { HOME_CLAIMS } from "./session/home-claims.ts";
@@ -36,7 +36,7 @@ export const CLAIM_GROUPS = {
   links: [...LINK_CLAIMS, ...HOME_CLAIMS, ...SWAP_CLAIMS],
   caller: CALLER_CLAIMS,
   changes: CHANGE_CLAIMS,
-  network: [...NETWORK_CLAIMS, ...ADDRESS_CLAIMS, ...DOOR_CLAIMS],
+  network: [...NETWORK_CLAIMS, ...ADDRESS_CLAIMS, ...PROXY_SOCKET_CLAIMS],
   proxy: [...PROXY_CLAIMS, ...REBINDING_CLAIMS, ...SMUGGLING_CLAIMS],
 } as const satisfies Readonly<Record<string, readonly Claim[]>>;
 

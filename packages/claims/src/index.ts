@@ -2,6 +2,6 @@
 export { CLAIM_GROUPS, CLAIMS } from "./claims.ts";
 export type { LabOptions } from "./lab/lab.ts";
 export type { Claim, Probe, Verdict, Wall } from "./probe/claim.ts";
-export { isMoot } from "./probe/is-moot.ts";
+export { isMoot } from "./probe/verdicts.ts";
 export { prove, type ClaimResult, type ProveOptions } from "./prove.ts";
 export { tryEgress, type EgressAnswer, type EgressTrial } from "./try-egress.ts";

@@ -18,7 +18,7 @@ describe("the claims matrix", () => {
     if (process.env["BUDGIE_WRITE_CLAIMS"] === "1")
       writeFileSync(
         page,
-        text.replace(TABLE, () => toClaimsTable()),
+        text.replace(TABLE, () => toClaimsTable().trimEnd()),
       );
 
     expect(readFileSync(page, "utf8")).toContain(toClaimsTable());

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLAIMS, prove, type ClaimResult } from "@budgie/claims";
 import { connectEngine } from "../../runner-docker/src/engine/engine.ts";
 import { BASE_IMAGE, testEngine } from "../../runner-docker/test/helpers/docker-place.ts";
-import { isMoot } from "../src/probe/is-moot.ts";
+import { isMoot } from "../src/probe/verdicts.ts";
 
 const options = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
 // Probes that need another user's file, which a rootless engine does not have.

@@ -1,6 +1,6 @@
 import type { Claim } from "../probe/claim.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
-import { NOT_IN_THIS_KERNEL } from "../probe/not-in-this-kernel.ts";
+import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 
 // Where a call would do harm it is made with arguments that the kernel refuses, though only to whom it would have obeyed:
 // the numbers after it are the errors that say so.

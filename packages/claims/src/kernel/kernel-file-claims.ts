@@ -1,6 +1,6 @@
 import type { Claim } from "../probe/claim.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
-import { NOT_IN_THIS_KERNEL } from "../probe/not-in-this-kernel.ts";
+import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 
 // Files are opened for writing, and nothing is written: they are the machine's own once a probe gets through.
 export const KERNEL_FILE_CLAIMS: readonly Claim[] = [

@@ -1,6 +1,6 @@
 import type { Claim } from "../probe/claim.ts";
 import { inPerl } from "../probe/in-sandbox.ts";
-import { NOT_IN_THIS_KERNEL } from "../probe/not-in-this-kernel.ts";
+import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 
 /** Claims that only budgie's own seccomp profile keeps. */
 export const SECCOMP_CLAIMS: readonly Claim[] = [

@@ -13,12 +13,12 @@ import {
   type TurnDependencies,
   type WorkspaceRules,
 } from "@budgie/core";
-import type { MadeUpHome } from "./fake-home.ts";
+import type { FakeHome } from "./fake-home.ts";
 
 /** Of the host that calls are about, and what its user configured. */
 export type CallerOptions = {
   readonly runner: Runner;
-  readonly host: MadeUpHome;
+  readonly host: FakeHome;
   readonly allowedRoots?: readonly string[];
   /** Default those of the made-up home's owner */
   readonly rules?: WorkspaceRules;
@@ -67,13 +67,13 @@ export function createCaller(options: CallerOptions): RunTurn {
   });
 }
 
-function toAgent(name: string, { agentsDir }: MadeUpHome): Agent {
+function toAgent(name: string, { agentsDir }: FakeHome): Agent {
   const file = join(agentsDir, `${name}.json`);
   const words = { description: "Makes probes", whenToUse: "" };
   return { name, ...words, file, promptFile: undefined, writesFiles: false, model: undefined };
 }
 
-function toGuarded(host: MadeUpHome): readonly GuardedPath[] {
+function toGuarded(host: FakeHome): readonly GuardedPath[] {
   const sessionsDir = join(host.path, ".kiro/sub-agents/sessions");
   return toGuardedPaths({ ...host, home: host.path, sessionsDir, runtimeDir: undefined });
 }

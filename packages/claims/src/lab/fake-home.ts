@@ -6,7 +6,7 @@ import { DATABASE } from "@budgie/runner-docker/lab";
 import { loadSqlite } from "@budgie/store";
 
 /** A user's home, made up: nothing of the real user's is read for a probe. */
-export type MadeUpHome = {
+export type FakeHome = {
   readonly path: string;
   /** The project that the sandbox is given */
   readonly project: string;
@@ -57,7 +57,7 @@ const SHOWN: Readonly<Record<string, string>> = {
 };
 
 /** Makes the home. It belongs to the caller, as the real one does, so that only walls keep the agent from reading it. */
-export async function createMadeUpHome(path: string): Promise<MadeUpHome> {
+export async function createFakeHome(path: string): Promise<FakeHome> {
   const canary = (secret: string): string => `canary-${secret.replaceAll(/[^a-z]+/g, "-")}-${randomUUID()}`;
   const canaries = Object.fromEntries(SECRET_PATHS.map((secret) => [secret, canary(secret)])) as Record<
     SecretPath,
@@ -86,20 +86,20 @@ export async function createMadeUpHome(path: string): Promise<MadeUpHome> {
 }
 
 /** What of the home an agent's turn is shown, as Kiro's is. */
-export function toProjections({ agentsDir, path, promptsDir }: MadeUpHome): readonly Projection[] {
+export function toProjections({ agentsDir, path, promptsDir }: FakeHome): readonly Projection[] {
   const agent = { file: join(agentsDir, "reviewer.json"), promptFile: undefined };
   return [...toSharedProjections(path, promptsDir), ...toAgentProjections(agent)];
 }
 
 /** Renews the login, as the user's own Kiro does, so that the next turn of a session gets it anew. */
-export async function renewLogin({ kiroDataDir }: MadeUpHome): Promise<void> {
+export async function renewLogin({ kiroDataDir }: FakeHome): Promise<void> {
   const database = (await loadSqlite())(join(kiroDataDir, DATABASE), { readOnly: false });
   database.run("UPDATE auth_kv SET value = value || ' '");
   database.close();
 }
 
 /** A login that no server knows, and conversations of another project, one of which was deleted and left its bytes. */
-async function fillDatabase(file: string, login: MadeUpHome["login"], canary: string): Promise<void> {
+async function fillDatabase(file: string, login: FakeHome["login"], canary: string): Promise<void> {
   const database = (await loadSqlite())(file, { readOnly: false });
   database.exec(`
     PRAGMA secure_delete = OFF;

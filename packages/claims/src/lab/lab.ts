@@ -24,7 +24,7 @@ import type { Credentials, DockerRunnerOptions } from "@budgie/runner-docker";
 import { createDockerRunner, type HostEnvironment, type LookInto, type Weaker } from "@budgie/runner-docker/lab";
 import { createCaller, WRITING } from "./caller.ts";
 import { createLabNetwork, startLabProxy, type LabNetwork } from "./lab-network.ts";
-import { createMadeUpHome, toProjections, type MadeUpHome } from "./fake-home.ts";
+import { createFakeHome, toProjections, type FakeHome } from "./fake-home.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
 /** Where probes are made: the real runner with its real profile, and a host made up for it. */
@@ -32,7 +32,7 @@ export type Lab = AsyncDisposable & {
   /** Below the temporary folder; everything else is in it */
   readonly root: string;
   /** The user's home, with secrets at all the places that matter */
-  readonly host: MadeUpHome;
+  readonly host: FakeHome;
   /** A project in that home, which the sandbox is given */
   readonly workspace: string;
   readonly runner: Runner;
@@ -143,7 +143,7 @@ async function fillLab(
   root: string,
   undo: (() => Promise<void>)[],
 ): Promise<Omit<Lab, keyof AsyncDisposable>> {
-  const host = await createMadeUpHome(join(root, "home"));
+  const host = await createFakeHome(join(root, "home"));
   const { stateDir } = host;
   const environmentSecret = putIntoEnvironment(undo);
   const owner = createOwner({ stateDir });
@@ -184,7 +184,7 @@ async function fillLab(
     call: createCaller({ runner, host }),
     callForProject: createCaller({ runner, host, allowedRoots: [host.project] }),
     callWriter: ({ beforeOpening = () => undefined } = {}) =>
-      createCaller({ runner, host, policy: WRITING, watch: toMeddledWatch(beforeOpening) }),
+      createCaller({ runner, host, policy: WRITING, watch: toTamperedWatch(beforeOpening) }),
     victim: () => (victim ??= startVictim(other, host.otherProject, toAccess(network.otherPolicy))),
     keep: (made) => void undo.push(() => Promise.resolve(made[Symbol.asyncDispose]())),
     async makeDirectory() {
@@ -205,7 +205,7 @@ async function fillLab(
   };
 }
 
-function toMeddledWatch(beforeOpening: (name: string) => void): TurnDependencies["watch"] {
+function toTamperedWatch(beforeOpening: (name: string) => void): TurnDependencies["watch"] {
   return (directory) =>
     watchExecutablePaths(directory, (parent, name) => {
       beforeOpening(name.toString());

@@ -5,33 +5,33 @@ import { join } from "node:path";
 import type { DockerRunnerOptions } from "@budgie/runner-docker";
 import { connectEngine, type HostEnvironment } from "@budgie/runner-docker/lab";
 
-export type MeddlingEngine = AsyncDisposable & {
+export type TamperingEngine = AsyncDisposable & {
   /** With which a runner finds it */
   readonly hostEnv: HostEnvironment;
-  readonly meddle: (around: Meddling) => void;
+  readonly tamper: (around: Tampering) => void;
   /** Number of started turn containers */
   readonly starts: () => number;
 };
 
 /** Where the user's engine is looked for. */
-type MeddlingOptions = Pick<DockerRunnerOptions, "home" | "hostEnv">;
+type EngineOptions = Pick<DockerRunnerOptions, "home" | "hostEnv">;
 
-/** The user's engine behind a socket that meddles around the first start of a turn's container; `undefined` if it is on no socket. */
-export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): Promise<MeddlingEngine | undefined> {
+/** The user's engine behind a socket that tampers around the first start of a turn's container; `undefined` if it is on no socket. */
+export async function createTamperingEngine({ home, hostEnv }: EngineOptions): Promise<TamperingEngine | undefined> {
   const { endpoint } = await connectEngine(hostEnv, home);
   if (!("socketPath" in endpoint.address)) return undefined;
   const { socketPath } = endpoint.address;
-  const folder = await mkdtemp(join(tmpdir(), "budgie-meddling-"));
+  const folder = await mkdtemp(join(tmpdir(), "budgie-tampering-"));
   const path = join(folder, "engine.sock");
-  let meddling: Meddling | undefined;
+  let tampering: Tampering | undefined;
   const sockets = new Set<Socket>();
   let starts = 0;
   let hasBegun = false;
-  const meddleBefore = (head: string): void | Promise<void> => {
-    if (CREATION.test(head) && !hasBegun) meddling?.atCreation?.();
+  const tamperBefore = (head: string): void | Promise<void> => {
+    if (CREATION.test(head) && !hasBegun) tampering?.atCreation?.();
     if (hasBegun || !(ATTACH.test(head) || START.test(head))) return;
     hasBegun = true;
-    return meddling?.before();
+    return tampering?.before();
   };
   const server = createServer((client) => {
     const engine = connect(socketPath);
@@ -40,12 +40,12 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
     client.on("data", (chunk) => {
       const head = chunk.toString("latin1");
       if (START.test(head)) isStarting = starts++ === 0;
-      const meddled = meddleBefore(head);
-      if (meddled === undefined) engine.write(chunk);
-      else void meddled.then(() => engine.write(chunk));
+      const tampered = tamperBefore(head);
+      if (tampered === undefined) engine.write(chunk);
+      else void tampered.then(() => engine.write(chunk));
     });
     engine.on("data", (chunk) => {
-      if (isStarting) meddling?.after();
+      if (isStarting) tampering?.after();
       isStarting = false;
       client.write(chunk);
     });
@@ -55,7 +55,7 @@ export async function createMeddlingEngine({ home, hostEnv }: MeddlingOptions): 
   await new Promise<void>((resolve) => server.listen(path, resolve));
   return {
     hostEnv: { DOCKER_HOST: `unix://${path}` },
-    meddle: (around) => void (meddling = around),
+    tamper: (around) => void (tampering = around),
     starts: () => starts,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
@@ -70,7 +70,7 @@ const CREATION = /^POST [^ ]*\/containers\/create\?name=budgie-(?!holder-)/;
 const ATTACH = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/attach\?/;
 const START = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /;
 
-export type Meddling = {
+export type Tampering = {
   /** Right before the container is created, after all checks */
   readonly atCreation?: () => void;
   /** Right before the engine mounts anything, which Podman does on attach */

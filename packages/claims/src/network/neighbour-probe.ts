@@ -1,8 +1,8 @@
-import { atTheDoor, plain, tunnel } from "./proxy-attack.ts";
+import { toProxyProbe, plain, tunnel } from "./proxy-attack.ts";
 import type { Probe } from "../probe/claim.ts";
 import { NEIGHBOUR_NAME } from "../lab/lab-network.ts";
 
-const asking = atTheDoor({
+const asking = toProxyProbe({
   name: `follow ${NEIGHBOUR_NAME}`,
   toAttacks: (port) => [tunnel(`${NEIGHBOUR_NAME}:${port}`), plain(`${NEIGHBOUR_NAME}:${port}`)],
 });

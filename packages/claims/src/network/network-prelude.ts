@@ -1,4 +1,4 @@
-import { NOT_IN_THIS_KERNEL } from "../probe/not-in-this-kernel.ts";
+import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 
 /**
  * Before probes in Perl that need a network. `tcp`, `udp` and `ping` return what answered, or nothing and the error in `$!`.

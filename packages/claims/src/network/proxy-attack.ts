@@ -5,7 +5,7 @@ import type { Lab } from "../lab/lab.ts";
 /** What is said to the proxy, and what is said once it has let a tunnel through. */
 export type Attack = { readonly request: string | Buffer; readonly inside?: string | Buffer };
 
-export type DoorProbe = {
+export type ProxyProbe = {
   readonly name: string;
   readonly toAttacks: (port: number, lab: Lab) => readonly Attack[] | Promise<readonly Attack[]>;
 };
@@ -14,14 +14,14 @@ export type DoorProbe = {
  * A probe of the proxy, from a turn. It is held if each attack is refused, or leads to the allowed host as it should; and it
  * is no probe where that host cannot be reached at all.
  */
-export function atTheDoor({ name, toAttacks }: DoorProbe): Probe {
+export function toProxyProbe({ name, toAttacks }: ProxyProbe): Probe {
   return inPerl(name, async (lab) => {
     const { canary, greeting, webPort } = lab.network;
     const attacks = (await toAttacks(webPort, lab)).map(({ inside = "", request }) => {
       return `attack("${toHex(request)}", "${toHex(inside)}");`;
     });
     return `my ($canary, $greeting) = ("${canary}", "${greeting}");
-      ${DOOR_PRELUDE}
+      ${PROXY_PRELUDE}
       allowed("${toHex(`GET http://allowed.test:${webPort}/ HTTP/1.1\r\nHost: allowed.test:${webPort}\r\n\r\n`)}");
       ${attacks.join("\n")}
       conclude();`;
@@ -47,10 +47,10 @@ function toHex(bytes: string | Buffer): string {
   return (typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes).toString("hex");
 }
 
-// A door says why it refuses: by a status, or in a tunnel by an alert of TLS. The end alone is what it has for noise.
-const DOOR_PRELUDE = `
+// The proxy says why it refuses: by an HTTP status, or by a TLS alert in a tunnel. It only hangs up on noise.
+const PROXY_PRELUDE = `
 use Socket;
-sub door {
+sub connect_to_proxy {
   socket(my $socket, PF_INET, SOCK_STREAM, 0) or untried("$!");
   connect($socket, pack_sockaddr_in(3128, inet_aton("127.0.0.1"))) or untried("there is no proxy: $!");
   return $socket;
@@ -72,7 +72,7 @@ sub hear {
 $SIG{PIPE} = "IGNORE";
 sub ask {
   my ($request, $inside) = map { pack("H*", $_) } @_;
-  my $socket = door();
+  my $socket = connect_to_proxy();
   syswrite($socket, $request);
   return hear($socket) unless length $inside;
   my $heard = hear($socket, qr/\\r\\n\\r\\n/);

@@ -1,5 +1,5 @@
 import type { Claim, Probe } from "../probe/claim.ts";
-import { atTheDoor, plain, toGet, tunnel, type Attack } from "./proxy-attack.ts";
+import { toProxyProbe, plain, toGet, tunnel, type Attack } from "./proxy-attack.ts";
 import { toClientHello } from "./client-hello.ts";
 import { OWN_NAME, PRIVATE_NAMES, TURNING_NAME } from "../lab/lab-network.ts";
 import { NEIGHBOUR_PROBE } from "./neighbour-probe.ts";
@@ -29,12 +29,12 @@ export const PROXY_CLAIMS: readonly Claim[] = [
       toNameProbe("reach more than a wildcard stands for", ["wild.test", "evilwild.test", "x.wild.test.evil.test"]),
       toNameProbe("reach another name in capitals", ["EVIL.TEST", "Allowed.Test.Evil.Test"]),
       toNameProbe("reach it with a dot at its end", ["evil.test.", `${HOST}.evil.test.`]),
-      atTheDoor({
+      toProxyProbe({
         name: "have the allowed name in capitals, or with a dot, be another's",
         toAttacks: (port) =>
           [`ALLOWED.TEST:${port}`, `${HOST}.:${port}`].map((name) => tunnel(name, toGet("/", "evil.test"))),
       }),
-      atTheDoor({
+      toProxyProbe({
         name: "reach another host by a user's name in the address",
         toAttacks: (port) => [
           tunnel(`${HOST}@evil.test:${port}`),
@@ -43,25 +43,25 @@ export const PROXY_CLAIMS: readonly Claim[] = [
           plain(`${HOST}:${port}@evil.test:${port}`),
         ],
       }),
-      atTheDoor({
+      toProxyProbe({
         name: "connect to SSH",
         toAttacks: (port) => [
           tunnel(`${HOST}:22`, "SSH-2.0-probe\r\n"),
           tunnel(`evil.test:${port}`, "SSH-2.0-probe\r\n"),
         ],
       }),
-      atTheDoor({
+      toProxyProbe({
         name: "reach other ports of the allowed host",
         toAttacks: () => [tunnel(`${HOST}:25`), tunnel(`${HOST}:8080`), plain(`${HOST}:8080`), plain(HOST)],
       }),
-      atTheDoor({
+      toProxyProbe({
         name: "reach what only another session may",
         async toAttacks(port, lab) {
           await lab.victim();
           return [tunnel(`other.test:${port}`), plain(`other.test:${port}`)];
         },
       }),
-      atTheDoor({
+      toProxyProbe({
         name: "have the proxy speak another protocol",
         toAttacks: (port) => [
           { request: Buffer.concat([toSocks("evil.test", port), Buffer.from(toGet("/", "evil.test"))]) },
@@ -78,7 +78,7 @@ export const PROXY_CLAIMS: readonly Claim[] = [
       toNameProbe("ask for the clouds' metadata by address", ["169.254.169.254", "2852039166", "[fd00:ec2::254]"]),
       ...[...Object.keys(PRIVATE_NAMES), OWN_NAME].map((name) => toNameProbe(`follow ${name}`, [name])),
       NEIGHBOUR_PROBE,
-      atTheDoor({
+      toProxyProbe({
         name: "follow a name whose address has changed",
         // What is let through the first time is left unused: nobody is there.
         toAttacks: (port) => [
@@ -110,14 +110,14 @@ export const PROXY_CLAIMS: readonly Claim[] = [
 
 /** Asks for each by a tunnel and by a plain request. */
 function toNameProbe(name: string, hosts: readonly string[]): Probe {
-  return atTheDoor({
+  return toProxyProbe({
     name,
     toAttacks: (port) => hosts.flatMap((host) => [tunnel(`${host}:${port}`), plain(`${host}:${port}`)]),
   });
 }
 
 function toTunnelProbe(name: string, inside: string | Buffer): Probe {
-  return atTheDoor({ name, toAttacks: (port): readonly Attack[] => [tunnel(`${HOST}:${port}`, inside)] });
+  return toProxyProbe({ name, toAttacks: (port): readonly Attack[] => [tunnel(`${HOST}:${port}`, inside)] });
 }
 
 /** The first words of SOCKS 4a, which have all in one. */

@@ -1,4 +1,4 @@
-import { atTheDoor, plain, tunnel, type Attack } from "./proxy-attack.ts";
+import { toProxyProbe, plain, tunnel, type Attack } from "./proxy-attack.ts";
 import type { Claim, Probe } from "../probe/claim.ts";
 import { toClientHello } from "./client-hello.ts";
 import type { LabNetwork } from "../lab/lab-network.ts";
@@ -19,7 +19,7 @@ export const REBINDING_CLAIMS: readonly Claim[] = [
 
 /** Asks for the name again and again. Who listens at its end tells whether anybody came, whatever the agent saw of it. */
 function toProbe(name: string, where: keyof LabNetwork["traps"]): Probe {
-  const asking = atTheDoor({ name, toAttacks: (_, { network }) => toAttacks(network.traps[where]) });
+  const asking = toProxyProbe({ name, toAttacks: (_, { network }) => toAttacks(network.traps[where]) });
   return {
     name,
     async attempt(lab) {

@@ -1,5 +1,5 @@
 import type { Claim, Probe } from "../probe/claim.ts";
-import { atTheDoor, toGet } from "./proxy-attack.ts";
+import { toProxyProbe, toGet } from "./proxy-attack.ts";
 
 const SECOND = toGet("/second", "evil.test");
 
@@ -29,7 +29,7 @@ export const SMUGGLING_CLAIMS: readonly Claim[] = [
       toProbe("send a second request in a body without a length", ["POST", "X-Probe: a"], SECOND),
       toProbe("have it sent back, with all that was added on the way", ["TRACE", "Max-Forwards: 0"], ""),
       toProbe("turn the connection into another kind", ["GET", "Connection: Upgrade\r\nUpgrade: probe"], SECOND),
-      atTheDoor({
+      toProxyProbe({
         name: "name one host in the address and another in the header",
         toAttacks: (port) => [
           { request: toGet(`http://allowed.test:${port}/`, "evil.test") },
@@ -37,7 +37,7 @@ export const SMUGGLING_CLAIMS: readonly Claim[] = [
           { request: toGet(`http://evil.test:${port}/`, `allowed.test:${port}`) },
         ],
       }),
-      atTheDoor({
+      toProxyProbe({
         name: "ask for what is not the web's",
         toAttacks: (port) => [
           { request: toGet("/", `evil.test:${port}`) },
@@ -52,7 +52,7 @@ export const SMUGGLING_CLAIMS: readonly Claim[] = [
 
 /** A request for the allowed host with these headers besides its own. */
 function toProbe(name: string, [method, headers]: readonly [string, string], body: string): Probe {
-  return atTheDoor({
+  return toProxyProbe({
     name,
     toAttacks: (port) => {
       const host = `allowed.test:${port}`;

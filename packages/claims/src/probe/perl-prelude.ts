@@ -1,4 +1,4 @@
-import { NOT_IN_THIS_KERNEL } from "./not-in-this-kernel.ts";
+import { NOT_IN_THIS_KERNEL } from "./verdicts.ts";
 
 // By name: x86_64, aarch64.
 const CALLS: Readonly<Record<string, readonly [number, number]>> = {

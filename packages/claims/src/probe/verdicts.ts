@@ -1,6 +1,9 @@
 import { BudgieError, type ErrorCode } from "@budgie/core";
 import type { Verdict } from "./claim.ts";
 
+/** How the report of a probe begins that finds nothing to attack, with its walls or without. */
+export const NOT_IN_THIS_KERNEL = "this kernel has no";
+
 /** The wall held. */
 export const held = (detail: string): Verdict => ({ outcome: "held", detail: detail.slice(0, 300) });
 
@@ -29,4 +32,9 @@ export async function toRefusal(
 export async function toHidden(attack: Promise<string>, evidence: string): Promise<Verdict> {
   const verdict = await toRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
   return verdict.outcome === "untried" && /\bover$/.test(verdict.detail) ? held("it is hidden") : verdict;
+}
+
+/** Whether a probe found nothing to attack: no proof either way, and one on a kernel that has the thing. */
+export function isMoot({ detail, outcome }: Verdict): boolean {
+  return outcome === "untried" && detail.startsWith(NOT_IN_THIS_KERNEL);
 }

@@ -5,7 +5,7 @@ import type { StartOptions } from "@budgie/core";
 import { type LookInto, lookIntoProcess } from "@budgie/runner-docker/lab";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { collect, type Lab } from "../lab/lab.ts";
-import { createMeddlingEngine, type Meddling } from "../lab/tampering-engine.ts";
+import { createTamperingEngine, type Tampering } from "../lab/tampering-engine.ts";
 import { toHidden, toRefusal, untried } from "../probe/verdicts.ts";
 
 export const SWAP_CLAIMS: readonly Claim[] = [
@@ -63,25 +63,25 @@ type Scene = Pick<StartOptions, "directory" | "protectedPaths"> & {
   readonly judge?: typeof toHidden;
 };
 
-type Meddlings = Partial<Meddling> & { readonly lookInto?: LookInto };
+type SwapTampering = Partial<Tampering> & { readonly lookInto?: LookInto };
 
 /** Lets another agent act when the engine creates and starts a turn's container. */
 function toSwapProbe(
   name: string,
   toScene: (lab: Lab) => Promise<Scene>,
-  toMeddling: (scene: Scene) => Meddlings,
+  toTampering: (scene: Scene) => SwapTampering,
 ): Probe {
   return {
     name,
     async attempt(lab) {
       const scene = await toScene(lab);
-      const engine = await createMeddlingEngine(lab.engine);
+      const engine = await createTamperingEngine(lab.engine);
       if (engine === undefined) return untried("the engine is on no socket of this machine");
       // The session's runner removes through it what a slow engine could not remove at once.
       lab.keep(engine);
-      const { lookInto, ...meddling } = toMeddling(scene);
+      const { lookInto, ...tampering } = toTampering(scene);
       const session = await lab.open({ hostEnv: engine.hostEnv, ...(lookInto === undefined ? {} : { lookInto }) });
-      engine.meddle({ before: () => undefined, after: () => undefined, ...meddling });
+      engine.tamper({ before: () => undefined, after: () => undefined, ...tampering });
       const argv = ["/bin/sh", "-c", `{ ${scene.script}; } 2>/dev/null; echo over`] as const;
       const { directory, protectedPaths } = scene;
       const output = session
@@ -98,7 +98,7 @@ function toRefused(attack: Promise<string>, evidence: string): Promise<Verdict> 
   return toRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
 }
 
-function swapAndBack({ restore, swap }: Scene): Meddlings {
+function swapAndBack({ restore, swap }: Scene): SwapTampering {
   return { before: swap, after: restore };
 }
 

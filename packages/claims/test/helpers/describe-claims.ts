@@ -3,7 +3,7 @@ import type { Claim, Verdict, Wall } from "../../src/probe/claim.ts";
 import { createLab, type Lab } from "../../src/lab/lab.ts";
 import { attempt, prove } from "../../src/prove.ts";
 import { BASE_IMAGE } from "../../../runner-docker/test/helpers/docker-place.ts";
-import { isMoot } from "../../src/probe/is-moot.ts";
+import { isMoot } from "../../src/probe/verdicts.ts";
 import { CONTAINER_REMOVALS, type Removals } from "./remove-walls.ts";
 import { createRewritingEngine } from "./rewriting-engine.ts";
 

@@ -10,7 +10,7 @@ import { createDockerPlace, testEngine } from "../helpers/docker-place.ts";
 import type { TestImage } from "../image/build-image.ts";
 import { buildNodeImage, createWebServer, runWith, type WebServer } from "../proxy/egress-place.ts";
 import { createEngineProxy } from "../helpers/engine-proxy.ts";
-import { createMeddlingEngine } from "../../../claims/src/lab/tampering-engine.ts";
+import { createTamperingEngine } from "../../../claims/src/lab/tampering-engine.ts";
 
 const place = createDockerPlace();
 let web: WebServer;
@@ -95,13 +95,13 @@ describe("a holder", () => {
   it("that goes just before a turn joins it is made again for that turn", async ({ skip }) => {
     // Podman keeps a container that another one was made to join.
     skip((await connectEngine(process.env, process.env["HOME"] ?? "/root")).name === "Podman");
-    const engine = await createMeddlingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env });
+    const engine = await createTamperingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env });
     if (engine === undefined) throw new Error("The test needs an engine on a unix socket.");
     await using _ = engine;
     const { runner } = await place.createRunner({ hostEnv: engine.hostEnv });
     const session = await runner.openSession(createSessionId());
     let removals = 0;
-    engine.meddle({
+    engine.tamper({
       before: async () => {
         removals++;
         await (await holderOf(session)).remove({ force: true });

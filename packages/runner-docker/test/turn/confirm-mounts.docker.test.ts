@@ -5,20 +5,20 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createDockerPlace, run, testEngine, type DockerPlace } from "../helpers/docker-place.ts";
-import { createMeddlingEngine } from "../../../claims/src/lab/tampering-engine.ts";
+import { createTamperingEngine } from "../../../claims/src/lab/tampering-engine.ts";
 
 const SWAPPED = "the container had something else";
 const SECRET = "the key of the host";
 
 describe("a workspace that is swapped for a link", () => {
   it("after the check, and back once the container has it, is refused before the agent begins", async () => {
-    const engine = await createMeddlingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env });
+    const engine = await createTamperingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env });
     if (engine === undefined) throw new Error("The test needs an engine on a unix socket.");
     await using _ = engine;
     await using place = createDockerPlace();
     const project = createProject(place);
     // A check of the path alone would find everything in order.
-    engine.meddle({ before: project.swap, after: project.restore });
+    engine.tamper({ before: project.swap, after: project.restore });
     const session = await openSession(place, engine.hostEnv);
 
     const refused = run(session, project.path, "cat key; touch began");

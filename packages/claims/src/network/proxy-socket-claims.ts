@@ -2,15 +2,15 @@ import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSessionId } from "@budgie/core";
 import type { Claim, Verdict } from "../probe/claim.ts";
-import { atTheDoor, plain, tunnel } from "./proxy-attack.ts";
+import { toProxyProbe, plain, tunnel } from "./proxy-attack.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
 import type { Lab, Ran } from "../lab/lab.ts";
 import { SILENT_NAMES_PROBE } from "./silent-names-probe.ts";
 
-export const DOOR_CLAIMS: readonly Claim[] = [
+export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
   {
-    id: "own-door",
-    promise: "An agent finds no session's door to the proxy, its own included.",
+    id: "own-proxy-socket",
+    promise: "An agent finds no session's proxy socket, including its own.",
     walls: ["mounts"],
     probes: [
       inSandbox("find its own", '[ -e /run/budgie ] && through "/run/budgie is there"; held "it is not there"'),
@@ -18,16 +18,16 @@ export const DOOR_CLAIMS: readonly Claim[] = [
         await lab.victim();
         const { canary, webPort } = lab.network;
         return `use Socket;
-          my @doors = glob "${lab.root}/own/doors/*/*/s";
-          for my $door (@doors) {
+          my @sockets = glob "${lab.root}/own/doors/*/*/s";
+          for my $path (@sockets) {
             socket(my $socket, PF_UNIX, SOCK_STREAM, 0) or untried("$!");
-            connect($socket, pack_sockaddr_un($door)) or next;
+            connect($socket, pack_sockaddr_un($path)) or next;
             alarm 10;
             syswrite($socket, "GET http://other.test:${webPort}/ HTTP/1.1\\r\\nHost: other.test:${webPort}\\r\\n\\r\\n");
             my $heard = join "", <$socket>;
-            through($door) if index($heard, "${canary}") >= 0;
+            through($path) if index($heard, "${canary}") >= 0;
           }
-          held(@doors ? "none opens" : "there is none");`;
+          held(@sockets ? "none opens" : "there is none");`;
       }),
       inSandbox("read budgie's state", ({ root }) => {
         return `said=$(ls "${root}/own/doors" 2>&1) && through "$said"; held "$said"`;
@@ -39,7 +39,7 @@ export const DOOR_CLAIMS: readonly Claim[] = [
     promise: "An agent shares no network with another session.",
     walls: ["own-network"],
     probes: [
-      atTheDoor({
+      toProxyProbe({
         name: "go out by another session's proxy",
         async toAttacks(port, lab) {
           await lab.victim();
