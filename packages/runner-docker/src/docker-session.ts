@@ -1,5 +1,5 @@
 import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
-import { API_LIMIT_MS, withinLimit } from "./engine/api-limit.ts";
+import { API_LIMIT_MS, withinLimit } from "./engine/time-limits.ts";
 import { SANDBOX } from "./sandbox/container-options.ts";
 import { translated } from "./engine/docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./container-files/home-archive.ts";

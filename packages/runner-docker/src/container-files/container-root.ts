@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open, readFile, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 
 /** The file system of a running container, as its first process has it. */
 export type ContainerRoot = AsyncDisposable & {

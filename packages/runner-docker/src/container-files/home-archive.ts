@@ -5,12 +5,12 @@ import { pipeline } from "node:stream/promises";
 import type Docker from "dockerode";
 import { extract, pack, type Header, type Pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { statusOf } from "../engine/docker-errors.ts";
 import { enterContainer } from "./container-root.ts";
 import { foldersOf, hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-stat.ts";
-import { readStart, takeStart } from "./read-start.ts";
+import { readStart, takeStart } from "./read-home-file.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import { unpack } from "./put-archive.ts";
 

@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import type Docker from "dockerode";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { statusOf } from "../engine/docker-errors.ts";
 
 /** What an engine tells of a path in a container. */

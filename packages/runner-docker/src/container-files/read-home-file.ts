@@ -4,7 +4,6 @@ import type Docker from "dockerode";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { toOpened } from "../sandbox/mount-sources.ts";
 import { enterContainer } from "./container-root.ts";
-import { readStart } from "./read-start.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -27,5 +26,22 @@ export async function readHomeFile(
     return (await file.stat()).isFile() ? await readStart(file.createReadStream(), maxBytes) : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Reads the first `maxBytes` of a source, and leaves the rest. */
+export async function readStart(source: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of takeStart(source, maxBytes)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** Reads the same start, chunk by chunk. */
+export async function* takeStart(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  let room = maxBytes;
+  for await (const chunk of source) {
+    yield chunk.subarray(0, room);
+    room -= Math.min(room, chunk.length);
+    if (room === 0) break;
   }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { EngineAddress } from "./find-engine.ts";
-import { requestEngine } from "./request-engine.ts";
+import { requestEngine } from "./engine-http.ts";
 
 const ATTACH_LIMIT_MS = 15_000;
 const UPGRADE = { Connection: "Upgrade", Upgrade: "tcp", "Content-Length": 0 };

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
-import { ENDING_LIMIT_MS, withLimit } from "./api-limit.ts";
+import type { ContainerCreateOptions, MountSettings } from "dockerode";
+import { BudgieError } from "@budgie/core";
 import { isNameTaken } from "./docker-errors.ts";
 import type { Engine } from "./engine.ts";
 import { findMade, findOwn, type OwnPlace } from "./find-container.ts";
-import { withPodmanBinds } from "./podman-binds.ts";
 import { removeContainer } from "./remove-container.ts";
+import { ENDING_LIMIT_MS, withLimit } from "./time-limits.ts";
 
 /**
  * Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. If
@@ -51,4 +52,23 @@ async function createOnceFree(create: () => Promise<Docker.Container>, place: Ow
 
 async function removeFound(docker: Docker, found: Docker.ContainerInspectInfo | undefined): Promise<void> {
   if (found !== undefined) await removeContainer(docker.getContainer(found.Id));
+}
+
+/**
+ * Podman writes mounts as one line of comma-separated values and reads that again, so a path with a comma or a quote goes
+ * as a bind string instead, which in turn cannot hold a colon. Throws `WORKSPACE_INVALID` for a path with both.
+ */
+export function withPodmanBinds(options: ContainerCreateOptions): ContainerCreateOptions {
+  const mounts = options.HostConfig?.Mounts ?? [];
+  const odd = mounts.filter(({ Source, Target }) => /[",]/.test(Source + Target));
+  const Mounts = mounts.filter((mount) => !odd.includes(mount));
+  return { ...options, HostConfig: { ...options.HostConfig, Mounts, Binds: odd.map(toBind) } };
+}
+
+function toBind({ ReadOnly, Source, Target }: MountSettings): string {
+  if (!/:/.test(Source + Target)) return `${Source}:${Target}:${ReadOnly === true ? "ro" : "rw"}`;
+  throw new BudgieError(
+    "WORKSPACE_INVALID",
+    `Podman cannot mount "${Source}": its path holds a colon and a comma or a quote. Rename one of its folders, or use Docker.`,
+  );
 }

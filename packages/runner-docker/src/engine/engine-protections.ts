@@ -1,4 +1,4 @@
-import type { Engine } from "./engine.ts";
+import { BudgieError } from "@budgie/core";
 
 /**
  * A wall that the engine holds up for budgie, by the engine's own word. `held`; `weak`: less than there could be, but all that budgie
@@ -22,6 +22,9 @@ type MissingWall = {
 
 /** The walls that users can accept to lack. */
 export type Weaker = "limits" | "seccomp" | "ulimits";
+
+/** Meaning of a uid in a container on the host: the same uid; the engine's own user for uid 0 of a rootless engine; or an unrelated uid. */
+export type EngineUsers = "same" | "rootless" | "remapped";
 
 /** What is read of an engine's `info`. */
 export type EngineInfo = {
@@ -53,12 +56,12 @@ export function toEngineWalls(info: EngineInfo): readonly EngineWall[] {
  * Tells whether an engine takes ulimits. Given any, Podman 4 also raises the one on processes, which fails without
  * CAP_SYS_RESOURCE.
  */
-export function toUlimits({ name, version }: Pick<Engine, "name" | "version">): readonly EngineWall[] {
+export function toUlimits({ name, version }: Readonly<Record<"name" | "version", string>>): readonly EngineWall[] {
   return name === "Podman" && Number.parseInt(version, 10) < 5 ? [NO_ULIMITS] : [];
 }
 
 /** Tells what a uid in a container of this engine is on the host. */
-export function toUsers(info: EngineInfo): Engine["users"] {
+export function toUsers(info: EngineInfo): EngineUsers {
   if (info.Rootless === true || optionOf(info, "rootless") !== undefined) return "rootless";
   return optionOf(info, "userns") === undefined ? "same" : "remapped";
 }
@@ -66,6 +69,17 @@ export function toUsers(info: EngineInfo): Engine["users"] {
 /** What users must know of an engine on which a promise of budgie's does not hold. */
 export function toWallNotices(walls: readonly EngineWall[]): readonly string[] {
   return walls.filter(({ state }) => state === "missing").map(({ text }) => text);
+}
+
+/** Throws `RUNNER_UNAVAILABLE` if the engine lacks a wall that is not among the accepted ones. */
+export function checkWalls(walls: readonly EngineWall[], accepted: readonly Weaker[]): void {
+  const missing = walls.filter((wall) => wall.state === "missing" && !accepted.includes(wall.name));
+  if (missing.length === 0) return;
+  const names = missing.map(({ name }) => name).join(",");
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `${missing.map(({ text }) => text).join(" ")} To run agents there anyway, start budgie with --accept-weaker ${names}.`,
+  );
 }
 
 const LIMITS = {
@@ -129,7 +143,7 @@ const NO_ULIMITS: EngineWall = {
   breaks: ["bounded-user-shares"],
 };
 
-const USERS: Readonly<Record<Engine["users"], EngineWall>> = {
+const USERS: Readonly<Record<EngineUsers, EngineWall>> = {
   same: {
     name: "users",
     state: "weak",

@@ -2,9 +2,16 @@ import { createRequire } from "node:module";
 import type Docker from "dockerode";
 import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { API_LIMIT_MS } from "./api-limit.ts";
-import { getJson } from "./get-json.ts";
-import { toEngineWalls, toUlimits, toUsers, type EngineInfo, type EngineWall } from "./engine-protections.ts";
+import { API_LIMIT_MS } from "./time-limits.ts";
+import { getJson } from "./engine-http.ts";
+import {
+  toEngineWalls,
+  toUlimits,
+  toUsers,
+  type EngineInfo,
+  type EngineUsers,
+  type EngineWall,
+} from "./engine-protections.ts";
 import { createRemovals, type Removals } from "./pending-removals.ts";
 import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
 
@@ -30,8 +37,7 @@ export type Engine = {
   readonly rootDir: string;
   /** The names of what can run its containers */
   readonly runtimes: readonly string[];
-  /** What a uid in a container is on the host: the same; for a rootless engine uid 0 is its user; or else a stranger */
-  readonly users: "same" | "rootless" | "remapped";
+  readonly users: EngineUsers;
   readonly walls: readonly EngineWall[];
 };
 

@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { withLimit } from "./api-limit.ts";
+import { withLimit } from "./time-limits.ts";
 import { ignoreMissing } from "./docker-errors.ts";
 import { parseLabels } from "./labels.ts";
 

@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { ENDING_LIMIT_MS, withLimit } from "./api-limit.ts";
+import { ENDING_LIMIT_MS, withLimit } from "./time-limits.ts";
 import { ignoreMissing, statusOf } from "./docker-errors.ts";
 
 /** Removes a container with the anonymous volumes that its image declared, and sees that it is gone. */

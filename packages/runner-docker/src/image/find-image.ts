@@ -1,10 +1,10 @@
 import { posix } from "node:path";
 import { BudgieError } from "@budgie/core";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { imageNotFound, statusOf, toBudgieError } from "../engine/docker-errors.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Endpoint } from "../engine/find-engine.ts";
-import { getJson } from "../engine/get-json.ts";
+import { getJson } from "../engine/engine-http.ts";
 
 /** An image that is on the engine. */
 export type SandboxImage = {

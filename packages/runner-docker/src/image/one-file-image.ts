@@ -4,10 +4,10 @@ import { buffer, text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import { pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { statusOf, toBudgieError } from "../engine/docker-errors.ts";
 import type { Engine } from "../engine/engine.ts";
-import { getJson } from "../engine/get-json.ts";
+import { getJson } from "../engine/engine-http.ts";
 
 /** An image of one program. */
 export type OneFileImage = {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
 import { COPY_FILES, REFUSED } from "./copy-database.ts";
 import { LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
-import { readStart } from "../container-files/read-start.ts";
+import { readStart } from "../container-files/read-home-file.ts";
 
 /**
  * Copies the database in a folder into a new one, in a process with limits, and returns the new path. Throws if the database

@@ -2,9 +2,11 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type Docker from "dockerode";
 import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
-import { createGarbageJudge } from "./garbage-rules.ts";
+import { connectEngine } from "../engine/engine.ts";
+import type { HostEnvironment } from "../engine/find-engine.ts";
 import { toDoorsFolder } from "../proxy/host-proxy.ts";
 import { findLabelledThings, type LabelledThing } from "./find-labelled.ts";
+import { createGarbageJudge } from "./garbage-rules.ts";
 
 export type DockerGcPolicy = GcPolicy & {
   /** Holds the scratch folders and the doors of this host's owners */
@@ -75,4 +77,18 @@ async function clearOwners(
 function toFolders(stateDir: string, { instance }: OwnerRecord): readonly string[] {
   if (!/^[0-9a-f-]{36}$/.test(instance)) return [];
   return [join(stateDir, "scratch", instance), toDoorsFolder(stateDir, instance)];
+}
+
+export type CollectOptions = {
+  readonly owner: Owner;
+  readonly stateDir: string;
+  readonly home: string;
+  readonly hostEnv: HostEnvironment;
+  readonly policy: GcPolicy;
+};
+
+/** Removes what dead owners left on the user's engine; needs no image. Throws `RUNNER_UNAVAILABLE` without an engine. */
+export async function collectDockerGarbage(options: CollectOptions): Promise<GcReport> {
+  const { docker } = await connectEngine(options.hostEnv, options.home);
+  return collectGarbage(docker, options.owner, { ...options.policy, stateDir: options.stateDir });
 }

@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import type { GcItem } from "@budgie/core";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
 import { OURS, parseLabels, type LabelFacts } from "../engine/labels.ts";
 import { removeContainer } from "../engine/remove-container.ts";

@@ -1,18 +1,23 @@
+import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { BudgieError, type OwnerRecord } from "@budgie/core";
-import { toAccessTokenLogin } from "../login/access-token-login.ts";
+import { BudgieError, createSessionId, type OwnerRecord } from "@budgie/core";
 import { checkRuntime } from "../engine/check-runtime.ts";
-import type { Credentials } from "../sandbox/credentials.ts";
+import { createNamed } from "../engine/create-container.ts";
 import { translated } from "../engine/docker-errors.ts";
-import { connectEngine, type Engine } from "../engine/engine.ts";
 import type { EngineWall } from "../engine/engine-protections.ts";
+import { connectEngine, type Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
+import { toLabels } from "../engine/labels.ts";
+import { removeContainer } from "../engine/remove-container.ts";
 import { findImage, type SandboxImage } from "../image/find-image.ts";
-import { inspectPrograms } from "./inspect-programs.ts";
+import { findProgram } from "../image/find-program.ts";
+import { toAccessTokenLogin } from "../login/access-token-login.ts";
 import { DATABASE } from "../login/kiro-database.ts";
-import { loadKiroLogin, type KiroLogin } from "../login/kiro-login.ts";
-import { toSandboxUser, toUserNotices, type Caller } from "../sandbox/sandbox-user.ts";
+import { type KiroLogin, loadKiroLogin } from "../login/kiro-login.ts";
+import { toIdleContainer } from "../sandbox/container-options.ts";
+import type { Credentials } from "../sandbox/credentials.ts";
+import { type Caller, type SandboxUser, toSandboxUser, toUserNotices } from "../sandbox/sandbox-user.ts";
 
 export type InspectOptions = {
   readonly image: string;
@@ -138,5 +143,27 @@ async function attempt<Facts>(look: () => Promise<Facts>): Promise<Part<Facts>> 
   } catch (error) {
     if (error instanceof BudgieError) return { ok: false, problem: error.message };
     return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+type ProgramsQuestion = {
+  readonly image: SandboxImage;
+  readonly program: string;
+  readonly user: SandboxUser;
+  /** Who made the container, should it be left behind */
+  readonly owner: OwnerRecord;
+};
+
+/** Finds where an image has the agents' program, or throws if it lacks that or the shell that starts it. */
+async function inspectPrograms(engine: Engine, question: ProgramsQuestion): Promise<string> {
+  const { image, owner, program, user } = question;
+  const labels = toLabels(owner, createSessionId(), "holder");
+  const body = toIdleContainer(image.id, labels);
+  const container = await createNamed(engine, `budgie-holder-doctor-${randomUUID().slice(0, 8)}`, body);
+  try {
+    await findProgram(container, { program: "/bin/sh", path: image.path, user });
+    return await findProgram(container, { program, path: image.path, user });
+  } finally {
+    await removeContainer(container);
   }
 }

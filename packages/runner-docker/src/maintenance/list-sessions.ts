@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { isSessionId, type Owner, type SessionRecord } from "@budgie/core";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { OURS, parseLabels } from "../engine/labels.ts";
 
 /** Lists the sessions whose homes are volumes of an engine. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type Docker from "dockerode";
 import type { EgressProxy, UpstreamOptions } from "@budgie/egress";
 import type { OwnerRecord } from "@budgie/core";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { ignoreMissing } from "../engine/docker-errors.ts";
 import { DOORS_TARGET, type Doors } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -1,14 +1,13 @@
 import { platform, release } from "node:os";
 import type { Owner } from "@budgie/core";
-import { createContainerDoors } from "./container-proxy.ts";
-import type { Doors } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
 import { findForwarder } from "../image/find-forwarder.ts";
 import type { SandboxImage } from "../image/find-image.ts";
-import { createHostDoors, type StartProxy } from "./host-proxy.ts";
-import { toProxyPlacement, type ProxyPlacement } from "./proxy-placement.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
+import { createContainerDoors } from "./container-proxy.ts";
+import { createHostDoors, type StartProxy } from "./host-proxy.ts";
+import type { Doors } from "./proxy-socket.ts";
 
 type DoorsParts = {
   readonly owner: Owner;
@@ -40,4 +39,19 @@ export function createDoors(parts: DoorsParts): Doors {
     case "container":
       return createContainerDoors({ engine, image, user, owner: owner.record, upstream });
   }
+}
+
+/** Where the egress proxy runs: in budgie's own process, or in a container where an engine cannot mount a socket of the host. */
+export type ProxyPlacement = "host" | "container";
+
+/** What is known of this machine. */
+export type Machine = { readonly platform: string; readonly kernel: string };
+
+/** Tells whether an engine's containers can reach a socket of this machine: only if they share its kernel and its files. */
+export function toProxyPlacement(
+  { endpoint, kernel, system }: Pick<Engine, "endpoint" | "kernel" | "system">,
+  machine: Machine,
+): ProxyPlacement {
+  const isHere = "socketPath" in endpoint.address && machine.platform === "linux" && machine.kernel === kernel;
+  return isHere && system !== "Docker Desktop" ? "host" : "container";
 }

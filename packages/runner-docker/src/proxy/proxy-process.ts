@@ -6,7 +6,7 @@ import type { MountSettings } from "dockerode";
 import { pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
 import type { EgressDoor, EgressProxy, ProxyProgram, UpstreamOptions } from "@budgie/egress";
-import { API_LIMIT_MS, withLimit } from "../engine/api-limit.ts";
+import { API_LIMIT_MS, withLimit } from "../engine/time-limits.ts";
 import { attach } from "../engine/attach.ts";
 import { toProxyContainer } from "../sandbox/container-options.ts";
 import { createNamed } from "../engine/create-container.ts";

@@ -1,9 +1,18 @@
 import { platform, release } from "node:os";
+import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import type { Engine } from "../engine/engine.ts";
 import { enterContainer, type LookInto } from "../container-files/container-root.ts";
-import type { Holder } from "./session-container.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { LiveHolders } from "./idle-containers.ts";
+
+/** A session's container, as far as a look into it needs it. */
+type Holder = {
+  readonly container: Docker.Container;
+  readonly name: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  isRunning(): Promise<boolean>;
+};
 
 /** Knowledge of whether the kernel shows budgie the mounts of an engine's containers. */
 export type EngineSight = {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type Docker from "dockerode";
 import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { toHolderContainer } from "../sandbox/container-options.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
 import type { DoorPlace } from "../proxy/proxy-socket.ts";

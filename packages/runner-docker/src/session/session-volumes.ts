@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { BudgieError, type SessionId } from "@budgie/core";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { ignoreMissing } from "../engine/docker-errors.ts";
 import { createHolder, type Holder, type HolderParts } from "./session-container.ts";
 import { parseLabels, toLabels, type LabelFacts } from "../engine/labels.ts";

@@ -1,5 +1,5 @@
 import type Docker from "dockerode";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { confirmMounts } from "./confirm-mounts.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { PATIENCE_MS } from "../session/engine-visibility.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
 import { BudgieError, type Access, type Command, type Limits, type SessionId, type StartOptions } from "@budgie/core";
-import { withLimit } from "../engine/api-limit.ts";
+import { withLimit } from "../engine/time-limits.ts";
 import { attach } from "../engine/attach.ts";
 import { toTurnContainer } from "../sandbox/container-options.ts";
 import { createNamed } from "../engine/create-container.ts";

@@ -5,7 +5,7 @@ import type Docker from "dockerode";
 import { BudgieError, type AgentProcess, type Exit, type StopReason } from "@budgie/core";
 import { demultiplex } from "../engine/demultiplex.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
-import { API_LIMIT_MS, ENDING_LIMIT_MS, withinLimit, withLimit } from "../engine/api-limit.ts";
+import { API_LIMIT_MS, ENDING_LIMIT_MS, withinLimit, withLimit } from "../engine/time-limits.ts";
 import type { ContainerRoot } from "../container-files/container-root.ts";
 import { createOutput, hearLastWord, type Output } from "./exit-marker.ts";
 import { toUnverified, type Removals } from "../engine/pending-removals.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toProxyPlacement } from "../../src/proxy/proxy-placement.ts";
+import { toProxyPlacement } from "../../src/proxy/create-proxy-sockets.ts";
 
 const HERE = { platform: "linux", kernel: "6.1.0" };
 const LOCAL = {

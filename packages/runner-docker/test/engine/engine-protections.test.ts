@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkWalls } from "../../src/engine/check-walls.ts";
-import { toEngineWalls } from "../../src/engine/engine-protections.ts";
+import { checkWalls, toEngineWalls } from "../../src/engine/engine-protections.ts";
 
 const LIMITS = { MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true };
 const SECCOMP = { SecurityOptions: ["name=seccomp,profile=default"] };

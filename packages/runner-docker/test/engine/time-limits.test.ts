@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { endingInSilence } from "../../src/engine/ending-in-silence.ts";
+import { endingInSilence } from "../../src/engine/time-limits.ts";
 
 const LIMIT_MS = 50;
 

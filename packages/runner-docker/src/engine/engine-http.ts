@@ -1,0 +1,43 @@
+import { type ClientRequest, type IncomingMessage, request as requestHttp, type RequestOptions } from "node:http";
+import { connect } from "node:net";
+import { getBuiltinModule } from "node:process";
+import { text } from "node:stream/consumers";
+import type { EngineAddress } from "./find-engine.ts";
+
+/** Asks an engine for one thing. It does without dockerode, which takes longer to load than an engine to answer. */
+export async function getJson<T>(address: EngineAddress, path: string, signal: AbortSignal): Promise<T> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    requestEngine(address, { path, signal }).once("response", resolve).once("error", reject).end();
+  });
+  const { statusCode } = response;
+  const answer = toValue(await text(response));
+  if (statusCode === 200) return answer as T;
+  const { message = "" } = Object(answer) as { readonly message?: string };
+  throw Object.assign(new Error(`(HTTP code ${statusCode}) ${message}`), { statusCode, json: answer });
+}
+
+/** What is no JSON is no engine's, and has nothing of what is looked for in it. */
+function toValue(said: string): unknown {
+  try {
+    return JSON.parse(said);
+  } catch {
+    return said;
+  }
+}
+
+type EngineRequest = Pick<RequestOptions, "method" | "path" | "signal"> & {
+  readonly headers?: Readonly<Record<string, string | number>>;
+};
+
+/** Begins a request to an engine, on a connection of its own. */
+export function requestEngine(address: EngineAddress, options: EngineRequest): ClientRequest {
+  const own = { ...options, headers: { Host: "engine", ...options.headers } };
+  if ("socketPath" in address) {
+    // An agent of Node's would look first whether the host is an IP address, which takes as long as the engine's answer.
+    return requestHttp({ ...own, createConnection: () => connect(address.socketPath) });
+  }
+  const { host, port, protocol, tls } = address;
+  if (protocol === "http") return requestHttp({ ...own, host, port, agent: false });
+  // Most engines need no TLS, and a start does not wait for it to load.
+  return getBuiltinModule("node:https").request({ ...own, host, port, ...tls, agent: false });
+}
