@@ -1,7 +1,7 @@
 // The public surface of @budgie/claims: every export is named here, and becomes API.
 export { CLAIM_GROUPS, CLAIMS } from "./claims.ts";
 export type { LabOptions } from "./lab/lab.ts";
-export type { Claim, Probe, Verdict, Wall } from "./probe/claim.ts";
+export type { Claim, Probe, Verdict, Protection } from "./probe/claim.ts";
 export { isMoot } from "./probe/verdicts.ts";
 export { prove, type ClaimResult, type ProveOptions } from "./prove.ts";
 export { tryEgress, type EgressAnswer, type EgressTrial } from "./try-egress.ts";

@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import type { Claim, Probe, Verdict, Wall } from "./probe/claim.ts";
+import type { Claim, Probe, Verdict, Protection } from "./probe/claim.ts";
 import { CLAIMS } from "./claims.ts";
 import { createLab, type Lab, type LabOptions } from "./lab/lab.ts";
 
@@ -14,7 +14,7 @@ export type ProveOptions = LabOptions & {
 export type ClaimResult = {
   readonly id: string;
   readonly promise: string;
-  readonly walls: readonly Wall[];
+  readonly protections: readonly Protection[];
   readonly probes: readonly { readonly name: string; readonly verdict: Verdict }[];
 };
 
@@ -33,12 +33,12 @@ const ABORTED: Verdict = { outcome: "untried", detail: "aborted" };
 export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOptions): Promise<readonly ClaimResult[]> {
   await using lab = await createLab(options);
   const limit = pLimit(AT_ONCE);
-  const proveClaim = async ({ id, probes, promise, walls }: Claim): Promise<ClaimResult> => {
+  const proveClaim = async ({ id, probes, promise, protections }: Claim): Promise<ClaimResult> => {
     const made = probes.map(async (probe) => ({
       name: probe.name,
       verdict: await limit(async () => (options.signal?.aborted ? ABORTED : attempt(lab, probe))),
     }));
-    const result: ClaimResult = { id, promise, walls, probes: await Promise.all(made) };
+    const result: ClaimResult = { id, promise, protections, probes: await Promise.all(made) };
     if (!options.signal?.aborted) onResult?.(result);
     return result;
   };

@@ -30,9 +30,9 @@ describe("the claims matrix", () => {
     { timeout: 120_000 },
     () => {
       const expected = Object.entries(CLAIM_GROUPS).flatMap(([group, claims]) =>
-        claims.flatMap(({ id, probes, walls }) => [
+        claims.flatMap(({ id, probes, protections }) => [
           ...probes.map(({ name }) => `${toTestId(group, id)} > holds when an agent tries to ${name}`),
-          `${toTestId(group, id)} > lets every probe through without ${walls.join(", ")}`,
+          `${toTestId(group, id)} > lets every probe through without ${protections.join(", ")}`,
         ]),
       );
 
@@ -44,10 +44,10 @@ describe("the claims matrix", () => {
     expect(CLAIMS.flatMap(({ probes }) => probes).length).toBeGreaterThanOrEqual(60);
   });
 
-  it("names every claim once, and each has walls and probes of different names", () => {
+  it("names every claim once, and each has protections and probes of different names", () => {
     expect(new Set(CLAIMS.map(({ id }) => id)).size).toBe(CLAIMS.length);
-    for (const { id, probes, walls } of CLAIMS) {
-      expect(walls.length, id).toBeGreaterThan(0);
+    for (const { id, probes, protections } of CLAIMS) {
+      expect(protections.length, id).toBeGreaterThan(0);
       expect(probes.length, id).toBeGreaterThan(0);
       expect(new Set(probes.map(({ name }) => name)).size, id).toBe(probes.length);
     }

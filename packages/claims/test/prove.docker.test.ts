@@ -39,8 +39,8 @@ describe("prove", () => {
       JSON.stringify(untried),
     ).toEqual(users === "rootless" ? STRANGERS : []);
     expect(verdicts.filter(({ id, outcome }) => broken.has(id) && outcome === "held")).toEqual([]);
-    expect(results.map(({ id, promise, walls }) => ({ id, promise, walls }))).toEqual(
-      CLAIMS.map(({ id, promise, walls }) => ({ id, promise, walls })),
+    expect(results.map(({ id, promise, protections }) => ({ id, promise, protections }))).toEqual(
+      CLAIMS.map(({ id, promise, protections }) => ({ id, promise, protections })),
     );
     expect(told.toSorted(byId)).toEqual(results.toSorted(byId));
     expect(readdirSync(temporary)).toEqual([]);

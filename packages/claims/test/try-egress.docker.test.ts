@@ -5,7 +5,7 @@ import type { AllowedHost, EgressPolicy } from "@budgie/core";
 import { tryEgress, type EgressAnswer } from "@budgie/claims";
 import { buildImage } from "../../runner-docker/test/image/build-image.ts";
 import { BASE_IMAGE, KIRO_IMAGE, testEngine } from "../../runner-docker/test/helpers/docker-place.ts";
-import { CONTAINER_REMOVALS } from "./helpers/remove-walls.ts";
+import { CONTAINER_REMOVALS } from "./helpers/remove-protections.ts";
 import { createRewritingEngine } from "./helpers/rewriting-engine.ts";
 
 const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };

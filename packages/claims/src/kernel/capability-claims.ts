@@ -8,7 +8,7 @@ export const CAPABILITY_CLAIMS: readonly Claim[] = [
   {
     id: "no-capabilities",
     promise: "An agent has no capability, nor anything that needs one.",
-    walls: ["user", "capabilities", "seccomp"],
+    protections: ["user", "capabilities", "seccomp"],
     probes: [
       inSandbox("have a capability", toSetProbe("CapEff")),
       inSandbox("find one that a program could give it", toSetProbe("CapBnd")),
@@ -28,7 +28,7 @@ ${toCommandProbe('head -c 1 "$file"')}`;
   {
     id: "no-setuid",
     promise: "A program that is setuid runs with the agent's own rights.",
-    walls: ["no-new-privileges"],
+    protections: ["no-new-privileges"],
     probes: [
       inPerl("run a program as the user that it is setuid for", async (lab) => {
         await lendProgram(lab);
@@ -40,7 +40,7 @@ ${toCommandProbe('head -c 1 "$file"')}`;
   {
     id: "no-setuid-files",
     promise: "An agent leaves no file in its workspace that runs with the rights of its owner, whoever starts it.",
-    walls: ["seccomp"],
+    protections: ["seccomp"],
     probes: [
       inPerl("make a file setuid", toLendingProbe("chmod 04755, $file;")),
       inPerl("make an open file setuid", toLendingProbe("open(my $open, '<', $file); chmod 04755, $open;")),

@@ -14,7 +14,7 @@ export const ENGINE_CLAIMS: readonly Claim[] = [
   {
     id: "no-engine",
     promise: "An agent reaches no container engine through a file.",
-    walls: ["mounts"],
+    protections: ["mounts"],
     probes: [
       ...Object.entries(SOCKETS).map(([name, paths]) => toSocketProbe(name, paths)),
       inSandbox("find any socket", () => {
@@ -29,7 +29,7 @@ export const ENGINE_CLAIMS: readonly Claim[] = [
   {
     id: "no-abstract-sockets",
     promise: "An agent reaches no socket without a file, such as those of an engine's helpers.",
-    walls: ["own-network"],
+    protections: ["own-network"],
     probes: [
       {
         name: "connect to an abstract socket of the host",

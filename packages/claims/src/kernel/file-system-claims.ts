@@ -5,7 +5,7 @@ export const FILE_SYSTEM_CLAIMS: readonly Claim[] = [
   {
     id: "read-only-root",
     promise: "An agent cannot change the image's files.",
-    walls: ["read-only-root", "user"],
+    protections: ["read-only-root", "user"],
     probes: [
       ...["/", "/etc/", "/usr/bin/", "/usr/local/bin/", "/root/", "/var/lib/", "/opt/"].map((folder) =>
         toWriteProbe(`add a file to ${folder}`, `${folder}budgie-probe`),
@@ -18,7 +18,7 @@ export const FILE_SYSTEM_CLAIMS: readonly Claim[] = [
     id: "read-only-mounts",
     promise:
       "An agent cannot change what it is shown besides its workspace: its login's folder, its name, its owner's ~/.kiro.",
-    walls: ["read-only-mounts", "verified-mounts", "user", "capabilities"],
+    protections: ["read-only-mounts", "verified-mounts", "user", "capabilities"],
     probes: [
       toWriteProbe("add a file to /auth", "/auth/budgie-probe"),
       toWriteProbe("change who it is", "/etc/passwd"),

@@ -8,7 +8,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   {
     id: "no-kernel-modules",
     promise: "An agent cannot load or unload kernel modules.",
-    walls: ["user", "capabilities", "seccomp"],
+    protections: ["user", "capabilities", "seccomp"],
     probes: [
       inPerl("load a module", 'my ($no, $none) = ("no module", ""); tried(call("init_module", $no, 9, $none), 8, 22);'),
       inPerl(
@@ -21,7 +21,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   {
     id: "no-kernel-control",
     promise: "An agent cannot program, observe, restart or adjust the kernel that it shares with the host.",
-    walls: ["user", "capabilities", "seccomp"],
+    protections: ["user", "capabilities", "seccomp"],
     probes: [
       inPerl(
         "load something into the kernel's own machine (bpf)",
@@ -43,7 +43,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   {
     id: "no-keyrings",
     promise: "An agent cannot use the kernel's keyrings, which no namespace divides.",
-    walls: ["seccomp"],
+    protections: ["seccomp"],
     probes: [
       inPerl(
         "add a key",
@@ -59,7 +59,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   {
     id: "no-devices",
     promise: "An agent has no device but terminals and sources of zeros and chance, and can make none.",
-    walls: ["user", "capabilities", "devices"],
+    protections: ["user", "capabilities", "devices"],
     probes: [
       inSandbox("find a device", findDevice),
       inSandbox("make a device", toDeviceProbe("c 1 3", 'through "made"')),

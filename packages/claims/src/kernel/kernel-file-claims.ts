@@ -7,7 +7,7 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
   {
     id: "no-kernel-settings",
     promise: "An agent cannot change the kernel's settings in /proc.",
-    walls: ["masked-paths", "user", "apparmor"],
+    protections: ["masked-paths", "user", "apparmor"],
     probes: [
       inSandbox("give the kernel an emergency command", toOpenProbe("/proc/sysrq-trigger")),
       inSandbox("have the host run a program when one crashes", toOpenProbe("/proc/sys/kernel/core_pattern")),
@@ -20,7 +20,7 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
   {
     id: "no-kernel-secrets",
     promise: "An agent cannot read the kernel's memory, timers and keys in /proc.",
-    walls: ["masked-paths", "user", "capabilities", "apparmor"],
+    protections: ["masked-paths", "user", "capabilities", "apparmor"],
     probes: [
       inSandbox("read the kernel's memory", toReadProbe("/proc/kcore")),
       inSandbox("read the kernel's timers", toReadProbe("/proc/timer_list")),
@@ -30,7 +30,7 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
   {
     id: "no-system-settings",
     promise: "An agent cannot change the kernel's objects in /sys, or its own limits.",
-    walls: ["user", "capabilities", "seccomp", "apparmor"],
+    protections: ["user", "capabilities", "seccomp", "apparmor"],
     probes: [
       inPerl("write to /sys", writeSys),
       inPerl("leave its own limits", writeCgroup),

@@ -5,7 +5,7 @@ export const MOUNT_CLAIMS: readonly Claim[] = [
   {
     id: "no-mounts",
     promise: "An agent cannot mount, unmount or remount anything.",
-    walls: ["user", "capabilities", "seccomp", "apparmor"],
+    protections: ["user", "capabilities", "seccomp", "apparmor"],
     probes: [
       inPerl("mount a file system", toMount("none", "/tmp", "tmpfs", 0)),
       inPerl("mount one folder over another", toMount("/workspace", "/tmp", "", 0x1000)),
@@ -21,7 +21,7 @@ export const MOUNT_CLAIMS: readonly Claim[] = [
   {
     id: "no-namespaces",
     promise: "An agent can neither make nor enter a namespace, where it would be root.",
-    walls: ["user", "capabilities", "seccomp"],
+    protections: ["user", "capabilities", "seccomp"],
     probes: [
       inPerl("make a user namespace", 'tried(call("unshare", 0x10000000));'),
       inPerl("make a mount namespace", 'tried(call("unshare", 0x00020000));'),

@@ -7,7 +7,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   {
     id: "no-other-processes",
     promise: "An agent sees, reads and signals no process outside its own sandbox.",
-    walls: ["own-pid-namespace"],
+    protections: ["own-pid-namespace"],
     probes: [
       inSandbox("find another sandbox's process", async (lab) => `${await findProcess(lab)} through "process $found"`),
       inSandbox(
@@ -29,7 +29,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   {
     id: "no-tracing",
     promise: "An agent cannot trace or change a process outside its own sandbox.",
-    walls: ["own-pid-namespace", "user", "capabilities"],
+    protections: ["own-pid-namespace", "user", "capabilities"],
     probes: [
       inPerl("trace another sandbox's process", async (lab) => {
         return `${await findInPerl(lab)} tried(call("ptrace", 0x4206, $found + 0, 0, 0));`;
@@ -42,7 +42,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   {
     id: "own-shared-memory",
     promise: "An agent shares no memory and no message queue with a process outside its own sandbox.",
-    walls: ["own-ipc"],
+    protections: ["own-ipc"],
     probes: [
       inSandbox("read another sandbox's shared memory", async (lab) => {
         await victimWith(lab, "memory");
@@ -62,7 +62,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   {
     id: "own-host-name",
     promise: "An agent does not learn the machine's name, its name servers and the domains that it searches.",
-    walls: ["own-host-name", "name-files"],
+    protections: ["own-host-name", "name-files"],
     probes: [
       inSandbox("read the machine's name", () => {
         return `name=$(cat /proc/sys/kernel/hostname) || untried "/proc does not say"

@@ -5,12 +5,12 @@ import type { Ran } from "../lab/lab.ts";
 
 const MIB = 1024 ** 2;
 
-// Every attack ends by itself, far past its wall and far below what would hurt a machine.
+// Every attack ends by itself, far past its protection and far below what would hurt a machine.
 export const RESOURCE_CLAIMS: readonly Claim[] = [
   {
     id: "bounded-processes",
     promise: "A fork bomb ends at the limit of processes.",
-    walls: ["pids-limit"],
+    protections: ["pids-limit"],
     probes: [
       inPerl("fork 300 processes where 64 are allowed", forkBomb, within({ pids: 64 })),
       inSandbox("start 300 programs where 64 are allowed", startPrograms, {
@@ -22,7 +22,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
   {
     id: "bounded-memory",
     promise: "Who takes more memory than the limit is killed, swap and temporary files included.",
-    walls: ["memory-limit"],
+    protections: ["memory-limit"],
     probes: [
       inPerl(
         "take 256 MiB where 128 are allowed",
@@ -43,7 +43,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
   {
     id: "bounded-temporary-files",
     promise: "Temporary folders have a size, which no agent can exceed.",
-    walls: ["tmpfs-size"],
+    protections: ["tmpfs-size"],
     probes: [
       inSandbox("fill /tmp past its 512 MiB", toFillScript("/tmp", 540), killed()),
       inSandbox("fill /var/tmp past its 64 MiB", toFillScript("/var/tmp", 80), killed()),
@@ -54,7 +54,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
     id: "bounded-user-shares",
     promise:
       "Of timers, message queues, locked memory and descriptors, which the kernel counts for a user as a whole, an agent leaves most to the user.",
-    walls: ["user-shares"],
+    protections: ["user-shares"],
     probes: [
       inPerl("make 2,000 timers where 1,024 are allowed", makeTimers),
       inPerl("make message queues of 500 KiB where 256 are allowed", makeQueues),
@@ -65,7 +65,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
   {
     id: "bounded-cpu",
     promise: "An agent gets no more processor time than its limit.",
-    walls: ["cpu-limit"],
+    protections: ["cpu-limit"],
     probes: [inPerl("use a tenth of a processor where a twentieth is allowed", compute, within({ cpus: 0.05 }))],
   },
 ];

@@ -7,7 +7,7 @@ export const SECCOMP_CLAIMS: readonly Claim[] = [
   {
     id: "no-shared-io",
     promise: "An agent takes nothing of the asynchronous I/O that the machine has once for all, and has no io_uring.",
-    walls: ["seccomp"],
+    protections: ["seccomp"],
     probes: [
       inPerl("set asynchronous I/O up", 'my $context = pack("Q", 0); tried(call("io_setup", 1, $context));'),
       inPerl(
@@ -23,7 +23,7 @@ export const SECCOMP_CLAIMS: readonly Claim[] = [
     id: "no-other-sockets",
     promise:
       "An agent opens sockets of the internet's families, of files and of its network's own routes, and no others.",
-    walls: ["seccomp"],
+    protections: ["seccomp"],
     probes: [
       inPerl("speak to the hypervisor (AF_VSOCK)", toSocketProbe(40, 1, 0)),
       inPerl("speak to it from a program for 32 bits", callFrom32Bits),

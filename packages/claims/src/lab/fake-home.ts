@@ -56,7 +56,7 @@ const SHOWN: Readonly<Record<string, string>> = {
   "code/app/readme.md": "A project.\n",
 };
 
-/** Makes the home. It belongs to the caller, as the real one does, so that only walls keep the agent from reading it. */
+/** Makes the home. It belongs to the caller, as the real one does, so that only protections keep the agent from reading it. */
 export async function createFakeHome(path: string): Promise<FakeHome> {
   const canary = (secret: string): string => `canary-${secret.replaceAll(/[^a-z]+/g, "-")}-${randomUUID()}`;
   const canaries = Object.fromEntries(SECRET_PATHS.map((secret) => [secret, canary(secret)])) as Record<

@@ -105,7 +105,7 @@ export type LabOptions = Pick<
   readonly signal?: AbortSignal | undefined;
 };
 
-// The probes show which walls are missing, and no agent runs.
+// The probes show which protections are missing, and no agent runs.
 const ANY: readonly Weaker[] = ["limits", "seccomp", "ulimits"];
 
 // A probe's turn takes a fraction of a second.

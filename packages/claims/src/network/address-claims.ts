@@ -17,7 +17,7 @@ export const ADDRESS_CLAIMS: readonly Claim[] = [
   {
     id: "no-raw-network",
     promise: "An agent makes no packets of its own and changes nothing of its network.",
-    walls: ["user", "capabilities", "seccomp"],
+    protections: ["user", "capabilities", "seccomp"],
     probes: [
       toProbe("open a raw socket", "tried(socket(my $socket, PF_INET, SOCK_RAW, 255) ? 0 : -1);"),
       toProbe("open a raw socket for ICMP", "tried(socket(my $socket, PF_INET, SOCK_RAW, 1) ? 0 : -1);"),
@@ -60,7 +60,7 @@ export const ADDRESS_CLAIMS: readonly Claim[] = [
   {
     id: "own-names",
     promise: "An agent cannot change how its sandbox looks up names.",
-    walls: ["read-only-root", "read-only-mounts", "user", "capabilities"],
+    protections: ["read-only-root", "read-only-mounts", "user", "capabilities"],
     probes: ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"].map((path) =>
       inSandbox(`change ${path}`, () => {
         return `[ -e ${path} ] || untried "there is none"

@@ -26,7 +26,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   {
     id: "no-direct-network",
     promise: "An agent reaches no address but by the proxy.",
-    walls: ["own-network"],
+    protections: ["own-network"],
     probes: [
       toProbe("connect to an address by TCP", `aim(\\&tcp, at(443, "${NOBODY.address}"), "hello");`),
       toProbe("connect to SSH there", `aim(\\&tcp, at(22, "${NOBODY.address}"), "");`),
@@ -41,7 +41,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   {
     id: "no-metadata",
     promise: "An agent reaches no service of a cloud that tells who its machines are.",
-    walls: ["own-network"],
+    protections: ["own-network"],
     probes: [
       ...Object.entries(METADATA).map(([whose, address]) =>
         toProbe(`ask that of ${whose}`, `aim(\\&tcp, at(80, "${address}"), ${GET});`),
@@ -52,7 +52,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   {
     id: "no-dns",
     promise: "An agent asks no name server, so that nothing leaves as a name.",
-    walls: ["own-network", "name-files"],
+    protections: ["own-network", "name-files"],
     probes: [
       ...["udp", "tcp"].flatMap((how) => [
         toProbe(`ask its resolver (${how})`, `${toQuery(how)} ask_resolvers();`),
@@ -71,7 +71,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   {
     id: "no-host-services",
     promise: "An agent reaches no service of this machine and sees nothing of its network.",
-    walls: ["own-network"],
+    protections: ["own-network"],
     probes: [
       toServiceProbe("connect to a service on every address", ({ addresses, everywhere }) =>
         addresses.map(({ address }) => `tcp(at(${everywhere.tcp}, "${address}"), "")`),

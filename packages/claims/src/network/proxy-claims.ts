@@ -21,7 +21,7 @@ export const PROXY_CLAIMS: readonly Claim[] = [
   {
     id: "only-allowed-names",
     promise: "The proxy leads to the names and ports of the allow-list, however another one is written.",
-    walls: ["egress-proxy"],
+    protections: ["egress-proxy"],
     probes: [
       toNameProbe("reach another name", ["evil.test"]),
       toNameProbe("reach a name that begins like the allowed one", [`${HOST}.evil.test`, `${HOST}-evil.test`]),
@@ -72,7 +72,7 @@ export const PROXY_CLAIMS: readonly Claim[] = [
   {
     id: "only-public-addresses",
     promise: "The proxy takes no address for a name, and follows no allowed name to a private one or a neighbour's.",
-    walls: ["egress-proxy"],
+    protections: ["egress-proxy"],
     probes: [
       ...Object.entries(SPELLINGS).map(([what, spellings]) => toNameProbe(`ask for ${what}`, spellings)),
       toNameProbe("ask for the clouds' metadata by address", ["169.254.169.254", "2852039166", "[fd00:ec2::254]"]),
@@ -92,7 +92,7 @@ export const PROXY_CLAIMS: readonly Claim[] = [
   {
     id: "only-for-its-host",
     promise: "A tunnel to an allowed host is for that host alone.",
-    walls: ["egress-proxy"],
+    protections: ["egress-proxy"],
     probes: [
       toTunnelProbe("name another server in TLS", toClientHello(["evil.test"])),
       toTunnelProbe("name one whose name begins alike", toClientHello([`${HOST}.evil.test`])),

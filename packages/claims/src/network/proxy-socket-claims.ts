@@ -11,7 +11,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
   {
     id: "own-proxy-socket",
     promise: "An agent finds no session's proxy socket, including its own.",
-    walls: ["mounts"],
+    protections: ["mounts"],
     probes: [
       inSandbox("find its own", '[ -e /run/budgie ] && through "/run/budgie is there"; held "it is not there"'),
       inPerl("use another session's by its path on the host", async (lab) => {
@@ -37,7 +37,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
   {
     id: "own-way-out",
     promise: "An agent shares no network with another session.",
-    walls: ["own-network"],
+    protections: ["own-network"],
     probes: [
       toProxyProbe({
         name: "go out by another session's proxy",
@@ -52,7 +52,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
     id: "bounded-connections",
     promise:
       "An agent's connections, 10,000 and more, and its lookups keep neither the next turn nor another session from the proxy.",
-    walls: ["egress-proxy"],
+    protections: ["egress-proxy"],
     probes: [{ name: "take all connections of the proxy", attempt: flood }, SILENT_NAMES_PROBE],
   },
 ];

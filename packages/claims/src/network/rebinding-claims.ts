@@ -9,7 +9,7 @@ export const REBINDING_CLAIMS: readonly Claim[] = [
   {
     id: "no-rebinding",
     promise: "The proxy dials the address that it checked, whatever the name resolves to a moment later.",
-    walls: ["egress-proxy"],
+    protections: ["egress-proxy"],
     probes: [
       toProbe("have a name lead to the loopback once it was checked", "onLoopback"),
       toProbe("have one lead to this machine's other addresses, the engine's gateway among them", "onMachine"),

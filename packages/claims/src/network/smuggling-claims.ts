@@ -7,7 +7,7 @@ export const SMUGGLING_CLAIMS: readonly Claim[] = [
   {
     id: "no-smuggled-requests",
     promise: "The proxy passes on one request to the allowed host, which no other server can read as something else.",
-    walls: ["egress-proxy"],
+    protections: ["egress-proxy"],
     probes: [
       toProbe("give a body two lengths", ["POST", "Content-Length: 6\r\nTransfer-Encoding: chunked"], `0\r\n\r\nX`),
       toProbe("give it two by two numbers", ["POST", "Content-Length: 1\r\nContent-Length: 40"], `X${SECOND}`),

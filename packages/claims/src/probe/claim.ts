@@ -7,15 +7,15 @@ export type Claim = {
   /** In one sentence */
   readonly promise: string;
   /** Taken away together, they let every one of the probes through; a single one may not */
-  readonly walls: readonly Wall[];
+  readonly protections: readonly Protection[];
   readonly probes: readonly Probe[];
 };
 
 /** What stands in an agent's way. */
-export type Wall = ContainerWall | OwnWall;
+export type Protection = ContainerProtection | OwnProtection;
 
-/** Walls that the engine builds, as the body of a turn's container asks it to. */
-export type ContainerWall =
+/** Protections that the engine builds, as the body of a turn's container asks it to. */
+export type ContainerProtection =
   | "user"
   | "capabilities"
   | "no-new-privileges"
@@ -43,8 +43,8 @@ export type ContainerWall =
   | "read-only-mounts"
   | "hidden-agents";
 
-/** Walls of budgie's own code. */
-type OwnWall =
+/** Protections of budgie's own code. */
+type OwnProtection =
   // Only some children of `~/.kiro` and the running agent's own file are shown.
   | "projection"
   // Every parent of what goes through the archive API is a real directory.
@@ -72,9 +72,9 @@ type OwnWall =
   | "protected-paths"
   | "workspace-rules"
   // Results name the hooks that a sandbox hides.
-  | "told-hooks"
+  | "reported-hooks"
   // A result says what a turn left in its directory for the host to run or to follow.
-  | "told-changes"
+  | "reported-changes"
   // What is in a directory is reached through folders that are held open, and nothing outside of it is looked at.
   | "held-folders"
   | "egress-proxy";
@@ -86,7 +86,7 @@ export type Probe = {
   readonly attempt: (lab: Lab) => Promise<Verdict>;
 };
 
-/** How an attack went. Only what saw the wall hold says `held`; one that could not be made at all is `untried`. */
+/** How an attack went. Only what saw the protection hold says `held`; one that could not be made at all is `untried`. */
 export type Verdict = {
   readonly outcome: "held" | "got-through" | "untried";
   /** What refused it, what it got, or why it was not made */

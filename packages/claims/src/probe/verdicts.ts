@@ -1,10 +1,10 @@
 import { BudgieError, type ErrorCode } from "@budgie/core";
 import type { Verdict } from "./claim.ts";
 
-/** How the report of a probe begins that finds nothing to attack, with its walls or without. */
+/** How the report of a probe begins that finds nothing to attack, with its protections or without. */
 export const NOT_IN_THIS_KERNEL = "this kernel has no";
 
-/** The wall held. */
+/** The protection held. */
 export const held = (detail: string): Verdict => ({ outcome: "held", detail: detail.slice(0, 300) });
 
 /** The attacker got what the claim says is out of reach. */

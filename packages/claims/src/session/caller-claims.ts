@@ -14,7 +14,7 @@ export const CALLER_CLAIMS: readonly Claim[] = [
     id: "guarded-directories",
     promise:
       "No caller gets a directory that holds a secret of the user's, the system's own files, an engine's socket or budgie's state.",
-    walls: ["workspace-rules"],
+    protections: ["workspace-rules"],
     probes: [
       toSecretProbe("have the root directory", ".ssh/id_rsa", () => "/"),
       toSecretProbe("have the directory above the home", ".ssh/id_rsa", ({ root }) => root),
@@ -61,7 +61,7 @@ export const CALLER_CLAIMS: readonly Claim[] = [
   {
     id: "named-directories",
     promise: "A call works in the directory that it names: a link that an agent may have made leads it to no other.",
-    walls: ["workspace-rules"],
+    protections: ["workspace-rules"],
     probes: [
       toOtherProbe(
         "have another project by a link in the project",
@@ -78,7 +78,7 @@ export const CALLER_CLAIMS: readonly Claim[] = [
   {
     id: "allowed-roots",
     promise: "With --allow-root no caller gets a directory outside of it.",
-    walls: ["workspace-rules"],
+    protections: ["workspace-rules"],
     probes: [
       toOutsideProbe("have a directory beside the root", ({ host }) => host.otherProject),
       toOutsideProbe("have it by way of ..", ({ host }) => `${host.project}/../other`),
@@ -92,7 +92,7 @@ export const CALLER_CLAIMS: readonly Claim[] = [
   {
     id: "only-tighter",
     promise: "No caller gets more than its agent is configured to have.",
-    walls: ["tighter-policy"],
+    protections: ["tighter-policy"],
     probes: [
       toWishProbe("write to a read-only workspace", { workspace: "rw" }),
       toWishProbe("have a network", { egress: "bridge" }),
@@ -102,9 +102,9 @@ export const CALLER_CLAIMS: readonly Claim[] = [
     ],
   },
   {
-    id: "told-hooks",
+    id: "reported-hooks",
     promise: "A result names the guard hooks of its agent that did not run, since a sandbox hides them.",
-    walls: ["told-hooks"],
+    protections: ["reported-hooks"],
     probes: GUARDS.map(toHookProbe),
   },
 ];

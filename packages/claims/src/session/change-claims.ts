@@ -13,7 +13,7 @@ export const CHANGE_CLAIMS: readonly Claim[] = [
     id: "no-outside-names",
     promise:
       "No name or content of a file outside of the directory comes into a result, but of a git folder that names it in turn.",
-    walls: ["held-folders"],
+    protections: ["held-folders"],
     probes: [
       toOutsideProbe("name a folder of the home in .git", ({ home }) => ({ script: `echo 'gitdir: ${home}' >.git` })),
       toOutsideProbe("have it named in .git by the repository", async ({ directory, hook, home }) => {
@@ -40,9 +40,9 @@ export const CHANGE_CLAIMS: readonly Claim[] = [
     ],
   },
   {
-    id: "told-changes",
+    id: "reported-changes",
     promise: "A result says what a turn left in its directory for the host's programs to run or to follow.",
-    walls: ["told-changes"],
+    protections: ["reported-changes"],
     probes: [
       toChangeProbe("have git take its hooks from another folder", {
         script: "mkdir -p .git/objects .git/refs && echo ../other >.git/commondir",

@@ -13,7 +13,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   {
     id: "read-only-workspace",
     promise: "With --workspace ro an agent changes nothing in its workspace.",
-    walls: ["read-only-mounts", "verified-mounts"],
+    protections: ["read-only-mounts", "verified-mounts"],
     probes: [
       toChangeProbe("create a file", "echo x >created"),
       toChangeProbe("make a folder", "mkdir made"),
@@ -28,7 +28,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
     id: "kept-configuration",
     promise:
       "An agent cannot delete or replace what it is shown of its user's ~/.kiro, in its home or at its own path.",
-    walls: ["read-only-mounts", "verified-mounts"],
+    protections: ["read-only-mounts", "verified-mounts"],
     probes: ["$HOME", "the host"].flatMap((place) => [
       toSteeringProbe(`delete a steering file in ${place}`, place, 'rm -f "$file" && [ ! -e "$file" ]'),
       toSteeringProbe(`rename another over it in ${place}`, place, 'echo x >"$file-new" && mv "$file-new" "$file"'),
@@ -39,7 +39,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
     id: "own-definition",
     promise:
       "Neither a repository nor an agent defines an agent, its MCP servers or its hooks for a turn that begins afterwards.",
-    walls: ["hidden-agents", "verified-mounts"],
+    protections: ["hidden-agents", "verified-mounts"],
     probes: [
       toHiddenProbe("see an agent that the repository defines", ".kiro/agents/reviewer.json"),
       toHiddenProbe("see MCP servers that it names", ".kiro/settings/mcp.json"),
@@ -77,7 +77,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   {
     id: "no-disguised-agents",
     promise: "Neither a link nor a file in the place of .kiro or .kiro/agents hands in a definition.",
-    walls: ["hidden-agents", "verified-mounts"],
+    protections: ["hidden-agents", "verified-mounts"],
     probes: [
       toDisguiseProbe("hand in its definitions by a link", ".kiro/agents", "../definitions"),
       toDisguiseProbe("hand them in by a link to all of .kiro", ".kiro", "definitions"),
@@ -87,7 +87,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   {
     id: "protected-paths",
     promise: "With --protect-executable-paths an agent cannot change or replace them.",
-    walls: ["protected-paths", "verified-mounts"],
+    protections: ["protected-paths", "verified-mounts"],
     probes: [
       toProtectedProbe("change a git hook", "echo x >>.git/hooks/pre-commit"),
       toProtectedProbe("add a git hook", "echo x >.git/hooks/post-commit"),

@@ -18,7 +18,7 @@ export const DATABASE_CLAIMS: readonly Claim[] = [
   {
     id: "copied-database",
     promise: "Nothing that an agent defines in its database is run when budgie puts a renewed login into it.",
-    walls: ["copied-rows"],
+    protections: ["copied-rows"],
     probes: [
       toProbe("have a trigger run", { sql: TRIGGER }),
       toProbe("have a trigger run that calls itself TRIGGER", {

@@ -13,7 +13,7 @@ export const HOME_CLAIMS: readonly Claim[] = [
   {
     id: "planted-home",
     promise: "No link that an agent plants in its home leads a renewed login into the repository.",
-    walls: ["real-parents"],
+    protections: ["real-parents"],
     probes: [
       toPlantProbe(
         "have a login written through .local",
@@ -31,7 +31,7 @@ export const HOME_CLAIMS: readonly Claim[] = [
   {
     id: "planted-mount-points",
     promise: "No link that an agent plants in its home makes the engine mount, or make a folder, in the repository.",
-    walls: ["real-parents"],
+    protections: ["real-parents"],
     probes: [
       toPlantProbe(
         "have a folder mounted through .kiro",
@@ -46,7 +46,7 @@ export const HOME_CLAIMS: readonly Claim[] = [
   {
     id: "plain-files",
     promise: "Of an agent's home budgie reads and writes plain files of a bounded size, and follows no link.",
-    walls: ["plain-files"],
+    protections: ["plain-files"],
     probes: [
       toReadProbe("hand in a link as its answer", (secret) => `ln -s '${secret}' "$HOME/answer"`),
       toReadProbe("hand in a pipe as its answer", () => 'mkfifo "$HOME/answer"'),

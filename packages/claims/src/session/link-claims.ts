@@ -10,7 +10,7 @@ export const LINK_CLAIMS: readonly Claim[] = [
   {
     id: "links-end-inside",
     promise: "A link in the workspace, made before a turn or during it, leads to nothing of the host.",
-    walls: ["mounts"],
+    protections: ["mounts"],
     probes: [
       toGivenProbe("read through an absolute link of the repository", ({ host }) => `${host.path}/${SECRET}`),
       toGivenProbe("read through a relative one", () => `../${SECRET}`),
@@ -26,7 +26,7 @@ export const LINK_CLAIMS: readonly Claim[] = [
   {
     id: "no-hard-links-out",
     promise: "An agent makes no hard link between its workspace, its home and what it is shown.",
-    walls: ["own-mounts"],
+    protections: ["own-mounts"],
     probes: [
       toHardLinkProbe(
         "link a steering file into its workspace",

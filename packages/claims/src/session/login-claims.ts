@@ -8,7 +8,7 @@ export const LOGIN_CLAIMS: readonly Claim[] = [
   {
     id: "login-only",
     promise: "Of Kiro's database on the host an agent gets the login, and no byte of a conversation or of other state.",
-    walls: ["login-rows"],
+    protections: ["login-rows"],
     probes: [
       toLoginProbe("find another project's conversation", "full", (lab) => `kept-${databaseCanary(lab)}`),
       toLoginProbe(
@@ -22,7 +22,7 @@ export const LOGIN_CLAIMS: readonly Claim[] = [
   {
     id: "credentials",
     promise: "With less than --credentials full an agent gets nothing that renews the login, and with none no login.",
-    walls: ["login-rows"],
+    protections: ["login-rows"],
     probes: [
       toLoginProbe("find the refresh token with access-token", "access-token", ({ host }) => host.login.refresh),
       toLoginProbe("find the device's secret with access-token", "access-token", ({ host }) => host.login.registration),

@@ -7,7 +7,7 @@ export const SECRET_CLAIMS: readonly Claim[] = [
   {
     id: "one-directory",
     promise: "Of the host's files an agent reads those of its workspace, and no others.",
-    walls: ["mounts"],
+    protections: ["mounts"],
     probes: [
       toReadProbe("read the SSH keys", ".ssh/id_rsa"),
       toReadProbe("read the AWS credentials", ".aws/credentials"),
@@ -24,7 +24,7 @@ export const SECRET_CLAIMS: readonly Claim[] = [
   {
     id: "own-kiro-files",
     promise: "Of its user's ~/.kiro an agent reads its own file and what all agents share, and no secret.",
-    walls: ["projection"],
+    protections: ["projection"],
     probes: [
       toReadProbe("read the secrets of MCP servers", ".kiro/settings/mcp.json"),
       toReadProbe("read Kiro's session histories", ".kiro/sessions/history.jsonl"),
@@ -34,7 +34,7 @@ export const SECRET_CLAIMS: readonly Claim[] = [
   {
     id: "own-environment",
     promise: "An agent's environment holds nothing of budgie's.",
-    walls: ["own-environment"],
+    protections: ["own-environment"],
     probes: [
       inSandbox("read a variable of budgie's", (lab) => toVariableProbe(lab, "/proc/self/environ")),
       inSandbox("read it from the first process", (lab) => toVariableProbe(lab, "/proc/1/environ")),

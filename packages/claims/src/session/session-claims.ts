@@ -12,7 +12,7 @@ export const SESSION_CLAIMS: readonly Claim[] = [
   {
     id: "own-volumes",
     promise: "An agent reaches nothing of another session: no home, login or conversation.",
-    walls: ["own-volumes"],
+    protections: ["own-volumes"],
     probes: [
       inSandbox("find a file of another session's home", async (lab) => toSearch([(await lab.victim()).secret])),
       inSandbox("find another session's conversation", async (lab) => toSearch([await converse(lab)])),
@@ -27,7 +27,7 @@ export const SESSION_CLAIMS: readonly Claim[] = [
   {
     id: "session-ids",
     promise: "No caller goes on with a session that it was not given, or reaches a volume by an id.",
-    walls: ["session-ids"],
+    protections: ["session-ids"],
     probes: [
       {
         name: "go on with a session of another budgie",
@@ -60,7 +60,7 @@ export const SESSION_CLAIMS: readonly Claim[] = [
   {
     id: "new-container",
     promise: "A turn finds nothing of an earlier one but its session's home and the workspace.",
-    walls: ["own-container"],
+    protections: ["own-container"],
     probes: [
       toAfterProbe("find what an earlier turn left in /tmp", "echo x >/tmp/left", "[ -e /tmp/left ]"),
       toAfterProbe("find what it left in /var/tmp", "echo x >/var/tmp/left", "[ -e /var/tmp/left ]"),

@@ -12,7 +12,7 @@ export const SWAP_CLAIMS: readonly Claim[] = [
   {
     id: "pinned-workspace",
     promise: "An agent gets the directory that was checked, or does not begin.",
-    walls: ["verified-mounts"],
+    protections: ["verified-mounts"],
     probes: [
       toSwapProbe("swap the workspace for a link before its turn", toProject(), ({ swap }) => (swap(), {})),
       toSwapProbe("swap it between the check and the mount", toProject(), ({ swap }) => ({ before: swap })),
@@ -33,7 +33,7 @@ export const SWAP_CLAIMS: readonly Claim[] = [
   {
     id: "swapped-definition",
     promise: "No other agent brings a hidden definition back while a turn's container is made.",
-    walls: ["hidden-agents", "verified-mounts"],
+    protections: ["hidden-agents", "verified-mounts"],
     probes: [
       toSwapProbe("make .kiro/agents once it is mounted", toRepository(".kiro/steering"), ({ swap }) => ({
         after: swap,
@@ -151,7 +151,7 @@ function toProtected(path: string) {
 
 const PLANTED = "a definition that another agent made";
 
-// Without walls a turn may begin before the other agent acts.
+// Without protections a turn may begin before the other agent acts.
 const DEFINED = {
   script: "for _ in 1 2 3 4 5; do cat .kiro/agents/mine.json && break; sleep 0.2; done",
   evidence: PLANTED,

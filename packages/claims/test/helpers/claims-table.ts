@@ -1,6 +1,6 @@
 import { CLAIM_GROUPS, type Claim } from "@budgie/claims";
 
-const HEADER = ["Claim", "Promise", "Walls", "Probes", "Test"];
+const HEADER = ["Claim", "Promise", "Protections", "Probes", "Test"];
 
 /** The claims matrix as `docs/security.md` has it. */
 export function toClaimsTable(): string {
@@ -14,7 +14,7 @@ export function toTestId(group: string, id: string): string {
   return `${group}.docker.test.ts > ${id}`;
 }
 
-function toRow(group: string, { id, probes, promise, walls }: Claim): readonly string[] {
-  const names = walls.map((wall) => `\`${wall}\``).join(", ");
+function toRow(group: string, { id, probes, promise, protections }: Claim): readonly string[] {
+  const names = protections.map((protection) => `\`${protection}\``).join(", ");
   return [`\`${id}\``, promise, names, String(probes.length), `\`${toTestId(group, id)}\``];
 }

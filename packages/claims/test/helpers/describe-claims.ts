@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Claim, Verdict, Wall } from "../../src/probe/claim.ts";
+import type { Claim, Verdict, Protection } from "../../src/probe/claim.ts";
 import { createLab, type Lab } from "../../src/lab/lab.ts";
 import { attempt, prove } from "../../src/prove.ts";
 import { BASE_IMAGE } from "../../../runner-docker/test/helpers/docker-place.ts";
 import { isMoot } from "../../src/probe/verdicts.ts";
-import { CONTAINER_REMOVALS, type Removals } from "./remove-walls.ts";
+import { CONTAINER_REMOVALS, type Removals } from "./remove-protections.ts";
 import { createRewritingEngine } from "./rewriting-engine.ts";
 
-/** Where walls cannot be taken out of the product, the same attack made without it: a verdict for each probe, by its name. */
+/** Where protections cannot be taken out of the product, the same attack made without it: a verdict for each probe, by its name. */
 export type Control = (claim: Claim) => Promise<Readonly<Record<string, Verdict>>>;
 
 export type ClaimSuite = {
-  /** For walls besides the engine's, or in place of them */
+  /** For protections besides the engine's, or in place of them */
   readonly removals?: Removals;
   /** By the claim's id */
   readonly controls?: Readonly<Record<string, Control>>;
@@ -19,7 +19,7 @@ export type ClaimSuite = {
 
 export const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
 
-/** Tests claims: every probe is held, and gets through once exactly the claim's walls are gone. */
+/** Tests claims: every probe is held, and gets through once exactly the claim's protections are gone. */
 export function describeClaims(claims: readonly Claim[], { controls = {}, removals = {} }: ClaimSuite = {}): void {
   const verdicts: Verdict[] = [];
   let lab: Lab;
@@ -30,7 +30,7 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
   });
 
   for (const claim of claims) {
-    const { id, probes, walls } = claim;
+    const { id, probes, protections } = claim;
     describe.concurrent(id, () => {
       for (const probe of probes) {
         it(`holds when an agent tries to ${probe.name}`, async () => {
@@ -42,7 +42,7 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
       }
 
       const control = controls[id] ?? (() => proveWithout(claim, { ...CONTAINER_REMOVALS, ...removals }));
-      it(`lets every probe through without ${walls.join(", ")}`, async () => {
+      it(`lets every probe through without ${protections.join(", ")}`, async () => {
         const outcomes = await control(claim);
 
         const seen = probes.map(({ name }) => [name, toOutcome(outcomes[name])]);
@@ -52,20 +52,21 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
   }
 }
 
-/** Makes a claim's probes with its walls taken away as it is said here. */
+/** Makes a claim's probes with its protections taken away as it is said here. */
 export async function proveWithout(claim: Claim, removals: Removals): Promise<Readonly<Record<string, Verdict>>> {
   await using engine = await createRewritingEngine(async (body) => {
-    for (const wall of claim.walls) await toRemoval(wall, removals)(body);
+    for (const protection of claim.protections) await toRemoval(protection, removals)(body);
   });
   const [result] = await prove({ ...OPTIONS, hostEnv: engine.hostEnv, claims: [claim] });
   return Object.fromEntries(result?.probes.map(({ name, verdict }) => [name, verdict]) ?? []);
 }
 
-function toRemoval(wall: Wall, removals: Removals) {
-  // The engine that removes the other walls allows no look into a container.
-  if (wall === "verified-mounts") return () => undefined;
-  const remove = removals[wall];
-  if (remove === undefined) throw new Error(`Nothing here takes the wall "${wall}" away: give a removal or a control.`);
+function toRemoval(protection: Protection, removals: Removals) {
+  // The engine that removes the other protections allows no look into a container.
+  if (protection === "verified-mounts") return () => undefined;
+  const remove = removals[protection];
+  if (remove === undefined)
+    throw new Error(`Nothing here takes the protection "${protection}" away: give a removal or a control.`);
   return remove;
 }
 

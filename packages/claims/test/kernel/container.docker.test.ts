@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { CLAIM_GROUPS } from "@budgie/claims";
 import { describeClaims } from "../helpers/describe-claims.ts";
-import type { RemoveWall } from "../helpers/remove-walls.ts";
+import type { RemoveProtection } from "../helpers/remove-protections.ts";
 
 // In place of an engine's: who reaches it reaches nothing.
 let folder: string;
@@ -24,7 +24,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const mountSockets: RemoveWall = ({ HostConfig }) => {
+const mountSockets: RemoveProtection = ({ HostConfig }) => {
   const targets = ["/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock"];
   HostConfig.Mounts = [
     ...(HostConfig.Mounts ?? []),

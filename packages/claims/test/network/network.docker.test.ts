@@ -5,9 +5,9 @@ import { createCrowdedProxy } from "./crowded-proxy.ts";
 import { describeClaims, proveWithout, type Control } from "../helpers/describe-claims.ts";
 import { proveBehind } from "../helpers/prove-behind.ts";
 import { provePlayed } from "./prove-played.ts";
-import type { RemoveWall } from "../helpers/remove-walls.ts";
+import type { RemoveProtection } from "../helpers/remove-protections.ts";
 
-const mountState: RemoveWall = ({ HostConfig }) => {
+const mountState: RemoveProtection = ({ HostConfig }) => {
   const mounts = HostConfig.Mounts ?? [];
   const passwd = mounts.find(({ Target }) => Target === "/etc/passwd")?.Source ?? "";
   const state = dirname(dirname(passwd));
@@ -17,7 +17,7 @@ const mountState: RemoveWall = ({ HostConfig }) => {
   ];
 };
 
-const joinAnother: RemoveWall = async ({ HostConfig, Labels }) => {
+const joinAnother: RemoveProtection = async ({ HostConfig, Labels }) => {
   const labels = ["dev.budgie.role=holder", `dev.budgie.instance=${Labels["dev.budgie.instance"]}`];
   const holders = await (await testEngine()).listContainers({ filters: { label: labels } });
   const other = holders.find((holder) => holder.Labels["dev.budgie.session"] !== Labels["dev.budgie.session"]);

@@ -3,7 +3,7 @@ import { toHostAddresses } from "../../src/lab/lab-network.ts";
 import { NOBODY, PLAYED_ADDRESSES } from "../../src/network/network-claims.ts";
 import { OPTIONS } from "../helpers/describe-claims.ts";
 import { createNetworkPlayer } from "./network-player.ts";
-import { CONTAINER_REMOVALS } from "../helpers/remove-walls.ts";
+import { CONTAINER_REMOVALS } from "../helpers/remove-protections.ts";
 import { createRewritingEngine } from "../helpers/rewriting-engine.ts";
 
 /** Makes a claim's probes in a whole network in place of none, with nobody in it but who plays everybody. */

@@ -14,7 +14,7 @@ describeClaims(CLAIM_GROUPS.caller, {
     "guarded-directories": withoutRules,
     "named-directories": withoutRules,
     "allowed-roots": withoutRules,
-    "told-hooks": inCarelessLab((lab) => ({ call: createCaller({ ...lab, hooks: [] }) })),
+    "reported-hooks": inCarelessLab((lab) => ({ call: createCaller({ ...lab, hooks: [] }) })),
     "only-tighter": inCarelessLab((lab) => {
       const policy = { ...TIGHT, workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} } as const;
       return { call: createCaller({ ...lab, policy: { ...policy, timeoutMs: 24 * 3_600_000 } }) };

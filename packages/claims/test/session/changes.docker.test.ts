@@ -12,7 +12,7 @@ describeClaims(CLAIM_GROUPS.changes, {
       callWriter: ({ beforeOpening = () => undefined } = {}) =>
         createCaller({ ...lab, policy: WRITING, watch: toTrustingWatch(beforeOpening) }),
     })),
-    "told-changes": inCarelessLab((lab) => {
+    "reported-changes": inCarelessLab((lab) => {
       const watch = () => ({ ready: Promise.resolve(), toChanges: async () => NOTHING });
       return { callWriter: () => createCaller({ ...lab, policy: WRITING, watch }) };
     }),

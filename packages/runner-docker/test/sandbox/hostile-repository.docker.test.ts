@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId, type Command } from "@budgie/core";
 import { createHostHome, type HostHome } from "@budgie/testkit";
 import { createDockerPlace, KIRO_IMAGE, runCommand } from "../helpers/docker-place.ts";
-import { CONTAINER_REMOVALS } from "../../../claims/test/helpers/remove-walls.ts";
+import { CONTAINER_REMOVALS } from "../../../claims/test/helpers/remove-protections.ts";
 import { createRewritingEngine } from "../../../claims/test/helpers/rewriting-engine.ts";
 
 const place = createDockerPlace();

@@ -11,7 +11,7 @@ export type Proof = {
   readonly claims: readonly ProvenClaim[];
 };
 
-type ProvenClaim = Pick<ClaimResult, "id" | "promise" | "walls"> & {
+type ProvenClaim = Pick<ClaimResult, "id" | "promise" | "protections"> & {
   readonly held: number;
   readonly probes: readonly { readonly name: string; readonly outcome: Outcome; readonly detail: string }[];
 };
@@ -20,12 +20,12 @@ type Outcome = Verdict["outcome"] | "nothing-to-attack";
 
 /** Counts what the probes of claims came to. */
 export function toProof(results: readonly ClaimResult[], isMoot: (verdict: Verdict) => boolean): Proof {
-  const claims = results.map(({ id, probes, promise, walls }): ProvenClaim => {
+  const claims = results.map(({ id, probes, promise, protections }): ProvenClaim => {
     const shown = probes.map(({ name, verdict }) => {
       const outcome: Outcome = isMoot(verdict) ? "nothing-to-attack" : verdict.outcome;
       return { name, outcome, detail: verdict.detail };
     });
-    return { id, promise, walls, held: shown.filter(({ outcome }) => outcome === "held").length, probes: shown };
+    return { id, promise, protections, held: shown.filter(({ outcome }) => outcome === "held").length, probes: shown };
   });
   const outcomes = claims.flatMap(({ probes }) => probes.map(({ outcome }) => outcome));
   const count = (wanted: Outcome): number => outcomes.filter((outcome) => outcome === wanted).length;
@@ -58,7 +58,7 @@ export function toProofText(proof: Proof): string {
 
 const REMEDY =
   "What could not be tried is not proven. Where the image lacks a program, add it, or name another image with " +
-  "--sandbox-image: the walls are not the image's.";
+  "--sandbox-image: the protections are not the image's.";
 
 type Widths = { readonly id: number; readonly count: number };
 

@@ -11,7 +11,7 @@ const isMoot = ({ detail }: Verdict): boolean => detail === MOOT.detail;
 
 function toResult(id: string, verdicts: readonly Verdict[]): ClaimResult {
   const probes = verdicts.map((verdict, index) => ({ name: `attack ${index}`, verdict }));
-  return { id, promise: `It is ${id}.`, walls: ["user"], probes };
+  return { id, promise: `It is ${id}.`, protections: ["user"], probes };
 }
 
 describe("the proof of claims", () => {

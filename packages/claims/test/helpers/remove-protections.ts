@@ -1,14 +1,14 @@
-import type { ContainerWall, Wall } from "../../src/probe/claim.ts";
+import type { ContainerProtection, Protection } from "../../src/probe/claim.ts";
 import { testEngine } from "../../../runner-docker/test/helpers/docker-place.ts";
 import type { CreateBody } from "./rewriting-engine.ts";
 
-/** Takes one wall of a turn's container away. */
-export type RemoveWall = (body: CreateBody) => void | Promise<void>;
+/** Takes one protection of a turn's container away. */
+export type RemoveProtection = (body: CreateBody) => void | Promise<void>;
 
-/** Of walls, how each is taken away; those of budgie's own code come from the suites about them. */
-export type Removals = Partial<Readonly<Record<Wall, RemoveWall>>>;
+/** Of protections, how each is taken away; those of budgie's own code come from the suites about them. */
+export type Removals = Partial<Readonly<Record<Protection, RemoveProtection>>>;
 
-/** How each wall that the engine builds is taken away, and nothing else with it. */
+/** How each protection that the engine builds is taken away, and nothing else with it. */
 export const CONTAINER_REMOVALS = {
   user: (body) => {
     body.User = "0:0";
@@ -94,7 +94,7 @@ export const CONTAINER_REMOVALS = {
     HostConfig.Mounts =
       HostConfig.Mounts?.filter(({ Target }) => !/^\/workspace\/\.(?:kiro|amazonq)(?:\/|$)/.test(Target)) ?? [];
   },
-} as const satisfies Readonly<Record<ContainerWall, RemoveWall>>;
+} as const satisfies Readonly<Record<ContainerProtection, RemoveProtection>>;
 
 // Those that an engine can hand out even where it lacks some itself, as in a virtual machine or another container.
 const CAPABILITIES: readonly string[] = (
