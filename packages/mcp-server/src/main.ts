@@ -1,4 +1,4 @@
-import "./plain-zod.ts"; // Before any schema is made
+import "./zod-no-jit.ts"; // Before any schema is made
 import { homedir } from "node:os";
 import { BudgieError } from "@budgie/core";
 import { runCli } from "./cli.ts";

@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { BudgieError, loadAgents, type Agent, type AgentFolders, type LoadedAgents } from "@budgie/core";
-import type { Tool } from "../mcp/tools/tools.ts";
+import type { Tool } from "../mcp/tools/tool.ts";
+import { toTools } from "../mcp/tools/tools.ts";
+import type { Config } from "../config/config.ts";
+import type { Host } from "../process/host.ts";
+import type { LoadedTools } from "./load-tools.ts";
+import { checkToolNames } from "../mcp/names/check-tool-names.ts";
+import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
+import type { WatchedFolder } from "./folder-watch.ts";
 
 /** The agents and their tools, as the files say at the moment. */
 export type AgentShelf = {
@@ -145,4 +152,33 @@ function toKey([key]: readonly [string, unknown]): string {
 function toNames(names: readonly string[]): string {
   const named = names.slice(0, MOST_NAMED).map((name) => `"${name}"`);
   return [...named, ...(names.length > MOST_NAMED ? [`${names.length - MOST_NAMED} more`] : [])].join(", ");
+}
+
+/** What a shelf of these agents begins with, and is held to. */
+export function toShelfOptions(
+  first: LoadedTools,
+  config: Config,
+  { report }: Pick<Host, "report">,
+): AgentShelfOptions {
+  const { config: file = "", maxTurnsPerMinute, policies } = config;
+  return {
+    first,
+    folders: config,
+    report,
+    check: (agents) => checkToolNames(agents, config),
+    toTools: (agents) => toTools(agents, config),
+    findProblems: toNameWarnings,
+    settings: [
+      ...[...policies.agents.keys()].map((agent) => [agent, `a section of "${file}"`] as const),
+      ...[...maxTurnsPerMinute.agents.keys()].map((agent) => [agent, "a rate of --max-turns-per-minute"] as const),
+    ],
+  };
+}
+
+/** The folders whose files say what agents there are. */
+export function toAgentFolders({ agentsDir, promptsDir }: Config): readonly WatchedFolder[] {
+  return [
+    { path: agentsDir, ending: ".json" },
+    { path: promptsDir, ending: ".md" },
+  ];
 }

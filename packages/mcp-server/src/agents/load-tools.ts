@@ -3,7 +3,8 @@ import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 import { checkToolNames } from "../mcp/names/check-tool-names.ts";
 import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
-import { toTools, type Tool } from "../mcp/tools/tools.ts";
+import type { Tool } from "../mcp/tools/tool.ts";
+import { toTools } from "../mcp/tools/tools.ts";
 import { refuseStrangers } from "../config/agent-policies.ts";
 
 export type LoadedTools = {

@@ -33,7 +33,7 @@ const DOCKERFILE = "Dockerfile.sandbox";
 
 /** The folder that was named, or the one that came with budgie: beside its files, or at the root of a checkout. */
 function findContext(context: string | undefined, host: Host): string {
-  const own = ["..", "../../.."].map((up) => fileURLToPath(new URL(up, import.meta.url)));
+  const own = ["../..", "../../../.."].map((up) => fileURLToPath(new URL(up, import.meta.url)));
   const candidates = context === undefined ? own : [toAbsolutePath(context, host)];
   const found = candidates.find((folder) => existsSync(join(folder, DOCKERFILE)));
   if (found !== undefined) return found;

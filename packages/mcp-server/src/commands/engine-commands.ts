@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { runBuildImage } from "./build-image-command.ts";
-import { append } from "./collect-values.ts";
+import { append } from "./server-options.ts";
 import type { GcOptions } from "../garbage/gc-command.ts";
 
 type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json">> & Pick<GcOptions, "olderThan">;

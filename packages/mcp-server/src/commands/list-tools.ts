@@ -1,9 +1,9 @@
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 import { loadTools } from "../agents/load-tools.ts";
-import { byName } from "../mcp/names/by-name.ts";
+import { byName } from "../mcp/names/find-tool.ts";
 import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
-import type { Tool } from "../mcp/tools/tools.ts";
+import type { Tool } from "../mcp/tools/tool.ts";
 import { toToolStats, toToolStatsText } from "./tool-stats.ts";
 
 export type ListToolsOptions = {

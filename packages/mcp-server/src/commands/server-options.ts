@@ -1,5 +1,4 @@
 import { Option, type Command } from "commander";
-import { append, collect } from "./collect-values.ts";
 import { configSchema, type ConfigKey } from "../config/config-schema.ts";
 import type { KnownFlags } from "./go-flags.ts";
 import type { Host } from "../process/host.ts";
@@ -117,4 +116,14 @@ const DEFAULTS: Partial<Record<ConfigKey, unknown>> = configSchema.parse({});
 
 function toName(key: string): string {
   return toFlag(key).slice(2);
+}
+
+/** Adds to the values of a repeatable option those of one more time that it is given. */
+export function append(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, ...value.split(",")];
+}
+
+/** The same for paths, which may hold a comma; only in a variable it parts two of them. */
+function collect(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
 }

@@ -2,7 +2,8 @@ import type { Agent } from "@budgie/core";
 import { toAgentsResult } from "../mcp/calls/agents-result.ts";
 import { TOOL_MODES, type ToolMode } from "../config/tool-options.ts";
 import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
-import { toTools, type Tool, type ToolOptions } from "../mcp/tools/tools.ts";
+import type { Tool, ToolOptions } from "../mcp/tools/tool.ts";
+import { toTools } from "../mcp/tools/tools.ts";
 import { toTable } from "../terminal/table.ts";
 
 /** What it costs to offer agents, in each of the ways that there are. */

@@ -10,7 +10,7 @@ import {
 } from "@budgie/core";
 import type { AgentSection } from "./config-file.ts";
 import { toSectionHosts } from "./egress-list.ts";
-import { needsSandbox } from "./needs-sandbox.ts";
+import { needsSandbox } from "./egress-ceiling.ts";
 
 /** What agents may do: the ceiling that the options set, and what their sections make of it. */
 export type Policies = {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
-import { NUMBERS } from "./number-options.ts";
+import { NUMBERS } from "./option-values.ts";
 
 // Messages say what was expected: "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");

@@ -9,7 +9,7 @@ import type { Host } from "../process/host.ts";
 import { toAbsolutePath, toExistingFile, toKiroDataDir, toStateDir } from "./host-paths.ts";
 import type { SoftDeadline } from "./tool-options.ts";
 import { toFlag, toOptionName } from "./option-names.ts";
-import { parseTime } from "./parse-time.ts";
+import { parseTime } from "./option-values.ts";
 import { toPolicies, type Policies } from "./agent-policies.ts";
 import { toTurnRateLimits } from "./turn-rate-limits.ts";
 

@@ -1,7 +1,6 @@
-import type { EgressPolicy } from "@budgie/core";
+import { BudgieError, type EgressPolicy } from "@budgie/core";
 import type { EgressWishes } from "./config-file.ts";
 import { toAllowedHosts } from "./egress-list.ts";
-import { needsSandbox } from "./needs-sandbox.ts";
 
 export type EgressCeilingOptions = {
   readonly options: EgressWishes;
@@ -33,4 +32,12 @@ function refuseAll(wishes: EgressWishes, toSource: (key: Key) => string): Egress
   const wish = (["egress", "allowHost", "allowPreset"] as const).find((key) => wishes[key] !== undefined);
   if (wish !== undefined) throw needsSandbox(toSource(wish));
   return { mode: "bridge", hosts: [] };
+}
+
+/** Says that nothing but a sandbox could hold an agent to this. */
+export function needsSandbox(option: string): BudgieError {
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `Without --sandbox nothing can hold an agent to ${option}. Add --sandbox, or leave it out.`,
+  );
 }

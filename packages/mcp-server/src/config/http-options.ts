@@ -4,9 +4,9 @@ import type { ConfigKey } from "./config-schema.ts";
 import type { Host } from "../process/host.ts";
 import { toAbsolutePath } from "./host-paths.ts";
 import { takeHttpToken, toHttpToken } from "./http-token.ts";
-import { isLoopback } from "./is-loopback.ts";
 import { toFlag, toOptionName } from "./option-names.ts";
-import { parseTime } from "./parse-time.ts";
+import { parseTime } from "./option-values.ts";
+import { BlockList, isIP } from "node:net";
 
 /** Where and for whom budgie listens. */
 export type HttpOptions = {
@@ -77,4 +77,14 @@ function refuseForStdio(config: Config): void {
     "CONFIG_INVALID",
     `${toFlag(given)} is for --transport http, and this budgie speaks on stdin and stdout. Add --transport http, or leave it out.`,
   );
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8);
+loopback.addAddress("::1", "ipv6");
+
+/** Whether nobody but this machine reaches what listens at this address or name. */
+function isLoopback(host: string): boolean {
+  const version = isIP(host);
+  return version === 0 ? host === "localhost" : loopback.check(host, version === 6 ? "ipv6" : "ipv4");
 }

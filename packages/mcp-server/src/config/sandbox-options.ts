@@ -1,7 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import type { Config } from "./config.ts";
 import type { Host } from "../process/host.ts";
-import { toSandboxSecrets } from "./sandbox-secrets.ts";
 
 /**
  * Throws `CONFIG_INVALID` for sandbox options without `--sandbox` and, as root, for `--sandbox` without `--allow-root`;
@@ -60,4 +59,29 @@ function refuseWithoutSandbox({ acceptWeaker, caFile, credentials, protectExecut
     "CONFIG_INVALID",
     `--runtime "${runtime}" needs --sandbox: without one there is no container. Add --sandbox, or leave --runtime out.`,
   );
+}
+
+/** The secrets among the variables that a sandbox gets; it gets no other variable of the host. */
+export function toSandboxSecrets(
+  credentials: Config["credentials"],
+  env: Host["env"],
+): Readonly<Record<string, string>> {
+  const apiKey = env["KIRO_API_KEY"];
+  switch (credentials) {
+    case "full":
+    case "api-key":
+      // An empty variable is how one is taken back.
+      return apiKey ? { KIRO_API_KEY: apiKey } : {};
+    // A key would be just what this choice keeps from the sandbox: a credential that lasts.
+    case "access-token":
+    case "none":
+      return {};
+  }
+}
+
+/** The proxy that this machine itself goes through. */
+export function toUpstreamProxy(env: Host["env"]): string | undefined {
+  const { ALL_PROXY, all_proxy, HTTPS_PROXY, https_proxy } = env;
+  // An empty variable is how one is taken back; the last two are often of another kind, such as socks5.
+  return HTTPS_PROXY || https_proxy || [ALL_PROXY, all_proxy].find((url = "") => /^https?:/i.test(url));
 }

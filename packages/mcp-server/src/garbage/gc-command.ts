@@ -9,9 +9,9 @@ import {
 } from "@budgie/core";
 import { createSessionRegister } from "@budgie/store";
 import type { Config } from "../config/config.ts";
-import { forgetRemoved } from "./forget-removed.ts";
+import { forgetRemoved } from "./sweep.ts";
 import type { Host } from "../process/host.ts";
-import { toSafeJson } from "../terminal/to-safe-json.ts";
+import { toSafeJson } from "../terminal/safe-json.ts";
 import { toShown } from "../terminal/printable.ts";
 
 export type GcOptions = {

@@ -4,7 +4,7 @@ import type { Client } from "../mcp/connection/connection.ts";
 import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
 import { toSoftDeadlineMs } from "../mcp/long-calls/soft-deadline.ts";
 import { createToolbox, type Toolbox } from "../mcp/calls/call-tool.ts";
-import type { Tool } from "../mcp/tools/tools.ts";
+import type { Tool } from "../mcp/tools/tool.ts";
 import { withLongCalls } from "../mcp/long-calls/with-long-calls.ts";
 import { createSessionOwners } from "./own-sessions.ts";
 import { toStickySessions } from "./sticky-sessions.ts";

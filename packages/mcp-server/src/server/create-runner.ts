@@ -1,9 +1,8 @@
 import type { Owner, Runner } from "@budgie/core";
 import type { DockerRunnerOptions } from "@budgie/runner-docker";
-import { checkSandboxOptions } from "../config/sandbox-options.ts";
+import { checkSandboxOptions, toUpstreamProxy } from "../config/sandbox-options.ts";
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
-import { toUpstreamProxy } from "../config/upstream-proxy.ts";
 
 /** Creates the runner that was asked for. The other one is never loaded, and never takes its place. */
 export async function createRunner(config: Config, host: Host, owner: Owner): Promise<Runner> {

@@ -15,7 +15,7 @@ import {
   type SessionBook,
 } from "@budgie/core";
 import { createRunLog, createSessionRegister } from "@budgie/store";
-import { createAgentShelf } from "../agents/agent-catalog.ts";
+import { createAgentShelf, toAgentFolders, toShelfOptions } from "../agents/agent-catalog.ts";
 import type { Config } from "../config/config.ts";
 import { createToolServer } from "./create-tool-server.ts";
 import { createToolboxes } from "./create-clients.ts";
@@ -26,12 +26,11 @@ import type { HttpOptions } from "../config/http-options.ts";
 import { loadTools } from "../agents/load-tools.ts";
 import { createConnection } from "../mcp/connection/connection.ts";
 import { toInstructions } from "../mcp/tools/instructions.ts";
-import { toSandboxSecrets } from "../config/sandbox-secrets.ts";
+import { toSandboxSecrets } from "../config/sandbox-options.ts";
 import type { Shutdown } from "../process/shutdown.ts";
 import { sweepGarbage } from "../garbage/sweep.ts";
 import { createSweeper } from "../garbage/sweeper.ts";
 import { toIntroduction } from "./startup-messages.ts";
-import { toAgentFolders, toShelfOptions } from "../agents/to-shelf-options.ts";
 import { checkTurnRates } from "../config/turn-rate-limits.ts";
 import { loadVersion } from "../process/version.ts";
 import { toWorkspaceRules } from "./workspace-rules.ts";

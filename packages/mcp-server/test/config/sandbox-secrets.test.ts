@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toSandboxSecrets } from "../../src/config/sandbox-secrets.ts";
+import { toSandboxSecrets } from "../../src/config/sandbox-options.ts";
 
 it.each(["full", "api-key"] as const)("an API key goes along with %s, unless it is empty", (credentials) => {
   expect(toSandboxSecrets(credentials, { KIRO_API_KEY: "k", AWS_SECRET_ACCESS_KEY: "s" })).toEqual({

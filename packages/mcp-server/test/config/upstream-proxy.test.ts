@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toUpstreamProxy } from "../../src/config/upstream-proxy.ts";
+import { toUpstreamProxy } from "../../src/config/sandbox-options.ts";
 
 describe("toUpstreamProxy", () => {
   it.each([

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createSessionId, type GcItem, type Owner, type RegisteredSession, type SessionId } from "@budgie/core";
-import { forgetRemoved } from "../../src/garbage/forget-removed.ts";
+import { forgetRemoved } from "../../src/garbage/sweep.ts";
 
 const EMPTY = {
   save: async () => undefined,

@@ -1,5 +1,5 @@
 import type { Agent, Policy } from "@budgie/core";
-import type { ToolOptions } from "../../src/mcp/tools/tools.ts";
+import type { ToolOptions } from "../../src/mcp/tools/tool.ts";
 
 /** An agent as `loadAgents` gives one. */
 export function createAgent(name: string, facts: Partial<Agent> = {}): Agent {

@@ -13,7 +13,7 @@ import { refuseStrangers } from "../../config/agent-policies.ts";
 import { isProven, toProofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { toSandboxFindings } from "./sandbox-findings.ts";
-import { toUpstreamProxy } from "../../config/upstream-proxy.ts";
+import { toUpstreamProxy } from "../../config/sandbox-options.ts";
 
 export type DoctorOptions = {
   readonly json: boolean;

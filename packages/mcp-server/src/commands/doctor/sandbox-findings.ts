@@ -3,7 +3,7 @@ import type { SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "../../config/config.ts";
 import type { Finding } from "./finding.ts";
 import type { Host } from "../../process/host.ts";
-import { toSandboxSecrets } from "../../config/sandbox-secrets.ts";
+import { toSandboxSecrets } from "../../config/sandbox-options.ts";
 
 /** Says what was found of the engine, the image, and what of the login a sandbox gets. */
 export function toSandboxFindings(

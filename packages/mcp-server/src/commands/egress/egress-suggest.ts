@@ -2,8 +2,7 @@ import { findEntry, type AllowedHost, type Run } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { toNeeds, type Need, type Needs } from "./egress-needs.ts";
-import { parseLast } from "../runs/parse-last.ts";
-import { withRunArchive } from "../runs/run-archive.ts";
+import { parseLast, withRunArchive } from "../runs/run-archive.ts";
 
 export type SuggestOptions = {
   /** With a sandbox, whatever was asked for */

@@ -1,11 +1,9 @@
 import { toDurationText, type Run } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
-import { parseLast } from "./parse-last.ts";
-import { toRunFacts } from "./to-run-facts.ts";
-import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { parseLast, toRunFacts, withRunArchive } from "./run-archive.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
 import { toTable } from "../../terminal/table.ts";
-import { withRunArchive } from "./run-archive.ts";
 
 export type ListRunsOptions = {
   /** A number, as text */

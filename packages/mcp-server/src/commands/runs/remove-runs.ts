@@ -2,7 +2,7 @@ import { BudgieError, parseDuration } from "@budgie/core";
 import type { RunChoice } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
-import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
 import { withRunArchive } from "./run-archive.ts";
 
 export type RemoveRunsOptions = {

@@ -1,4 +1,4 @@
-import { createOwner } from "@budgie/core";
+import { BudgieError, createOwner, type Run } from "@budgie/core";
 import { createRunArchive, type RunArchive } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 
@@ -13,4 +13,21 @@ export async function withRunArchive<T>(
   } finally {
     archive.close();
   }
+}
+
+/** How many of the last turns `--last` asks for, or throws `CONFIG_INVALID`. */
+export function parseLast(text: string): number {
+  const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (count > 0) return count;
+  throw new BudgieError("CONFIG_INVALID", `Expected --last to be a number of turns, such as 20, got "${text}".`);
+}
+
+/** A run for a program to read, with its times as ISO 8601; what is not known is left out. */
+export function toRunFacts<Known extends Run>({ endedMs, startedMs, ...run }: Known) {
+  return {
+    ...run,
+    started: new Date(startedMs).toISOString(),
+    ended: endedMs === undefined ? undefined : new Date(endedMs).toISOString(),
+    durationMs: endedMs === undefined ? undefined : Math.max(endedMs - startedMs, 0),
+  };
 }

@@ -2,10 +2,9 @@ import { sanitizeText, toDurationText, type EgressCount, type Run } from "@budgi
 import type { RunRecord } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
-import { toRunFacts } from "./to-run-facts.ts";
-import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { toRunFacts, withRunArchive } from "./run-archive.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
 import { toTable } from "../../terminal/table.ts";
-import { withRunArchive } from "./run-archive.ts";
 
 /** `budgie runs show`: prints all that is known of a turn, and its answer. */
 export async function showRun(

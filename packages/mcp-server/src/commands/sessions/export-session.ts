@@ -6,7 +6,7 @@ import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 import { withSessions } from "./known-sessions.ts";
-import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
 import { toShown } from "../../terminal/printable.ts";
 
 export type ExportOptions = {

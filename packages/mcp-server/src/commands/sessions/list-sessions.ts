@@ -2,7 +2,7 @@ import { toDurationText } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { withSessions, type KnownSession } from "./known-sessions.ts";
-import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
 import { toShown } from "../../terminal/printable.ts";
 import { toTable } from "../../terminal/table.ts";
 

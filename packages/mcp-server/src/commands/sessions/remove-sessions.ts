@@ -2,7 +2,7 @@ import { parseSessionId, type SessionId } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { withSessions, type KnownSession, type Sessions } from "./known-sessions.ts";
-import { toSafeJson } from "../../terminal/to-safe-json.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
 
 export type RemoveSessionsOptions = { readonly ids: readonly string[]; readonly json: boolean };
 

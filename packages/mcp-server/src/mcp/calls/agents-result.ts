@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Agent } from "@budgie/core";
-import { byName } from "../names/by-name.ts";
-import { shorten } from "../tools/shorten.ts";
+import { byName } from "../names/find-tool.ts";
+import { shorten } from "../tools/tool-description.ts";
 
 // What clients show of an answer ends about there.
 const LONGEST_BYTES = 100_000;

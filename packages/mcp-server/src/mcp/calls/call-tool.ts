@@ -5,7 +5,7 @@ import { toAgentsResult } from "./agents-result.ts";
 import { findTool } from "../names/find-tool.ts";
 import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } from "../tools/tool-input.ts";
 import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
-import type { Tool } from "../tools/tools.ts";
+import type { Tool } from "../tools/tool.ts";
 
 /** How a call is followed. */
 export type CallHooks = TurnHooks & {

@@ -1,8 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError, type HealthReport, type MissedAnswer, type Reply } from "@budgie/core";
-import { toMissedText } from "./missed-text.ts";
-import { toNamedEgress } from "./named-egress.ts";
-import { toRefusedText } from "./refused-text.ts";
+import { toNamedEgress, toRefusedText } from "./egress-text.ts";
 
 /** The result of a turn: its last text is exactly what the agent answered; before it are answers that were missed. */
 export function toReplyResult(reply: Reply): CallToolResult {
@@ -81,4 +79,13 @@ function toRemarks({ changedExecutablePaths: paths, egress, sessionId, warnings 
     ...(sessionId === undefined ? [] : [`The session can go on: pass sessionId "${sessionId}".`]),
   ];
   return remarks.map((remark) => ` ${remark}`).join("");
+}
+
+/** An answer that was missed, for a model to read; where it ends is marked with what its agent could not know. */
+function toMissedText({ response, runId, when }: MissedAnswer): string {
+  return [
+    `[budgie: an earlier answer of this session, of ${when}, that may not have reached you. It ends at "end of ${runId}".]`,
+    response,
+    `[budgie: end of ${runId}]\n\n`,
+  ].join("\n\n");
 }

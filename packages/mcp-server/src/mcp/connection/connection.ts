@@ -2,9 +2,8 @@ import { Server, type ServerOptions } from "@modelcontextprotocol/sdk/server/ind
 import type { CallToolResult, Implementation, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { toShown } from "../../terminal/printable.ts";
 import type { ClientTransport, Fate } from "./client-transport.ts";
-import { invalidParams } from "./invalid-params.ts";
+import { callRequest, invalidParams, listRequest } from "./request-schemas.ts";
 import { createProgress } from "../calls/progress.ts";
-import { callRequest, listRequest } from "./request-schemas.ts";
 import { toRunIds } from "../calls/tool-result.ts";
 import type { Toolbox } from "../calls/call-tool.ts";
 

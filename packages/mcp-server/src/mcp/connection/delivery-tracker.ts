@@ -1,5 +1,5 @@
-import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { ClientTransport, Fate } from "./client-transport.ts";
+import { CancelledNotificationSchema, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 
 /** What is told of one answer. */
 type FollowedAnswer = {
@@ -46,4 +46,9 @@ export function createFollowedAnswers(): FollowedAnswers {
     find: (request) => followed.get(request),
     drop: (request) => followed.get(request)?.drop(),
   };
+}
+
+/** The request that a message cancels; `undefined` of any other message. */
+export function toCancelledRequest(message: JSONRPCMessage): RequestId | undefined {
+  return CancelledNotificationSchema.safeParse(message).data?.params.requestId;
 }

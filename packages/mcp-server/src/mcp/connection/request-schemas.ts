@@ -1,6 +1,5 @@
-import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { invalidParams } from "./invalid-params.ts";
 
 /** `tools/call`; one that is malformed is refused as the specification has it, for which the SDK has an internal error. */
 export const callRequest = CallToolRequestSchema.extend({
@@ -25,4 +24,9 @@ function orInvalidParams<Schema extends z.ZodType>(method: string, schema: Schem
 function withoutNulls(params: unknown): unknown {
   if (typeof params !== "object" || params === null) return params ?? undefined;
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
+}
+
+/** The protocol's error for a request that makes no sense; the SDK's own says its code twice. */
+export function invalidParams(message: string): Error {
+  return Object.assign(new Error(message), { code: ErrorCode.InvalidParams });
 }

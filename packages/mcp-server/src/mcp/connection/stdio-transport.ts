@@ -1,9 +1,8 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Host } from "../../process/host.ts";
-import { toCancelledRequest } from "./cancelled-request.ts";
+import { createFollowedAnswers, toCancelledRequest } from "./delivery-tracker.ts";
 import type { ClientTransport } from "./client-transport.ts";
-import { createFollowedAnswers } from "./delivery-tracker.ts";
 
 /** Creates the transport over stdin and stdout; nothing is read before it is started. */
 export function createStdioTransport({ stdin, stdout }: Pick<Host, "stdin" | "stdout">): ClientTransport {

@@ -1,14 +1,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { byName } from "../names/by-name.ts";
+import { byName, findTool } from "../names/find-tool.ts";
 import { beginClientRun, type ClientRun } from "./client-run.ts";
 import { createClientRuns } from "./client-runs.ts";
-import { findTool } from "../names/find-tool.ts";
 import { cancelInput, statusInput, waitInput, type LongCallTool } from "./long-call-tools.ts";
-import { toCancelledResult, toRunningResult, toStatusResult, toStoppingResult } from "./long-call-results.ts";
+import { toCancelledResult, toEnd, toRunningResult, toStatusResult, toStoppingResult } from "./long-call-results.ts";
 import { parseToolInput } from "../tools/tool-input.ts";
 import { orErrorResult } from "../calls/tool-result.ts";
 import type { CallHooks, Toolbox } from "../calls/call-tool.ts";
-import { toEnd } from "./run-facts.ts";
 import { within } from "./within.ts";
 
 export type LongCallOptions = {

@@ -1,8 +1,7 @@
 import { BudgieError, type Agent } from "@budgie/core";
 import { OWN_TOOLS, toOwnToolName } from "./own-tool-name.ts";
-import { toSafeName } from "./safe-name.ts";
+import { toSafeName, toToolName } from "./tool-name.ts";
 import { type NamingOptions } from "../../config/tool-options.ts";
-import { toToolName } from "./tool-name.ts";
 
 // What the MCP specification allows.
 const LONGEST = 128;

@@ -1,5 +1,5 @@
 import type { NamingOptions } from "../../config/tool-options.ts";
-import { toSafeName } from "./safe-name.ts";
+import { createHash } from "node:crypto";
 
 /** What a tool is called. */
 export type ToolName = {
@@ -17,4 +17,21 @@ export function toToolName(agentName: string, { toolNames, toolPrefix }: Omit<Na
 
 function normalise(agentName: string): string {
   return agentName.toLowerCase().replace(/[^a-z0-9_-]/gu, "-");
+}
+
+/** What most clients take: Claude Desktop, Kiro and the OpenAI API have this limit. */
+export const SAFE_LENGTH = 64;
+
+const HASH_LENGTH = 8;
+
+/** The name as every client takes it, `[a-z][a-z0-9_]*`; a long one is cut, and told from its like by a hash of the whole. */
+export function toSafeName(name: string): string {
+  const safe = name
+    .toLowerCase()
+    .replace(/[^a-z0-9_]/gu, "_")
+    // What Kiro puts there itself.
+    .replace(/^(?![a-z])/u, "a");
+  if (safe.length <= SAFE_LENGTH) return safe;
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, HASH_LENGTH);
+  return `${safe.slice(0, SAFE_LENGTH - HASH_LENGTH - 1)}_${hash}`;
 }

@@ -1,12 +1,11 @@
 import { sanitizeText, type Agent } from "@budgie/core";
 import { toAnnotations } from "./annotations.ts";
 import { toInputSchema, toOutputSchema } from "./json-schema.ts";
-import { toToolDescription } from "./tool-description.ts";
+import { toToolDescription, toUntrustedEnding } from "./tool-description.ts";
 import { agentInput, stickyAgentInput } from "./tool-input.ts";
 import { toToolName } from "../names/tool-name.ts";
 import { replyOutput } from "./tool-output.ts";
-import type { Tool, ToolOptions } from "./tools.ts";
-import { toUntrustedEnding } from "./untrusted-ending.ts";
+import type { Tool, ToolOptions } from "./tool.ts";
 
 /** Makes the tool of an agent. */
 export function toAgentTool(agent: Agent, options: ToolOptions): Tool {

@@ -4,7 +4,7 @@ import { toOwnToolName } from "../names/own-tool-name.ts";
 import { noInput } from "./tool-input.ts";
 import type { NamingOptions } from "../../config/tool-options.ts";
 import { healthOutput } from "./tool-output.ts";
-import type { Tool } from "./tools.ts";
+import type { Tool } from "./tool.ts";
 
 /** Makes the tool that tells how turns have gone. */
 export function toHealthTool(options: NamingOptions): Tool {

@@ -1,5 +1,5 @@
-import { SAFE_LENGTH } from "../names/safe-name.ts";
-import type { Tool } from "./tools.ts";
+import { SAFE_LENGTH } from "../names/tool-name.ts";
+import type { Tool } from "./tool.ts";
 
 /** Says which tools some clients will not take, or show under a name that nobody can read. */
 export function toNameWarnings(tools: readonly Tool[]): readonly string[] {

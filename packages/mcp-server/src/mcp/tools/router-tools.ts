@@ -4,8 +4,8 @@ import { toInputSchema, toOutputSchema } from "./json-schema.ts";
 import { toOwnToolName } from "../names/own-tool-name.ts";
 import { invokeInput, noInput, stickyInvokeInput } from "./tool-input.ts";
 import { agentsOutput, replyOutput } from "./tool-output.ts";
-import type { Tool, ToolOptions } from "./tools.ts";
-import { toUntrustedEnding } from "./untrusted-ending.ts";
+import type { Tool, ToolOptions } from "./tool.ts";
+import { toUntrustedEnding } from "./tool-description.ts";
 
 /** Makes the two tools that stand for all agents: one names them, and one runs any of them. */
 export function toRouterTools(agents: readonly Agent[], options: ToolOptions): readonly Tool[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toSafeName } from "../../../src/mcp/names/safe-name.ts";
+import { toSafeName } from "../../../src/mcp/names/tool-name.ts";
 
 describe("toSafeName", () => {
   it.each([

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Policy } from "@budgie/core";
-import { toTools, type ToolOptions } from "../../../src/mcp/tools/tools.ts";
+import type { ToolOptions } from "../../../src/mcp/tools/tool.ts";
+import { toTools } from "../../../src/mcp/tools/tools.ts";
 import { createAgent, POLICY, TOOL_OPTIONS } from "../../helpers/create-agent.ts";
 
 const AGENTS = ["writer", "Code Reviewer"].map((name) => createAgent(name));

@@ -1,6 +1,6 @@
 import type { EgressCount, EgressReport } from "@budgie/core";
 
-const MOST_NAMED = 10;
+const MOST_IN_TEXT = 10;
 const LONGEST_NAME = 100;
 
 /** The hosts that a turn was refused, such as `example.com:443 (3 times)`; empty if there were none. */
@@ -11,7 +11,7 @@ export function toRefusedText(egress: EgressReport | undefined): string {
     counts.set(target, (counts.get(target) ?? 0) + count);
   }
   const names = [...counts].map(([target, count]) => `${target} (${count === 1 ? "once" : `${count} times`})`);
-  const rest = names.splice(MOST_NAMED).length;
+  const rest = names.splice(MOST_IN_TEXT).length;
   return [...names, ...(rest === 0 ? [] : [`${rest} more`])].join(", ");
 }
 
@@ -19,4 +19,25 @@ export function toRefusedText(egress: EgressReport | undefined): string {
 function toShown({ host, port }: Pick<EgressCount, "host" | "port">): string {
   const shown = host.replace(/[^\w.:*[\]-]/g, "?");
   return `${shown.length > LONGEST_NAME ? `${shown.slice(0, LONGEST_NAME)}...` : shown}:${port}`;
+}
+
+const MOST_IN_REPORT = 50;
+
+/** A report for a caller's model: the agent chooses names and how many, so that no more than some are told, and the rest counted. */
+export function toNamedEgress({ allowed, denied }: EgressReport): EgressReport {
+  return {
+    allowed: cut(allowed, (count) => ({ ...OTHERS, count })),
+    denied: cut(denied, (count) => ({ ...OTHERS, count, why: "various" })),
+  };
+}
+
+// As the proxy's own log has it for what did not fit there.
+const OTHERS = { host: "(others)", port: 0 } as const;
+
+function cut<Count extends EgressCount>(
+  counts: readonly Count[],
+  toOthers: (count: number) => Count,
+): readonly Count[] {
+  const rest = counts.slice(MOST_IN_REPORT).reduce((sum, { count }) => sum + count, 0);
+  return rest === 0 ? counts : [...counts.slice(0, MOST_IN_REPORT), toOthers(rest)];
 }
