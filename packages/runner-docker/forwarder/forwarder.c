@@ -1,8 +1,5 @@
 /*
  * forwarder SOCKET [PORT]: carries every connection to 127.0.0.1:PORT (3128) to the unix socket SOCKET, until SIGTERM.
- * forwarder --tunnel BYTES IDLE_MS REST REST: carries one, between the sockets that it is given as files 3 and 4, until it is
- * over, has carried more than BYTES, or is idle for too long; or until its standard input ends, which begins with what was
- * read of each socket before.
  *
  * It is all that the holder's image has inside, so it needs nothing but the kernel: no libc, no file, no second process.
  * The headers are read for their numbers and layouts only. One thread waits in ppoll for what can go on; nothing else
@@ -12,7 +9,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -28,8 +24,6 @@
 enum { PORT = 3128, CONNECTIONS = 256, BUFFER = 64 * 1024, BACKLOG = 1024, PAUSE_MS = 10 };
 /* A pipe takes pages over instead of copying bytes: worth it for much, and a user may not have many that are large. */
 enum { PIPES = 8, PIPE = 1024 * 1024, MUCH = 256 * 1024 };
-/* The files of a given tunnel: its end, its sockets. */
-enum { LEASE = 0, GIVEN = 3, REST = 128 * 1024 };
 
 #if defined(__x86_64__)
 __asm__(".global _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin\n");
@@ -84,12 +78,8 @@ struct connection {
 
 static struct connection connections[CONNECTIONS];
 static unsigned char buffers[CONNECTIONS][2][BUFFER] __attribute__((aligned(BUFFER)));
-static unsigned char rests[2][REST];
 static struct pipe pipes[PIPES];
 static struct pollfd waits[2 + 2 * CONNECTIONS];
-/* How many there may be, and how much they may read. */
-static int capacity = CONNECTIONS;
-static long allowance = LONG_MAX;
 static struct sockaddr_un proxy = {.sun_family = AF_UNIX};
 
 static void die(const char *message) {
@@ -146,14 +136,14 @@ static void end_connection(int index) {
 }
 
 static int free_connection(void) {
-  for (int index = 0; index < capacity; index++)
+  for (int index = 0; index < CONNECTIONS; index++)
     if (!connections[index].used) return index;
   return -1;
 }
 
 /* All that are used are below it. */
 static int end_of_connections(void) {
-  int end = capacity;
+  int end = CONNECTIONS;
   while (end > 0 && !connections[end - 1].used) end--;
   return end;
 }
@@ -192,18 +182,15 @@ static int accept_client(int listener, int index) {
   return 0;
 }
 
-/* One more than is allowed tells that there is more. */
-static long most_of(long room) { return allowance < room ? allowance + 1 : room; }
-
 static long take(int file, struct way *way) {
   if (way->moved >= MUCH) way->pipe = take_pipe();
   if (way->pipe) {
-    long got = CALL6(splice, file, 0, way->pipe->end[1], 0, most_of(PIPE), SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    long got = CALL6(splice, file, 0, way->pipe->end[1], 0, PIPE, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     if (got != 0 && got != -EAGAIN) return got;
     /* It stops for ever before urgent data, which only recv gets past. */
     leave_pipe(way);
   }
-  return CALL5(recvfrom, file, way->buffer, most_of(BUFFER), 0, 0);
+  return CALL5(recvfrom, file, way->buffer, BUFFER, 0, 0);
 }
 
 static long give(int file, const struct way *way) {
@@ -212,7 +199,7 @@ static long give(int file, const struct way *way) {
   return CALL5(sendto, file, way->buffer + way->begin, length, MSG_NOSIGNAL, 0);
 }
 
-/* Moves what can be moved one way. Returns false when the connection is lost, or must be. */
+/* Moves what can be moved one way. Returns false when the connection is lost. */
 static int move(struct connection *it, int from, int readable) {
   struct way *way = &it->way[from];
   if (readable && !way->ended && way->begin == way->end) {
@@ -225,8 +212,6 @@ static int move(struct connection *it, int from, int readable) {
     way->end = got;
     way->ended = got == 0;
     way->moved += got;
-    allowance -= got;
-    if (allowance < 0) return 0;
   }
   if (way->begin < way->end) {
     long put = give(it->side[1 - from], way);
@@ -295,70 +280,38 @@ static void read_socket(const char *path) {
   }
 }
 
-static long to_number(const char *digits, long most, const char *problem) {
-  long number = 0;
-  for (; *digits >= '0' && *digits <= '9' && number <= most; digits++) number = number * 10 + (*digits - '0');
-  if (*digits != 0 || number > most) die(problem);
-  return number;
+static unsigned to_port(const char *digits) {
+  unsigned port = 0;
+  for (; *digits >= '0' && *digits <= '9' && port <= 65535; digits++) port = port * 10 + (*digits - '0');
+  if (*digits != 0 || port == 0 || port > 65535) die("forwarder: not a port\n");
+  return port;
 }
 
-/* Until a signal, or whatever else can be read from `ending`. */
-__attribute__((noreturn)) static void carry(int ending, int listener, long idle_ms) {
+/* Until a signal can be read from `signals`. */
+__attribute__((noreturn)) static void carry(int signals, int listener) {
   int pause = 0;
   for (;;) {
     int room = free_connection(), end = end_of_connections();
-    waits[0] = (struct pollfd){.fd = ending, .events = POLLIN};
+    waits[0] = (struct pollfd){.fd = signals, .events = POLLIN};
     waits[1] = (struct pollfd){.fd = room < 0 || pause ? -1 : listener, .events = POLLIN};
     for (int i = 0; i < 2 * end; i++)
       waits[2 + i] = connections[i / 2].used ? wait_for(&connections[i / 2], i % 2) : (struct pollfd){.fd = -1};
 
-    long limit_ms = pause ? PAUSE_MS : idle_ms;
-    struct timespec limit = {.tv_sec = limit_ms / 1000, .tv_nsec = limit_ms % 1000 * 1000000L};
-    long told = CALL5(ppoll, waits, 2 + 2 * end, limit_ms ? &limit : 0, 0, 0);
-    if (waits[0].revents || (told == 0 && !pause)) CALL3(exit_group, 0, 0, 0);
+    struct timespec limit = {.tv_nsec = PAUSE_MS * 1000000L};
+    CALL5(ppoll, waits, 2 + 2 * end, pause ? &limit : 0, 0, 0);
+    if (waits[0].revents) CALL3(exit_group, 0, 0, 0);
     for (int index = 0; index < end; index++)
       if (connections[index].used) serve(index, &waits[2 + 2 * index]);
-    if (listener < 0 && !connections[0].used) CALL3(exit_group, 0, 0, 0);
     pause = waits[1].revents ? accept_client(listener, room) : 0;
   }
-}
-
-static void read_rest(struct way *way, unsigned char *rest, const char *digits) {
-  long length = to_number(digits, REST, "forwarder: not a rest\n");
-  way->buffer = rest;
-  while (way->end < length) {
-    long got = CALL3(read, LEASE, rest + way->end, length - way->end);
-    if (got <= 0) CALL3(exit_group, 0, 0, 0);
-    way->end += got;
-  }
-  allowance -= length;
-}
-
-__attribute__((noreturn)) static void carry_given(const char *const *arguments) {
-  capacity = 1;
-  allowance = to_number(arguments[0], LONG_MAX / 16, "forwarder: not a number of bytes\n");
-  long idle_ms = to_number(arguments[1], INT_MAX, "forwarder: not a number of milliseconds\n");
-  open_connection(0, GIVEN, GIVEN + 1);
-  for (int from = 0; from < 2; from++) read_rest(&connections[0].way[from], rests[from], arguments[2 + from]);
-  if (allowance < 0) CALL3(exit_group, 0, 0, 0);
-  carry(LEASE, -1, idle_ms);
-}
-
-static int is(const char *text, const char *other) {
-  for (; *text == *other; text++, other++)
-    if (*text == 0) return 1;
-  return 0;
 }
 
 /* Called by _start with the stack as the kernel made it: the number of arguments, then these. */
 __attribute__((noreturn, used)) void begin(long *stack) {
   const char *const *arguments = (const char *const *)(stack + 1);
   block_sigpipe();
-  if (stack[0] == 6 && is(arguments[1], "--tunnel")) carry_given(arguments + 2);
-  if (stack[0] < 2 || stack[0] > 3) die("usage: forwarder SOCKET [PORT]\n       forwarder --tunnel BYTES IDLE_MS REST REST\n");
+  if (stack[0] < 2 || stack[0] > 3) die("usage: forwarder SOCKET [PORT]\n");
   read_socket(arguments[1]);
-  long port = stack[0] > 2 ? to_number(arguments[2], 65535, "forwarder: not a port\n") : PORT;
-  if (port == 0) die("forwarder: not a port\n");
-  int listener = listen_on(port);
-  carry(await_signals(), listener, 0);
+  int listener = listen_on(stack[0] > 2 ? to_port(arguments[2]) : PORT);
+  carry(await_signals(), listener);
 }

@@ -43,7 +43,7 @@ async function openTunnel(doorway: Doorway, { client, route, target }: Tunnel): 
     return;
   }
   client.write(ESTABLISHED);
-  splice(client, server, doorway);
+  splice(client, server, doorway.limits);
 }
 
 async function checkTunnel(doorway: Doorway, tunnel: Tunnel, serveHttp: (target: Target) => void): Promise<void> {
@@ -77,7 +77,7 @@ async function passTls(doorway: Doorway, tunnel: Tunnel, hello: Buffer): Promise
   server.write(hello);
   const retry = await checkHelloRetry({ client, server, host: target.host }, { timeoutMs: limits.idleMs });
   if (client.destroyed) return;
-  if (retry === "passed") return splice(client, server, doorway);
+  if (retry === "passed") return splice(client, server, doorway.limits);
   server.destroy();
   if (retry === "unanswered") return alert(client, INTERNAL_ERROR);
   refuseTls(doorway, tunnel, "TLS names another server midway (SNI)");

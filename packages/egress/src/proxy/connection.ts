@@ -1,7 +1,6 @@
 import type { EgressPolicy } from "@budgie/core/egress";
 import type { EgressLimits } from "../dial/limits.ts";
 import type { EgressLog } from "./egress-log.ts";
-import type { HandOver } from "./hand-over.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Route, RouteFinder } from "../dial/route.ts";
 import type { Target } from "./target.ts";
@@ -13,7 +12,6 @@ export type Doorway = {
   readonly log: EgressLog;
   readonly limits: EgressLimits;
   readonly findRoute: RouteFinder;
-  readonly handOver: HandOver;
   readonly passages: Set<Passage>;
 };
 

@@ -17,8 +17,6 @@ export type EgressProxyOptions = {
   readonly lookup?: Lookup;
   readonly upstream?: UpstreamOptions;
   readonly limits?: Partial<EgressLimits>;
-  /** The program that much is handed over to; without it, all goes through this process */
-  readonly forwarder?: string;
 };
 
 // So many that a few names without an answer do not delay the model's.
@@ -37,7 +35,7 @@ export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy
         createRouteFinder(createResolver(lookup, { most: MOST_NAMES, waitMs: limits.dialMs }), upstream, limits);
       let find = createFinder();
       const findRoute: RouteFinder = (target) => find(target);
-      const door = await createEgressDoor(socketPath, { limits, findRoute, forwarder: options.forwarder });
+      const door = await createEgressDoor(socketPath, { limits, findRoute });
       doors.add(door);
       return {
         ...door,

@@ -6,7 +6,6 @@ import { BudgieError } from "@budgie/core/errors";
 import { handleConnect } from "./connect-request.ts";
 import type { EgressLimits } from "../dial/limits.ts";
 import { createEgressLog } from "./egress-log.ts";
-import { createHandOver } from "./hand-over.ts";
 import { isStillAllowed, type Doorway } from "./connection.ts";
 import { handlePlain } from "./plain-request.ts";
 import { hangUp, sendRefusal, type Refusal } from "./refusal.ts";
@@ -25,17 +24,13 @@ export type EgressDoor = {
 };
 
 /** Opens a door: an HTTP proxy on a unix socket, closed to everything until it gets a policy. */
-export async function createEgressDoor(
-  socketPath: string,
-  { findRoute, forwarder, limits }: DoorOptions,
-): Promise<EgressDoor> {
+export async function createEgressDoor(socketPath: string, { findRoute, limits }: DoorOptions): Promise<EgressDoor> {
   let policy = CLOSED;
   const doorway: Doorway = {
     policy: () => policy,
     log: createEgressLog(),
     limits,
     findRoute,
-    handOver: createHandOver(forwarder),
     passages: new Set(),
   };
   const { close, listen } = createDoorServer(doorway);
@@ -53,7 +48,6 @@ export async function createEgressDoor(
 type DoorOptions = {
   readonly limits: EgressLimits;
   readonly findRoute: RouteFinder;
-  readonly forwarder: string | undefined;
 };
 
 type DoorServer = { readonly listen: (socketPath: string) => Promise<void>; readonly close: () => Promise<void> };

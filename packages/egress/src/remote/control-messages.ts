@@ -3,7 +3,7 @@ import type { EgressProxyOptions } from "../proxy/egress-proxy.ts";
 
 /** What a proxy in a process of its own is told, one JSON object a line. */
 export type ControlRequest =
-  | { readonly configure: Numbered & Omit<EgressProxyOptions, "forwarder" | "lookup"> }
+  | { readonly configure: Numbered & Omit<EgressProxyOptions, "lookup"> }
   | { readonly open: Numbered & { readonly session: string; readonly socketPath: string } }
   | { readonly policy: Numbered & { readonly session: string; readonly policy: EgressPolicy } }
   | { readonly take: Numbered & { readonly session: string } }

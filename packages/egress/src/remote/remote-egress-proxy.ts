@@ -11,7 +11,7 @@ export type ProxyStreams = { readonly stdin: Writable; readonly stdout: Readable
 /** The proxy in a process of its own; paths of sockets are as that process sees them. */
 export async function createRemoteEgressProxy(
   streams: ProxyStreams,
-  options: Omit<EgressProxyOptions, "forwarder" | "lookup"> = {},
+  options: Omit<EgressProxyOptions, "lookup"> = {},
 ): Promise<EgressProxy> {
   const line = createLine(streams);
   let sessions = 0;

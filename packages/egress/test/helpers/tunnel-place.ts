@@ -1,25 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
-import { fileURLToPath } from "node:url";
-import { afterEach, expect } from "vitest";
+import { afterEach } from "vitest";
 import type { EgressProxyOptions } from "../../src/proxy/egress-proxy.ts";
 import { createOrigin, createProxyPlace, openTunnel, toPolicy, type ProxyPlace } from "./proxy-place.ts";
 
-const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
-const architecture = process.platform === "linux" ? ARCHITECTURES[process.arch] : undefined;
-
-/** The forwarder for this machine; where there is none, no tunnel is handed over. */
-export const OWN_FORWARDER: string | undefined =
-  architecture && fileURLToPath(new URL(`../../../runner-docker/forwarder/linux-${architecture}`, import.meta.url));
-
-/** What has a proxy hand large tunnels over. */
-export const HANDED: EgressProxyOptions = OWN_FORWARDER === undefined ? {} : { forwarder: OWN_FORWARDER };
-
 export const MB = 1024 ** 2;
 export const CONTENT: Buffer = randomBytes(64 * MB);
-/** Enough to be handed over */
+/** More than the sockets on the way hold */
 export const PART: Buffer = CONTENT.subarray(0, 10 * MB);
 
 /** A door to a server that does what a test says. */
@@ -31,27 +19,23 @@ type TunnelPlace = {
   readonly close: () => Promise<void>;
 };
 
-/** The places of a file's tests: each is closed after its test, which leaves no process that a tunnel was handed over to. */
-export function createTunnelPlaces(): {
-  readonly createPlace: typeof createTunnelPlace;
-  readonly atEnd: (...endings: readonly (() => Promise<unknown>)[]) => void;
-} {
-  const endings: (() => Promise<unknown>)[] = [];
+/** Returns a function that creates places; each is closed after its test. */
+export function createTunnelPlaces(): typeof createTunnelPlace {
+  const places: TunnelPlace[] = [];
   afterEach(async () => {
-    for (const end of endings.splice(0)) await end();
-    await expect.poll(() => findHandedOver()).toEqual([]);
+    for (const place of places.splice(0)) await place.close();
   });
-  return {
-    async createPlace(serve, options) {
-      const place = await createTunnelPlace(serve, options);
-      endings.push(place.close);
-      return place;
-    },
-    atEnd: (...more) => void endings.push(...more),
+  return async (serve, options) => {
+    const place = await createTunnelPlace(serve, options);
+    places.push(place);
+    return place;
   };
 }
 
-async function createTunnelPlace(serve: (socket: Socket) => void, options: EgressProxyOptions): Promise<TunnelPlace> {
+async function createTunnelPlace(
+  serve: (socket: Socket) => void,
+  options: EgressProxyOptions = {},
+): Promise<TunnelPlace> {
   const origin = await createOrigin(serve);
   const host = `allowed.test:${origin.port}`;
   const place = await createProxyPlace(toPolicy("open", `${host}=127.0.0.1`), options);
@@ -99,20 +83,3 @@ export async function receiveSome(socket: Socket, bytes: number): Promise<Buffer
 /** Unlike `once`, it takes an error for no failure. */
 export const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => void socket.once("close", () => resolve()));
-
-/** The processes that this one has handed tunnels over to, and those of them that nobody has waited for. */
-export function findHandedOver(): readonly number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && isOwnTunnel(name))
-    .map(Number);
-}
-
-function isOwnTunnel(pid: string): boolean {
-  try {
-    const [, status = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
-    const isOwn = Number(status.split(" ")[1]) === process.pid;
-    return isOwn && readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("linux-");
-  } catch {
-    return false;
-  }
-}

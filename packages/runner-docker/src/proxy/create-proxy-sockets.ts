@@ -2,7 +2,6 @@ import { platform, release } from "node:os";
 import type { Owner } from "@budgie/core";
 import type { Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
-import { findForwarder } from "../image/find-forwarder.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import { createContainerDoors } from "./container-proxy.ts";
@@ -33,7 +32,6 @@ export function createDoors(parts: DoorsParts): Doors {
         instance: owner.record.instance,
         users: engine.users,
         upstream,
-        forwarder: findForwarder(engine.platform)?.file,
         startProxy,
       });
     case "container":

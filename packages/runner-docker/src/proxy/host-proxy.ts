@@ -10,8 +10,6 @@ export type HostDoorsOptions = {
   readonly instance: string;
   readonly users: Engine["users"];
   readonly upstream: UpstreamOptions | undefined;
-  /** The program that the proxy hands much over to */
-  readonly forwarder: string | undefined;
   /** Default the one that keeps sessions to their policies */
   readonly startProxy?: StartProxy | undefined;
 };
@@ -21,16 +19,13 @@ export type StartProxy = () => Promise<EgressProxy>;
 
 /** The doors of a proxy in this process: sockets in folders of the host, one a session. */
 export function createHostDoors(options: HostDoorsOptions): Doors {
-  const { forwarder, instance, startProxy, stateDir, upstream, users } = options;
+  const { instance, startProxy, stateDir, upstream, users } = options;
   const folder = toDoorsFolder(stateDir, instance);
   let count = 0;
   let proxy: Promise<EgressProxy> | undefined;
   const startOwn: StartProxy = async () => {
     const { createEgressProxy } = await import("@budgie/egress");
-    return createEgressProxy({
-      ...(upstream === undefined ? {} : { upstream }),
-      ...(forwarder === undefined ? {} : { forwarder }),
-    });
+    return createEgressProxy(upstream === undefined ? {} : { upstream });
   };
 
   async function reserve(): Promise<DoorPlace> {

@@ -19,6 +19,7 @@ export const OWN_FORWARDER: readonly string[] = [binaryOf(GO_NAMES[process.arch]
 /** A forwarder that runs, before a proxy that does what a test says. */
 export type ForwarderPlace = AsyncDisposable & {
   readonly socket: string;
+  readonly port: number;
   readonly child: ChildProcess;
   /** Takes the proxy's connections from now on */
   serve(handle: (peer: Socket) => void): Promise<Server>;
@@ -48,6 +49,7 @@ export async function createForwarderPlace(program: readonly string[] = OWN_FORW
   await untilListening(port);
   return {
     socket,
+    port,
     child,
     async serve(handle) {
       const server = createServer({ allowHalfOpen: true }, (peer) => handle(keep(peer))).listen(socket);

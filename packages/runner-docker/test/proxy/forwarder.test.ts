@@ -13,6 +13,18 @@ const MB = 1_000_000;
 const echo = (peer: Socket): void => void peer.pipe(peer);
 const sha256 = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
 
+// More than the forwarder reads before it splices.
+const SENDS_URGENT_DATA = `
+  socket(my $peer, PF_INET, SOCK_STREAM, 0) || die;
+  connect($peer, pack_sockaddr_in($ARGV[0], INADDR_LOOPBACK)) || die;
+  my $content = "a" x 1000000;
+  while (length $content) { substr($content, 0, send($peer, $content, 0)) = "" }
+  send($peer, "!", MSG_OOB);
+  send($peer, "b" x 1000, 0);
+  shutdown($peer, 1);
+  sleep 60;
+`;
+
 // A program of Linux, as every sandbox.
 describe.skipIf(process.platform !== "linux")("the forwarder", () => {
   it("carries every byte both ways, of many connections at once", async () => {
@@ -108,6 +120,20 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     await once(proxy, "exit");
   });
 
+  it("passes urgent data, and does not wait for more on the processor", async () => {
+    await using place = await createForwarderPlace();
+    const received = new Promise<string>((resolve) => void place.serve((peer) => resolve(hear(peer))));
+    // Node cannot send any.
+    const client = spawn("perl", ["-MSocket", "-e", SENDS_URGENT_DATA, `${place.port}`], { stdio: "inherit" });
+
+    expect(toSizes(await received)).toEqual({ before: 1_000_000, after: 1000 });
+    const [began, before] = [performance.now(), place.busyMs()];
+    await sleep(600);
+    expect((place.busyMs() - before) / (performance.now() - began)).toBeLessThan(0.05);
+    client.kill("SIGKILL");
+    await once(client, "exit");
+  });
+
   it.each<[string, (connect: () => Socket) => void, (peer: Socket) => void]>([
     ["a client has said all and the proxy is silent", (connect) => connect().end("x"), (peer) => peer.resume()],
     ["the proxy has said all and the client is silent", (connect) => connect().resume(), (peer) => peer.resume().end()],
@@ -149,10 +175,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
 
   it.each([
     [[], /^usage: forwarder SOCKET \[PORT\]\n/],
-    [["--tunnel", "1", "1", "0"], /^usage: /],
-    [["--tunnel", "x", "1", "0", "0"], /not a number of bytes/],
-    [["--tunnel", "1", "99999999999", "0", "0"], /not a number of milliseconds/],
-    [["--tunnel", "1", "1", "0", "131073"], /not a rest/],
+    [["/tmp/x", "80", "81"], /^usage: /],
     [["/tmp/".padEnd(108, "x")], /too long/],
     [["/tmp/x", "0"], /not a port/],
     [["/tmp/x", "65536"], /not a port/],
@@ -177,6 +200,11 @@ async function hear(socket: Socket): Promise<string> {
   socket.on("data", (data: Buffer) => void (said += data.toString()));
   await once(socket, "end");
   return said;
+}
+
+function toSizes(said: string): { readonly before: number; readonly after: number } {
+  const [before = "", after = ""] = /^(a*)(b*)$/.exec(said)?.slice(1) ?? [];
+  return { before: before.length, after: after.length };
 }
 
 async function runToEnd(args: readonly string[]): Promise<readonly [number | null, string]> {
