@@ -23,7 +23,9 @@ const promises = [
   "packages/mcp-server/test/**/{access,cancellation,executable-paths,prove}.docker.test.ts",
   "packages/runner-docker/test/{access,contract,errors,isolation,secrets}.docker.test.ts",
   "packages/runner-docker/test/**/{bind-mounts,confirm-mounts,disk,egress,hostile-repository,login,planted-home}.docker.test.ts",
-  "packages/runner-docker/test/**/{read-home-file,resume,session-container}.docker.test.ts",
+  "packages/runner-docker/test/**/{exit-marker,read-home-file,resume,session-container}.docker.test.ts",
+  // The stand-in for an agent, on which the others rest.
+  "packages/testkit/test/install-kiro-cli.docker.test.ts",
 ];
 const patience = { testTimeout: 120_000, hookTimeout: 180_000 };
 

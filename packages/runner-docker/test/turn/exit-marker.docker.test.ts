@@ -49,13 +49,14 @@ describe("the end of a turn", () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     const child = await session.start(
-      { argv: ["sh", "-c", "trap '' TERM; sleep 60 & sleep 1"], env: {}, projections: [] },
+      { argv: ["sh", "-c", "trap '' TERM; sleep 60 & sleep 3"], env: {}, projections: [] },
       { directory: place.workspace, input: "" },
     );
     const [found] = await listTurns(session.id);
-    const pids = findProcesses("cgroup", found?.Id ?? "no turn");
+    const findAll = () => findProcesses("cgroup", found?.Id ?? "no turn");
+    await expect.poll(() => findAll().length, { timeout: 3000 }).toBeGreaterThan(3);
+    const pids = findAll();
     const living = () => pids.filter((pid) => existsSync(`/proc/${pid}`));
-    expect(living().length).toBeGreaterThan(3);
 
     await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
 
