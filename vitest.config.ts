@@ -40,9 +40,19 @@ export default defineConfig({
         ...shared,
         test: {
           name: "unit",
-          globalSetup,
+          setupFiles: "packages/testkit/test/helpers/start-no-process.ts",
           include: ["packages/*/test/**/*.test.ts"],
-          exclude: ["**/*.{docker,faults,interop}.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{docker,faults,interop,process}.test.ts", "**/node_modules/**"],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          // Tests that start processes, and no engine.
+          name: "process",
+          globalSetup,
+          include: ["packages/*/test/**/*.process.test.ts"],
           testTimeout: 30_000,
         },
       },
