@@ -6,13 +6,13 @@ import { CLAIMS } from "@budgie/claims";
 import { toClaimsTable } from "./helpers/claims-table.ts";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
-const page = join(checkout, "docs/security.md");
+const page = join(checkout, "docs/claims.md");
 // The table ends with the first line that is none of its own.
 const TABLE = /^\| Claim \|[^]*?(?=\n[^|])|^\| Claim \|[^]*/m;
 
 describe("the claims matrix", () => {
   // After a change of the claims: BUDGIE_WRITE_CLAIMS=1 node_modules/.bin/vitest run --project unit claims-table
-  it("in docs/security.md says what the probes prove", () => {
+  it("in docs/claims.md says what the probes prove", () => {
     const text = readFileSync(page, "utf8");
     if (process.env["BUDGIE_WRITE_CLAIMS"] === "1")
       writeFileSync(

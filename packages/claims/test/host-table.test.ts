@@ -30,9 +30,7 @@ describe("the table of where the host touches what an agent controls", () => {
 });
 
 function readRows(): readonly (readonly string[])[] {
-  const text = readFileSync(join(checkout, "docs/security.md"), "utf8");
-  const section = text.slice(text.indexOf("\n## Where the host touches")).split("\n## ", 2)[1] ?? "";
-  return section
+  return readFileSync(join(checkout, "docs/untrusted-input.md"), "utf8")
     .split("\n")
     .filter((line) => line.startsWith("| `"))
     .map((line) =>
@@ -45,7 +43,7 @@ function readRows(): readonly (readonly string[])[] {
 
 type Name = { readonly kind: string; readonly name: string };
 
-/** What is in a cell: tests by their file and title, claims and faults by the word before them. */
+/** Returns the names in a cell: tests by their file and their title or its beginning, claims and faults by the word before them. */
 function toNames(cell: string): readonly Name[] {
   return [...cell.matchAll(/(claim |fault |)`([^`]+)`/g)].map(([, kind = "", name = ""]) => ({
     kind: kind.trim(),
@@ -64,7 +62,11 @@ function isShown({ kind, name }: Name): boolean {
   if (kind === "fault") return readFaults().includes(`"${name}"`);
   const [file = "", title = ""] = name.split(" > ", 2);
   const text = readCode("test", file) ?? readCode("src", file);
-  return text !== undefined && [`"${title}"`, `\`${title}\``].some((quoted) => text.includes(quoted));
+  if (text === undefined) return false;
+  if (!title.endsWith("…")) return [`"${title}"`, `\`${title}\``].some((quoted) => text.includes(quoted));
+  // A shortened title must be the beginning of one title alone.
+  const start = title.slice(0, -1);
+  return text.split(`"${start}`).length + text.split(`\`${start}`).length === 3;
 }
 
 /** The file of a package, which the first part of its name names. */

@@ -29,8 +29,8 @@ function startProof(...args: readonly string[]) {
 
 /** What the claims matrix says. */
 function readMatrix(): readonly Probes[] {
-  const page = readFileSync(new URL("../../../../../docs/security.md", import.meta.url), "utf8");
-  return [...page.matchAll(/^\| `([a-z-]+)` \| ([^|]+) \| [^|]+ \| (\d+) \| `escape\//gm)].map(
+  const page = readFileSync(new URL("../../../../../docs/claims.md", import.meta.url), "utf8");
+  return [...page.matchAll(/^\| `([a-z-]+)` \| ([^|]+) \| [^|]+ \| (\d+) \|$/gm)].map(
     ([, id = "", promise = "", probes]) => ({ id, promise, probes: Number(probes) }),
   );
 }
