@@ -10,7 +10,7 @@ export {
 export type { EgressLimits } from "./dial/limits.ts";
 export { OTHER_HOSTS } from "./proxy/egress-log.ts";
 export { createEgressProxy, type EgressProxy, type EgressProxyOptions } from "./proxy/egress-proxy.ts";
-export type { EgressDoor } from "./proxy/session-proxy.ts";
+export type { SessionProxy } from "./proxy/session-proxy.ts";
 export { loadProxyProgram, type ProxyProgram } from "./remote/load-proxy-program.ts";
 export { createRemoteEgressProxy, type ProxyStreams } from "./remote/remote-egress-proxy.ts";
 export type { Lookup, ResolvedAddress } from "./dial/resolver.ts";

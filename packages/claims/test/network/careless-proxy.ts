@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import type { EgressDoor, EgressProxy } from "@budgie/egress";
+import type { SessionProxy, EgressProxy } from "@budgie/egress";
 
 // Of all sessions together, in its life: who is first has them all.
 const MOST_CONNECTIONS = 2_000;
@@ -32,7 +32,7 @@ export function createCarelessProxy(lead: Lead): EgressProxy {
     await new Promise((resolve) => server.close(resolve));
   };
   return {
-    async open({ socketPath }): Promise<EgressDoor> {
+    async open({ socketPath }): Promise<SessionProxy> {
       rmSync(socketPath, { force: true });
       const server = createServer(serve);
       servers.add(server);

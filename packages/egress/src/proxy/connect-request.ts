@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { checkHelloRetry, readOpening } from "../tls/check-server-name.ts";
 import { dialHost } from "../dial/dial.ts";
-import { admit, refuse, type Doorway } from "./connection.ts";
+import { admit, refuse, type ProxyContext } from "./connection.ts";
 import { hangUp, type Refusal } from "./refusal.ts";
 import type { Route } from "../dial/route.ts";
 import { splice } from "./splice.ts";
@@ -17,24 +17,24 @@ const INTERNAL_ERROR = Buffer.from([21, 3, 3, 0, 2, 2, 80]);
  * plain HTTP, which `serveHttp` is to look into request by request.
  */
 export async function handleConnect(
-  doorway: Doorway,
+  context: ProxyContext,
   { authority, client }: { readonly authority: string; readonly client: Socket },
   serveHttp: (target: Target) => void,
 ): Promise<void> {
   const target = parseAuthority(authority);
-  if ("why" in target) return hangUp(client, refuse(doorway, { host: target.shown, port: 0 }, target.why));
-  const admission = await admit(doorway, target, client);
+  if ("why" in target) return hangUp(client, refuse(context, { host: target.shown, port: 0 }, target.why));
+  const admission = await admit(context, target, client);
   if ("why" in admission) return hangUp(client, admission);
   if (client.destroyed) return;
   const tunnel = { client, target, route: admission.route };
-  if (admission.passage.mode === "open") return openTunnel(doorway, tunnel);
-  return checkTunnel(doorway, tunnel, serveHttp);
+  if (admission.connection.mode === "open") return openTunnel(context, tunnel);
+  return checkTunnel(context, tunnel, serveHttp);
 }
 
 type Tunnel = { readonly client: Socket; readonly target: Target; readonly route: Route };
 
-async function openTunnel(doorway: Doorway, { client, route, target }: Tunnel): Promise<void> {
-  const { limits, log } = doorway;
+async function openTunnel(context: ProxyContext, { client, route, target }: Tunnel): Promise<void> {
+  const { limits, log } = context;
   log.allow(target.host, target.port);
   const server = await dialHost(route, limits.dialMs).catch((error: Error) => toUnreachable(target, error));
   if ("why" in server) return hangUp(client, server);
@@ -43,29 +43,29 @@ async function openTunnel(doorway: Doorway, { client, route, target }: Tunnel): 
     return;
   }
   client.write(ESTABLISHED);
-  splice(client, server, doorway.limits);
+  splice(client, server, context.limits);
 }
 
-async function checkTunnel(doorway: Doorway, tunnel: Tunnel, serveHttp: (target: Target) => void): Promise<void> {
+async function checkTunnel(context: ProxyContext, tunnel: Tunnel, serveHttp: (target: Target) => void): Promise<void> {
   const { client, target } = tunnel;
   client.write(ESTABLISHED);
-  const read = await readOpening(client, target.host, { timeoutMs: doorway.limits.headerMs });
+  const read = await readOpening(client, target.host, { timeoutMs: context.limits.headerMs });
   if (client.destroyed) return;
-  if (!read) return refuseTls(doorway, tunnel, "neither TLS nor HTTP was spoken");
-  if (read.opening.kind === "refused") return refuseTls(doorway, tunnel, read.opening.why);
+  if (!read) return refuseTls(context, tunnel, "neither TLS nor HTTP was spoken");
+  if (read.opening.kind === "refused") return refuseTls(context, tunnel, read.opening.why);
   if (read.opening.kind === "tls") {
     const { end } = read.opening;
     // What follows waits for the server's answer: it may have to be looked into as well.
     if (read.bytes.length > end) client.unshift(read.bytes.subarray(end));
-    return passTls(doorway, tunnel, read.bytes.subarray(0, end));
+    return passTls(context, tunnel, read.bytes.subarray(0, end));
   }
   client.unshift(read.bytes);
   serveHttp(target);
 }
 
-async function passTls(doorway: Doorway, tunnel: Tunnel, hello: Buffer): Promise<void> {
+async function passTls(context: ProxyContext, tunnel: Tunnel, hello: Buffer): Promise<void> {
   const { client, route, target } = tunnel;
-  const { limits, log } = doorway;
+  const { limits, log } = context;
   log.allow(target.host, target.port);
   const server = await dialHost(route, limits.dialMs).catch(() => undefined);
   if (!server) return alert(client, INTERNAL_ERROR);
@@ -77,13 +77,13 @@ async function passTls(doorway: Doorway, tunnel: Tunnel, hello: Buffer): Promise
   server.write(hello);
   const retry = await checkHelloRetry({ client, server, host: target.host }, { timeoutMs: limits.idleMs });
   if (client.destroyed) return;
-  if (retry === "passed") return splice(client, server, doorway.limits);
+  if (retry === "passed") return splice(client, server, context.limits);
   server.destroy();
   if (retry === "unanswered") return alert(client, INTERNAL_ERROR);
-  refuseTls(doorway, tunnel, "TLS names another server midway (SNI)");
+  refuseTls(context, tunnel, "TLS names another server midway (SNI)");
 }
 
-function refuseTls({ log }: Doorway, { client, target }: Tunnel, why: string): void {
+function refuseTls({ log }: ProxyContext, { client, target }: Tunnel, why: string): void {
   log.deny(target.host, target.port, why);
   alert(client, ACCESS_DENIED);
 }

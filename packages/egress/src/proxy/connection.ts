@@ -4,19 +4,19 @@ import type { EgressLog } from "./egress-log.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Route, RouteFinder } from "../dial/route.ts";
 import type { Target } from "./target.ts";
-import { toVerdict } from "../rules/decide.ts";
+import { decide } from "../rules/decide.ts";
 
 /** What all requests at one door share. */
-export type Doorway = {
+export type ProxyContext = {
   readonly policy: () => EgressPolicy;
   readonly log: EgressLog;
   readonly limits: EgressLimits;
   readonly findRoute: RouteFinder;
-  readonly passages: Set<Passage>;
+  readonly connections: Set<Connection>;
 };
 
 /** Something that was let through, for as long as it lasts. */
-export type Passage = {
+export type Connection = {
   readonly target: Target;
   readonly mode: EgressPolicy["mode"];
   /** What its host is pinned to */
@@ -26,34 +26,34 @@ export type Passage = {
 
 /** Asks the policy, and finds the way; what is refused is logged. Cut if the policy changes its mind meanwhile or later. */
 export async function admit(
-  doorway: Doorway,
+  context: ProxyContext,
   target: Target,
   client: { readonly destroy: () => unknown; readonly once: (event: "close", listener: () => void) => unknown },
-): Promise<{ readonly passage: Passage; readonly route: Route } | Refusal> {
+): Promise<{ readonly connection: Connection; readonly route: Route } | Refusal> {
   const { host, port } = target;
-  const policy = doorway.policy();
-  const verdict = toVerdict(policy, host, port);
-  if (!verdict.allowed) return refuse(doorway, target, verdict.why);
-  const { address } = verdict;
-  const passage: Passage = { target, mode: policy.mode, address, cut: () => client.destroy() };
-  doorway.passages.add(passage);
-  client.once("close", () => doorway.passages.delete(passage));
-  const route = await doorway.findRoute({ host, port, address });
-  if (route === "private") return refuse(doorway, target, PRIVATE);
+  const policy = context.policy();
+  const decision = decide(policy, host, port);
+  if (!decision.allowed) return refuse(context, target, decision.why);
+  const { address } = decision;
+  const connection: Connection = { target, mode: policy.mode, address, cut: () => client.destroy() };
+  context.connections.add(connection);
+  client.once("close", () => context.connections.delete(connection));
+  const route = await context.findRoute({ host, port, address });
+  if (route === "private") return refuse(context, target, PRIVATE);
   if (route === "unknown") return { status: 502, target: `${host}:${port}`, why: "its name could not be resolved" };
-  return { passage, route };
+  return { connection, route };
 }
 
 /** Whether a policy would let through what another one has. */
-export function isStillAllowed({ address, mode, target }: Passage, policy: EgressPolicy): boolean {
-  const verdict = toVerdict(policy, target.host, target.port);
+export function isStillAllowed({ address, mode, target }: Connection, policy: EgressPolicy): boolean {
+  const decision = decide(policy, target.host, target.port);
   // Nobody has looked into what an open policy let through.
   const wasChecked = mode === "allowlist" || policy.mode === "open";
-  return verdict.allowed && verdict.address === address && wasChecked;
+  return decision.allowed && decision.address === address && wasChecked;
 }
 
 /** Logs a refusal, and words it. */
-export function refuse({ log }: Doorway, { host, port }: Target, why: string): Refusal {
+export function refuse({ log }: ProxyContext, { host, port }: Target, why: string): Refusal {
   log.deny(host, port, why);
   const target = port === 0 ? host : `${host}:${port}`;
   return { status: 403, target, why, ...toRemedy({ host, port }, why) };

@@ -1,4 +1,4 @@
-import { createEgressDoor, type EgressDoor } from "./session-proxy.ts";
+import { createSessionProxy, type SessionProxy } from "./session-proxy.ts";
 import { DEFAULT_EGRESS_LIMITS, type EgressLimits } from "../dial/limits.ts";
 import { createLookup } from "../dial/create-lookup.ts";
 import { createResolver, type Lookup } from "../dial/resolver.ts";
@@ -7,7 +7,7 @@ import { parseUpstream, type UpstreamOptions } from "../dial/upstream.ts";
 
 /** Keeps sessions to their egress policies: each has a door, which is a unix socket with a policy and a log of its own. */
 export interface EgressProxy {
-  open(door: { readonly socketPath: string }): Promise<EgressDoor>;
+  open(place: { readonly socketPath: string }): Promise<SessionProxy>;
   /** Closes all doors, and cuts what still goes through them. */
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy
   const limits = { ...DEFAULT_EGRESS_LIMITS, ...options.limits };
   const upstream = options.upstream && parseUpstream(options.upstream);
   const lookup = options.lookup ?? createLookup();
-  const doors = new Set<EgressDoor>();
+  const sessions = new Set<SessionProxy>();
   return {
     open: async ({ socketPath }) => {
       // Limited for each turn at each door, so that names which never answer delay no other session.
@@ -35,23 +35,23 @@ export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy
         createRouteFinder(createResolver(lookup, { most: MOST_NAMES, waitMs: limits.dialMs }), upstream, limits);
       let find = createFinder();
       const findRoute: RouteFinder = (target) => find(target);
-      const door = await createEgressDoor(socketPath, { limits, findRoute });
-      doors.add(door);
+      const session = await createSessionProxy(socketPath, { limits, findRoute });
+      sessions.add(session);
       return {
-        ...door,
+        ...session,
         setPolicy: async (policy) => {
           find = createFinder();
-          await door.setPolicy(policy);
+          await session.setPolicy(policy);
         },
         close: async () => {
-          doors.delete(door);
-          await door.close();
+          sessions.delete(session);
+          await session.close();
         },
       };
     },
     close: async () => {
-      await Promise.all([...doors].map((door) => door.close()));
-      doors.clear();
+      await Promise.all([...sessions].map((session) => session.close()));
+      sessions.clear();
     },
   };
 }

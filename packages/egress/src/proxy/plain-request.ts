@@ -2,7 +2,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage, type 
 import type { Socket } from "node:net";
 import { dialHost, dialProxy } from "../dial/dial.ts";
 import { toForwardedHeaders, toProblem } from "./forwarded-headers.ts";
-import { admit, refuse, type Doorway } from "./connection.ts";
+import { admit, refuse, type ProxyContext } from "./connection.ts";
 import { sendRefusal } from "./refusal.ts";
 import type { Route } from "../dial/route.ts";
 import { parseRequestUrl, type Target } from "./target.ts";
@@ -11,27 +11,27 @@ const TLS_PORT = 443;
 
 /** Passes on one request in plain HTTP, written anew from what was understood of it. */
 export async function handlePlain(
-  doorway: Doorway,
+  context: ProxyContext,
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
   tunnel: Target | undefined,
 ): Promise<void> {
   // Written to after its client has gone, it would take the process along.
   response.on("error", () => {});
   const target = parseRequestUrl(request.url ?? "", tunnel);
-  if ("why" in target) return sendRefusal(response, refuse(doorway, { host: target.shown, port: 0 }, target.why));
+  if ("why" in target) return sendRefusal(response, refuse(context, { host: target.shown, port: 0 }, target.why));
   const problem = toProblem(request, target);
   if (problem !== undefined) {
-    doorway.log.deny(target.host, target.port, `a request with ${problem}`);
+    context.log.deny(target.host, target.port, `a request with ${problem}`);
     return sendRefusal(response, { status: 400, target: `${target.host}:${target.port}`, why: `it has ${problem}` });
   }
-  const admission = await admit(doorway, target, request.socket);
+  const admission = await admit(context, target, request.socket);
   if ("why" in admission) return sendRefusal(response, admission);
-  if (admission.passage.mode !== "open" && target.port === TLS_PORT) {
-    return sendRefusal(response, refuse(doorway, target, "plain HTTP to the port of HTTPS"));
+  if (admission.connection.mode !== "open" && target.port === TLS_PORT) {
+    return sendRefusal(response, refuse(context, target, "plain HTTP to the port of HTTPS"));
   }
   if (request.socket.destroyed) return;
-  doorway.log.allow(target.host, target.port);
-  await forward(doorway, { request, response, target, route: admission.route });
+  context.log.allow(target.host, target.port);
+  await forward(context, { request, response, target, route: admission.route });
 }
 
 type Forwarding = {
@@ -41,7 +41,7 @@ type Forwarding = {
   readonly route: Route;
 };
 
-async function forward({ limits }: Doorway, { request, response, route, target }: Forwarding): Promise<void> {
+async function forward({ limits }: ProxyContext, { request, response, route, target }: Forwarding): Promise<void> {
   const { upstream } = route;
   const server = await (upstream ? dialProxy(upstream, limits.dialMs) : dialHost(route, limits.dialMs)).catch(
     () => undefined,

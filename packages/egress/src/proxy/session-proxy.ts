@@ -6,7 +6,7 @@ import { BudgieError } from "@budgie/core/errors";
 import { handleConnect } from "./connect-request.ts";
 import type { EgressLimits } from "../dial/limits.ts";
 import { createEgressLog } from "./egress-log.ts";
-import { isStillAllowed, type Doorway } from "./connection.ts";
+import { isStillAllowed, type ProxyContext } from "./connection.ts";
 import { handlePlain } from "./plain-request.ts";
 import { hangUp, sendRefusal, type Refusal } from "./refusal.ts";
 import type { RouteFinder } from "../dial/route.ts";
@@ -15,7 +15,7 @@ import type { Target } from "./target.ts";
 const MAX_SOCKET_PATH_BYTES = 103;
 const CLOSED: EgressPolicy = { mode: "none", hosts: [] };
 
-export type EgressDoor = {
+export type SessionProxy = {
   /** Closed to everything until the first policy is set. Connections that a new policy would not allow are cut. */
   setPolicy(policy: EgressPolicy): Promise<void>;
   /** What has happened since this was last asked, bounded in size. */
@@ -24,36 +24,39 @@ export type EgressDoor = {
 };
 
 /** Opens a door: an HTTP proxy on a unix socket, closed to everything until it gets a policy. */
-export async function createEgressDoor(socketPath: string, { findRoute, limits }: DoorOptions): Promise<EgressDoor> {
+export async function createSessionProxy(
+  socketPath: string,
+  { findRoute, limits }: SessionProxyOptions,
+): Promise<SessionProxy> {
   let policy = CLOSED;
-  const doorway: Doorway = {
+  const context: ProxyContext = {
     policy: () => policy,
     log: createEgressLog(),
     limits,
     findRoute,
-    passages: new Set(),
+    connections: new Set(),
   };
-  const { close, listen } = createDoorServer(doorway);
+  const { close, listen } = createProxyServer(context);
   await listen(socketPath);
   return {
     setPolicy: async (next) => {
       policy = next;
-      for (const passage of doorway.passages) if (!isStillAllowed(passage, next)) passage.cut();
+      for (const connection of context.connections) if (!isStillAllowed(connection, next)) connection.cut();
     },
-    take: async () => doorway.log.take(),
+    take: async () => context.log.take(),
     close,
   };
 }
 
-type DoorOptions = {
+type SessionProxyOptions = {
   readonly limits: EgressLimits;
   readonly findRoute: RouteFinder;
 };
 
-type DoorServer = { readonly listen: (socketPath: string) => Promise<void>; readonly close: () => Promise<void> };
+type ProxyServer = { readonly listen: (socketPath: string) => Promise<void>; readonly close: () => Promise<void> };
 
-function createDoorServer(doorway: Doorway): DoorServer {
-  const { limits } = doorway;
+function createProxyServer(context: ProxyContext): ProxyServer {
+  const { limits } = context;
   const sockets = new Set<Duplex>();
   const surplus = new WeakSet<Duplex>();
   const tunnels = new WeakMap<Duplex, Target>();
@@ -78,11 +81,11 @@ function createDoorServer(doorway: Doorway): DoorServer {
     socket.once("close", () => sockets.delete(socket));
   });
   server.on("request", (request, response) => {
-    if (surplus.has(request.socket)) return sendRefusal(response, toSurplus(doorway));
-    handlePlain(doorway, { request, response }, tunnels.get(request.socket)).catch(() => request.socket.destroy());
+    if (surplus.has(request.socket)) return sendRefusal(response, toSurplus(context));
+    handlePlain(context, { request, response }, tunnels.get(request.socket)).catch(() => request.socket.destroy());
   });
   server.on("connect", (request, client: Socket, head) => {
-    if (surplus.has(client)) return hangUp(client, toSurplus(doorway));
+    if (surplus.has(client)) return hangUp(client, toSurplus(context));
     if (tunnels.has(client)) return client.destroy();
     if (head.length > 0) client.unshift(head);
     const serveHttp = (target: Target): void => {
@@ -90,7 +93,7 @@ function createDoorServer(doorway: Doorway): DoorServer {
       server.emit("connection", client);
       client.resume();
     };
-    handleConnect(doorway, { authority: request.url ?? "", client }, serveHttp).catch(() => client.destroy());
+    handleConnect(context, { authority: request.url ?? "", client }, serveHttp).catch(() => client.destroy());
   });
   return {
     listen: (socketPath) =>
@@ -108,7 +111,7 @@ function createDoorServer(doorway: Doorway): DoorServer {
   };
 }
 
-function toSurplus({ limits, log }: Doorway): Refusal {
+function toSurplus({ limits, log }: ProxyContext): Refusal {
   log.deny("(any)", 0, "too many connections at once");
   const why = `more than ${limits.connections} connections are open at once; close some, and try again`;
   return { status: 503, target: "this host", why };

@@ -2,50 +2,50 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { ControlAnswer, ControlRequest, Numbered } from "./control-messages.ts";
 import { createEgressProxy, type EgressProxy } from "../proxy/egress-proxy.ts";
-import type { EgressDoor } from "../proxy/session-proxy.ts";
+import type { SessionProxy } from "../proxy/session-proxy.ts";
 
 /** Does what the lines on `input` say, answers each on `output`, and closes everything when they end. */
 export async function serveControlLines(input: Readable, output: Writable): Promise<void> {
-  const desk: Desk = { proxy: undefined, doors: new Map() };
+  const state: State = { proxy: undefined, sessions: new Map() };
   const answer = (line: ControlAnswer): void => void output.write(`${JSON.stringify(line)}\n`);
   for await (const line of createInterface({ input })) {
     const request = JSON.parse(line) as ControlRequest;
     // One after the other: a policy is in force before the next request is looked at.
-    answer(await fulfil(desk, request).catch((error: Error) => toFailure(request, error)));
+    answer(await handle(state, request).catch((error: Error) => toFailure(request, error)));
   }
-  await desk.proxy?.close();
+  await state.proxy?.close();
 }
 
-type Desk = { proxy: EgressProxy | undefined; readonly doors: Map<string, EgressDoor> };
+type State = { proxy: EgressProxy | undefined; readonly sessions: Map<string, SessionProxy> };
 
-async function fulfil(desk: Desk, request: ControlRequest): Promise<ControlAnswer> {
+async function handle(state: State, request: ControlRequest): Promise<ControlAnswer> {
   if ("configure" in request) {
     const { id, ...options } = request.configure;
-    desk.proxy = createEgressProxy(options);
+    state.proxy = createEgressProxy(options);
     return { configured: { id } };
   }
   if ("open" in request) {
     const { id, session, socketPath } = request.open;
-    if (!desk.proxy) throw new Error("The proxy is not configured yet.");
-    desk.doors.set(session, await desk.proxy.open({ socketPath }));
+    if (!state.proxy) throw new Error("The proxy is not configured yet.");
+    state.sessions.set(session, await state.proxy.open({ socketPath }));
     return { opened: { id } };
   }
   if ("policy" in request) {
-    await findDoor(desk, request.policy.session).setPolicy(request.policy.policy);
+    await findSession(state, request.policy.session).setPolicy(request.policy.policy);
     return { applied: { id: request.policy.id } };
   }
   if ("take" in request) {
-    return { taken: { id: request.take.id, report: await findDoor(desk, request.take.session).take() } };
+    return { taken: { id: request.take.id, report: await findSession(state, request.take.session).take() } };
   }
-  await findDoor(desk, request.close.session).close();
-  desk.doors.delete(request.close.session);
+  await findSession(state, request.close.session).close();
+  state.sessions.delete(request.close.session);
   return { closed: { id: request.close.id } };
 }
 
-function findDoor({ doors }: Desk, session: string): EgressDoor {
-  const door = doors.get(session);
-  if (!door) throw new Error(`There is no door for "${session}".`);
-  return door;
+function findSession({ sessions }: State, id: string): SessionProxy {
+  const session = sessions.get(id);
+  if (!session) throw new Error(`No session "${id}" is open.`);
+  return session;
 }
 
 function toFailure(request: ControlRequest, { message }: Error): ControlAnswer {

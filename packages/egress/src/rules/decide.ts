@@ -1,7 +1,7 @@
 import { coversName, findEntry, type EgressPolicy } from "@budgie/core/egress";
 
 /** What a policy says of a host and a port. */
-export type Verdict =
+export type Decision =
   | {
       readonly allowed: true;
       /** To be dialled in place of what the name resolves to */
@@ -10,7 +10,7 @@ export type Verdict =
   | { readonly allowed: false; readonly why: string };
 
 /** What a policy says of a host and a port; the entry that names the host most exactly decides. */
-export function toVerdict({ hosts, mode }: EgressPolicy, host: string, port: number): Verdict {
+export function decide({ hosts, mode }: EgressPolicy, host: string, port: number): Decision {
   if (mode === "none" || mode === "bridge") return { allowed: false, why: "no network is allowed" };
   const entry = findEntry(hosts, { host, port });
   if (entry) return { allowed: true, address: entry.address };

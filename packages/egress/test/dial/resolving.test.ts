@@ -40,7 +40,7 @@ describe("resolving", () => {
 
       expect(head).toMatch(/^HTTP\/1\.1 403 .*no public address.*--allow-host allowed\.test=ADDRESS/s);
       expect(asked()).toBe(1);
-      expect((await place.door.take()).denied).toMatchObject([{ host: "allowed.test", port: 443 }]);
+      expect((await place.session.take()).denied).toMatchObject([{ host: "allowed.test", port: 443 }]);
       await place.close();
     },
   );
@@ -54,7 +54,7 @@ describe("resolving", () => {
     expect((await openTunnel(place.socketPath, authority)).head).toMatch(/^HTTP\/1\.1 403 /);
     expect(origin.connections()).toBe(0);
 
-    await place.door.setPolicy(toPolicy("open", `${authority}=127.0.0.1`));
+    await place.session.setPolicy(toPolicy("open", `${authority}=127.0.0.1`));
     expect((await openTunnel(place.socketPath, authority)).head).toMatch(/^HTTP\/1\.1 200 /);
     expect(asked()).toBe(1);
     await place.close();
@@ -142,10 +142,10 @@ describe("resolving", () => {
     };
     const place = await createProxyPlace(toPolicy("open"), { lookup, limits: { dialMs: 200 } });
     const slow = [1, 2, 3].map((at) => `${place.socketPath}${at}`);
-    const doors = await Promise.all(slow.map((socketPath) => place.proxy.open({ socketPath })));
-    for (const door of doors) await door.setPolicy(toPolicy("open"));
-    const flood = slow.flatMap((path, door) =>
-      Array.from({ length: 20 }, (_, at) => openTunnel(path, `${at}.${door}.slow.test:443`)),
+    const sessions = await Promise.all(slow.map((socketPath) => place.proxy.open({ socketPath })));
+    for (const session of sessions) await session.setPolicy(toPolicy("open"));
+    const flood = slow.flatMap((path, index) =>
+      Array.from({ length: 20 }, (_, at) => openTunnel(path, `${at}.${index}.slow.test:443`)),
     );
     // Control: they are before it in the queue.
     await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(3 * 4);
@@ -156,7 +156,7 @@ describe("resolving", () => {
     expect(asked).not.toContain("late.test");
 
     // The session's next turn.
-    await doors[0]?.setPolicy(toPolicy("open"));
+    await sessions[0]?.setPolicy(toPolicy("open"));
     expect((await openTunnel(`${place.socketPath}1`, "next.test:443")).head).toMatch(/^HTTP\/1\.1 502 /);
     expect(asked.at(-1)).toBe("next.test");
 

@@ -128,12 +128,12 @@ describe("a proxy on the way out", () => {
     status = code;
     const place = await createPlace(["allowed.test"]);
     const answer = await fetchTls(place.socketPath, "allowed.test:443");
-    await place.door.setPolicy(toPolicy("open"));
+    await place.session.setPolicy(toPolicy("open"));
     const head = await fetchTls(place.socketPath, "allowed.test:443");
 
     expect(answer).toMatch(/alert internal error/);
     expect(head).toMatch(/^HTTP\/1\.1 502 .*could not be reached/s);
-    expect(`${head}${JSON.stringify(await place.door.take())}`).not.toMatch(/p@ss|user|dXNlcj/);
+    expect(`${head}${JSON.stringify(await place.session.take())}`).not.toMatch(/p@ss|user|dXNlcj/);
     await place.close();
   });
 

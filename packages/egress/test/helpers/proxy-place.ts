@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { EgressPolicy } from "@budgie/core";
 import { createEgressProxy, type EgressProxy, type EgressProxyOptions } from "../../src/proxy/egress-proxy.ts";
-import type { EgressDoor } from "../../src/proxy/session-proxy.ts";
+import type { SessionProxy } from "../../src/proxy/session-proxy.ts";
 import { parseAllowedHost } from "../../src/rules/parse-allowed-host.ts";
 
 /** A door of a proxy with a policy, in a folder of its own. */
 export type ProxyPlace = {
   readonly socketPath: string;
-  readonly door: EgressDoor;
+  readonly session: SessionProxy;
   readonly proxy: EgressProxy;
   readonly close: () => Promise<void>;
 };
@@ -21,13 +21,13 @@ export async function createProxyPlace(policy: EgressPolicy, options: EgressProx
   const socketPath = join(directory, "p.sock");
   const lookup = options.lookup ?? (async () => Promise.reject(new Error("No test looks names up on the system.")));
   const proxy = createEgressProxy({ ...options, lookup });
-  const door = await proxy.open({ socketPath });
-  await door.setPolicy(policy);
+  const session = await proxy.open({ socketPath });
+  await session.setPolicy(policy);
   const close = async (): Promise<void> => {
     await proxy.close();
     await rm(directory, { recursive: true });
   };
-  return { socketPath, door, proxy, close };
+  return { socketPath, session, proxy, close };
 }
 
 export function toPolicy(mode: EgressPolicy["mode"], ...hosts: readonly string[]): EgressPolicy {

@@ -71,7 +71,7 @@ describe("a second hello", () => {
 
     expect(origin.received()).toContain("allowed.test");
     expect(origin.received()).not.toContain("evil.test");
-    expect((await place.door.take()).denied).toMatchObject([{ why: "TLS names another server midway (SNI)" }]);
+    expect((await place.session.take()).denied).toMatchObject([{ why: "TLS names another server midway (SNI)" }]);
   });
 
   it("behind more early data than anybody looks through does not get through", async () => {
@@ -82,7 +82,7 @@ describe("a second hello", () => {
     socket.write(Buffer.concat(Array.from({ length: 5 }, () => record)));
     await settle(socket);
 
-    expect((await place.door.take()).denied).toMatchObject([{ why: "TLS names another server midway (SNI)" }]);
+    expect((await place.session.take()).denied).toMatchObject([{ why: "TLS names another server midway (SNI)" }]);
   });
 
   it("in the same piece as the first does not get through either", async () => {
@@ -94,7 +94,7 @@ describe("a second hello", () => {
   });
 
   it("would be seen here, where nobody looks into it", async () => {
-    await place.door.setPolicy(toPolicy("open", `${host()}=127.0.0.1`));
+    await place.session.setPolicy(toPolicy("open", `${host()}=127.0.0.1`));
     const { socket } = await openTunnel(place.socketPath, host());
     socket.write(Buffer.concat([await captureHello("allowed.test"), await captureHello("evil.test")]));
     await settle(socket);

@@ -50,7 +50,7 @@ describe("limits", () => {
     expect(await exchange(place.socketPath, `GET http://${host()}/ HTTP/1.1\r\nHost: ${host()}\r\n\r\n`)).toMatch(
       /^HTTP\/1\.1 503 /,
     );
-    expect((await place.door.take()).denied).toEqual([
+    expect((await place.session.take()).denied).toEqual([
       { host: "(any)", port: 0, count: 2, why: "too many connections at once" },
     ]);
 
@@ -87,7 +87,7 @@ describe("limits", () => {
       );
     }
 
-    const { denied } = await place.door.take();
+    const { denied } = await place.session.take();
     expect(denied).toHaveLength(201);
     expect(denied.at(-1)).toEqual({ host: "(others)", port: 0, count: 300, why: "various" });
     expect(denied.reduce((sum, { count }) => sum + count, 0)).toBe(500);

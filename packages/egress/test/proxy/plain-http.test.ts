@@ -149,7 +149,7 @@ describe("plain HTTP", () => {
       if (request.url === "/whole") response.end();
     });
     const big = await watch(server, "connection");
-    await place.door.setPolicy(toPolicy("allowlist", `allowed.test:${big.port}=127.0.0.1`));
+    await place.session.setPolicy(toPolicy("allowlist", `allowed.test:${big.port}=127.0.0.1`));
     const ask = (path: string) =>
       httpRequest({
         socketPath: place.socketPath,
@@ -179,7 +179,7 @@ describe("plain HTTP", () => {
     );
     await exchange(place.socketPath, "GET http://evil.test/secret HTTP/1.1\r\nHost: evil.test\r\n\r\n");
 
-    const report = await place.door.take();
+    const report = await place.session.take();
     expect(report).toEqual({
       allowed: [{ host: "allowed.test", port: origin.port, count: 1 }],
       denied: [{ host: "evil.test", port: 80, count: 1, why: "not on the allow-list" }],

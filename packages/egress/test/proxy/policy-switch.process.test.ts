@@ -56,7 +56,7 @@ describe("a change of policy", () => {
     ["no longer pins it", () => toPolicy("allowlist", host())],
   ])("cuts an open tunnel where it %s", async (_what, policy) => {
     const { socket } = await openEcho();
-    await place.door.setPolicy(policy());
+    await place.session.setPolicy(policy());
 
     await readToEnd(socket);
     expect(socket.destroyed).toBe(true);
@@ -68,16 +68,16 @@ describe("a change of policy", () => {
     ["opens all", () => toPolicy("open", `${host()}=127.0.0.1`)],
   ])("leaves a tunnel open where it %s", async (_what, policy) => {
     const { echo, tls } = await openEcho();
-    await place.door.setPolicy(policy());
+    await place.session.setPolicy(policy());
 
     expect(await echo()).toBe("x");
     tls.destroy();
   });
 
   it("cuts what nobody looked into where only an allow-list is left", async () => {
-    await place.door.setPolicy(toPolicy("open", `${host()}=127.0.0.1`));
+    await place.session.setPolicy(toPolicy("open", `${host()}=127.0.0.1`));
     const { socket } = await openEcho();
-    await place.door.setPolicy(toPolicy("allowlist", `${host()}=127.0.0.1`));
+    await place.session.setPolicy(toPolicy("allowlist", `${host()}=127.0.0.1`));
 
     await readToEnd(socket);
     expect(socket.destroyed).toBe(true);
@@ -85,7 +85,7 @@ describe("a change of policy", () => {
 
   it("stops a tunnel that is about to begin", async () => {
     const { socket } = await openTunnel(place.socketPath, host());
-    await place.door.setPolicy(toPolicy("none"));
+    await place.session.setPolicy(toPolicy("none"));
     connectTls({ socket, servername: "allowed.test" }).on("error", () => {});
 
     await readToEnd(socket);
@@ -106,13 +106,13 @@ describe("a change of policy", () => {
     const { tls } = await openEcho();
 
     expect(await other.take()).toEqual({ allowed: [], denied: [] });
-    expect((await place.door.take()).allowed).toHaveLength(1);
+    expect((await place.session.take()).allowed).toHaveLength(1);
     tls.destroy();
   });
 
   it("is no longer possible once the door is closed, which cuts everything", async () => {
     const { socket } = await openEcho();
-    await place.door.close();
+    await place.session.close();
 
     await readToEnd(socket);
     expect((await openTunnel(place.socketPath, host()).catch(() => ({ head: "gone" }))).head).toBe("gone");

@@ -101,8 +101,8 @@ describe("a large tunnel", () => {
   });
 
   it.each([
-    ["its door is closed", ({ door }: ProxyPlace) => door.close()],
-    ["the policy no longer allows it", ({ door }: ProxyPlace) => door.setPolicy(toPolicy("none"))],
+    ["its door is closed", ({ session }: ProxyPlace) => session.close()],
+    ["the policy no longer allows it", ({ session }: ProxyPlace) => session.setPolicy(toPolicy("none"))],
     ["the proxy is closed", ({ proxy }: ProxyPlace) => proxy.close()],
   ])("is cut when %s", async (_what, shut) => {
     let serverEnded: Promise<unknown> = Promise.resolve();

@@ -155,7 +155,7 @@ describe("tunnels", () => {
 
     expect(await readToEnd(socket.resume())).toBe("\u0015\u0003\u0003\u0000\u0002\u0002\u0031");
     expect(origin.connections()).toBe(before);
-    expect((await place.door.take()).denied.at(-1)).toMatchObject({ why: expect.stringContaining("encrypted") });
+    expect((await place.session.take()).denied.at(-1)).toMatchObject({ why: expect.stringContaining("encrypted") });
   });
 
   it("are not for what is neither TLS nor HTTP", async () => {
@@ -217,20 +217,20 @@ describe("tunnels", () => {
   });
 
   it("are reported with their hosts and ports, once", async () => {
-    await place.door.take();
+    await place.session.take();
     await fetchThrough("allowed.test");
     await fetchThrough("allowed.test");
     await fetchThrough("evil.test");
     await fetchThrough("allowed.test", { servername: "evil.test" });
 
     const { port } = origin;
-    expect(await place.door.take()).toEqual({
+    expect(await place.session.take()).toEqual({
       allowed: [{ host: "allowed.test", port, count: 2 }],
       denied: [
         { host: "evil.test", port, count: 1, why: "not on the allow-list" },
         { host: "allowed.test", port, count: 1, why: "TLS names another server (SNI)" },
       ],
     });
-    expect(await place.door.take()).toEqual({ allowed: [], denied: [] });
+    expect(await place.session.take()).toEqual({ allowed: [], denied: [] });
   });
 });

@@ -44,19 +44,22 @@ describe("the proxy in a process of its own", () => {
     const host = `allowed.test:${origin.port}`;
     const proxy = await createRemoteEgressProxy(child, { limits: { headerMs: 5_000 } });
     const [one, two] = [join(directory, "1.sock"), join(directory, "2.sock")];
-    const door = await proxy.open({ socketPath: one });
+    const session = await proxy.open({ socketPath: one });
     const other = await proxy.open({ socketPath: two });
-    await door.setPolicy(toPolicy("allowlist", `${host}=127.0.0.1`));
+    await session.setPolicy(toPolicy("allowlist", `${host}=127.0.0.1`));
 
     expect(await ask(one, host)).toMatch(/^HTTP\/1\.1 200 OK.*ok$/s);
     expect(await ask(two, host)).toMatch(/^HTTP\/1\.1 403 /);
-    expect(await door.take()).toEqual({ allowed: [{ host: "allowed.test", port: origin.port, count: 1 }], denied: [] });
+    expect(await session.take()).toEqual({
+      allowed: [{ host: "allowed.test", port: origin.port, count: 1 }],
+      denied: [],
+    });
     expect(await other.take()).toEqual({
       allowed: [],
       denied: [{ host: "allowed.test", port: origin.port, count: 1, why: "no network is allowed" }],
     });
 
-    await door.close();
+    await session.close();
     await expect(stat(one)).rejects.toThrow("ENOENT");
     await proxy.close();
     if (child.exitCode === null) await once(child, "exit");
@@ -74,12 +77,12 @@ describe("the proxy in a process of its own", () => {
 
   it("leaves nobody waiting when its process dies", async () => {
     const proxy = await createRemoteEgressProxy(child);
-    const door = await proxy.open({ socketPath: join(directory, "p.sock") });
+    const session = await proxy.open({ socketPath: join(directory, "p.sock") });
     child.kill("SIGKILL");
 
-    await expect(Promise.all([door.take(), door.take()])).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+    await expect(Promise.all([session.take(), session.take()])).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
     await once(child, "close");
-    await expect(door.setPolicy(toPolicy("none"))).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+    await expect(session.setPolicy(toPolicy("none"))).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
     await proxy.close();
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { toVerdict } from "../../src/rules/decide.ts";
+import { decide } from "../../src/rules/decide.ts";
 import { toPolicy } from "../helpers/proxy-place.ts";
 
 const allowed = (address?: string) => ({ allowed: true, address });
 const denied = (why: string) => ({ allowed: false, why });
 
-describe("toVerdict", () => {
+describe("decide", () => {
   const list = toPolicy("allowlist", "a.test", "*.b.test", "deep.b.test=10.0.0.1", "*.x.b.test=10.0.0.2", "p.test:80");
 
   it.each([
@@ -19,18 +19,18 @@ describe("toVerdict", () => {
     ["c.x.b.test", 443, allowed("10.0.0.2")],
     ["p.test", 80, allowed()],
     ["p.test", 443, denied("port not on the allow-list")],
-  ])("on an allow-list, lets the most exact entry decide about %s:%i", (host, port, verdict) => {
-    expect(toVerdict(list, host, port)).toEqual(verdict);
+  ])("on an allow-list, lets the most exact entry decide about %s:%i", (host, port, decision) => {
+    expect(decide(list, host, port)).toEqual(decision);
   });
 
   it("lets every name and port through where all is open, pinned if it is", () => {
     const open = toPolicy("open", "a.test=10.0.0.1");
 
-    expect(toVerdict(open, "other.test", 22)).toEqual(allowed());
-    expect(toVerdict(open, "a.test", 443)).toEqual(allowed("10.0.0.1"));
+    expect(decide(open, "other.test", 22)).toEqual(allowed());
+    expect(decide(open, "a.test", 443)).toEqual(allowed("10.0.0.1"));
   });
 
   it.each(["none", "bridge"] as const)("lets nothing through where the mode is %s", (mode) => {
-    expect(toVerdict(toPolicy(mode, "a.test"), "a.test", 443)).toEqual(denied("no network is allowed"));
+    expect(decide(toPolicy(mode, "a.test"), "a.test", 443)).toEqual(denied("no network is allowed"));
   });
 });

@@ -5,7 +5,7 @@ import type Docker from "dockerode";
 import type { MountSettings } from "dockerode";
 import { pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
-import type { EgressDoor, EgressProxy, ProxyProgram, UpstreamOptions } from "@budgie/egress";
+import type { SessionProxy, EgressProxy, ProxyProgram, UpstreamOptions } from "@budgie/egress";
 import { API_LIMIT_MS, withLimit } from "../engine/time-limits.ts";
 import { attach } from "../engine/attach.ts";
 import { toProxyContainer } from "../sandbox/container-options.ts";
@@ -118,11 +118,11 @@ function notBegun({ name }: SandboxImage, words: string, cause: unknown): Budgie
 
 const MOST_SAID = 300;
 
-function withTimeLimits(door: EgressDoor): EgressDoor {
+function withTimeLimits(session: SessionProxy): SessionProxy {
   return {
-    setPolicy: (policy) => inTime(door.setPolicy(policy)),
-    take: () => inTime(door.take()),
-    close: () => inTime(door.close()),
+    setPolicy: (policy) => inTime(session.setPolicy(policy)),
+    take: () => inTime(session.take()),
+    close: () => inTime(session.close()),
   };
 }
 

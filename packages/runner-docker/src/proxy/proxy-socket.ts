@@ -1,5 +1,5 @@
 import type { MountSettings } from "dockerode";
-import type { EgressDoor } from "@budgie/egress";
+import type { SessionProxy } from "@budgie/egress";
 
 /** Where the sockets of sessions' doors are, and who listens there. */
 export type Doors = {
@@ -15,7 +15,7 @@ export type DoorPlace = {
   readonly mount: MountSettings;
   /** In the holder */
   readonly socketPath: string;
-  open(): Promise<EgressDoor>;
+  open(): Promise<SessionProxy>;
   remove(): Promise<void>;
 };
 

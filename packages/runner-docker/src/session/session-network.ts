@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { BudgieError, type EgressPolicy, type EgressReport } from "@budgie/core";
-import type { EgressDoor } from "@budgie/egress";
+import type { SessionProxy } from "@budgie/egress";
 import type { DoorPlace } from "../proxy/proxy-socket.ts";
 import type { Holder } from "./session-container.ts";
 import type { LiveHolders } from "./idle-containers.ts";
@@ -38,11 +38,11 @@ const NOTHING: EgressReport = { allowed: [], denied: [] };
 
 /** Creates a session's way out, still closed. */
 export function createSessionEgress({ holder, live, place }: SessionEgressParts): SessionEgress {
-  let opening: Promise<EgressDoor> | undefined;
+  let opening: Promise<SessionProxy> | undefined;
   let policy = CLOSED;
   let processes = 0;
 
-  function open(): Promise<EgressDoor> {
+  function open(): Promise<SessionProxy> {
     const opened = (opening ??= place.open());
     // One that could not be opened can be tried again.
     opened.catch(() => (opening = undefined));
