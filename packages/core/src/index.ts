@@ -1,7 +1,7 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export { toHidableHooks, type AgentHook } from "./agents/agent-hooks.ts";
 export type { Agent } from "./agents/agent.ts";
-export { cutText } from "./text/cut-text.ts";
+export { cutText } from "./text/text.ts";
 export { DEPTH_FILE, DEPTH_VARIABLES, isTooDeep, OUTERMOST, type Depth } from "./policy/nesting.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./text/duration.ts";
 export {
@@ -20,9 +20,9 @@ export { watchExecutablePaths } from "./changes/watch-executable-paths.ts";
 export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
 export { toGuardedPaths } from "./policy/guarded-paths.ts";
 export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./runs/health-report.ts";
-export { DEFAULT_HYGIENE, type Hygiene } from "./protocol/hygiene.ts";
+export { DEFAULT_HYGIENE, type Hygiene } from "./protocol/clean-answers.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
-export { toAgentProjections, toSharedProjections } from "./kiro/kiro-projections.ts";
+export { toAgentProjections, toSharedProjections } from "./kiro/kiro-command.ts";
 export { createLeftOut, type LeftOut } from "./text/omissions.ts";
 export { parseMounts, type Mount } from "./policy/mount-table.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./agents/load-agents.ts";

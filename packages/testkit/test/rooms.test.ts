@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { findLargeRooms, findRoomFaults, toRoom, type Rooms } from "./find-room-faults.ts";
 
 const PACKAGES = fileURLToPath(new URL("../../", import.meta.url));
-const IN_ROOMS = ["egress", "runner-local", "claims", "testkit", "runner-docker", "mcp-server"];
+const IN_ROOMS = ["core", "egress", "runner-docker", "runner-local", "claims", "mcp-server", "testkit"];
 // What tests have besides the rooms of their sources.
 const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop"];
 

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { cutText } from "../text/cut-text.ts";
+import { cutText } from "../text/text.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 
 /** A command that Kiro runs by itself while an agent works. */

@@ -1,6 +1,5 @@
 import { fstatSync, type Stats } from "node:fs";
-import { hasLocalClock } from "./has-local-clock.ts";
-import { isSince } from "./is-since.ts";
+import { hasLocalClock, isSince } from "./file-times.ts";
 import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
 import { lookAtAll } from "../walk/stat-entries.ts";
 import { walkWorkspace, type Next, type VisitedFolder, type WalkBounds } from "../walk/walk-workspace.ts";

@@ -1,7 +1,6 @@
 import { fstatSync, type Stats } from "node:fs";
 import { readlink } from "node:fs/promises";
-import { hasLocalClock } from "./has-local-clock.ts";
-import { isSince } from "./is-since.ts";
+import { hasLocalClock, isSince } from "./file-times.ts";
 import { ROOT, toPathKey } from "../walk/folder-path.ts";
 import { toPathIn, type HeldFolder } from "../walk/open-folder.ts";
 import { lookAtAll } from "../walk/stat-entries.ts";

@@ -1,10 +1,9 @@
 import { noteTime } from "./file-times.ts";
-import { toCountText } from "../text/to-count-text.ts";
+import { toCountText } from "../text/text.ts";
 import type { OpenFolder } from "../walk/open-folder.ts";
 import { toShownPath } from "../walk/printable-path.ts";
-import { compareSnapshots, type Change } from "./compare-snapshots.ts";
+import { type Change, compareSnapshots, type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { GIT_EFFECTS, toEffectText } from "./effect.ts";
-import { takeSnapshot, type Snapshot } from "./snapshot.ts";
 import { createSuspects, type Listed, type Outward, type Privileged } from "./suspects.ts";
 
 /** Changes of a turn that the host may run or follow. */

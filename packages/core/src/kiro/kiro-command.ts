@@ -1,3 +1,5 @@
+import { basename, dirname, join } from "node:path";
+import type { Agent } from "../agents/agent.ts";
 import type { Command, Projection } from "../runner/runner.ts";
 
 /** What one run of `kiro-cli chat` is told. */
@@ -20,4 +22,22 @@ export function toKiroCommand(run: KiroRun): Command {
   if (run.resume) argv.push("--resume");
   if (run.trustAllTools) argv.push("--trust-all-tools");
   return { argv, env: run.env, projections: run.projections, login: "kiro" };
+}
+
+/** What every agent of a user's is shown of their `~/.kiro`. */
+export function toSharedProjections(home: string, promptsDir: string): readonly Projection[] {
+  const toProjection = (source: string, child: string): Projection => ({ source, home: `.kiro/${child}` });
+  return [
+    ...["prompts", "steering", "skills"].map((child) => toProjection(join(home, ".kiro", child), child)),
+    toProjection(promptsDir, "sub-agents/prompts"),
+  ];
+}
+
+/** Of the agents' folder, only this agent's own files: the others' may hold secrets of theirs. */
+export function toAgentProjections({ file, promptFile }: Pick<Agent, "file" | "promptFile">): readonly Projection[] {
+  const own: Projection = { source: file, home: `.kiro/agents/${basename(file)}` };
+  if (promptFile === undefined) return [own];
+  const folder = `${dirname(file)}/`;
+  const beside = promptFile.startsWith(folder) ? `.kiro/agents/${promptFile.slice(folder.length)}` : undefined;
+  return [own, { source: promptFile, home: beside }];
 }

@@ -6,11 +6,10 @@ import { runToEnd, type Finished } from "../protocol/run-process.ts";
 import type { Command, Projection } from "../runner/runner.ts";
 import type { BoundedOutput } from "../protocol/bounded-output.ts";
 import type { OutputFiles } from "../protocol/output-files.ts";
-import { toCountText } from "../text/to-count-text.ts";
-import { toKiroCommand } from "./kiro-command.ts";
+import { toCountText } from "../text/text.ts";
+import { toAgentProjections, toKiroCommand } from "./kiro-command.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
-import { toAgentProjections } from "./kiro-projections.ts";
 
 export type KiroOptions = {
   readonly binary: string;

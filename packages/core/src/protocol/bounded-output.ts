@@ -1,5 +1,4 @@
 import type { Readable } from "node:stream";
-import { addPiece } from "./add-piece.ts";
 import type { OutputFile, OutputFiles } from "./output-files.ts";
 
 /** What a stream said, as far as it was kept. */
@@ -85,4 +84,21 @@ function toText({ head, leftOut, tail }: Parts): string {
   const beginning = new TextDecoder().decode(head, { stream: true });
   const end = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80)).toString("utf8");
   return `${beginning}\n[budgie: ${leftOut} bytes are left out here]\n${end}`;
+}
+
+/** Adds bytes to what is held; small pieces are joined, since each costs some hundred bytes besides its own. */
+export function addPiece(held: Buffer[], piece: Buffer): void {
+  let joined = piece;
+  for (let last = held.at(-1); last !== undefined && isToJoin(last, joined); last = held.at(-1)) {
+    held.pop();
+    joined = Buffer.concat([last, joined]);
+  }
+  held.push(joined);
+}
+
+const LARGE_BYTES = 4096;
+
+/** Only to what is as large, so that no byte is copied often. */
+function isToJoin(last: Buffer, next: Buffer): boolean {
+  return last.length <= next.length && last.length + next.length <= LARGE_BYTES;
 }

@@ -1,8 +1,28 @@
+import { randomUUID } from "node:crypto";
 import { BudgieError } from "../errors.ts";
-import type { Protocol } from "./protocol.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
+import { cutText, toCountText } from "../text/text.ts";
+import type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
 
-/** A protocol whose answers, and whose failures that quote an agent, hold nothing that hides. */
+/** The limits on prompts and answers. */
+export type Hygiene = {
+  /** Whether invisible and control characters are removed from both */
+  readonly sanitize: boolean;
+  /** The size above which a prompt is rejected; 0 for no limit */
+  readonly maxPromptBytes: number;
+  /** The size above which an answer is truncated, and kept whole in the session's home; 0 for no limit */
+  readonly maxAnswerBytes: number;
+};
+
+export const DEFAULT_HYGIENE: Hygiene = { sanitize: true, maxPromptBytes: 400_000, maxAnswerBytes: 100_000 };
+
+/** Wraps a protocol so that its answers are sanitized and truncated as the limits say. */
+export function withHygiene(protocol: Protocol, { maxAnswerBytes, sanitize }: Hygiene): Protocol {
+  const clean = sanitize ? withCleanAnswers(protocol) : protocol;
+  return maxAnswerBytes > 0 ? withAnswerLimit(clean, maxAnswerBytes) : clean;
+}
+
+/** Removes invisible and control characters from answers, and from failures, which may quote an agent. */
 export function withCleanAnswers(protocol: Protocol): Protocol {
   return async (turn) => {
     try {
@@ -27,4 +47,37 @@ function saidNothing(agent: string): BudgieError {
     "AGENT_FAILED",
     `The agent "${agent}" answered with invisible characters alone, which were removed. Ask it again.`,
   );
+}
+
+/** Truncates longer answers, and adds a note and a warning that name the file with the whole answer. */
+export function withAnswerLimit(protocol: Protocol, maxBytes: number): Protocol {
+  return async (turn) => {
+    const answer = await protocol(turn);
+    const bytes = Buffer.byteLength(answer.response);
+    if (bytes <= maxBytes) return answer;
+    const sizes = `The answer has ${toCountText(bytes)} bytes and was cut after ${toCountText(maxBytes)}.`;
+    const notice = `${sizes} ${toPlaceText(turn, await keepWhole(turn, answer))}`;
+    return {
+      ...answer,
+      response: `${cutText(answer.response, maxBytes)}\n\n[budgie: ${notice}]`,
+      warnings: [...answer.warnings, notice],
+    };
+  };
+}
+
+/** Returns the name of the file in the home that holds the whole answer; `undefined` if it could not be written. */
+async function keepWhole({ session }: ProtocolTurn, { file, response }: ProtocolAnswer): Promise<string | undefined> {
+  if (file !== undefined) return file;
+  const name = `response-${randomUUID()}.txt`;
+  // A truncated answer is worth more than none.
+  return session.appendFile(name, response).then(
+    () => name,
+    () => undefined,
+  );
+}
+
+function toPlaceText({ directory, session }: ProtocolTurn, file: string | undefined): string {
+  if (file === undefined) return "The rest could not be kept. Ask the agent for it in parts.";
+  const path = `${session.paths(directory).home}/${file}`;
+  return `All of it is in "${path}" in the session's home: ask the agent there for the rest, in parts.`;
 }

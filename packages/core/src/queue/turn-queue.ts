@@ -1,5 +1,5 @@
 import { BudgieError } from "../errors.ts";
-import { toCountText } from "../text/to-count-text.ts";
+import { toCountText } from "../text/text.ts";
 import type { TurnLimits } from "./turn-limits.ts";
 import type { TurnRate } from "./turn-rate.ts";
 

@@ -1,4 +1,4 @@
-import { cutText } from "../text/cut-text.ts";
+import { cutText } from "../text/text.ts";
 import { BudgieError } from "../errors.ts";
 import type { BegunRun, FinishedRun, RunLog } from "./run-log.ts";
 

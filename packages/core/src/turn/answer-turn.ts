@@ -1,7 +1,8 @@
+import type { EgressPolicy } from "../egress.ts";
+import type { Isolation } from "../owners/owner-record.ts";
 import { findSilencedHooks } from "../agents/agent-hooks.ts";
 import type { CheckedRequest } from "./check-request.ts";
 import { toDepthEnvironment, type Depth } from "../policy/nesting.ts";
-import { toEgressNotices } from "./egress-notices.ts";
 import type { EgressTally } from "./egress-tally.ts";
 import { findProtectablePaths } from "../changes/find-protectable-paths.ts";
 import type { Protocol } from "../protocol/protocol.ts";
@@ -110,3 +111,11 @@ function beginning(turn: TurnInHand, started: AgentProcess[]): Session["home"] {
     },
   };
 }
+
+/** What a user must know of a turn with this policy; that everything is open without a sandbox, the runner says itself. */
+export function toEgressNotices(isolation: Isolation, { mode }: EgressPolicy): readonly string[] {
+  return isolation === "container" && mode === "bridge" ? [UNWATCHED] : [];
+}
+
+const UNWATCHED =
+  'This turn ran with the egress mode "bridge": it could reach all that the engine\'s own network reaches, and nobody watched what it did.';

@@ -1,22 +1,23 @@
 import type { Agent } from "../agents/agent.ts";
 import { BudgieError } from "../errors.ts";
-import type { Hygiene } from "../protocol/hygiene.ts";
-import { parsePrompt } from "./parse-prompt.ts";
-import { refuseLoosening } from "./refuse-loosening.ts";
-import { toTighterPolicy, type Policy } from "../policy/policy.ts";
-import type { TurnRequest } from "./turn.ts";
 import { checkWorkspace } from "../policy/check-workspace.ts";
+import { toTighterPolicy, type Loosening, type Policy } from "../policy/policy.ts";
 import type { WorkspaceRules } from "../policy/workspace-rules.ts";
+import type { Hygiene } from "../protocol/clean-answers.ts";
+import { toDurationText } from "../text/duration.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
+import { toCountText } from "../text/text.ts";
+import type { TurnRequest } from "./turn.ts";
 
-/** What a request came to: all of it was looked at, and nothing was begun. */
+/** A request that was checked completely, before anything is started for it. */
 export type CheckedRequest = {
   readonly agent: Agent;
-  /** Cleaned */
+  /** Sanitized */
   readonly prompt: string;
-  /** As the caller sent it */
+  /** The size as the caller sent it */
   readonly promptBytes: number;
   readonly policy: Policy;
-  /** Absolute, and without links */
+  /** The absolute path, with symlinks resolved */
   readonly directory: string;
   readonly sessionId: string | undefined;
 };
@@ -28,11 +29,11 @@ export type RequestRules = {
   readonly workspaceRules: WorkspaceRules;
 };
 
-/** Checks what a caller asks for, or throws the `BudgieError` that says what is wrong with it. */
+/** Checks a request, or throws a `BudgieError` that says what is wrong with it. */
 export async function checkRequest(request: TurnRequest, rules: RequestRules): Promise<CheckedRequest> {
   const agent = findAgent(rules.agents(), request.agent);
   const prompt = parsePrompt(request.prompt, agent.name, rules.hygiene);
-  const policy = toTighterPolicy(rules.policyOf(agent.name), request.tightening ?? {}, refuseLoosening);
+  const policy = toTighterPolicy(rules.policyOf(agent.name), request.tightening ?? {}, toLoosened);
   const directory = await checkWorkspace(request.directory, rules.workspaceRules);
   const promptBytes = Buffer.byteLength(request.prompt);
   return { agent, prompt, promptBytes, policy, directory, sessionId: request.sessionId };
@@ -46,7 +47,7 @@ export function findAgent(agents: readonly Agent[], name: string): Agent {
   throw new BudgieError("AGENT_NOT_FOUND", `There is no agent "${name}". Known agents: ${known}.`);
 }
 
-/** Throws `AGENT_NOT_FOUND` for a session whose agent is broken: Kiro would go on in it with another, and end it so. */
+/** Throws `AGENT_NOT_FOUND` if the agent is broken. Kiro would resume its session with another agent, which ends the session. */
 export function refuseBroken({ broken, file, name }: Agent, sessionId: string): void {
   if (broken === undefined) return;
   const error = new BudgieError(
@@ -55,4 +56,30 @@ export function refuseBroken({ broken, file, name }: Agent, sessionId: string): 
   );
   error.sessionId = sessionId;
   throw error;
+}
+
+/** Checks and sanitizes a caller's prompt, or throws `INPUT_INVALID`. */
+export function parsePrompt(prompt: string, agent: string, { maxPromptBytes, sanitize }: Hygiene): string {
+  const bytes = Buffer.byteLength(prompt);
+  if (maxPromptBytes > 0 && bytes > maxPromptBytes) {
+    throw new BudgieError(
+      "INPUT_INVALID",
+      `The prompt for "${agent}" has ${toCountText(bytes)} bytes, and ${toCountText(maxPromptBytes)} are allowed. ` +
+        `Put the material into a file in the directory and name that, or raise --max-prompt-bytes.`,
+    );
+  }
+  const text = sanitize ? sanitizeText(prompt) : prompt;
+  if (text.trim() !== "") return text;
+  throw new BudgieError("INPUT_INVALID", `The prompt for "${agent}" is empty. Say what the agent should do.`);
+}
+
+/** Creates the error for a call that asks for more than its agent's policy allows. */
+function toLoosened({ asked, most, option }: Loosening): BudgieError {
+  const [wish, bound] =
+    option === "timeout" ? [toDurationText(Number(asked)), toDurationText(Number(most))] : [asked, most];
+  return new BudgieError(
+    "INPUT_INVALID",
+    `The argument "${option}" cannot be "${wish}": this agent is allowed "${bound}", and a call can only ask for less. ` +
+      `Leave it out.`,
+  );
 }

@@ -3,7 +3,7 @@ import { answerTurn } from "./answer-turn.ts";
 import { checkRequest, findAgent, refuseBroken, type CheckedRequest } from "./check-request.ts";
 import { OUTERMOST, refuseTooDeep, type Depth } from "../policy/nesting.ts";
 import { followTurn, type Following } from "./turn-progress.ts";
-import { DEFAULT_HYGIENE, type Hygiene } from "../protocol/hygiene.ts";
+import { DEFAULT_HYGIENE, type Hygiene, withHygiene } from "../protocol/clean-answers.ts";
 import { keepingSession } from "./end-failed-session.ts";
 import { createMemoryRunLog } from "../runs/memory-run-log.ts";
 import { createOrderOfArrival } from "../queue/keyed-order.ts";
@@ -22,7 +22,6 @@ import type { Reply, RunTurn, TurnRequest } from "./turn.ts";
 import { toTurnLimits, type TurnLimits } from "../queue/turn-limits.ts";
 import { createTurnQueue } from "../queue/turn-queue.ts";
 import { createTurnRate, type TurnRateLimits } from "../queue/turn-rate.ts";
-import { withHygiene } from "../protocol/with-hygiene.ts";
 import type { WorkspaceRules } from "../policy/workspace-rules.ts";
 
 export type TurnDependencies = {

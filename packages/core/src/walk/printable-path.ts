@@ -1,4 +1,4 @@
-import { cutText } from "../text/cut-text.ts";
+import { cutText } from "../text/text.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 
 /** Cleans and cuts a latin1 path for a result: an agent chose the name, and a model reads it. */

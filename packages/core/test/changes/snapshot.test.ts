@@ -1,9 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { compareSnapshots } from "../../src/changes/compare-snapshots.ts";
+import { compareSnapshots, takeSnapshot } from "../../src/changes/snapshot.ts";
 import { NO_LEADS } from "../../src/changes/git-leads.ts";
-import { takeSnapshot } from "../../src/changes/snapshot.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 const BOUNDS = { entries: 1000, timeMs: 5000, read: { bytes: 1000, files: 1000 } };

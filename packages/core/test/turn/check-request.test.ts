@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_HYGIENE } from "@budgie/core";
-import { parsePrompt } from "../../src/turn/parse-prompt.ts";
+import { parsePrompt } from "../../src/turn/check-request.ts";
 
 describe("parsePrompt", () => {
   it("takes a prompt of 400,000 bytes", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isSince } from "../../src/changes/is-since.ts";
+import { isSince } from "../../src/changes/file-times.ts";
 
 describe("isSince", () => {
   it.each([
