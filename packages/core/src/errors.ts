@@ -1,10 +1,10 @@
 import type { EgressReport } from "./egress.ts";
 
-/** An answer that was ready, and that no client is known to have. */
+/** An answer that no client is known to have received. */
 export type MissedAnswer = {
   readonly runId: string;
   readonly response: string;
-  /** ISO 8601 */
+  /** The end of its turn, in ISO 8601 */
   readonly when: string;
 };
 
@@ -36,29 +36,38 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** The only error budgie throws on purpose: the message says what failed, which thing, and what to do. */
+/** The facts about a turn besides its answer. They are part of its reply, or of the error that it failed with. */
+export type TurnReport = {
+  /** The session's id; in an error only if the session can be resumed */
+  readonly sessionId: string;
+  /** The directory of the call, with symlinks resolved */
+  readonly directory: string;
+  /** The changed files that the host runs by itself, such as git hooks */
+  readonly changedExecutablePaths: readonly string[];
+  /** The network access of the turn, allowed and denied; `undefined` if it was not monitored */
+  readonly egress: EgressReport | undefined;
+  /** Undelivered answers of earlier turns of the session */
+  readonly missed: readonly MissedAnswer[];
+  readonly warnings: readonly string[];
+};
+
+/** The facts that are known about a failed turn. */
+export type FailureReport = { readonly [Fact in keyof TurnReport]?: TurnReport[Fact] | undefined } & {
+  /** The paths that the failed attempt changed, which is why it is not retried */
+  readonly changedPaths?: readonly string[] | undefined;
+  /** The agent's answer, if the turn failed after it */
+  readonly response?: string | undefined;
+};
+
+/** The only error that budgie throws on purpose. Its message says what failed, which thing, and what to do. */
 export class BudgieError extends Error {
   override readonly name = "BudgieError";
   readonly code: ErrorCode;
-  /** The session that can go on in spite of this failure */
-  sessionId: string | undefined;
-  /** Directory of the failed turn's call, with links resolved */
-  directory: string | undefined;
-  /** What the turn that failed had changed of the files that the host runs */
-  changedExecutablePaths: readonly string[] = [];
-  /** Further warnings about what that turn left in the workspace */
-  warnings: readonly string[] = [];
-  /** What changed in the workspace during a try that is not repeated for that; `undefined` of other failures */
-  changedPaths: readonly string[] | undefined;
-  /** What the turn that failed had reached of the network, and what it was refused; `undefined` if nobody watched */
-  egress: EgressReport | undefined;
-  /** The agent's answer, where the turn failed after it */
-  response: string | undefined;
-  /** Answers of earlier turns of the session that no client is known to have */
-  missed: readonly MissedAnswer[] = [];
+  report: FailureReport;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options: ErrorOptions & { readonly report?: FailureReport } = {}) {
     super(message, options);
     this.code = code;
+    this.report = options.report ?? {};
   }
 }

@@ -15,7 +15,14 @@ export {
   type EgressPolicy,
   type EgressReport,
 } from "./egress.ts";
-export { BudgieError, ERROR_CODES, type ErrorCode, type MissedAnswer } from "./errors.ts";
+export {
+  BudgieError,
+  ERROR_CODES,
+  type ErrorCode,
+  type FailureReport,
+  type MissedAnswer,
+  type TurnReport,
+} from "./errors.ts";
 export { watchExecutablePaths } from "./changes/watch-executable-paths.ts";
 export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
 export { toGuardedPaths } from "./policy/guarded-paths.ts";
@@ -36,6 +43,7 @@ export type { PromptFiles } from "./protocol/prompt-templates.ts";
 export type { BegunRun, FinishedRun, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";
 export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol/protocol.ts";
 export { createRunTurn, type TurnDependencies } from "./turn/run-turn.ts";
+export { withReport } from "./turn/turn-report.ts";
 export {
   type Access,
   DEFAULT_LIMITS,

@@ -167,7 +167,7 @@ async function ask(lab: Lab, { directory, script, ...options }: Asking): Promise
     return await call({ agent: "writer", prompt: `{ ${script}; } && echo over`, directory });
   } catch (error) {
     if (!(error instanceof BudgieError) || error.code !== "AGENT_FAILED") throw error;
-    const { changedExecutablePaths, message, warnings } = error;
-    return { changedExecutablePaths, response: message, warnings };
+    const { changedExecutablePaths = [], warnings = [] } = error.report;
+    return { changedExecutablePaths, response: error.message, warnings };
   }
 }

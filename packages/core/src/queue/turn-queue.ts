@@ -165,18 +165,17 @@ function tellOne(waiting: Waiting, position: number): void {
 }
 
 function toCancelled({ agent, session }: ComingTurn): BudgieError {
-  const error = new BudgieError("CANCELLED", `The turn of "${agent}" was cancelled before it began.`);
-  error.sessionId = session;
-  return error;
+  return new BudgieError("CANCELLED", `The turn of "${agent}" was cancelled before it began.`, {
+    report: { sessionId: session },
+  });
 }
 
 function toFull({ agent, session }: ComingTurn, { queued }: TurnLimits, running: number): BudgieError {
   const [wait, run] = [toCountText(queued), toCountText(running)];
-  const error = new BudgieError(
+  return new BudgieError(
     "QUEUE_FULL",
     `No more turns may wait: ${wait} do, which is what --max-queued allows, and ${run} run. Nothing was started for ` +
       `"${agent}". Call again when some of them are over.`,
+    { report: { sessionId: session } },
   );
-  error.sessionId = session;
-  return error;
 }

@@ -40,9 +40,9 @@ function refuse(waitMs: number, what: string, session: string | undefined): void
   if (waitMs <= 0) return;
   const seconds = Math.ceil(waitMs / 1000);
   const again = toDurationText(seconds * 1000);
-  const error = new BudgieError("RATE_LIMITED", `${what} Nothing was started. Try again in ${again}.`);
-  error.sessionId = session;
-  throw error;
+  throw new BudgieError("RATE_LIMITED", `${what} Nothing was started. Try again in ${again}.`, {
+    report: { sessionId: session },
+  });
 }
 
 type Window = { readonly waitMs: () => number; readonly add: () => void };

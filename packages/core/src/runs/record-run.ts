@@ -68,7 +68,7 @@ function toFailure(error: unknown): Ending {
     timedOut: isTimeout(error),
     answer: undefined,
     error: cutText(message, LONGEST_ERROR_BYTES),
-    egress: known?.egress,
+    egress: known?.report.egress,
     usage: undefined,
   };
 }

@@ -3,7 +3,7 @@ import type { Isolation } from "../owners/owner-record.ts";
 import { findSilencedHooks } from "../agents/agent-hooks.ts";
 import type { CheckedRequest } from "./check-request.ts";
 import { toDepthEnvironment, type Depth } from "../policy/nesting.ts";
-import type { EgressTally } from "./egress-tally.ts";
+import type { EgressTally } from "./turn-report.ts";
 import { findProtectablePaths } from "../changes/find-protectable-paths.ts";
 import type { Protocol } from "../protocol/protocol.ts";
 import type { RunNotes } from "../runs/record-run.ts";

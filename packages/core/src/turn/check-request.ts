@@ -50,12 +50,11 @@ export function findAgent(agents: readonly Agent[], name: string): Agent {
 /** Throws `AGENT_NOT_FOUND` if the agent is broken. Kiro would resume its session with another agent, which ends the session. */
 export function refuseBroken({ broken, file, name }: Agent, sessionId: string): void {
   if (broken === undefined) return;
-  const error = new BudgieError(
+  throw new BudgieError(
     "AGENT_NOT_FOUND",
     `Kiro would not find the agent "${name}" now: its file "${file}" cannot be used (${broken}). Mend it, and call again.`,
+    { report: { sessionId } },
   );
-  error.sessionId = sessionId;
-  throw error;
 }
 
 /** Checks and sanitizes a caller's prompt, or throws `INPUT_INVALID`. */

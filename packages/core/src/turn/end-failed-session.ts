@@ -2,24 +2,24 @@ import { BudgieError, type ErrorCode } from "../errors.ts";
 import type { Session } from "../sessions/session.ts";
 import type { SessionBook } from "../sessions/session-store.ts";
 
-/** A session whose first process never ran, or that must not be gone on with, ends with its turn. */
-export async function keepingSession<T>(book: SessionBook, session: Session, turn: () => Promise<T>): Promise<T> {
+/** Runs a turn, and discards its session if no process ever started or the session cannot safely be resumed. */
+export async function endFailedSession<T>(book: SessionBook, session: Session, turn: () => Promise<T>): Promise<T> {
   const isFirst = !session.begun;
   try {
     return await session.using(turn);
   } catch (error) {
-    const isOver = !session.begun || (error instanceof BudgieError && endsSession(error.code, isFirst));
-    if (error instanceof BudgieError) error.directory = session.directory;
-    // The runner still owns what could not be removed, and tries again when it closes.
-    if (isOver) await book.discard(session).catch(() => undefined);
-    else if (error instanceof BudgieError) error.sessionId = session.id;
+    const isEnded = !session.begun || (error instanceof BudgieError && endsSession(error.code, isFirst));
+    const sessionId = isEnded ? undefined : session.id;
+    if (error instanceof BudgieError) error.report = { ...error.report, directory: session.directory, sessionId };
+    // The runner still owns a home that could not be removed, and retries when it closes.
+    if (isEnded) await book.discard(session).catch(() => undefined);
     throw error;
   }
 }
 
 function endsSession(code: ErrorCode, isFirst: boolean): boolean {
-  // Resumed, Kiro would go on with the agent that answered instead, with that one's permissions, and say nothing.
-  // A home above its limit would end the next turn too.
-  const never = code === "SESSION_UNUSABLE" || code === "AGENT_NOT_FOUND" || code === "DISK_LIMIT";
-  return never || (code === "COMMAND_NOT_FOUND" && isFirst);
+  // On resume, Kiro would silently continue with the fallback agent, and with that agent's permissions.
+  // A home above its disk limit would fail the next turn too.
+  const isUnusable = code === "SESSION_UNUSABLE" || code === "AGENT_NOT_FOUND" || code === "DISK_LIMIT";
+  return isUnusable || (code === "COMMAND_NOT_FOUND" && isFirst);
 }

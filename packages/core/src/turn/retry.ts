@@ -68,12 +68,10 @@ function indeterminate(
   what: string,
   { hint, paths }: { readonly paths: readonly string[]; readonly hint: string } = { paths: [], hint: "" },
 ): BudgieError {
-  const error = new BudgieError(
+  return new BudgieError(
     "INDETERMINATE",
     `How far the agent came is indeterminate, so it was not tried again: its first try failed, ${what}. ${failure.message} ` +
       `Look at what was done, and ask again in the same session to go on from there${hint}.`,
-    { cause: failure },
+    { cause: failure, report: { changedPaths: paths } },
   );
-  error.changedPaths = paths;
-  return error;
 }

@@ -4,14 +4,12 @@ import { checkRequest, findAgent, refuseBroken, type CheckedRequest } from "./ch
 import { OUTERMOST, refuseTooDeep, type Depth } from "../policy/nesting.ts";
 import { followTurn, type Following } from "./turn-progress.ts";
 import { DEFAULT_HYGIENE, type Hygiene, withHygiene } from "../protocol/clean-answers.ts";
-import { keepingSession } from "./end-failed-session.ts";
+import { endFailedSession } from "./end-failed-session.ts";
 import { createMemoryRunLog } from "../runs/memory-run-log.ts";
 import { createOrderOfArrival } from "../queue/keyed-order.ts";
 import type { Protocol } from "../protocol/protocol.ts";
 import { recordingRun } from "../runs/record-run.ts";
-import { reportingChanges, type WatchDirectory } from "./reporting-changes.ts";
-import { reportingEgress } from "./reporting-egress.ts";
-import { reportingMissed } from "./reporting-missed.ts";
+import { withChangesAndEgress, withUndelivered, type WatchDirectory } from "./turn-report.ts";
 import type { RetryMode } from "./retry.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import type { Runner } from "../runner/runner.ts";
@@ -98,7 +96,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
 
   function goOn({ following, request }: Coming, named: Named): Promise<Reply> {
     const agent = request.agent.name;
-    return reportingMissed(runLog, { agent, sessionId: named.sessionId }, async () => {
+    return withUndelivered(runLog, { agent, sessionId: named.sessionId }, async () => {
       const session = await named.session;
       refuseBroken(request.agent, session.id);
       return session.expecting(() =>
@@ -125,9 +123,9 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
       const session = await open();
       notes.inSession(session.id);
       following.inSession(session.id);
-      return keepingSession(book, session, () =>
-        reportingChanges({ directory, isProtected: protectExecutablePaths, watch: dependencies.watch }, (ready) =>
-          reportingEgress((tally) => answerTurn({ ...parts, request, signal, onPhase, session, notes, tally, ready })),
+      return endFailedSession(book, session, () =>
+        withChangesAndEgress({ directory, isProtected: protectExecutablePaths, watch: dependencies.watch }, (watched) =>
+          answerTurn({ ...parts, ...watched, request, signal, onPhase, session, notes }),
         ),
       );
     });

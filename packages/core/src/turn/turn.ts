@@ -1,72 +1,61 @@
-import type { TurnPhase } from "../queue/turn-queue.ts";
-import type { EgressReport } from "../egress.ts";
-import type { ProtocolAnswer } from "../protocol/protocol.ts";
-import type { MissedAnswer } from "../errors.ts";
-import type { Usage } from "../runs/run-log.ts";
+import type { TurnReport } from "../errors.ts";
 import type { Isolation } from "../owners/owner-record.ts";
-import type { DiskReport } from "../runner/runner.ts";
 import type { Tightening } from "../policy/policy.ts";
+import type { ProtocolAnswer } from "../protocol/protocol.ts";
+import type { TurnPhase } from "../queue/turn-queue.ts";
+import type { DiskReport } from "../runner/runner.ts";
+import type { Usage } from "../runs/run-log.ts";
 
-/** What a caller asks for. */
+/** A call of an agent. */
 export type TurnRequest = {
-  /** An agent's name */
+  /** The agent's name */
   readonly agent: string;
   readonly prompt: string;
   /** The workspace: an absolute path on the host */
   readonly directory: string;
-  /** Of an earlier reply, to go on with its conversation */
+  /** The `sessionId` of an earlier reply, to resume its conversation */
   readonly sessionId?: string | undefined;
-  /** What this turn shall be allowed less than its agent is */
+  /** The restrictions of this turn in addition to the agent's own */
   readonly tightening?: Tightening | undefined;
 };
 
-/** What an agent answered in a turn. */
-export type Reply = {
+/** The answer of an agent, and the report of its turn. */
+export type Reply = TurnReport & {
   readonly response: string;
-  /** What the run log calls this turn */
+  /** The turn's id in the run log */
   readonly runId: string;
-  readonly sessionId: string;
   readonly agent: string;
-  /** The call's directory, with links resolved */
-  readonly directory: string;
   readonly isolation: Isolation;
   readonly durationMs: number;
   readonly exit: ProtocolAnswer["exit"];
-  /** True when the first try timed out or crashed, and this is the answer of the second */
+  /** Whether the first attempt timed out or crashed, and this is the answer of the second */
   readonly retried: boolean;
   readonly denied: readonly string[];
-  /** What changed during the turn of the files that the host runs by itself, such as git hooks */
-  readonly changedExecutablePaths: readonly string[];
-  /** What the turn reached of the network, and what it was refused; `undefined` if nobody watched */
-  readonly egress: EgressReport | undefined;
-  /** Disk use of the turn; `undefined` if it cannot be measured */
+  /** The turn's disk use; `undefined` if it cannot be measured */
   readonly disk: DiskReport | undefined;
-  /** What it cost; `undefined` if its program did not say */
+  /** The turn's cost; `undefined` if the agent program did not report it */
   readonly usage: Usage | undefined;
-  /** Answers of earlier turns of the session that no client is known to have */
-  readonly missed: readonly MissedAnswer[];
-  readonly warnings: readonly string[];
 };
 
-/** How a caller follows a turn that runs. */
+/** The ways to follow and cancel a turn. */
 export type TurnHooks = {
-  /** What to call the run: a UUID that no run has had; a new one by default */
+  /** The run's id: a UUID that no other run has; default a new one */
   readonly runId?: string | undefined;
-  /** Cancels the turn, wherever it is */
+  /** Cancels the turn in any phase */
   readonly signal?: AbortSignal | undefined;
-  /** Told where the turn is, whenever that changes; what it does must be done at once, and it must not throw */
+  /** Called when the turn's phase or position changes; must return at once, and must not throw */
   readonly onProgress?: ((progress: TurnProgress) => void) | undefined;
 };
 
-/** Where a turn is. */
+/** The phase of a turn. */
 export type TurnProgress = TurnPhase & {
   readonly agent: string;
   readonly runId: string;
   /** `undefined` until the session is open */
   readonly sessionId: string | undefined;
-  /** When the phase began, wherever in it the turn is now, by `performance.now()` */
+  /** The start of the phase, by `performance.now()` */
   readonly sinceMs: number;
 };
 
-/** Runs one turn, or throws a `BudgieError` that carries the session's id if the session can go on. */
+/** Runs one turn, or throws a `BudgieError`. Its report has the session's id if the session can be resumed. */
 export type RunTurn = (request: TurnRequest, hooks?: TurnHooks) => Promise<Reply>;

@@ -1,6 +1,7 @@
+import { expect } from "vitest";
 import { BudgieError } from "@budgie/core";
 
-/** What a turn failed with; anything but a `BudgieError` fails the test. */
+/** Returns the error that a turn fails with; anything but a `BudgieError` fails the test. */
 export async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
   const error: unknown = await turn.then(
     () => undefined,
@@ -9,3 +10,6 @@ export async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
   if (error instanceof BudgieError) return error;
   throw new Error("The turn did not fail as a turn does.", { cause: error });
 }
+
+/** Matches the report of an error whose session cannot be resumed. */
+export const WITHOUT_SESSION: unknown = expect.not.objectContaining({ sessionId: expect.any(String) });

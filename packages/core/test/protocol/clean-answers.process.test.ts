@@ -70,7 +70,7 @@ describe("a turn over the rate", () => {
     const failures = [await failureOf(runTurn(turn)), await failureOf(runTurn({ ...turn, sessionId }))];
 
     expect(failures).toMatchObject([{ code: "RATE_LIMITED" }, { code: "RATE_LIMITED" }]);
-    expect(failures.map((failure) => failure.sessionId)).toEqual([undefined, sessionId]);
+    expect(failures.map((failure) => failure.report.sessionId)).toEqual([undefined, sessionId]);
     expect({ calls: calls().length, homes: sessionHomes().length }).toEqual({ calls: 1, homes: 1 });
     expect(await runTurn({ ...turn, agent: "reader" })).toMatchObject({ agent: "reader" });
   });

@@ -16,7 +16,7 @@ describe("a turn that is cancelled while it waits", () => {
 
     await expect(cancelled.result).rejects.toMatchObject({
       code: "CANCELLED",
-      sessionId: "s",
+      report: { sessionId: "s" },
       message: 'The turn of "agent" was cancelled before it began.',
     });
     tell();
@@ -86,7 +86,7 @@ describe("a full turn queue", () => {
 
     await expect(call("f", { session: "s" }).result).rejects.toMatchObject({
       code: "QUEUE_FULL",
-      sessionId: "s",
+      report: { sessionId: "s" },
       message:
         "No more turns may wait: 3 do, which is what --max-queued allows, and 2 run. " +
         'Nothing was started for "agent". Call again when some of them are over.',

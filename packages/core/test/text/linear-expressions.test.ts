@@ -27,7 +27,11 @@ describe("A regular expression of the sources", () => {
     }
 
     expect(slow).toEqual([]);
-    expect(expressions).toContainEqual({ file: "core/src/runner/session-id.ts", source: expect.any(String), flags: "" });
+    expect(expressions).toContainEqual({
+      file: "core/src/runner/session-id.ts",
+      source: expect.any(String),
+      flags: "",
+    });
   });
 
   it.each([

@@ -113,7 +113,7 @@ describe("withRetry", () => {
         "How far the agent came is indeterminate, so it was not tried again: its first try failed, and the workspace changed " +
         'during it: "a.txt". It broke. Look at what was done, and ask again in the same session to go on from there; ' +
         "--retry always tries again regardless.",
-      changedPaths: ["a.txt"],
+      report: { changedPaths: ["a.txt"] },
       cause: { code },
     });
   });
@@ -126,7 +126,7 @@ describe("withRetry", () => {
 
     expect(error).toMatchObject({
       message: expect.stringContaining('"f8", "f9", and 290 more. '),
-      changedPaths: paths,
+      report: { changedPaths: paths },
     });
   });
 
@@ -139,7 +139,7 @@ describe("withRetry", () => {
     expect(error).toMatchObject({
       code: "INDETERMINATE",
       message: expect.stringContaining("whether the workspace changed during it cannot be told: too dark. x "),
-      changedPaths: [],
+      report: { changedPaths: [] },
     });
   });
 

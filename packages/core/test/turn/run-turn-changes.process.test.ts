@@ -30,7 +30,7 @@ describe("a turn", () => {
 
     const failure = await failureOf(runTurn({ agent: "tester", prompt, directory: workspace }));
 
-    expect(failure).toMatchObject({ code: "INDETERMINATE", changedExecutablePaths: [".envrc"] });
+    expect(failure).toMatchObject({ code: "INDETERMINATE", report: { changedExecutablePaths: [".envrc"] } });
   });
 
   it("protects nothing without a sandbox, and refuses to seem to", async () => {

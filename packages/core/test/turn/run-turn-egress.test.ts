@@ -35,7 +35,7 @@ describe("a turn", () => {
 
     expect(await failureOf(runTurn(TURN))).toMatchObject({
       code: "AGENT_FAILED",
-      egress: { allowed: [], denied: [REFUSED] },
+      report: { egress: { allowed: [], denied: [REFUSED] } },
     });
   });
 

@@ -25,7 +25,7 @@ describe("a turn whose first try fails", () => {
 
     expect(error).toMatchObject({
       code: "INDETERMINATE",
-      changedPaths: ["src/a.ts"],
+      report: { changedPaths: ["src/a.ts"] },
       cause: { code: "AGENT_CRASHED" },
     });
     expect(error.message).toMatch(
@@ -43,9 +43,9 @@ describe("a turn whose first try fails", () => {
     const prompt = `[[append a.ts: once]]${CRASH_ONCE}`;
     const error = await failureOf(runTurn({ ...turn, prompt, sessionId }));
 
-    const reply = await runTurn({ ...turn, prompt: "[[recall]]", sessionId: error.sessionId });
+    const reply = await runTurn({ ...turn, prompt: "[[recall]]", sessionId: error.report.sessionId });
 
-    expect(error).toMatchObject({ code: "INDETERMINATE", sessionId });
+    expect(error).toMatchObject({ code: "INDETERMINATE", report: { sessionId } });
     expect(reply).toMatchObject({ response: "token-pear", sessionId });
     expect(calls()).toHaveLength(3);
   });
@@ -69,7 +69,7 @@ describe("a turn whose first try fails", () => {
     const error = await failureOf(runTurn({ agent: "shell", prompt, directory: workspace }));
 
     expect(existsSync(join(workspace, "late"))).toBe(true);
-    expect(error).toMatchObject({ code: "INDETERMINATE", changedPaths: ["late"] });
+    expect(error).toMatchObject({ code: "INDETERMINATE", report: { changedPaths: ["late"] } });
   });
 
   it("resumes the conversation in its second try", async () => {
@@ -105,7 +105,10 @@ describe("a turn whose first try fails", () => {
     const { calls, runTurn, workspace } = createKiroPlace({ retry: "never" });
     const turn = runTurn({ agent: "tester", prompt: CRASH_ONCE, directory: workspace });
 
-    expect(await failureOf(turn)).toMatchObject({ code: "AGENT_CRASHED", changedPaths: undefined });
+    expect(await failureOf(turn)).toMatchObject({
+      code: "AGENT_CRASHED",
+      report: expect.not.objectContaining({ changedPaths: expect.anything() }),
+    });
     expect(calls()).toHaveLength(1);
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isSessionId } from "@budgie/core";
-import { failureOf } from "../helpers/failure-of.ts";
+import { failureOf, WITHOUT_SESSION } from "../helpers/failure-of.ts";
 import { createKiroPlace } from "../kiro/kiro-place.ts";
 
 describe("a turn with a real agent process", () => {
@@ -76,8 +76,8 @@ describe("a turn with a real agent process", () => {
     expect(error).toMatchObject({ code: "AGENT_CRASHED", message: expect.stringContaining("killed by SIGKILL") });
     expect(calls()).toHaveLength(2);
 
-    const reply = await runTurn({ ...turn, prompt: "[[say: Back.]]", sessionId: error.sessionId });
-    expect(reply).toMatchObject({ response: "Back.", sessionId: error.sessionId, retried: false });
+    const reply = await runTurn({ ...turn, prompt: "[[say: Back.]]", sessionId: error.report.sessionId });
+    expect(reply).toMatchObject({ response: "Back.", sessionId: error.report.sessionId, retried: false });
   });
 
   it("stops an agent that takes too long, twice, and leaves no process behind", async () => {
@@ -86,7 +86,7 @@ describe("a turn with a real agent process", () => {
     const error = await failureOf(runTurn({ agent: "tester", prompt: "[[sleep 600000]]", directory: workspace }));
 
     expect(error).toMatchObject({ code: "TIMED_OUT", message: expect.stringContaining("within 3s") });
-    expect(isSessionId(error.sessionId ?? "")).toBe(true);
+    expect(isSessionId(error.report.sessionId ?? "")).toBe(true);
     expect(calls().map(({ pid }) => isAlive(pid))).toEqual([false, false]);
     expect((await health()).agents).toMatchObject([{ totalCalls: 1, failedCalls: 1, timeoutCalls: 1 }]);
   });
@@ -112,7 +112,7 @@ describe("a turn with a real agent process", () => {
     await untilCalls(1);
     abort.abort();
 
-    expect(await failure).toMatchObject({ code: "CANCELLED", sessionId: expect.toSatisfy(isSessionId) });
+    expect(await failure).toMatchObject({ code: "CANCELLED", report: { sessionId: expect.toSatisfy(isSessionId) } });
     expect(calls().map(({ pid }) => isAlive(pid))).toEqual([false]);
     expect((await health()).agents).toMatchObject([{ cancelledCalls: 1, failedCalls: 0 }]);
   });
@@ -130,7 +130,7 @@ describe("a turn with a real agent process", () => {
     await untilCalls(2);
     abort.abort();
 
-    expect(await queued).toMatchObject({ code: "CANCELLED", sessionId });
+    expect(await queued).toMatchObject({ code: "CANCELLED", report: { sessionId } });
     expect(isFirstOver).toBe(false);
     expect(await first).toMatchObject({ response: "First." });
     expect(calls()).toHaveLength(2);
@@ -140,7 +140,7 @@ describe("a turn with a real agent process", () => {
     const { calls, runTurn, sessionHomes, workspace } = createKiroPlace();
     const turn = runTurn({ agent: "tester", prompt: "x", directory: workspace }, { signal: AbortSignal.abort() });
 
-    expect(await failureOf(turn)).toMatchObject({ code: "CANCELLED", sessionId: undefined });
+    expect(await failureOf(turn)).toMatchObject({ code: "CANCELLED", report: WITHOUT_SESSION });
     expect(calls()).toEqual([]);
     expect(sessionHomes()).toEqual([]);
   });
@@ -150,7 +150,7 @@ describe("a turn with a real agent process", () => {
 
     const error = await failureOf(runTurn({ agent: "tester", prompt: "x", directory: workspace }));
 
-    expect(error).toMatchObject({ code: "COMMAND_NOT_FOUND", sessionId: undefined });
+    expect(error).toMatchObject({ code: "COMMAND_NOT_FOUND", report: WITHOUT_SESSION });
     expect(error.message).toContain('"no-such-kiro-cli"');
     expect(sessionHomes()).toEqual([]);
   });
@@ -166,7 +166,7 @@ describe("a turn with a real agent process", () => {
     const error = await failureOf(runTurn({ agent: "tester", prompt: "[[say: Mine.]]", directory: workspace }));
 
     // A resumed conversation would be one with the default agent, with that one's permissions and without a warning.
-    expect(error).toMatchObject({ code: "AGENT_NOT_FOUND", sessionId: undefined });
+    expect(error).toMatchObject({ code: "AGENT_NOT_FOUND", report: WITHOUT_SESSION });
     expect(calls()).toHaveLength(1);
     expect(sessionHomes()).toEqual([]);
   });
@@ -180,7 +180,7 @@ describe("a turn with a real agent process", () => {
 
     const error = await failureOf(runTurn({ agent: "tester", prompt: "x", directory: workspace }));
 
-    expect(error).toMatchObject({ code: "LOGIN_REQUIRED", sessionId: expect.toSatisfy(isSessionId) });
+    expect(error).toMatchObject({ code: "LOGIN_REQUIRED", report: { sessionId: expect.toSatisfy(isSessionId) } });
   });
 
   it("tells which model is unknown", async () => {

@@ -13,7 +13,7 @@ import {
 } from "@budgie/core";
 import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
 import { AGENT } from "../helpers/agent.ts";
-import { failureOf } from "../helpers/failure-of.ts";
+import { failureOf, WITHOUT_SESSION } from "../helpers/failure-of.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 const TURN = { agent: "tester", prompt: "x", directory: import.meta.dirname };
@@ -79,7 +79,7 @@ describe("a turn", () => {
     const failing = create(refusing("IMAGE_NOT_FOUND"));
 
     expect(await working.runTurn(turn)).toMatchObject({ directory: join(folder, "real") });
-    expect(await failureOf(failing.runTurn(turn))).toMatchObject({ directory: join(folder, "real") });
+    expect((await failureOf(failing.runTurn(turn))).report).toMatchObject({ directory: join(folder, "real") });
   });
 
   it.each<ErrorCode>(["RUNNER_UNAVAILABLE", "IMAGE_NOT_FOUND", "LOGIN_REQUIRED"])(
@@ -87,7 +87,7 @@ describe("a turn", () => {
     async (code) => {
       const { runTurn, runner } = create(refusing(code));
 
-      expect(await failureOf(runTurn(TURN))).toMatchObject({ code, sessionId: undefined });
+      expect(await failureOf(runTurn(TURN))).toMatchObject({ code, report: WITHOUT_SESSION });
       expect(runner.homes.size).toBe(0);
     },
   );
@@ -107,7 +107,10 @@ describe("a turn", () => {
     const { sessionId } = await runTurn(TURN);
     program = refusing("RUNNER_UNAVAILABLE");
 
-    expect(await failureOf(runTurn({ ...TURN, sessionId }))).toMatchObject({ code: "RUNNER_UNAVAILABLE", sessionId });
+    expect(await failureOf(runTurn({ ...TURN, sessionId }))).toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+      report: { sessionId },
+    });
     expect(runner.homes.size).toBe(1);
   });
 
@@ -124,8 +127,8 @@ describe("a turn", () => {
         failureOf(runTurn({ ...TURN, sessionId })),
       ]);
 
-      expect(first).toMatchObject({ code, sessionId: undefined });
-      expect(queued).toMatchObject({ code: "SESSION_NOT_FOUND", sessionId: undefined });
+      expect(first).toMatchObject({ code, report: WITHOUT_SESSION });
+      expect(queued).toMatchObject({ code: "SESSION_NOT_FOUND", report: WITHOUT_SESSION });
       expect({ runs: runner.runs.length, homes: runner.homes.size }).toEqual({ runs: 2, homes: 0 });
     },
   );

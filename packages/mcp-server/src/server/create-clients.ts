@@ -7,7 +7,7 @@ import { createToolbox, type Toolbox } from "../mcp/calls/call-tool.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { withLongCalls } from "../mcp/long-calls/with-long-calls.ts";
 import { createSessionOwners } from "./own-sessions.ts";
-import { toStickySessions } from "./sticky-sessions.ts";
+import { withStickySessions } from "./sticky-sessions.ts";
 
 /** What all clients share. */
 export type ToolboxesOptions = {
@@ -35,7 +35,7 @@ export function createToolboxes(config: Options, options: ToolboxesOptions): (cl
     const toolbox = createToolbox({
       ...shared,
       ...client,
-      runTurn: config.stickySessions ? toStickySessions(client.runTurn) : client.runTurn,
+      runTurn: config.stickySessions ? withStickySessions(client.runTurn) : client.runTurn,
       report: config.verbose ? report : undefined,
     });
     return withLongCalls(toolbox, {

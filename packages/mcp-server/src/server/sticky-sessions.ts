@@ -1,25 +1,25 @@
 import { realpathSync } from "node:fs";
-import { BudgieError, type Reply, type RunTurn, type TurnHooks, type TurnRequest } from "@budgie/core";
+import { BudgieError, withReport, type Reply, type RunTurn, type TurnHooks, type TurnRequest } from "@budgie/core";
 
-/** What a call says instead of a session's id to begin a new one. */
+/** The value of `sessionId` that begins a new session. */
 const NEW_SESSION = "new";
 
-// Of agents and directories. Who has forgotten so many others begins a new session.
+// The number of pairs of an agent and a directory.
 const MOST_REMEMBERED = 1_000;
 
 /**
- * Lets calls of one client that name no session go on with the one that it last had with this agent about this directory. It
- * belongs to that client alone: what one does, another's calls never find.
+ * Lets a client's calls without a session id resume the client's last session with the same agent and directory. Each client
+ * needs a wrapper of its own, so that it never resumes the session of another.
  */
-export function toStickySessions(runTurn: RunTurn): RunTurn {
+export function withStickySessions(runTurn: RunTurn): RunTurn {
   const last = new Map<string, Remembered>();
   let calls = 0;
 
-  /** Of calls that run side by side, the one that was made last counts, whichever ends last. */
+  /** Remembers a call's session, unless a later call that ran at the same time has ended first. */
   function remember(key: string, now: Remembered): void {
     const { call = 0 } = last.get(key) ?? {};
     if (call > now.call) return;
-    // The one that was not used for the longest time is the first.
+    // Keeps the least recently used entry first.
     last.delete(key);
     last.set(key, now);
     const [oldest] = last.keys();
@@ -38,20 +38,28 @@ export function toStickySessions(runTurn: RunTurn): RunTurn {
       return reply;
     } catch (error) {
       if (!(error instanceof BudgieError)) throw error;
-      if (error.sessionId !== undefined) remember(key, { call, sessionId: error.sessionId });
+      const { sessionId } = error.report;
+      if (sessionId !== undefined) remember(key, { call, sessionId });
       if (ENDINGS.has(error.code)) forget(key, request.sessionId);
       throw error;
     }
   }
 
-  async function goOn(key: string, request: TurnRequest, hooks: TurnHooks | undefined): Promise<Reply> {
+  async function resume(key: string, request: TurnRequest, hooks: TurnHooks | undefined): Promise<Reply> {
     const { sessionId } = last.get(key) ?? {};
     try {
       return await run(key, { ...request, sessionId }, hooks);
     } catch (error) {
-      if (sessionId === undefined || !isOver(error)) throw error;
-      // It ended before anything of this call was begun. What it still had to say comes along.
-      return withMissed(error, run(key, { ...request, sessionId: undefined }, hooks));
+      if (sessionId === undefined || !isSessionNotFound(error)) throw error;
+      // The session ended before this call started anything. Its undelivered answers come with the new session's reply.
+      const { missed: undelivered = [] } = error.report;
+      return withReport(
+        () => run(key, { ...request, sessionId: undefined }, hooks),
+        (outcome) => {
+          const { missed = [] } = outcome instanceof BudgieError ? outcome.report : outcome;
+          return { missed: [...undelivered, ...missed] };
+        },
+      );
     }
   }
 
@@ -59,7 +67,7 @@ export function toStickySessions(runTurn: RunTurn): RunTurn {
     const key = toKey(request);
     switch (request.sessionId) {
       case undefined:
-        return goOn(key, request, hooks);
+        return resume(key, request, hooks);
       case NEW_SESSION:
         return run(key, { ...request, sessionId: undefined }, hooks);
       default:
@@ -74,34 +82,24 @@ type Remembered = {
   readonly call: number;
 };
 
-// After others without a session id it may live on, and if not, the next call is told.
+// After other errors without a session id the session may still exist. If it does not, the next call fails with one of these.
 const ENDINGS: ReadonlySet<BudgieError["code"]> = new Set(["SESSION_NOT_FOUND", "SESSION_UNUSABLE"]);
 
-function isOver(error: unknown): error is BudgieError {
+function isSessionNotFound(error: unknown): error is BudgieError {
   return error instanceof BudgieError && error.code === "SESSION_NOT_FOUND";
 }
 
-/** What the message says of leaving the id out does not hold here. */
+/** Adds a hint to the message, because leaving the id out does not begin a new session here. */
 function withHint(error: unknown): never {
-  if (isOver(error)) error.message += ` With --sticky-sessions, "${NEW_SESSION}" begins a new one.`;
+  if (isSessionNotFound(error)) error.message += ` With --sticky-sessions, "${NEW_SESSION}" begins a new one.`;
   throw error;
-}
-
-async function withMissed({ missed }: BudgieError, turn: Promise<Reply>): Promise<Reply> {
-  try {
-    const reply = await turn;
-    return { ...reply, missed: [...missed, ...reply.missed] };
-  } catch (error) {
-    if (error instanceof BudgieError) error.missed = [...missed, ...error.missed];
-    throw error;
-  }
 }
 
 function toKey({ agent, directory }: TurnRequest): string {
   return JSON.stringify([agent, toRealPath(directory)]);
 }
 
-/** At once, so that calls keep their order. Who checks the request says what is wrong with the directory. */
+/** Resolves symlinks synchronously, so that calls keep their order. An unusable directory is reported when the request is checked. */
 function toRealPath(directory: string): string {
   try {
     return realpathSync.native(directory);

@@ -64,7 +64,7 @@ describe("a client's session", () => {
     const strange = await failureOf(two.runTurn({ ...NEW, sessionId }));
     const really = await failureOf(two.runTurn({ ...NEW, sessionId: unknown }));
 
-    expect(strange).toMatchObject({ code: "SESSION_NOT_FOUND", sessionId: undefined });
+    expect(strange).toMatchObject({ code: "SESSION_NOT_FOUND", report: {} });
     expect(String(strange).replace(sessionId, unknown)).toBe(String(really));
     // Its id went nowhere that it would be known.
     expect(asked.slice(before).map((request) => request.sessionId)).not.toContain(sessionId);

@@ -11,7 +11,7 @@ import {
   type RunTurn,
   type TurnRequest,
 } from "@budgie/core";
-import { toStickySessions } from "../../src/server/sticky-sessions.ts";
+import { withStickySessions } from "../../src/server/sticky-sessions.ts";
 
 const REPLY = {
   response: "",
@@ -33,7 +33,7 @@ const REPLY = {
 
 type Turn = { readonly request: TurnRequest; readonly end: (error?: BudgieError) => Promise<void> };
 
-describe("toStickySessions", () => {
+describe("withStickySessions", () => {
   let folder: string;
   let requests: TurnRequest[];
   let fails: BudgieError[];
@@ -57,11 +57,11 @@ describe("toStickySessions", () => {
     runner({ agent: "reader", prompt: "Hi.", directory: folder, ...request });
 
   function toError(code: ErrorCode, sessionId?: string, missed: readonly MissedAnswer[] = []): BudgieError {
-    return Object.assign(new BudgieError(code, "It failed."), { sessionId, missed });
+    return new BudgieError(code, "It failed.", { report: { sessionId, missed } });
   }
 
   it("goes on with the last session, which may be one that was named", async () => {
-    const sticky = toStickySessions(runTurn);
+    const sticky = withStickySessions(runTurn);
     const first = await ask(sticky);
     const second = await ask(sticky);
     const named = await ask(sticky, { sessionId: randomUUID() });
@@ -73,7 +73,7 @@ describe("toStickySessions", () => {
   });
 
   it("begins a new one when it is told so, and goes on with that", async () => {
-    const sticky = toStickySessions(runTurn);
+    const sticky = withStickySessions(runTurn);
     const first = await ask(sticky);
     const second = await ask(sticky, { sessionId: "new" });
     const third = await ask(sticky);
@@ -84,7 +84,7 @@ describe("toStickySessions", () => {
   });
 
   it("keeps agents, directories and clients apart, and knows a directory behind a link", async () => {
-    const sticky = toStickySessions(runTurn);
+    const sticky = withStickySessions(runTurn);
     const link = join(folder, "link");
     mkdirSync(join(folder, "real"));
     symlinkSync("real", link);
@@ -93,11 +93,11 @@ describe("toStickySessions", () => {
     expect((await ask(sticky, { directory: link })).sessionId).toBe(sessionId);
     expect((await ask(sticky, { directory: folder })).sessionId).not.toBe(sessionId);
     expect((await ask(sticky, { directory: link, agent: "writer" })).sessionId).not.toBe(sessionId);
-    expect((await ask(toStickySessions(runTurn), { directory: link })).sessionId).not.toBe(sessionId);
+    expect((await ask(withStickySessions(runTurn), { directory: link })).sessionId).not.toBe(sessionId);
   });
 
   it("begins a new one in place of one that is over, with the same prompt and with what that one had to say", async () => {
-    const sticky = toStickySessions(runTurn);
+    const sticky = withStickySessions(runTurn);
     const missed = [{ runId: "r", response: "late", when: "then" }];
     const first = await ask(sticky);
     fails = [toError("SESSION_NOT_FOUND", undefined, missed)];
@@ -112,7 +112,7 @@ describe("toStickySessions", () => {
   });
 
   it("tries no third time", async () => {
-    const sticky = toStickySessions(runTurn);
+    const sticky = withStickySessions(runTurn);
     await ask(sticky);
     fails = [toError("SESSION_NOT_FOUND"), toError("SESSION_NOT_FOUND")];
 
@@ -121,7 +121,7 @@ describe("toStickySessions", () => {
   });
 
   it("fails for a named session that is over, says what begins a new one, and keeps its own", async () => {
-    const sticky = toStickySessions(runTurn);
+    const sticky = withStickySessions(runTurn);
     const { sessionId } = await ask(sticky);
     fails = [toError("SESSION_NOT_FOUND")];
 
@@ -130,7 +130,7 @@ describe("toStickySessions", () => {
   });
 
   it("goes on after an error with the session that can, and not with one that it ended", async () => {
-    const sticky = toStickySessions(runTurn);
+    const sticky = withStickySessions(runTurn);
     const id = randomUUID();
     fails = [toError("TIMED_OUT", id)];
     await expect(ask(sticky)).rejects.toMatchObject({ code: "TIMED_OUT" });
@@ -147,7 +147,7 @@ describe("toStickySessions", () => {
 
   it("begins one for each of two calls at once, and goes on with that of the later call", async () => {
     const turns: Turn[] = [];
-    const sticky = toStickySessions(
+    const sticky = withStickySessions(
       (request) =>
         new Promise((resolve) => {
           const end = async (): Promise<void> =>
@@ -166,7 +166,7 @@ describe("toStickySessions", () => {
   });
 
   it("remembers a thousand, and forgets the one that was not used for the longest time", async () => {
-    const sticky = toStickySessions(runTurn);
+    const sticky = withStickySessions(runTurn);
     const idOf = async (agent: string): Promise<string> => (await ask(sticky, { agent })).sessionId;
     const [a, b] = [await idOf("a"), await idOf("b")];
     for (let index = 0; index < 998; index++) await idOf(`agent ${index}`);

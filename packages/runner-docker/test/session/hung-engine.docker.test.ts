@@ -36,7 +36,7 @@ describe("an engine that hangs", () => {
     expect(tookMs).toBeLessThan(timeoutMs + GRACE_MS + BOUND_MS);
     expect(left).toHaveLength(1);
     await expect.poll(async () => turnsIn(await place.traces()), { timeout: 60_000 }).toEqual([]);
-    const { sessionId } = told as BudgieError;
+    const { sessionId } = (told as BudgieError).report;
     expect(await place.runTurn({ ...turn, prompt: "[[say: Back.]]", sessionId })).toMatchObject({ response: "Back." });
   });
 

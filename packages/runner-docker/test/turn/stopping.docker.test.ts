@@ -119,12 +119,14 @@ describe("a turn that is cancelled at its work", () => {
     expect(turnsIn(await place.traces())).toHaveLength(1);
 
     cancelling.abort();
-    const { code, sessionId } = await answer;
+    const { code, report } = await answer;
 
     expect(code).toBe("CANCELLED");
     expect(turnsIn(await place.traces())).toEqual([]);
     expect(proxy.pending()).toEqual([]);
-    expect(await ask(place, { prompt: "[[say: Well.]]", sessionId })).toMatchObject({ response: "Well." });
+    expect(await ask(place, { prompt: "[[say: Well.]]", sessionId: report.sessionId })).toMatchObject({
+      response: "Well.",
+    });
   });
 
   it("and whose container somebody paused is gone as well", async () => {

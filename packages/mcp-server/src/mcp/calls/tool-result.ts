@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { BudgieError, type HealthReport, type MissedAnswer, type Reply } from "@budgie/core";
+import { BudgieError, type FailureReport, type HealthReport, type MissedAnswer, type Reply } from "@budgie/core";
 import { toNamedEgress, toRefusedText } from "./egress-text.ts";
 
 /** The result of a turn: its last text is exactly what the agent answered; before it are answers that were missed. */
@@ -42,22 +42,19 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
 }
 
 function toErrorResult(error: BudgieError): CallToolResult {
-  const { changedExecutablePaths, changedPaths, code, directory, egress, message, missed, warnings } = error;
-  const { response, sessionId } = error;
+  const { code, message, report } = error;
+  const { changedExecutablePaths = [], egress, missed = [], response, warnings = [] } = report;
   const facts = {
-    response,
-    directory,
+    ...report,
     egress: egress && toNamedEgress(egress),
     changedExecutablePaths: orNothing(changedExecutablePaths),
     missed: orNothing(missed),
-    changedPaths,
-    sessionId,
     warnings: orNothing(warnings),
   };
   const known = Object.entries(facts).filter(([, fact]) => fact !== undefined);
   return {
     isError: true,
-    content: [...toMissedContent(missed), ...toTexts([`${code}: ${message}${toRemarks(error)}`, response])],
+    content: [...toMissedContent(missed), ...toTexts([`${code}: ${message}${toRemarks(report)}`, response])],
     structuredContent: { code, message, ...Object.fromEntries(known) },
   };
 }
@@ -70,7 +67,7 @@ function orNothing<Item>(items: readonly Item[]): readonly Item[] | undefined {
   return items.length === 0 ? undefined : items;
 }
 
-function toRemarks({ changedExecutablePaths: paths, egress, sessionId, warnings }: BudgieError): string {
+function toRemarks({ changedExecutablePaths: paths = [], egress, sessionId, warnings = [] }: FailureReport): string {
   const refused = toRefusedText(egress);
   const remarks = [
     ...(refused === "" ? [] : [`Its network policy refused: ${refused}.`]),

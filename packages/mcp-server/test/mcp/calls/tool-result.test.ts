@@ -29,7 +29,7 @@ const warningsOf = (egress: EgressReport | undefined) =>
   toReplyResult(makeReply(egress)).structuredContent?.["warnings"] as readonly string[];
 
 async function failWith(egress: EgressReport | undefined) {
-  const error = Object.assign(new BudgieError("AGENT_FAILED", "It said nothing."), { egress, sessionId: "s" });
+  const error = new BudgieError("AGENT_FAILED", "It said nothing.", { report: { egress, sessionId: "s" } });
   return orErrorResult(Promise.reject(error));
 }
 
@@ -102,9 +102,11 @@ describe("a failure", () => {
   });
 
   it("brings what the turn left in the workspace", async () => {
-    const error = Object.assign(new BudgieError("AGENT_FAILED", "It failed."), {
-      changedExecutablePaths: [".envrc"],
-      warnings: ["A link leads out."],
+    const error = new BudgieError("AGENT_FAILED", "It failed.", {
+      report: {
+        changedExecutablePaths: [".envrc"],
+        warnings: ["A link leads out."],
+      },
     });
 
     expect(await orErrorResult(Promise.reject(error))).toMatchObject({
@@ -118,7 +120,7 @@ describe("a failure", () => {
   });
 
   it("brings the answer of a turn that failed after it", async () => {
-    const error = Object.assign(new BudgieError("GIT_REDIRECTED", "It redirected git."), { response: "Done." });
+    const error = new BudgieError("GIT_REDIRECTED", "It redirected git.", { report: { response: "Done." } });
 
     expect(await orErrorResult(Promise.reject(error))).toMatchObject({
       content: [{ text: "GIT_REDIRECTED: It redirected git." }, { text: "Done." }],
@@ -127,7 +129,7 @@ describe("a failure", () => {
   });
 
   it("names the directory that the agent worked in", async () => {
-    const error = Object.assign(new BudgieError("AGENT_FAILED", "It said nothing."), { directory: "/project" });
+    const error = new BudgieError("AGENT_FAILED", "It said nothing.", { report: { directory: "/project" } });
 
     const { structuredContent } = await orErrorResult(Promise.reject(error));
 

@@ -29,7 +29,7 @@ describe("an answer that a session's last caller did not get", () => {
 
     const error = await failureOf(runTurn({ ...TURN, sessionId }));
 
-    expect(error).toMatchObject({ code: "AGENT_FAILED", missed: [{ runId, response: "Answer 1." }] });
+    expect(error).toMatchObject({ code: "AGENT_FAILED", report: { missed: [{ runId, response: "Answer 1." }] } });
   });
 
   it("comes with the news that there is no such session any more", async () => {
@@ -39,7 +39,7 @@ describe("an answer that a session's last caller did not get", () => {
 
     const error = await failureOf(restarted.runTurn({ ...TURN, sessionId }));
 
-    expect(error).toMatchObject({ code: "SESSION_NOT_FOUND", missed: [{ runId }] });
+    expect(error).toMatchObject({ code: "SESSION_NOT_FOUND", report: { missed: [{ runId }] } });
   });
 
   it("does not go to who asks another agent, or about another directory", async () => {
@@ -51,7 +51,7 @@ describe("an answer that a session's last caller did not get", () => {
       await failureOf(runTurn({ ...TURN, sessionId, directory: "/" })),
     ];
 
-    expect(errors).toMatchObject(Array(2).fill({ code: "INPUT_INVALID", missed: [] }));
+    expect(errors).toMatchObject(Array(2).fill({ code: "INPUT_INVALID", report: { missed: [] } }));
   });
 
   it("is one that was on its way while the turn waited for it, if it did not arrive", async () => {

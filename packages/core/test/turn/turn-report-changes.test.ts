@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BudgieError } from "../../src/errors.ts";
-import { reportingChanges } from "../../src/turn/reporting-changes.ts";
+import { withChangesAndEgress } from "../../src/turn/turn-report.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -14,7 +14,10 @@ describe("a turn whose git is protected", () => {
 
       const failure = await failureOf(turn(directory, { isProtected: true }, () => write(directory, path)));
 
-      expect(failure).toMatchObject({ code: "GIT_REDIRECTED", response: "Done.", changedExecutablePaths: [path] });
+      expect(failure).toMatchObject({
+        code: "GIT_REDIRECTED",
+        report: { response: "Done.", changedExecutablePaths: [path] },
+      });
       expect(failure.message).toContain(`"${path}" was changed`);
       expect(failure.message).toContain(`Run no git in "${directory}"`);
     },
@@ -54,12 +57,15 @@ describe("a turn that fails", () => {
       }),
     );
 
-    expect(failure).toMatchObject({ code: "AGENT_FAILED", warnings: [expect.stringContaining('"link" to "/etc"')] });
+    expect(failure).toMatchObject({
+      code: "AGENT_FAILED",
+      report: { warnings: [expect.stringContaining('"link" to "/etc"')] },
+    });
   });
 });
 
 function turn(directory: string, { isProtected }: { readonly isProtected: boolean }, work: () => void) {
-  return reportingChanges({ directory, isProtected }, async (ready) => {
+  return withChangesAndEgress({ directory, isProtected }, async ({ ready }) => {
     await ready;
     work();
     return { response: "Done.", warnings: ["own"] };

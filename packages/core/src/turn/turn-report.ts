@@ -1,0 +1,145 @@
+import {
+  watchExecutablePaths,
+  type ExecutableChanges,
+  type ExecutableWatch,
+} from "../changes/watch-executable-paths.ts";
+import type { EgressCount, EgressDenial, EgressReport } from "../egress.ts";
+import { BudgieError, type FailureReport, type TurnReport } from "../errors.ts";
+import type { RunLog } from "../runs/run-log.ts";
+import type { Reply } from "./turn.ts";
+
+/** Adds the facts from `collect` to the reply of `turn`, or to the `BudgieError` that it throws. */
+export async function withReport<Answer extends object, Facts extends FailureReport>(
+  turn: () => Promise<Answer>,
+  collect: (outcome: Answer | BudgieError) => Facts | Promise<Facts>,
+): Promise<Answer & Facts> {
+  let reply: Answer;
+  try {
+    reply = await turn();
+  } catch (error) {
+    if (error instanceof BudgieError) error.report = { ...error.report, ...(await collect(error)) };
+    throw error;
+  }
+  return { ...reply, ...(await collect(reply)) };
+}
+
+export type WatchOptions = {
+  readonly directory: string;
+  /** Whether a turn that redirects git fails */
+  readonly isProtected: boolean;
+  /** Default {@link watchExecutablePaths} */
+  readonly watch?: WatchDirectory | undefined;
+};
+
+/** Begins to watch a directory for executable paths that a turn changes. */
+export type WatchDirectory = (directory: string) => ExecutableWatch;
+
+export type WatchedTurn = {
+  /** Resolves when the agent's processes may run */
+  readonly ready: Promise<unknown>;
+  readonly tally: EgressTally;
+};
+
+/**
+ * Reports a turn's network access and its changes of executable paths. Throws `GIT_REDIRECTED` for a protected turn that
+ * redirected git.
+ */
+export function withChangesAndEgress<Answer extends Pick<Reply, "response" | "warnings">>(
+  { directory, isProtected, watch: toWatch = watchExecutablePaths }: WatchOptions,
+  turn: (watched: WatchedTurn) => Promise<Answer>,
+): Promise<Answer & Pick<TurnReport, "changedExecutablePaths" | "egress" | "warnings">> {
+  const watch = toWatch(directory);
+  const tally = createEgressTally();
+  let changes: Promise<ExecutableChanges> | undefined;
+  const findChanges = (): Promise<ExecutableChanges> => (changes ??= watch.toChanges());
+
+  async function run(): Promise<Answer> {
+    const reply = await turn({ ready: watch.ready, tally });
+    const { gitChanges } = await findChanges();
+    if (isProtected && gitChanges.length > 0) throw toRedirected(directory, gitChanges, reply);
+    return reply;
+  }
+
+  return withReport(run, async (outcome) => {
+    const { warnings = [] } = outcome instanceof BudgieError ? outcome.report : outcome;
+    const found = await findChanges();
+    return {
+      changedExecutablePaths: found.changedExecutablePaths,
+      egress: await tally.total(),
+      warnings: [...warnings, ...found.warnings],
+    };
+  });
+}
+
+const MOST_NAMED = 5;
+
+function toRedirected(
+  directory: string,
+  gitChanges: readonly string[],
+  { response }: Pick<Reply, "response">,
+): BudgieError {
+  const named = gitChanges.slice(0, MOST_NAMED).join(" ");
+  return new BudgieError(
+    "GIT_REDIRECTED",
+    `The turn redirected git by paths that --protect-executable-paths cannot protect. ${named} ` +
+      `Run no git in "${directory}" or below before you have looked at these paths, and removed or restored them.`,
+    { report: { response } },
+  );
+}
+
+type Caller = { readonly agent: string; readonly sessionId: string };
+
+/** Reports the undelivered answers of the session that a turn resumes. */
+export function withUndelivered<Answer extends { readonly runId: string }>(
+  log: RunLog,
+  caller: Caller,
+  turn: () => Promise<Answer>,
+): Promise<Answer & Pick<TurnReport, "missed">> {
+  // Read after the turn, because the answer of a turn that it waited for may still have been on its way.
+  return withReport(turn, async (outcome) => {
+    if (!(outcome instanceof BudgieError)) {
+      const missed = await log.missed(caller);
+      return { missed: missed.filter(({ runId }) => runId !== outcome.runId) };
+    }
+    // The caller named another agent or directory than the session's, so the answers may not be for it.
+    return { missed: outcome.code === "INPUT_INVALID" ? [] : await log.missed(caller) };
+  });
+}
+
+/** Adds up the network access of a turn's processes. */
+export type EgressTally = {
+  readonly add: (report: Promise<EgressReport> | undefined) => void;
+  /** Resolves when all processes have ended; to `undefined` if none was monitored */
+  readonly total: () => Promise<EgressReport | undefined>;
+};
+
+function createEgressTally(): EgressTally {
+  const pending: Promise<EgressReport>[] = [];
+  return {
+    add: (report) => void (report !== undefined && pending.push(report)),
+    async total() {
+      const reports = await Promise.all(pending);
+      if (reports.length === 0) return undefined;
+      const allowed = reports.flatMap((report) => report.allowed);
+      const denied = reports.flatMap((report) => report.denied);
+      return { allowed: addUp(allowed, toHostKey), denied: addUp(denied, toDenialKey) };
+    },
+  };
+}
+
+function toHostKey({ host, port }: EgressCount): string {
+  return `${host}:${port}`;
+}
+
+function toDenialKey(denial: EgressDenial): string {
+  return `${toHostKey(denial)} ${denial.why}`;
+}
+
+function addUp<Count extends EgressCount>(counts: readonly Count[], toKey: (count: Count) => string): readonly Count[] {
+  const sums = new Map<string, Count>();
+  for (const count of counts) {
+    const sum = sums.get(toKey(count));
+    sums.set(toKey(count), sum === undefined ? count : { ...sum, count: sum.count + count.count });
+  }
+  return [...sums.values()];
+}
