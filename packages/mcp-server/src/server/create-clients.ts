@@ -6,7 +6,7 @@ import { toSoftDeadlineMs } from "../mcp/long-calls/soft-deadline.ts";
 import { createToolbox, type Toolbox } from "../mcp/calls/call-tool.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { withLongCalls } from "../mcp/long-calls/with-long-calls.ts";
-import { createSessionOwners } from "./own-sessions.ts";
+import { createSessionOwners, withOwnedSessions } from "./own-sessions.ts";
 import { withStickySessions } from "./sticky-sessions.ts";
 
 /** What all clients share. */
@@ -27,15 +27,16 @@ type Options = Pick<Config, "softDeadline" | "stickySessions" | "toolNames" | "t
 /** Creates what makes a toolbox for each client: all that belongs to one client alone is begun there, and ends with it. */
 export function createToolboxes(config: Options, options: ToolboxesOptions): (client: Client) => Toolbox {
   const { areApart, report, runTurn, sessions, ...shared } = options;
-  const owners = areApart ? createSessionOwners({ runTurn, sessions }) : undefined;
+  const owners = areApart ? createSessionOwners(sessions) : undefined;
   const longCallTools = toLongCallTools(config);
 
   return ({ info }) => {
-    const client = owners?.enter() ?? { runTurn };
+    const owner = owners?.addClient();
+    const ownTurn = owner === undefined ? runTurn : withOwnedSessions(runTurn, owner);
     const toolbox = createToolbox({
       ...shared,
-      ...client,
-      runTurn: config.stickySessions ? withStickySessions(client.runTurn) : client.runTurn,
+      ...(owner === undefined ? {} : { leave: owner.remove }),
+      runTurn: config.stickySessions ? withStickySessions(ownTurn) : ownTurn,
       report: config.verbose ? report : undefined,
     });
     return withLongCalls(toolbox, {

@@ -9,100 +9,97 @@ import {
   type TurnRequest,
 } from "@budgie/core";
 
-/** Keeps the clients of one process apart: to each of them the sessions of the others are not there. */
+/** The clients of this process and the sessions that each of them owns. */
 export type SessionOwners = {
-  /** Begins to tell a client's sessions from all others. */
-  readonly enter: () => ClientSessions;
+  readonly addClient: () => SessionOwner;
 };
 
-/** What one client has. */
-type ClientSessions = {
-  readonly runTurn: RunTurn;
-  /** Ends the client's sessions, or leaves them to who asks next where they are kept; its turns must be over. */
-  readonly leave: () => Promise<void>;
+/** One client as an owner of sessions. A session belongs to the client whose turn began it, or that first resumed it. */
+export type SessionOwner = {
+  /** Makes the client the session's owner, unless it has one. */
+  readonly own: (sessionId: string | undefined) => void;
+  readonly isOthers: (sessionId: string) => boolean;
+  /** Keeps other clients off the session during a turn; afterwards too if the turn owned it. */
+  readonly claim: (sessionId: string, turn: () => Promise<Reply>) => Promise<Reply>;
+  /** Ends the client's sessions, or releases them if sessions are kept. The client's turns must have ended. */
+  readonly remove: () => Promise<void>;
 };
-
-type SessionOwnersOptions = {
-  readonly runTurn: RunTurn;
-  readonly sessions: Pick<SessionBook, "end">;
-};
-
-/** By object identity, and nothing that a client could name */
-type Owner = object;
 
 type Claim = {
-  readonly owner: Owner;
-  /** Calls that named it and are not over */
+  /** Compared by identity, so that no client can name another */
+  readonly client: object;
+  /** The number of pending calls with this session */
   calls: number;
-  /** Whether a turn has come to run in it, for who knew what it is about; until then it holds only others off */
-  isSure: boolean;
+  /** Whether a turn of the client has run in the session; until then the claim ends with its calls */
+  isOwned: boolean;
 };
 
-/** Creates the register of who has which session; a session is whose turn began it, or who first asked for a kept one. */
-export function createSessionOwners({ runTurn, sessions }: SessionOwnersOptions): SessionOwners {
+export function createSessionOwners(sessions: Pick<SessionBook, "end">): SessionOwners {
   const claims = new Map<string, Claim>();
 
-  function own(sessionId: string | undefined, owner: Owner): void {
-    if (sessionId === undefined) return;
-    const claim = claims.get(sessionId) ?? { owner, calls: 0, isSure: true };
+  function ensureClaim(sessionId: string, client: object): Claim {
+    const claim = claims.get(sessionId) ?? { client, calls: 0, isOwned: false };
     claims.set(sessionId, claim);
-    claim.isSure = true;
+    return claim;
   }
 
-  /** Claimed before it is looked for: of two clients that name a kept session at once, one gets it. */
-  async function claiming(sessionId: string, owner: Owner, turn: () => Promise<Reply>): Promise<Reply> {
-    const claim = claims.get(sessionId) ?? { owner, calls: 0, isSure: false };
-    claims.set(sessionId, claim);
-    claim.calls++;
-    try {
-      return await turn();
-    } finally {
-      claim.calls--;
-      if (!claim.isSure && claim.calls === 0) claims.delete(sessionId);
-    }
-  }
+  return {
+    addClient() {
+      const client = {};
+      return {
+        own(sessionId) {
+          if (sessionId !== undefined) ensureClaim(sessionId, client).isOwned = true;
+        },
+        isOthers: (sessionId) => (claims.get(sessionId)?.client ?? client) !== client,
+        async claim(sessionId, turn) {
+          const claim = ensureClaim(sessionId, client);
+          claim.calls++;
+          try {
+            return await turn();
+          } finally {
+            claim.calls--;
+            if (!claim.isOwned && claim.calls === 0) claims.delete(sessionId);
+          }
+        },
+        async remove() {
+          const ids = [...claims].flatMap(([id, claim]) => (claim.client === client ? [id] : []));
+          await sessions.end(ids);
+          for (const id of ids) claims.delete(id);
+        },
+      };
+    },
+  };
+}
 
-  /** Takes the very way of an id that nobody has, by asking for one: what is said, and when, tells nothing. */
-  async function asStranger(request: TurnRequest & Named, { signal }: TurnHooks): Promise<Reply> {
-    const nobodys = createSessionId();
+/** Hides the sessions of other clients: to `owner` they do not exist. */
+export function withOwnedSessions(runTurn: RunTurn, owner: SessionOwner): RunTurn {
+  /** Owns a session before the client learns its id. */
+  const owning = ({ onProgress, ...hooks }: TurnHooks): TurnHooks => ({
+    ...hooks,
+    onProgress(progress) {
+      owner.own(progress.sessionId);
+      onProgress?.(progress);
+    },
+  });
+
+  /** Asks for an unknown session instead, so that neither the answer nor its timing shows that the session exists. */
+  async function runAsUnknown(request: TurnRequest & Named, { signal }: TurnHooks): Promise<Reply> {
+    const unknown = createSessionId();
     try {
-      // It gets as far as being looked for, and so there is no progress.
-      return await runTurn({ ...request, sessionId: nobodys }, { signal });
+      return await runTurn({ ...request, sessionId: unknown }, { signal });
     } catch (error) {
-      if (error instanceof BudgieError) error.message = error.message.replaceAll(nobodys, request.sessionId);
+      if (error instanceof BudgieError) error.message = error.message.replaceAll(unknown, request.sessionId);
       throw error;
     }
   }
 
-  function enter(): ClientSessions {
-    const client: Owner = {};
-
-    /** A session is the client's before anything tells its id. */
-    const owning = ({ onProgress, ...hooks }: TurnHooks): TurnHooks => ({
-      ...hooks,
-      onProgress(progress) {
-        own(progress.sessionId, client);
-        onProgress?.(progress);
-      },
-    });
-
-    return {
-      runTurn: async (request, hooks = {}) => {
-        const { sessionId } = request;
-        if (sessionId === undefined || !isSessionId(sessionId)) return runTurn(request, owning(hooks));
-        const owner = claims.get(sessionId)?.owner ?? client;
-        if (owner !== client) return asStranger({ ...request, sessionId }, hooks);
-        return claiming(sessionId, client, () => runTurn(request, owning(hooks)));
-      },
-      async leave() {
-        const ids = [...claims].flatMap(([id, { owner }]) => (owner === client ? [id] : []));
-        await sessions.end(ids);
-        for (const id of ids) claims.delete(id);
-      },
-    };
-  }
-
-  return { enter };
+  return async (request, hooks = {}) => {
+    const { sessionId } = request;
+    if (sessionId === undefined || !isSessionId(sessionId)) return runTurn(request, owning(hooks));
+    if (owner.isOthers(sessionId)) return runAsUnknown({ ...request, sessionId }, hooks);
+    // Claimed before the session is found: if two clients name a kept session at once, one of them gets it.
+    return owner.claim(sessionId, () => runTurn(request, owning(hooks)));
+  };
 }
 
 type Named = { readonly sessionId: string };

@@ -7,7 +7,7 @@ import {
   type TurnProgress,
   type TurnRequest,
 } from "@budgie/core";
-import { createSessionOwners } from "../../src/server/own-sessions.ts";
+import { createSessionOwners, withOwnedSessions } from "../../src/server/own-sessions.ts";
 
 type Place = ReturnType<typeof createPlace>;
 
@@ -35,15 +35,16 @@ function createPlace(kept: readonly string[] = []) {
     return { sessionId, response: "ok" } as Reply;
   };
   const owners = createSessionOwners({
-    runTurn,
-    sessions: {
-      async end(ids) {
-        ended.push(...ids);
-        for (const id of ids) open.delete(id);
-      },
+    async end(ids) {
+      ended.push(...ids);
+      for (const id of ids) open.delete(id);
     },
   });
-  return { owners, asked, ended, open, hold: (until: Promise<void>) => void (gate = until) };
+  const addClient = () => {
+    const owner = owners.addClient();
+    return { runTurn: withOwnedSessions(runTurn, owner), leave: owner.remove };
+  };
+  return { addClient, asked, ended, open, hold: (until: Promise<void>) => void (gate = until) };
 }
 
 const idOf = async (turn: Promise<Reply>): Promise<string> => (await turn).sessionId;
@@ -55,8 +56,8 @@ const failureOf = (turn: Promise<Reply>): Promise<unknown> =>
 
 describe("a client's session", () => {
   it("goes on for its client, and is to another what an unknown one is, word for word", async () => {
-    const { asked, owners } = createPlace();
-    const [one, two] = [owners.enter(), owners.enter()];
+    const { asked, addClient } = createPlace();
+    const [one, two] = [addClient(), addClient()];
     const sessionId = await idOf(one.runTurn(NEW));
     const unknown = createSessionId();
     const before = asked.length;
@@ -72,8 +73,8 @@ describe("a client's session", () => {
   });
 
   it("is its own from the moment that it is told of, in a turn that fails too", async () => {
-    const { owners } = createPlace();
-    const [one, two] = [owners.enter(), owners.enter()];
+    const { addClient } = createPlace();
+    const [one, two] = [addClient(), addClient()];
     const told: TurnProgress[] = [];
     const onProgress = (progress: TurnProgress): void => void told.push(progress);
 
@@ -85,8 +86,8 @@ describe("a client's session", () => {
   });
 
   it("ends with its client, and no other's does", async () => {
-    const { ended, open, owners } = createPlace();
-    const [one, two] = [owners.enter(), owners.enter()];
+    const { ended, open, addClient } = createPlace();
+    const [one, two] = [addClient(), addClient()];
     const ids = [await idOf(one.runTurn(NEW)), await idOf(one.runTurn(NEW))];
     const others = await idOf(two.runTurn(NEW));
 
@@ -97,9 +98,9 @@ describe("a client's session", () => {
   });
 
   it("whose id is malformed is the core's matter", async () => {
-    const { asked, owners } = createPlace();
+    const { asked, addClient } = createPlace();
 
-    await failureOf(owners.enter().runTurn({ ...NEW, sessionId: "../x" }));
+    await failureOf(addClient().runTurn({ ...NEW, sessionId: "../x" }));
 
     expect(asked[0]?.sessionId).toBe("../x");
   });
@@ -109,7 +110,7 @@ describe("a session that was kept", () => {
   it("is whose who asks first, of two that ask at once", async () => {
     const kept = createSessionId();
     const place = createPlace([kept]);
-    const [one, two] = [place.owners.enter(), place.owners.enter()];
+    const [one, two] = [place.addClient(), place.addClient()];
     let start = (): void => undefined;
     place.hold(new Promise((resolve) => (start = resolve)));
 
@@ -122,11 +123,11 @@ describe("a session that was kept", () => {
 
   it("is nobody's after who asked for it in vain, or is gone", async () => {
     const kept = createSessionId();
-    const { owners } = createPlace();
-    const [one, two] = [owners.enter(), owners.enter()];
+    const { addClient } = createPlace();
+    const [one, two] = [addClient(), addClient()];
     await failureOf(one.runTurn({ ...NEW, sessionId: kept }));
     const place = createPlace([kept]);
-    const [first, second] = [place.owners.enter(), place.owners.enter()];
+    const [first, second] = [place.addClient(), place.addClient()];
     await first.runTurn({ ...NEW, sessionId: kept });
     await leaveKeeping(place, first, kept);
 
@@ -137,7 +138,7 @@ describe("a session that was kept", () => {
   it("is not had by who names it and does not know what it is about", async () => {
     const kept = createSessionId();
     const place = createPlace([kept]);
-    const [one, two] = [place.owners.enter(), place.owners.enter()];
+    const [one, two] = [place.addClient(), place.addClient()];
 
     const wrong = await failureOf(one.runTurn({ ...NEW, directory: "/other", sessionId: kept }));
 
