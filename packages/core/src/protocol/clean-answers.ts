@@ -50,7 +50,7 @@ function saidNothing(agent: string): BudgieError {
 }
 
 /** Truncates longer answers, and adds a note and a warning that name the file with the whole answer. */
-export function withAnswerLimit(protocol: Protocol, maxBytes: number): Protocol {
+function withAnswerLimit(protocol: Protocol, maxBytes: number): Protocol {
   return async (turn) => {
     const answer = await protocol(turn);
     const bytes = Buffer.byteLength(answer.response);

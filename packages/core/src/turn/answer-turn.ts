@@ -113,7 +113,7 @@ function beginning(turn: TurnInHand, started: AgentProcess[]): Session["home"] {
 }
 
 /** What a user must know of a turn with this policy; that everything is open without a sandbox, the runner says itself. */
-export function toEgressNotices(isolation: Isolation, { mode }: EgressPolicy): readonly string[] {
+function toEgressNotices(isolation: Isolation, { mode }: EgressPolicy): readonly string[] {
   return isolation === "container" && mode === "bridge" ? [UNWATCHED] : [];
 }
 
