@@ -107,10 +107,8 @@ describe("a turn", () => {
     const { sessionId } = await runTurn(TURN);
     program = refusing("RUNNER_UNAVAILABLE");
 
-    expect(await failureOf(runTurn({ ...TURN, sessionId }))).toMatchObject({
-      code: "RUNNER_UNAVAILABLE",
-      report: { sessionId },
-    });
+    const error = await failureOf(runTurn({ ...TURN, sessionId }));
+    expect(error).toMatchObject({ code: "RUNNER_UNAVAILABLE", report: { sessionId } });
     expect(runner.homes.size).toBe(1);
   });
 
