@@ -3,17 +3,17 @@ import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { findExpressions, type Expression } from "./find-expressions.ts";
 
-const LENGTH = 2 * 1024 ** 2;
+const LENGTH = 512 * 1024;
 const CHARACTERS = Array.from("\r\n\t \u001B\u2028a0/\\-.:;\"'{[(<#");
 // These take longer: each character is a match, and is replaced.
 const REFERENCE: Matching = { file: "", source: ".", flags: "gs", piece: "a" };
-// An expression that is not linear takes some 10,000 times as long.
-const TOLERANCE = 10;
+// An expression that is not linear takes some 2,500 times as long; a loaded machine delays a match by much less.
+const TOLERANCE = 40;
 
 type Matching = Expression & { readonly piece: string };
 
 describe("A regular expression of the sources", () => {
-  it("takes linear time for 2 MiB of one character, or of words of its own", { timeout: 300_000 }, async () => {
+  it("takes linear time for 512 KiB of one character, or of words of its own", { timeout: 300_000 }, async () => {
     await using matcher = createMatcher();
     const limitMs = TOLERANCE * (await matcher.measure(REFERENCE, Infinity));
     const expressions = findExpressions();
