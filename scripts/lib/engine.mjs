@@ -17,7 +17,7 @@ export async function listTraces(docker) {
   return [
     ...containers.map(({ Names: [name = "?"], Labels }) => toTrace("container", name.replace(/^\//, ""), Labels)),
     ...(volumes ?? []).map(({ Name, Labels }) => toTrace("volume", Name, Labels)),
-  ].filter(({ labelled, name }) => labelled || /^budgie-(?:turn|holder|session)-/.test(name));
+  ].filter(({ labelled, name }) => labelled || /^budgie-(?:turn|session|doctor)-/.test(name));
 }
 
 function toTrace(kind, name, labels) {

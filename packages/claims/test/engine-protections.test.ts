@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CLAIMS } from "../src/claims.ts";
 import {
-  toEngineWalls,
+  toEngineProtections,
   toUlimits,
   toUsers,
-  toWallNotices,
+  toProtectionNotices,
   type EngineInfo,
 } from "../../runner-docker/src/engine/engine-protections.ts";
 import { ENGINE_ANSWERS } from "../../runner-docker/test/helpers/engine-answers.ts";
@@ -16,20 +16,20 @@ const GOOD: EngineInfo = ENGINE_ANSWERS["Docker 20.10.24"];
 const CLAIM_NAMES: Readonly<Record<string, string>> = { processors: "cpu" };
 
 const wallOf = (name: string, changes: EngineInfo) =>
-  toEngineWalls({ ...GOOD, ...changes }).find((wall) => wall.name === name);
+  toEngineProtections({ ...GOOD, ...changes }).find((protection) => protection.name === name);
 
-describe("toEngineWalls", () => {
+describe("toEngineProtections", () => {
   it("misses nothing of an ordinary engine", () => {
-    const walls = toEngineWalls(GOOD);
+    const protections = toEngineProtections(GOOD);
 
-    expect(walls.map(({ name, state }) => [name, state])).toEqual([
+    expect(protections.map(({ name, state }) => [name, state])).toEqual([
       ["limits", "held"],
       ["seccomp", "held"],
       ["users", "weak"],
       ["mandatory", "weak"],
     ]);
-    expect(walls[0]?.text).toBe("on memory, processes and processors (cgroup v1, cgroupfs)");
-    expect(toWallNotices(walls)).toEqual([]);
+    expect(protections[0]?.text).toBe("on memory, processes and processors (cgroup v1, cgroupfs)");
+    expect(toProtectionNotices(protections)).toEqual([]);
   });
 
   it.each([
@@ -51,7 +51,7 @@ describe("toEngineWalls", () => {
     (option) => {
       const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], SecurityOptions: [option] };
 
-      expect(toEngineWalls(info)[0]).toMatchObject({
+      expect(toEngineProtections(info)[0]).toMatchObject({
         name: "limits",
         state: "missing",
         text: expect.stringMatching(/memory or processes or processors.*Delegate=/),
@@ -63,7 +63,7 @@ describe("toEngineWalls", () => {
   it("misses none on one with cgroup v2 that has them", () => {
     const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], CgroupVersion: "2" };
 
-    expect(toEngineWalls(info)[0]).toMatchObject({ name: "limits", state: "held" });
+    expect(toEngineProtections(info)[0]).toMatchObject({ name: "limits", state: "held" });
   });
 
   it("tells the user of a rootless engine how it gets limits", () => {
@@ -74,7 +74,7 @@ describe("toEngineWalls", () => {
   });
 
   it("knows no limits of an engine that does not tell of any", () => {
-    expect(toEngineWalls({})[0]).toMatchObject({
+    expect(toEngineProtections({})[0]).toMatchObject({
       state: "missing",
       text: expect.stringMatching(/cgroup v\?, no driver/),
     });
@@ -137,21 +137,23 @@ describe("toEngineWalls", () => {
       "WARNING: API is accessible on http://0.0.0.0:2375\n   see docs",
     ];
 
-    const passed = toEngineWalls({ ...GOOD, Warnings }).filter(({ name }) => name === "engine");
+    const passed = toEngineProtections({ ...GOOD, Warnings }).filter(({ name }) => name === "engine");
 
     expect(passed.map(({ text }) => text)).toEqual(["WARNING: API is accessible on http://0.0.0.0:2375 see docs"]);
   });
 });
 
-describe("the claims that a missing wall breaks", () => {
+describe("the claims that a missing protection breaks", () => {
   const page = readFileSync(new URL("../../../docs/security.md", import.meta.url), "utf8");
 
   it("are claims", () => {
     const ids = CLAIMS.map(({ id }) => id);
 
-    expect(toEngineWalls({}).flatMap((wall) => (wall.state === "missing" ? wall.breaks : []))).not.toEqual([]);
-    for (const wall of toEngineWalls({})) {
-      if (wall.state === "missing") expect(ids).toEqual(expect.arrayContaining([...wall.breaks]));
+    expect(
+      toEngineProtections({}).flatMap((protection) => (protection.state === "missing" ? protection.breaks : [])),
+    ).not.toEqual([]);
+    for (const protection of toEngineProtections({})) {
+      if (protection.state === "missing") expect(ids).toEqual(expect.arrayContaining([...protection.breaks]));
     }
   });
 
@@ -161,8 +163,8 @@ describe("the claims that a missing wall breaks", () => {
     ["Podman 5.4.2", "", { name: "Podman", version: "5.4.2" }],
     ["Podman 4.3.1, rootless", ", on cgroup v1", { name: "Podman", version: "4.3.1" }],
   ] as const)("are in docs/security.md for %s", (engine, where, named) => {
-    const walls = [...toEngineWalls(ENGINE_ANSWERS[engine]), ...toUlimits(named)];
-    const missing = walls.filter((wall) => wall.state === "missing");
+    const protections = [...toEngineProtections(ENGINE_ANSWERS[engine]), ...toUlimits(named)];
+    const missing = protections.filter((protection) => protection.state === "missing");
     const toCell = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ") || "none";
 
     const cells = [toCell(missing.map(({ name }) => name)), toCell(missing.flatMap(({ breaks }) => breaks))];
@@ -171,11 +173,11 @@ describe("the claims that a missing wall breaks", () => {
   });
 });
 
-describe("toWallNotices", () => {
+describe("toProtectionNotices", () => {
   it("repeats what a user must know before the first turn", () => {
-    const walls = toEngineWalls({ ...GOOD, PidsLimit: false, SecurityOptions: [] });
+    const protections = toEngineProtections({ ...GOOD, PidsLimit: false, SecurityOptions: [] });
 
-    expect(toWallNotices(walls)).toEqual([
+    expect(toProtectionNotices(protections)).toEqual([
       expect.stringMatching(/cannot limit processes/),
       expect.stringMatching(/without seccomp/),
     ]);

@@ -23,7 +23,7 @@ afterEach(() => {
 
 describe("prove", () => {
   it("finds every claim held but those that the engine breaks, tells of each, and leaves nothing behind", async () => {
-    const { users, walls } = await connectEngine(options.hostEnv, options.home);
+    const { users, protections } = await connectEngine(options.hostEnv, options.home);
     const told: ClaimResult[] = [];
 
     const results = await prove({ ...options, onResult: (result) => told.push(result) });
@@ -31,7 +31,9 @@ describe("prove", () => {
     const verdicts = results.flatMap(({ id, probes }) => probes.map(({ name, verdict }) => ({ id, name, ...verdict })));
     const through = verdicts.filter(({ outcome }) => outcome === "got-through");
     console.log(`${verdicts.length} probes ran, ${through.length} got through.`);
-    const broken = new Set(walls.flatMap((wall) => (wall.state === "missing" ? wall.breaks : [])));
+    const broken = new Set(
+      protections.flatMap((protection) => (protection.state === "missing" ? protection.breaks : [])),
+    );
     expect(new Set(through.map(({ id }) => id))).toEqual(broken);
     const untried = verdicts.filter((verdict) => verdict.outcome === "untried" && !isMoot(verdict));
     expect(

@@ -123,15 +123,15 @@ async function isAgentRunning(user: BudgieUser): Promise<boolean> {
 /** All that the engine tells of what this user's budgies made: the containers' variables, and everything else. */
 async function inspectAll(user: BudgieUser) {
   const docker = await openEngine();
-  const names = (await listTraces(user)).map((name) => name.replace(/^\//, ""));
   const variables: string[] = [];
   const others: unknown[] = [];
-  for (const name of names) {
-    if (name.startsWith("budgie-session-")) {
+  for (const name of await listTraces(user)) {
+    // Engines put a slash before the name of a container only.
+    if (!name.startsWith("/")) {
       others.push(await docker.getVolume(name).inspect());
       continue;
     }
-    const { Config, ...facts } = await docker.getContainer(name).inspect();
+    const { Config, ...facts } = await docker.getContainer(name.slice(1)).inspect();
     const { Env, ...rest } = Config;
     variables.push(...(Env ?? []));
     others.push(facts, rest);

@@ -27,7 +27,7 @@ describe("budgie --sandbox ends", () => {
 
     expect(await ended).toEqual({ exitCode: 0, signal: null });
     expect(performance.now() - began).toBeLessThan(10_000);
-    // Two homes, two logins, two holders, and the turn.
+    // Two homes, two logins, two session containers, and the turn.
     expect(before.length).toBeGreaterThanOrEqual(7);
     expect(await listTraces(user)).toEqual([]);
     expect(stderr()).not.toContain("clean up");

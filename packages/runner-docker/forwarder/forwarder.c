@@ -1,7 +1,7 @@
 /*
  * forwarder SOCKET [PORT]: carries every connection to 127.0.0.1:PORT (3128) to the unix socket SOCKET, until SIGTERM.
  *
- * It is all that the holder's image has inside, so it needs nothing but the kernel: no libc, no file, no second process.
+ * It is the only file of the session image, so it needs nothing but the kernel: no libc, no file, no second process.
  * The headers are read for their numbers and layouts only. One thread waits in ppoll for what can go on; nothing else
  * blocks. scripts/build-forwarder makes the binaries that are committed beside this file, with Debian bookworm's gcc 12.2
  * and binutils 2.40, and a test makes them again and compares the bytes.

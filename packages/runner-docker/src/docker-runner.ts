@@ -3,12 +3,12 @@ import { isAbsolute, join } from "node:path";
 import pLimit from "p-limit";
 import { DEFAULT_LIMITS, type GuardedPath, type Limits, type Owner, type Runner, type SessionId } from "@budgie/core";
 import { checkRuntime } from "./engine/check-runtime.ts";
-import { checkWalls, toWallNotices, type Weaker } from "./engine/engine-protections.ts";
+import { checkProtections, toProtectionNotices, type Weaker } from "./engine/engine-protections.ts";
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
 import type { Credentials } from "./sandbox/credentials.ts";
 import { translated } from "./engine/docker-errors.ts";
 import { createDockerSession, type DockerSession, type HomeOrigin } from "./docker-session.ts";
-import { createDoors, type ProxyPlacement } from "./proxy/create-proxy-sockets.ts";
+import { createProxySockets, type ProxyPlacement } from "./proxy/create-proxy-sockets.ts";
 import { connectEngine, type Engine } from "./engine/engine.ts";
 import { createEngineSight } from "./session/engine-visibility.ts";
 import type { LookInto } from "./container-files/container-root.ts";
@@ -16,7 +16,7 @@ import { usualSockets, type HostEnvironment } from "./engine/find-engine.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
 import type { StartProxy } from "./proxy/host-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
-import { createLiveHolders } from "./session/idle-containers.ts";
+import { createIdleContainers } from "./session/idle-containers.ts";
 import { ensureMountedFiles } from "./sandbox/mounted-files.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
 import { toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox/sandbox-user.ts";
@@ -38,7 +38,7 @@ export type DockerRunnerOptions = {
   readonly credentials?: Credentials | undefined;
   /** A runtime of the engine's, such as `runsc`; default the engine's own */
   readonly runtime?: string | undefined;
-  /** Walls that the engine may lack; default none */
+  /** Protections that the engine may lack; default none */
   readonly acceptWeaker?: readonly Weaker[] | undefined;
   /** Certificates that sandboxes shall trust, in place of the image's own: a file of the host */
   readonly caFile?: string | undefined;
@@ -46,10 +46,10 @@ export type DockerRunnerOptions = {
   readonly upstreamProxy?: string | undefined;
   /** Default what the engine can do */
   readonly proxyPlacement?: ProxyPlacement | undefined;
-  /** After which a holder that no turn is in is stopped; default 5 minutes */
-  readonly holderIdleMs?: number | undefined;
-  /** How many holders run at most, as long as no turn is in more; default 32 */
-  readonly maxLiveHolders?: number | undefined;
+  /** After which a session container that no turn is in is stopped; default 5 minutes */
+  readonly containerIdleMs?: number | undefined;
+  /** How many session containers run at most, as long as no turn is in more; default 32 */
+  readonly maxRunningContainers?: number | undefined;
   /** How long sessions are kept for another runner to resume, from their last use; left out, they end with this one */
   readonly keepSessionsMs?: number | undefined;
 };
@@ -62,13 +62,13 @@ export type RunnerParts = {
   readonly lookInto?: LookInto | undefined;
 };
 
-const HOLDER_IDLE_MS = 5 * 60_000;
-const MOST_LIVE_HOLDERS = 32;
+const CONTAINER_IDLE_MS = 5 * 60_000;
+const MOST_RUNNING_CONTAINERS = 32;
 // What is left of a shutdown then is needed to remove containers.
 const CLEARING_LIMIT_MS = 3000;
 
 /**
- * Creates the runner that gives every process a hardened container of its own. Engine, runtime, walls and image are checked at
+ * Creates the runner that gives every process a hardened container of its own. Engine, runtime, protections and image are checked at
  * once: `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written, and SQLite is not loaded, before the first session.
  */
 export async function createDockerRunner(options: DockerRunnerOptions, parts: RunnerParts = {}): Promise<Runner> {
@@ -79,7 +79,7 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
     finding.catch(() => undefined);
   });
   checkRuntime(engine, options.runtime);
-  checkWalls(engine.walls, options.acceptWeaker ?? []);
+  checkProtections(engine.protections, options.acceptWeaker ?? []);
   const image = await (finding ?? findImage(engine, options.image));
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
   const user = toSandboxUser(caller, engine.users);
@@ -107,7 +107,7 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
 
   return {
     isolation: "container",
-    notices: [...toUserNotices(caller, engine.users), ...toWallNotices(engine.walls)],
+    notices: [...toUserNotices(caller, engine.users), ...toProtectionNotices(engine.protections)],
     guarded: toGuarded(engine, options),
     capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
     openSession: (id) => remember(id, "new"),
@@ -119,11 +119,11 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
     },
     async close() {
       const signal = AbortSignal.timeout(CLEARING_LIMIT_MS);
-      const removals = [...sessions.values()].map((session) => session.then((opened) => leave(opened, signal)));
-      const results = await Promise.allSettled([...removals, engine.removals.close()]);
+      const pendingRemovals = [...sessions.values()].map((session) => session.then((opened) => leave(opened, signal)));
+      const results = await Promise.allSettled([...pendingRemovals, engine.pendingRemovals.close()]);
       // Whatever becomes of the rest: a login may be in there.
       rmSync(scratchDir, { recursive: true, force: true });
-      await context?.doors.close();
+      await context?.proxySockets.close();
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     },
@@ -169,9 +169,9 @@ type ContextParts = {
 
 function toContext({ engine, image, options, parts, scratchDir, user }: ContextParts): SandboxContext {
   const { lookInto, startProxy } = parts;
-  const live = createLiveHolders({
-    idleMs: options.holderIdleMs ?? HOLDER_IDLE_MS,
-    most: options.maxLiveHolders ?? MOST_LIVE_HOLDERS,
+  const idleContainers = createIdleContainers({
+    idleMs: options.containerIdleMs ?? CONTAINER_IDLE_MS,
+    most: options.maxRunningContainers ?? MOST_RUNNING_CONTAINERS,
   });
   return {
     engine,
@@ -184,9 +184,9 @@ function toContext({ engine, image, options, parts, scratchDir, user }: ContextP
     runtime: options.runtime,
     credentials: options.credentials ?? "full",
     kiroDataDir: options.kiroDataDir,
-    doors: createDoors({ ...options, engine, image, user, startProxy }),
-    live,
-    sight: createEngineSight({ engine, runtime: options.runtime, live, lookInto }),
+    proxySockets: createProxySockets({ ...options, engine, image, user, startProxy }),
+    idleContainers,
+    sight: createEngineSight({ engine, runtime: options.runtime, idleContainers, lookInto }),
     lookInto,
     caFile: options.caFile,
     scratchDir,

@@ -24,20 +24,20 @@ export type DockerSession = RunnerSession & {
 /** Whether a session's home is made, or taken over as its last owner left it. */
 export type HomeOrigin = "new" | "kept";
 
-/** Creates a session's volumes and its holder, and the session that works with them. */
+/** Creates a session's volumes and its session container, and the session that works with them. */
 export async function createDockerSession(
   context: SandboxContext,
   id: SessionId,
   origin: HomeOrigin = "new",
 ): Promise<DockerSession> {
-  const { docker, removals } = context.engine;
+  const { docker, pendingRemovals } = context.engine;
   const volumes = toVolumes(context, id);
   const openHome = { new: createHome, kept: resumeHome }[origin];
   const told = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
-  const door = await told(context.doors.reserve());
-  const holder = await told(openHome(context, { session: id, volumes, door }));
-  const egress = createSessionEgress({ holder, place: door, live: context.live });
-  const archive = createHomeArchive(holder, context.user);
+  const proxySocket = await told(context.proxySockets.reserve());
+  const sessionContainer = await told(openHome(context, { session: id, volumes, proxySocket }));
+  const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers: context.idleContainers });
+  const archive = createHomeArchive(sessionContainer, context.user);
   const { credentials, kiroDataDir, scratchDir } = context;
   // No agent has been in a new home.
   let visited = origin === "kept";
@@ -49,12 +49,12 @@ export async function createDockerSession(
   const removed = new AbortController();
 
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
-    const holderThere = holder.ensure();
-    // A start that fails before it needs the holder leaves nobody to see this fail.
-    holderThere.catch(() => undefined);
+    const containerReady = sessionContainer.ensure();
+    // A start that fails before it needs the session container leaves nobody to see this fail.
+    containerReady.catch(() => undefined);
     const over = [removed.signal, ...(options.signal === undefined ? [] : [options.signal])];
     const prepareHome = async (): Promise<void> => {
-      await holderThere;
+      await containerReady;
       if (running.size === 0) await login.prepare(toLoginNeed(command), AbortSignal.any(over));
       // One turn's container is gone before the next one's agent begins, a retry's above all.
       await lastTurnsGone();
@@ -62,13 +62,13 @@ export async function createDockerSession(
     const checkMountPoints = async (paths: readonly string[]): Promise<void> => {
       if (visited) await archive.checkMountPoints(paths);
     };
-    const network = egress.enter((options.access ?? EVERYTHING).egress);
-    const decideSight = () => context.sight.decide(holder);
-    const home = { holderThere, prepareHome, checkMountPoints };
+    const network = egress.join((options.access ?? EVERYTHING).egress);
+    const decideSight = () => context.sight.decide(sessionContainer);
+    const home = { containerReady, prepareHome, checkMountPoints };
     const turn = { context, session: id, volumes, command, options, network, decideSight, heldBytes, ...home };
     const child = await startTurn(turn).catch(async (error: unknown) => {
-      removals.suspect(error);
-      await network.leave();
+      pendingRemovals.suspect(error);
+      await network.close();
       throw error;
     });
     visited = true;
@@ -80,7 +80,7 @@ export async function createDockerSession(
       void child.gone.then(() => leaving.delete(child.gone));
     };
     child.exit.then(leave, leave);
-    const depart = (): ReturnType<TurnNetwork["leave"]> => network.leave();
+    const depart = (): ReturnType<TurnNetwork["close"]> => network.close();
     const report = child.exit.then(depart, depart);
     return network.isWatched ? { ...child, egress: report } : child;
   }
@@ -110,7 +110,7 @@ export async function createDockerSession(
       await stop();
       await leave([volumes.home.name, volumes.auth.name]);
     };
-    await removals.remove(attempt).tried;
+    await pendingRemovals.remove(attempt).tried;
   }
 
   async function rest(signal: AbortSignal): Promise<void> {
@@ -132,7 +132,7 @@ export async function createDockerSession(
     async readFile(name) {
       const file = checkName(name);
       const content =
-        (await readHomeFile(holder.container, file, LARGEST_ANSWER_BYTES)) ??
+        (await readHomeFile(sessionContainer.handle, file, LARGEST_ANSWER_BYTES)) ??
         (await told(archive.readFile(file, LARGEST_ANSWER_BYTES)));
       return content?.toString("utf8");
     },

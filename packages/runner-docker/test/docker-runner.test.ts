@@ -42,7 +42,7 @@ describe("what no workspace of a runner may hold", () => {
   });
 });
 
-describe("a runner on an engine that misses a wall", () => {
+describe("a runner on an engine that misses a protection", () => {
   it("is not created, and the error says how it would be", async () => {
     await expect(runnerOn({ MemoryLimit: false })).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
@@ -66,7 +66,7 @@ describe("a runner on an engine that misses a wall", () => {
   });
 });
 
-describe("a runner on an engine with a weak wall", () => {
+describe("a runner on an engine with a weak protection", () => {
   it("is created, and leaves that to the doctor to tell", async () => {
     const fine = (await runnerOn({ SecurityOptions: ["name=seccomp", "name=apparmor", "name=rootless"] })).notices;
 

@@ -50,11 +50,11 @@ describe("a session", () => {
     const { runner } = await place.createRunner();
     const id = createSessionId();
     const docker = await testEngine();
-    const taken = await docker.createContainer({ name: `budgie-holder-${id}`, Image: BASE_IMAGE, Cmd: ["true"] });
+    const taken = await docker.createContainer({ name: `budgie-session-${id}`, Image: BASE_IMAGE, Cmd: ["true"] });
 
     await expect(runner.openSession(id)).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
-      message: expect.stringContaining(`budgie-holder-${id}`),
+      message: expect.stringContaining(`budgie-session-${id}`),
     });
 
     // What a call that was refused may have left is removed behind its back.
@@ -107,11 +107,11 @@ describe("a session", () => {
     expect(await traces(session.id)).toEqual([]);
   });
 
-  it("gets its holder back when somebody pruned the containers that do not run", async () => {
+  it("gets its session container back when somebody pruned the containers that do not run", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     await run(session, place.workspace, 'echo kept > "$HOME/note"');
-    await (await testEngine()).getContainer(`budgie-holder-${session.id}`).remove();
+    await (await testEngine()).getContainer(`budgie-session-${session.id}`).remove();
 
     expect((await run(session, place.workspace, 'cat "$HOME/note"')).stdout).toBe("kept\n");
     expect(await session.readFile("note")).toBe("kept\n");
@@ -123,7 +123,7 @@ describe("a session", () => {
     const docker = await testEngine();
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
-    await docker.getContainer(`budgie-holder-${session.id}`).remove();
+    await docker.getContainer(`budgie-session-${session.id}`).remove();
     for (const name of ["", "-auth"]) await docker.getVolume(`budgie-session-${session.id}${name}`).remove();
 
     await expect(run(session, place.workspace, "true")).rejects.toMatchObject({
@@ -200,7 +200,7 @@ describe("a runner whose engine went away", () => {
     await owner.release();
     rmSync(lost.root, { recursive: true });
     const docker = await testEngine();
-    await docker.getContainer(`budgie-holder-${session.id}`).remove();
+    await docker.getContainer(`budgie-session-${session.id}`).remove();
     for (const ending of ["", "-auth"]) await docker.getVolume(`budgie-session-${session.id}${ending}`).remove();
   });
 });

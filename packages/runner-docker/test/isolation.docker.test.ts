@@ -59,7 +59,7 @@ describe("the user of a sandbox", () => {
   });
 });
 
-describe("the kernel's walls", () => {
+describe("the kernel's protections", () => {
   it("put an init first, which waits for orphans", async () => {
     expect(await lineOf("cat /proc/1/comm")).toMatch(/init|tini|catatonit/);
   });

@@ -106,7 +106,7 @@ export async function createSoakPlace() {
         lives,
         samples,
         leftOnEngine: await listOwn(),
-        leftFiles: files.filter((file) => /^(?:doors|scratch|owners|local-sessions)\/./.test(file)),
+        leftFiles: files.filter((file) => /^(?:sockets|scratch|owners|local-sessions)\/./.test(file)),
         runs: JSON.parse(stdout),
       };
     },

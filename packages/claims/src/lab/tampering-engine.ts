@@ -65,8 +65,8 @@ export async function createTamperingEngine({ home, hostEnv }: EngineOptions): P
   };
 }
 
-// Holders are recognised by their names.
-const CREATION = /^POST [^ ]*\/containers\/create\?name=budgie-(?!holder-)/;
+// Session containers are recognised by their names.
+const CREATION = /^POST [^ ]*\/containers\/create\?name=budgie-(?!session-)/;
 const ATTACH = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/attach\?/;
 const START = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /;
 

@@ -18,7 +18,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
         await lab.victim();
         const { canary, webPort } = lab.network;
         return `use Socket;
-          my @sockets = glob "${lab.root}/own/doors/*/*/s";
+          my @sockets = glob "${lab.root}/own/sockets/*/*/s";
           for my $path (@sockets) {
             socket(my $socket, PF_UNIX, SOCK_STREAM, 0) or untried("$!");
             connect($socket, pack_sockaddr_un($path)) or next;
@@ -30,7 +30,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
           held(@sockets ? "none opens" : "there is none");`;
       }),
       inSandbox("read budgie's state", ({ root }) => {
-        return `said=$(ls "${root}/own/doors" 2>&1) && through "$said"; held "$said"`;
+        return `said=$(ls "${root}/own/sockets" 2>&1) && through "$said"; held "$said"`;
       }),
     ],
   },

@@ -102,7 +102,7 @@ function swapAndBack({ restore, swap }: Scene): SwapTampering {
   return { before: swap, after: restore };
 }
 
-/** Looks into the holder, and then fails a number of times, as the kernel does for users other than root. */
+/** Looks into the session container, and then fails a number of times, as the kernel does for users other than root. */
 function toRefusedLook(times: number, meanwhile: () => void = () => undefined): LookInto {
   let hasSeen = false;
   let looks = 0;

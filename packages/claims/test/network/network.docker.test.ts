@@ -18,9 +18,11 @@ const mountState: RemoveProtection = ({ HostConfig }) => {
 };
 
 const joinAnother: RemoveProtection = async ({ HostConfig, Labels }) => {
-  const labels = ["dev.budgie.role=holder", `dev.budgie.instance=${Labels["dev.budgie.instance"]}`];
-  const holders = await (await testEngine()).listContainers({ filters: { label: labels } });
-  const other = holders.find((holder) => holder.Labels["dev.budgie.session"] !== Labels["dev.budgie.session"]);
+  const labels = ["dev.budgie.role=session", `dev.budgie.instance=${Labels["dev.budgie.instance"]}`];
+  const sessionContainers = await (await testEngine()).listContainers({ filters: { label: labels } });
+  const other = sessionContainers.find(
+    (container) => container.Labels["dev.budgie.session"] !== Labels["dev.budgie.session"],
+  );
   if (other !== undefined) HostConfig.NetworkMode = `container:${other.Id}`;
 };
 

@@ -36,8 +36,8 @@ async function copyDatabase(session: string, kiroDataDir: string): Promise<void>
   const archive = pack();
   archive.entry({ name: "data.sqlite3", mode: 0o644 }, readFileSync(join(kiroDataDir, "data.sqlite3")));
   archive.finalize();
-  const holder = (await testEngine()).getContainer(`budgie-holder-${session}`);
-  await holder.putArchive(archive as unknown as NodeJS.ReadableStream, {
+  const container = (await testEngine()).getContainer(`budgie-session-${session}`);
+  await container.putArchive(archive as unknown as NodeJS.ReadableStream, {
     path: dirname("/home/agent/.local/share/kiro-cli/data.sqlite3"),
   });
 }

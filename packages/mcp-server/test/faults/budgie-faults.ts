@@ -32,7 +32,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     name: "budgie is killed while a session's volumes are made",
     on: "engine",
     async strike({ call, docker, kill, user }) {
-      await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "holder" });
+      await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "session" });
       const { told } = call();
       await created.seen;
       await kill();

@@ -33,12 +33,12 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "somebody removes the session's holder while the agent works",
+    name: "somebody removes the session's container while the agent works",
     on: "engine",
     async strike({ callAtWork, docker, user }) {
       const { told, word } = await callAtWork({ first: "[[sleep 1500]]" });
-      const holders = await docker.listContainers({ all: true, filters: { label: ["dev.budgie.role=holder"] } });
-      for (const { Id, Labels } of holders) {
+      const containers = await docker.listContainers({ all: true, filters: { label: ["dev.budgie.role=session"] } });
+      for (const { Id, Labels } of containers) {
         if (Labels["dev.budgie.lock"]?.startsWith(user.host.home))
           await docker.getContainer(Id).remove({ force: true });
       }
@@ -47,11 +47,11 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "somebody's own container takes the name of the session's holder",
+    name: "somebody's own container takes the name of the session's container",
     on: "engine",
     async strike({ call, docker }) {
       const { facts } = await call().told;
-      const name = `budgie-holder-${String(facts["sessionId"])}`;
+      const name = `budgie-session-${String(facts["sessionId"])}`;
       await docker.getContainer(name).remove({ force: true });
       const taken = await docker.createContainer({ name, Image: TEST_IMAGE, Entrypoint: ["true"] });
       const again = () => call({ input: { sessionId: facts["sessionId"] } }).told;

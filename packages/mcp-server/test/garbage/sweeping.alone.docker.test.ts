@@ -23,7 +23,7 @@ const stateOf = (user: BudgieUser, folder: string): readonly string[] => {
 
 /** What a sandboxed budgie has in the state directory. */
 const listState = (user: BudgieUser): readonly string[] =>
-  ["owners", "doors", "scratch"].flatMap((folder) => stateOf(user, folder).map((name) => join(folder, name)));
+  ["owners", "sockets", "scratch"].flatMap((folder) => stateOf(user, folder).map((name) => join(folder, name)));
 
 async function listKept(user: BudgieUser): Promise<readonly string[]> {
   return (await listTraces(user)).filter((name) => !name.includes("budgie-turn-")).toSorted();

@@ -18,7 +18,7 @@ export type ContainerRoot = AsyncDisposable & {
 /** Opens the file system of a container's first process; `undefined` if that is not possible at the moment. */
 export type LookInto = (pid: number, id: string) => Promise<ContainerRoot | undefined>;
 
-export type EnterOptions = {
+export type OpenOptions = {
   /** Time for further tries: an engine reports a start some moments before the kernel allows a look */
   readonly patienceMs?: number;
   readonly lookInto?: LookInto | undefined;
@@ -30,9 +30,9 @@ const LOOK_AGAIN_MS = 5;
  * Looks into a running container past the engine, which needs up to 45 ms for each thing that it is asked. `undefined` where
  * that process is not here to be looked at, such as with an engine on another machine or kernel.
  */
-export async function enterContainer(
+export async function openContainerRoot(
   container: Docker.Container,
-  { lookInto = lookIntoProcess, patienceMs = 0 }: EnterOptions = {},
+  { lookInto = lookIntoProcess, patienceMs = 0 }: OpenOptions = {},
 ): Promise<ContainerRoot | undefined> {
   const { Id, State } = await container.inspect(withLimit());
   const until = performance.now() + patienceMs;

@@ -8,7 +8,7 @@ import { BudgieError } from "@budgie/core";
 import { withLimit } from "../engine/time-limits.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { statusOf } from "../engine/docker-errors.ts";
-import { enterContainer } from "./container-root.ts";
+import { openContainerRoot } from "./container-root.ts";
 import { foldersOf, hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-stat.ts";
 import { readStart, takeStart } from "./read-home-file.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
@@ -33,8 +33,8 @@ type Saving = {
 };
 
 /**
- * Reads and writes a session's volumes through its holder. The agent may have put links into its home; in the holder they
- * lead to nothing of the host but its door, read-only: it mounts these volumes and nothing else.
+ * Reads and writes a session's volumes through its session container. The agent may have put links into its home; in the session container they
+ * lead to nothing of the host but its proxy socket, read-only: it mounts these volumes and nothing else.
  */
 export type HomeArchive = {
   /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing or anything else. */
@@ -50,17 +50,17 @@ export type HomeArchive = {
 };
 
 /** The container that has the volumes, and a way to make a copy of it that never runs. */
-type ArchiveHolder = {
-  readonly container: Docker.Container;
+type ArchiveContainer = {
+  readonly handle: Docker.Container;
   readonly lend: (use: (copy: Docker.Container) => Promise<void>) => Promise<void>;
 };
 
 // The agent's own, and where its programs expect to find folders.
 const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);
 
-/** Opens the volumes of a holder. The user is who the files belong to. */
-export function createHomeArchive({ container: holder, lend }: ArchiveHolder, user: SandboxUser): HomeArchive {
-  // What is unpacked at the root would meet the holder's read-only one, and on Podman go behind the volumes.
+/** Opens the volumes of a session container. The user is who the files belong to. */
+export function createHomeArchive({ handle: container, lend }: ArchiveContainer, user: SandboxUser): HomeArchive {
+  // What is unpacked at the root would meet the session container's read-only one, and on Podman go behind the volumes.
   const roots = ["/home/", `${SANDBOX.auth}/`];
   const put = async (into: Docker.Container, files: readonly ArchiveFile[]): Promise<void> => {
     const puts = roots.map(async (path) => {
@@ -74,27 +74,27 @@ export function createHomeArchive({ container: holder, lend }: ArchiveHolder, us
     if (failed !== undefined) throw failed.reason;
   };
   return {
-    readFile: (name, maxBytes) => readFile(holder, posix.join(SANDBOX.home, name), maxBytes),
+    readFile: (name, maxBytes) => readFile(container, posix.join(SANDBOX.home, name), maxBytes),
     async saveFiles(folder, names, { maxBytes, to }) {
       const paths = names.map((name) => `${folder}/${name}`);
-      await refuseLinks(holder, new Set(paths.flatMap(foldersInHome)));
-      const facts = await Promise.all(paths.map((path) => readPathFacts(holder, path)));
+      await refuseLinks(container, new Set(paths.flatMap(foldersInHome)));
+      const facts = await Promise.all(paths.map((path) => readPathFacts(container, path)));
       // Asked first: the agent may have made files of any size.
       if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
-      const saved = await Promise.all(paths.map((path) => saveFile(holder, path, { to, maxBytes })));
+      const saved = await Promise.all(paths.map((path) => saveFile(container, path, { to, maxBytes })));
       return new Set(names.filter((_, index) => saved[index] === true));
     },
     create: (files) => lend((copy) => put(copy, files)),
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
       const folders = new Set(inHome.flatMap(foldersInHome));
-      await refusePlanted(holder, [...new Set([...folders, ...inHome])], (kind, path) =>
+      await refusePlanted(container, [...new Set([...folders, ...inHome])], (kind, path) =>
         folders.has(path) ? kind !== "folder" : kind === "link",
       );
     },
     async write(files) {
-      await refuseLinks(holder, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]));
-      await put(holder, files);
+      await refuseLinks(container, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]));
+      await put(container, files);
     },
   };
 }
@@ -105,16 +105,16 @@ function foldersInHome(path: string): readonly string[] {
 }
 
 /** The engine's answer about a path is about that path only if all its parents are real folders too. */
-function refuseLinks(holder: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
-  return refusePlanted(holder, [...folders], (kind) => kind !== "folder");
+function refuseLinks(container: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
+  return refusePlanted(container, [...folders], (kind) => kind !== "folder");
 }
 
 async function refusePlanted(
-  holder: Docker.Container,
+  container: Docker.Container,
   paths: readonly string[],
   isPlanted: (kind: PathKind, path: string) => boolean,
 ): Promise<void> {
-  const kinds = (await lookInside(holder, paths)) ?? (await askEngine(holder, paths));
+  const kinds = (await lookInside(container, paths)) ?? (await askEngine(container, paths));
   const found = kinds.findIndex((kind, index) => typeof kind === "string" && isPlanted(kind, paths[index] ?? ""));
   if (found >= 0) {
     throw new BudgieError(
@@ -128,10 +128,10 @@ async function refusePlanted(
 
 type Look = readonly (PathKind | undefined | Error)[];
 
-/** Past the engine, where the holder runs on this machine. */
-async function lookInside(holder: Docker.Container, paths: readonly string[]): Promise<Look | undefined> {
+/** Past the engine, where the session container runs on this machine. */
+async function lookInside(container: Docker.Container, paths: readonly string[]): Promise<Look | undefined> {
   try {
-    await using root = await enterContainer(holder);
+    await using root = await openContainerRoot(container);
     return root === undefined ? undefined : await lookAt(root.path, paths);
   } catch {
     return undefined;
@@ -139,9 +139,9 @@ async function lookInside(holder: Docker.Container, paths: readonly string[]): P
 }
 
 /** What is below a file cannot be asked about, but then that file was found. */
-async function askEngine(holder: Docker.Container, paths: readonly string[]): Promise<Look> {
+async function askEngine(container: Docker.Container, paths: readonly string[]): Promise<Look> {
   return Promise.all(
-    paths.map((path) => readPathFacts(holder, path).then((facts) => facts && toKind(facts.mode), toError)),
+    paths.map((path) => readPathFacts(container, path).then((facts) => facts && toKind(facts.mode), toError)),
   );
 }
 

@@ -3,21 +3,21 @@ import { open } from "node:fs/promises";
 import type Docker from "dockerode";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { toOpened } from "../sandbox/mount-sources.ts";
-import { enterContainer } from "./container-root.ts";
+import { openContainerRoot } from "./container-root.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
- * Reads the first `maxBytes` of a plain file in the home through the process of a running holder. `undefined` where that
+ * Reads the first `maxBytes` of a plain file in the home through the process of a running session container. `undefined` where that
  * cannot be done, and where there is no such file: ask the engine.
  */
 export async function readHomeFile(
-  holder: Docker.Container,
+  container: Docker.Container,
   name: string,
   maxBytes: number,
 ): Promise<Buffer | undefined> {
   try {
-    await using root = await enterContainer(holder);
+    await using root = await openContainerRoot(container);
     if (root === undefined) return undefined;
     // The agent may have put a link in place of either; above them is only what budgie and the engine made.
     await using home = await open(root.path + SANDBOX.home, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);

@@ -14,7 +14,7 @@ import { ENDING_LIMIT_MS, withLimit } from "./time-limits.ts";
  * `RUNNER_UNAVAILABLE` for any other.
  */
 export async function createNamed(
-  { docker, name: engine, removals }: Pick<Engine, "docker" | "name" | "removals">,
+  { docker, name: engine, pendingRemovals }: Pick<Engine, "docker" | "name" | "pendingRemovals">,
   name: string,
   asked: Docker.ContainerCreateOptions,
 ): Promise<Docker.Container> {
@@ -24,12 +24,12 @@ export async function createNamed(
   const place = { docker, name, labels: asked.Labels ?? {} };
   try {
     const created = await createOnceFree(create, place);
-    removals.trust();
+    pendingRemovals.trust();
     return created;
   } catch (error) {
     // A call that was given up may still have made it.
-    removals.suspect(error);
-    removals.remove(async () => removeFound(docker, await findMade(place))).tried.catch(() => undefined);
+    pendingRemovals.suspect(error);
+    pendingRemovals.remove(async () => removeFound(docker, await findMade(place))).tried.catch(() => undefined);
     throw error;
   }
 }

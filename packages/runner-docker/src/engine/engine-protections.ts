@@ -1,18 +1,18 @@
 import { BudgieError } from "@budgie/core";
 
 /**
- * A wall that the engine holds up for budgie, by the engine's own word. `held`; `weak`: less than there could be, but all that budgie
+ * A protection that the engine holds up for budgie, by the engine's own word. `held`; `weak`: less than there could be, but all that budgie
  * promises; `missing`: the named claims do not hold.
  */
-export type EngineWall = HeldWall | MissingWall;
+export type EngineProtection = ProtectionInForce | MissingProtection;
 
-type HeldWall = {
+type ProtectionInForce = {
   readonly name: Weaker | "swap" | "users" | "mandatory" | "engine";
   readonly state: "held" | "weak";
   readonly text: string;
 };
 
-type MissingWall = {
+type MissingProtection = {
   readonly name: Weaker;
   readonly state: "missing";
   readonly text: string;
@@ -20,7 +20,7 @@ type MissingWall = {
   readonly breaks: readonly string[];
 };
 
-/** The walls that users can accept to lack. */
+/** The protections that users can accept to lack. */
 export type Weaker = "limits" | "seccomp" | "ulimits";
 
 /** Meaning of a uid in a container on the host: the same uid; the engine's own user for uid 0 of a rootless engine; or an unrelated uid. */
@@ -41,7 +41,7 @@ export type EngineInfo = {
 };
 
 /** Tells what an engine enforces, and what it cannot. What it does not tell of counts as what it cannot. */
-export function toEngineWalls(info: EngineInfo): readonly EngineWall[] {
+export function toEngineProtections(info: EngineInfo): readonly EngineProtection[] {
   return [
     toLimits(info),
     ...(info.SwapLimit === true ? [] : [NO_SWAP_LIMIT]),
@@ -56,7 +56,10 @@ export function toEngineWalls(info: EngineInfo): readonly EngineWall[] {
  * Tells whether an engine takes ulimits. Given any, Podman 4 also raises the one on processes, which fails without
  * CAP_SYS_RESOURCE.
  */
-export function toUlimits({ name, version }: Readonly<Record<"name" | "version", string>>): readonly EngineWall[] {
+export function toUlimits({
+  name,
+  version,
+}: Readonly<Record<"name" | "version", string>>): readonly EngineProtection[] {
   return name === "Podman" && Number.parseInt(version, 10) < 5 ? [NO_ULIMITS] : [];
 }
 
@@ -67,13 +70,15 @@ export function toUsers(info: EngineInfo): EngineUsers {
 }
 
 /** What users must know of an engine on which a promise of budgie's does not hold. */
-export function toWallNotices(walls: readonly EngineWall[]): readonly string[] {
-  return walls.filter(({ state }) => state === "missing").map(({ text }) => text);
+export function toProtectionNotices(protections: readonly EngineProtection[]): readonly string[] {
+  return protections.filter(({ state }) => state === "missing").map(({ text }) => text);
 }
 
-/** Throws `RUNNER_UNAVAILABLE` if the engine lacks a wall that is not among the accepted ones. */
-export function checkWalls(walls: readonly EngineWall[], accepted: readonly Weaker[]): void {
-  const missing = walls.filter((wall) => wall.state === "missing" && !accepted.includes(wall.name));
+/** Throws `RUNNER_UNAVAILABLE` if the engine lacks a protection that is not among the accepted ones. */
+export function checkProtections(protections: readonly EngineProtection[], accepted: readonly Weaker[]): void {
+  const missing = protections.filter(
+    (protection) => protection.state === "missing" && !accepted.includes(protection.name),
+  );
   if (missing.length === 0) return;
   const names = missing.map(({ name }) => name).join(",");
   throw new BudgieError(
@@ -88,7 +93,7 @@ const LIMITS = {
   CpuCfsQuota: { what: "processors", claim: "bounded-cpu" },
 } as const;
 
-function toLimits(info: EngineInfo): EngineWall {
+function toLimits(info: EngineInfo): EngineProtection {
   const keys = Object.keys(LIMITS) as readonly (keyof typeof LIMITS)[];
   // Podman ignores limits there, and reports those of the machine.
   const cannot = toUsers(info) === "rootless" && info.CgroupVersion === "1";
@@ -112,7 +117,7 @@ function toLimits(info: EngineInfo): EngineWall {
 }
 
 // The memory itself is limited all the same, which is what is promised.
-const NO_SWAP_LIMIT: EngineWall = {
+const NO_SWAP_LIMIT: EngineProtection = {
   name: "swap",
   state: "weak",
   text:
@@ -120,7 +125,7 @@ const NO_SWAP_LIMIT: EngineWall = {
     "Boot with swapaccount=1, use cgroup v2, or switch swap off.",
 };
 
-function toSeccomp(info: EngineInfo): EngineWall {
+function toSeccomp(info: EngineInfo): EngineProtection {
   if (optionOf(info, "seccomp") !== undefined) {
     return { name: "seccomp", state: "held", text: "by budgie's own profile" };
   }
@@ -134,7 +139,7 @@ function toSeccomp(info: EngineInfo): EngineWall {
   };
 }
 
-const NO_ULIMITS: EngineWall = {
+const NO_ULIMITS: EngineProtection = {
   name: "ulimits",
   state: "missing",
   text:
@@ -143,7 +148,7 @@ const NO_ULIMITS: EngineWall = {
   breaks: ["bounded-user-shares"],
 };
 
-const USERS: Readonly<Record<EngineUsers, EngineWall>> = {
+const USERS: Readonly<Record<EngineUsers, EngineProtection>> = {
   same: {
     name: "users",
     state: "weak",
@@ -153,18 +158,22 @@ const USERS: Readonly<Record<EngineUsers, EngineWall>> = {
   remapped: { name: "users", state: "held", text: "mapped: nobody in a container is a user of the host's" },
 };
 
-function toMandatory(info: EngineInfo): EngineWall {
+function toMandatory(info: EngineInfo): EngineProtection {
   const names = [
     ...(optionOf(info, "apparmor") === undefined ? [] : ["AppArmor"]),
     ...(optionOf(info, "selinux") === undefined ? [] : ["SELinux"]),
   ];
   return names.length > 0
     ? { name: "mandatory", state: "held", text: names.join(" and ") }
-    : { name: "mandatory", state: "weak", text: "The engine has neither AppArmor nor SELinux: that is one wall less." };
+    : {
+        name: "mandatory",
+        state: "weak",
+        text: "The engine has neither AppArmor nor SELinux: one layer of protection fewer.",
+      };
 }
 
 /** Those of the kind "No … support" are about limits: budgie's are told of above, and it uses no others. */
-function toWarnings({ Warnings }: EngineInfo): readonly EngineWall[] {
+function toWarnings({ Warnings }: EngineInfo): readonly EngineProtection[] {
   const others = (Warnings ?? []).filter((text) => !/^WARNING: No .* support$/.test(text));
   return others.map((text) => ({ name: "engine", state: "weak", text: text.replace(/\s+/g, " ").trim() }));
 }

@@ -5,21 +5,21 @@ import { BudgieError } from "@budgie/core";
 import { API_LIMIT_MS } from "./time-limits.ts";
 import { getJson } from "./engine-http.ts";
 import {
-  toEngineWalls,
+  toEngineProtections,
   toUlimits,
   toUsers,
   type EngineInfo,
   type EngineUsers,
-  type EngineWall,
+  type EngineProtection,
 } from "./engine-protections.ts";
-import { createRemovals, type Removals } from "./pending-removals.ts";
+import { createPendingRemovals, type PendingRemovals } from "./pending-removals.ts";
 import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
 
 /** A container engine that answered. */
 export type Engine = {
   readonly docker: Docker;
   /** What is to go from it */
-  readonly removals: Removals;
+  readonly pendingRemovals: PendingRemovals;
   readonly endpoint: Endpoint;
   readonly name: "Docker" | "Podman";
   readonly version: string;
@@ -38,7 +38,7 @@ export type Engine = {
   /** The names of what can run its containers */
   readonly runtimes: readonly string[];
   readonly users: EngineUsers;
-  readonly walls: readonly EngineWall[];
+  readonly protections: readonly EngineProtection[];
 };
 
 // The API of Docker 20.10 and of Podman 4.
@@ -103,7 +103,7 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
       client ??= openClient(endpoint);
       return client;
     },
-    removals: createRemovals(),
+    pendingRemovals: createPendingRemovals(),
     endpoint,
     ...named,
     apiVersion,
@@ -112,7 +112,7 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     rootDir: info.DockerRootDir ?? "",
     runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
     users: toUsers(info),
-    walls: [...toEngineWalls(info), ...toUlimits(named)],
+    protections: [...toEngineProtections(info), ...toUlimits(named)],
   };
 }
 

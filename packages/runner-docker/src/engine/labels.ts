@@ -1,7 +1,7 @@
 import type { OwnerProcess, OwnerRecord, SessionId } from "@budgie/core";
 
-/** What a labelled thing is for: a turn's container, the session's holder, its home, its login, the egress proxy of all sessions, or what a home is exported through. */
-export type Role = "turn" | "holder" | "home" | "auth" | "proxy" | "reader";
+/** What a labelled thing is for: a turn's container, the session's container, its home, its login, the egress proxy of all sessions, or what a home is exported through. */
+export type Role = "turn" | "session" | "home" | "auth" | "proxy" | "reader";
 
 /** What the labels of one of budgie's things say. */
 export type LabelFacts = {

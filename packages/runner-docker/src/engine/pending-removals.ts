@@ -3,7 +3,7 @@ import { BudgieError } from "@budgie/core";
 import { hasNoAnswer, toBudgieError } from "./docker-errors.ts";
 
 /** Sees to it that things go from an engine, also from one that does not answer just now. */
-export type Removals = {
+export type PendingRemovals = {
   /** Tries at once, and where that fails goes on behind the caller's back until it has gone or {@link Removals.close} is called. */
   remove(attempt: Attempt): Removal;
   /** Notes a call's error: an engine that just left one unanswered is not waited for again by each removal. */
@@ -37,7 +37,7 @@ export type RemovalTimes = {
 const TIMES: RemovalTimes = { delayMs: 1000, longestDelayMs: 30_000, silenceMs: 30_000, aftermathMs: 5000 };
 
 /** Creates the list of what is to go from an engine. */
-export function createRemovals(times: RemovalTimes = TIMES): Removals {
+export function createPendingRemovals(times: RemovalTimes = TIMES): PendingRemovals {
   const left = new Set<Attempt>();
   const closing = new AbortController();
   let waking = new AbortController();

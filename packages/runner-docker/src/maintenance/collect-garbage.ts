@@ -4,12 +4,12 @@ import type Docker from "dockerode";
 import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
 import { connectEngine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
-import { toDoorsFolder } from "../proxy/host-proxy.ts";
+import { toSocketsFolder } from "../proxy/host-proxy.ts";
 import { findLabelledThings, type LabelledThing } from "./find-labelled.ts";
 import { createGarbageJudge } from "./garbage-rules.ts";
 
 export type DockerGcPolicy = GcPolicy & {
-  /** Holds the scratch folders and the doors of this host's owners */
+  /** Holds the scratch folders and the proxy sockets of this host's owners */
   readonly stateDir: string;
 };
 
@@ -55,8 +55,8 @@ async function clearOwners(
   { owner, stateDir }: State,
 ): Promise<void> {
   const labelled = things.map(({ facts }) => ({ record: facts.owner, place: "labels" as const }));
-  const holders = owner.listHolders("container").map((record) => ({ record, place: "state-directory" as const }));
-  const all = new Map([...labelled, ...holders].map((one) => [JSON.stringify(one.record), one]));
+  const recorded = owner.listHolders("container").map((record) => ({ record, place: "state-directory" as const }));
+  const all = new Map([...labelled, ...recorded].map((one) => [JSON.stringify(one.record), one]));
   const states = [...all.values()].map(async ({ place, record }) => ({
     record,
     // While anything is left its lock is, which after a boot is the proof that it is dead.
@@ -73,10 +73,10 @@ async function clearOwners(
   }
 }
 
-/** Copies of the login that a killed budgie was just handing over, and its doors. */
+/** Copies of the login that a killed budgie was just handing over, and its proxy sockets. */
 function toFolders(stateDir: string, { instance }: OwnerRecord): readonly string[] {
   if (!/^[0-9a-f-]{36}$/.test(instance)) return [];
-  return [join(stateDir, "scratch", instance), toDoorsFolder(stateDir, instance)];
+  return [join(stateDir, "scratch", instance), toSocketsFolder(stateDir, instance)];
 }
 
 export type CollectOptions = {

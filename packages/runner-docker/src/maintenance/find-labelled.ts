@@ -32,8 +32,8 @@ async function findContainers(docker: Docker): Promise<readonly LabelledThing[]>
       remove: () => removeContainer(docker.getContainer(Id)).then(() => undefined),
     };
   });
-  // Podman does not remove a holder whose network a turn has joined.
-  const rank = ({ facts }: LabelledThing): number => (facts.role === "holder" ? 1 : 0);
+  // Podman does not remove a session container whose network a turn has joined.
+  const rank = ({ facts }: LabelledThing): number => (facts.role === "session" ? 1 : 0);
   return things.toSorted((a, b) => rank(a) - rank(b));
 }
 

@@ -5,7 +5,7 @@ import { BudgieError, createSessionId, type OwnerRecord } from "@budgie/core";
 import { checkRuntime } from "../engine/check-runtime.ts";
 import { createNamed } from "../engine/create-container.ts";
 import { translated } from "../engine/docker-errors.ts";
-import type { EngineWall } from "../engine/engine-protections.ts";
+import type { EngineProtection } from "../engine/engine-protections.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
 import { toLabels } from "../engine/labels.ts";
@@ -40,7 +40,7 @@ export type SandboxFacts = {
     readonly apiVersion: string;
     readonly endpoint: string;
     readonly platform: string;
-    readonly walls: readonly EngineWall[];
+    readonly protections: readonly EngineProtection[];
   }>;
   readonly image: Part<SandboxImage>;
   readonly program: Part<{ readonly path: string }>;
@@ -78,8 +78,8 @@ export async function inspectSandbox(options: InspectOptions): Promise<SandboxFa
   };
 }
 
-function toEngineFacts({ apiVersion, endpoint, name, platform, version, walls }: Engine) {
-  return { name, version, apiVersion, platform, endpoint: endpoint.url, walls };
+function toEngineFacts({ apiVersion, endpoint, name, platform, version, protections }: Engine) {
+  return { name, version, apiVersion, platform, endpoint: endpoint.url, protections };
 }
 
 const UNASKED = { ok: false, problem: "there is no engine to ask" } as const;
@@ -157,9 +157,9 @@ type ProgramsQuestion = {
 /** Finds where an image has the agents' program, or throws if it lacks that or the shell that starts it. */
 async function inspectPrograms(engine: Engine, question: ProgramsQuestion): Promise<string> {
   const { image, owner, program, user } = question;
-  const labels = toLabels(owner, createSessionId(), "holder");
+  const labels = toLabels(owner, createSessionId(), "session");
   const body = toIdleContainer(image.id, labels);
-  const container = await createNamed(engine, `budgie-holder-doctor-${randomUUID().slice(0, 8)}`, body);
+  const container = await createNamed(engine, `budgie-doctor-${randomUUID().slice(0, 8)}`, body);
   try {
     await findProgram(container, { program: "/bin/sh", path: image.path, user });
     return await findProgram(container, { program, path: image.path, user });

@@ -5,12 +5,12 @@ import type { Readable } from "node:stream";
 import type Docker from "dockerode";
 import type { Owner, SessionHomes, SessionId } from "@budgie/core";
 import { API_LIMIT_MS, endingInSilence, withinLimit } from "../engine/time-limits.ts";
-import { toHolderContainer } from "../sandbox/container-options.ts";
+import { toSessionContainer } from "../sandbox/container-options.ts";
 import { createNamed } from "../engine/create-container.ts";
 import { translated } from "../engine/docker-errors.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
-import { ensureHolderImage } from "../image/holder-image.ts";
+import { ensureSessionImage } from "../image/session-image.ts";
 import { toLabels } from "../engine/labels.ts";
 import { listSessions } from "./list-sessions.ts";
 import { volumeMount } from "../sandbox/mounts.ts";
@@ -69,14 +69,14 @@ async function fetchHome(container: Docker.Container, signal: AbortSignal): Prom
 
 /** No image of the user's has a part in it. */
 function told<T>(call: Promise<T>): Promise<T> {
-  return translated(call, "budgie-holder");
+  return translated(call, "budgie-session");
 }
 
 /** A container that never runs, and has nothing but the home, read-only. */
 async function createReader(engine: Engine, owner: Owner, id: SessionId): Promise<Docker.Container> {
   await findHome(engine.docker, id);
-  const body = toHolderContainer({
-    imageId: await ensureHolderImage(engine),
+  const body = toSessionContainer({
+    imageId: await ensureSessionImage(engine),
     user: { uid: 65_534, gid: 65_534 },
     mounts: [{ ...volumeMount({ name: toVolumeNames(id).home, labels: {} }, "/home"), ReadOnly: true }],
     socketPath: "/nowhere",

@@ -4,7 +4,7 @@ import type { EgressProxy, UpstreamOptions } from "@budgie/egress";
 import type { OwnerRecord } from "@budgie/core";
 import { withLimit } from "../engine/time-limits.ts";
 import { ignoreMissing } from "../engine/docker-errors.ts";
-import { DOORS_TARGET, type Doors } from "./proxy-socket.ts";
+import { SOCKETS_TARGET, type ProxySockets } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import { toLabels } from "../engine/labels.ts";
@@ -13,7 +13,7 @@ import { startProxyContainer, type ProxyContainerProcess } from "./proxy-process
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
-export type ContainerDoorsOptions = {
+export type ContainerProxyOptions = {
   readonly engine: Engine;
   /** Must hold `node` */
   readonly image: SandboxImage;
@@ -23,14 +23,14 @@ export type ContainerDoorsOptions = {
 };
 
 /**
- * The doors of a proxy in a container: sockets in a volume that holders see read-only. Each is told the name of its own, which
+ * The proxy sockets of a proxy in a container: sockets in a volume that session containers see read-only. Each is told the name of its own, which
  * cannot be guessed; turns do not see the volume.
  */
-export function createContainerDoors(options: ContainerDoorsOptions): Doors {
+export function createContainerProxySockets(options: ContainerProxyOptions): ProxySockets {
   const { docker } = options.engine;
   const toProxyLabels = (): Readonly<Record<string, string>> => toLabels(options.owner, "", "proxy");
   const volume = { name: `budgie-proxy-${options.owner.instance}`, labels: toProxyLabels() };
-  const mount = volumeMount(volume, DOORS_TARGET);
+  const mount = volumeMount(volume, SOCKETS_TARGET);
   let starting: Promise<ProxyContainerProcess> | undefined;
   let isUsed = false;
 
@@ -48,7 +48,7 @@ export function createContainerDoors(options: ContainerDoorsOptions): Doors {
       isUsed = true;
       // Podman gives no labels to a volume that it makes for a mount, and then nothing would ever collect it.
       await docker.createVolume({ Name: volume.name, Labels: { ...volume.labels }, ...withLimit() });
-      const socketPath = `${DOORS_TARGET}/doors/${randomBytes(8).toString("hex")}`;
+      const socketPath = `${SOCKETS_TARGET}/sockets/${randomBytes(8).toString("hex")}`;
       return {
         mount: { ...mount, ReadOnly: true },
         socketPath,

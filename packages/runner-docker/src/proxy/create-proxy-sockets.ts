@@ -4,11 +4,11 @@ import type { Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
-import { createContainerDoors } from "./container-proxy.ts";
-import { createHostDoors, type StartProxy } from "./host-proxy.ts";
-import type { Doors } from "./proxy-socket.ts";
+import { createContainerProxySockets } from "./container-proxy.ts";
+import { createHostProxySockets, type StartProxy } from "./host-proxy.ts";
+import type { ProxySockets } from "./proxy-socket.ts";
 
-type DoorsParts = {
+type ProxySocketsParts = {
   readonly owner: Owner;
   readonly stateDir: string;
   readonly hostEnv: HostEnvironment;
@@ -20,14 +20,14 @@ type DoorsParts = {
   readonly startProxy: StartProxy | undefined;
 };
 
-/** Creates the doors of a runner's sessions, where the engine can have them. Nothing listens before the first is opened. */
-export function createDoors(parts: DoorsParts): Doors {
+/** Creates the proxy sockets of a runner's sessions, where the engine can have them. Nothing listens before the first is opened. */
+export function createProxySockets(parts: ProxySocketsParts): ProxySockets {
   const { engine, hostEnv, image, owner, proxyPlacement, startProxy, stateDir, upstreamProxy: url, user } = parts;
   const noProxy = hostEnv["NO_PROXY"] ?? hostEnv["no_proxy"] ?? "";
   const upstream = url === undefined ? undefined : { url, noProxy };
   switch (proxyPlacement ?? toProxyPlacement(engine, { platform: platform(), kernel: release() })) {
     case "host":
-      return createHostDoors({
+      return createHostProxySockets({
         stateDir,
         instance: owner.record.instance,
         users: engine.users,
@@ -35,7 +35,7 @@ export function createDoors(parts: DoorsParts): Doors {
         startProxy,
       });
     case "container":
-      return createContainerDoors({ engine, image, user, owner: owner.record, upstream });
+      return createContainerProxySockets({ engine, image, user, owner: owner.record, upstream });
   }
 }
 

@@ -11,7 +11,7 @@ import { attach } from "../engine/attach.ts";
 import { toProxyContainer } from "../sandbox/container-options.ts";
 import { createNamed } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
-import { DOORS_TARGET } from "./proxy-socket.ts";
+import { SOCKETS_TARGET } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import { findProgram } from "../image/find-program.ts";
@@ -24,7 +24,7 @@ export type ProxyContainerOptions = {
   readonly user: SandboxUser;
   readonly upstream: UpstreamOptions | undefined;
   readonly name: string;
-  /** The volume that holds the program and the doors, writable */
+  /** The volume that holds the program and the proxy sockets, writable */
   readonly mount: MountSettings;
   readonly labels: Readonly<Record<string, string>>;
 };
@@ -50,14 +50,14 @@ export async function startProxyContainer(options: ProxyContainerOptions): Promi
     "-c",
     `rm -f "$1"/* && exec node "$2"`,
     "proxy",
-    DOORS,
+    SOCKETS,
     `${PROGRAM}/${program.entry}`,
   ] as const;
   const body = toProxyContainer({ imageId: image.id, user, command, mounts: [mount], labels });
   const container = await createNamed(engine, name, body);
   try {
     await refuseWithoutNode(container, options);
-    await container.putArchive(toArchive(program, user), { path: DOORS_TARGET, ...withLimit() });
+    await container.putArchive(toArchive(program, user), { path: SOCKETS_TARGET, ...withLimit() });
     const socket = await attach(engine.endpoint.address, container.id);
     await container.start(withLimit());
     return await connect(options, container, socket);
@@ -67,8 +67,8 @@ export async function startProxyContainer(options: ProxyContainerOptions): Promi
   }
 }
 
-const DOORS = `${DOORS_TARGET}/doors`;
-const PROGRAM = `${DOORS_TARGET}/program`;
+const SOCKETS = `${SOCKETS_TARGET}/sockets`;
+const PROGRAM = `${SOCKETS_TARGET}/program`;
 
 async function refuseWithoutNode(container: Docker.Container, { image, user }: ProxyContainerOptions): Promise<void> {
   await findProgram(container, { program: "node", path: image.path, user }).catch((cause: Error) => {
@@ -97,7 +97,7 @@ async function connect(
     throw notBegun(image, await Promise.race([gone.then(() => words), sleep(1_000, "", { ref: false })]), cause);
   });
   return {
-    proxy: { ...proxy, open: async (door) => withTimeLimits(await inTime(proxy.open(door))) },
+    proxy: { ...proxy, open: async (proxySocket) => withTimeLimits(await inTime(proxy.open(proxySocket))) },
     gone,
     async stop() {
       // The other way round it would end by itself while it is removed, which Podman takes for an error.
@@ -140,10 +140,10 @@ async function inTime<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-/** The folder of the doors is its user's alone, and so are the sockets in it. */
+/** The folder of the proxy sockets is its user's alone, and so are the sockets in it. */
 function toArchive({ files }: ProxyProgram, { gid, uid }: SandboxUser): NodeJS.ReadableStream {
   const archive = pack();
-  archive.entry({ name: "doors", type: "directory", mode: 0o700, uid, gid });
+  archive.entry({ name: "sockets", type: "directory", mode: 0o700, uid, gid });
   for (const { content, path } of files) archive.entry({ name: `program/${path}`, mode: 0o644 }, content);
   archive.finalize();
   return archive as unknown as NodeJS.ReadableStream;

@@ -4,7 +4,7 @@ import { INIT_SCRIPT } from "./init-script.ts";
 import { CA_ENV, PROXY_ENV } from "./proxy-environment.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
-/** The only file of the holder's image: it takes the path of the proxy's socket, and carries 127.0.0.1:3128 there. */
+/** The only file of the session image: it takes the path of the proxy's socket, and carries 127.0.0.1:3128 there. */
 export const FORWARDER = "/forwarder";
 
 /** Paths inside a sandbox. */
@@ -117,32 +117,32 @@ function toEnv({ caFile, command, network, user: { uid } }: TurnContainer): stri
   );
 }
 
-export type HolderContainer = {
+export type SessionContainerSpec = {
   /** Of budgie's own image */
   readonly imageId: string;
   readonly user: SandboxUser;
   readonly mounts: readonly MountSettings[];
-  /** In the holder */
+  /** In the session container */
   readonly socketPath: string;
   readonly labels: Readonly<Record<string, string>>;
 };
 
 /**
  * The container whose network turns join, and through which a session's volumes are read and written, whether it runs or
- * not. What runs in it carries connections from its loopback to the door, and has no other way out.
+ * not. What runs in it carries connections from its loopback to the proxy socket, and has no other way out.
  */
-export function toHolderContainer(holder: HolderContainer): ContainerCreateOptions {
-  const { imageId, labels, mounts, socketPath, user } = holder;
+export function toSessionContainer(sessionContainer: SessionContainerSpec): ContainerCreateOptions {
+  const { imageId, labels, mounts, socketPath, user } = sessionContainer;
   return {
     Image: imageId,
     Entrypoint: [FORWARDER],
     Cmd: [socketPath],
-    // Who may use the door; Podman also gives what is written through this container to its user.
+    // Who may use the proxy socket; Podman also gives what is written through this container to its user.
     User: `${user.uid}:${user.gid}`,
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
     HostConfig: {
-      ...toIsolation(HOLDER_LIMITS),
+      ...toIsolation(SESSION_CONTAINER_LIMITS),
       NetworkMode: "none",
       Mounts: [...mounts],
     },
@@ -150,7 +150,7 @@ export function toHolderContainer(holder: HolderContainer): ContainerCreateOptio
 }
 
 // The forwarder's buffers are 32 MiB at most; an engine's own helper counts as a process while it starts.
-const HOLDER_LIMITS: EngineLimits = { memoryBytes: 64 * 1024 ** 2, cpus: 1, pids: 32 };
+const SESSION_CONTAINER_LIMITS: EngineLimits = { memoryBytes: 64 * 1024 ** 2, cpus: 1, pids: 32 };
 
 export type ProxyContainer = {
   readonly imageId: string;
@@ -169,7 +169,7 @@ export function toProxyContainer({ command, imageId, labels, mounts, user }: Pro
     Cmd: [],
     // Nothing of the image may change how it runs.
     Env: ["HOME=/", "NODE_OPTIONS="],
-    // The same as the holders': who may use the doors.
+    // The same as the session containers': who may use the proxy sockets.
     User: `${user.uid}:${user.gid}`,
     WorkingDir: "/",
     Labels: { ...labels },

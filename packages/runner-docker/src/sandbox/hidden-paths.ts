@@ -1,7 +1,7 @@
 import { mkdir, opendir, readlink, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BudgieError } from "@budgie/core";
-import type { HeldSource, Holds } from "./mount-sources.ts";
+import type { HeldSource, HeldSources } from "./mount-sources.ts";
 
 /**
  * Where Kiro, or the program that it came from, takes an agent's definition from the folder that it works in: agents, MCP
@@ -39,28 +39,32 @@ export type Covers = {
  * can exchange neither the folder nor an entry. A folder that does not exist is not covered, since
  * the engine would make it in the user's repository. Anything but a folder is refused, since no mount covers it reliably.
  */
-export async function coverHiddenPlaces(workspace: HeldSource, holds: Holds, skeleton: string): Promise<Covers> {
+export async function coverHiddenPlaces(
+  workspace: HeldSource,
+  heldSources: HeldSources,
+  skeleton: string,
+): Promise<Covers> {
   const [covered, absent]: [CoveredFolder[], string[]] = [[], []];
   for (const [name, places] of Object.entries(PLACES)) {
-    const folder = await holds.open(name, workspace);
+    const folder = await heldSources.open(name, workspace);
     const path = join(skeleton, name);
     if (folder === undefined) absent.push(name);
-    else covered.push({ name, cover: path, shown: await cover(folder, places, { holds, path }) });
+    else covered.push({ name, cover: path, shown: await cover(folder, places, { heldSources, path }) });
   }
   return { covered, absent };
 }
 
 type Places = Readonly<Record<string, "folder" | "list">>;
-type Cover = { readonly holds: Holds; readonly path: string };
+type Cover = { readonly heldSources: HeldSources; readonly path: string };
 
-async function cover(folder: HeldSource, places: Places, { holds, path }: Cover): Promise<readonly HeldSource[]> {
+async function cover(folder: HeldSource, places: Places, { heldSources, path }: Cover): Promise<readonly HeldSource[]> {
   if (folder.kind !== "folder") throw uncoverable(folder.path, "is not a plain directory", "Remove or replace it.");
   const shown: HeldSource[] = [];
   await mkdir(path, { recursive: true });
   for (const name of await readNames(folder)) {
     const place = Object.keys(places).find((other) => fold(other) === fold(name));
     if (place !== undefined) await makePlace(join(path, place), places[place]);
-    else shown.push(...(await show(name, folder, { holds, path })));
+    else shown.push(...(await show(name, folder, { heldSources, path })));
   }
   return shown;
 }
@@ -90,8 +94,8 @@ async function makePlace(path: string, kind: "folder" | "list" | undefined): Pro
 }
 
 /** Shows an entry in the cover. A link becomes the same link; a pipe, a socket or a name that is no UTF-8 is left out. */
-async function show(name: string, folder: HeldSource, { holds, path }: Cover): Promise<readonly HeldSource[]> {
-  const child = await holds.open(name, folder);
+async function show(name: string, folder: HeldSource, { heldSources, path }: Cover): Promise<readonly HeldSource[]> {
+  const child = await heldSources.open(name, folder);
   if (child?.kind === "link") {
     const target = await readlink(`${folder.here}/${name}`).catch(() => undefined);
     if (target !== undefined) await symlink(target, join(path, name));

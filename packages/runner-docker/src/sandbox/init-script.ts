@@ -7,7 +7,7 @@ export const NOT_RUN = 125;
 // stdin is the agent's). So a container can be started before its home is filled. After the input, stdin is a lease: it
 // says nothing more, and ends when budgie does, and then everything here ends too.
 //
-// Its last word, on both streams, says how the command ended (`last-word.ts`). The token before it is in this shell's memory
+// Its exit marker, on both streams, says how the command ended (`exit-marker.ts`). The token before it is in this shell's memory
 // alone: who can read that can also make the shell end with any code.
 const LINES: readonly string[] = [
   // Ending everything must mean everything in the container, so it refuses to run anywhere else.
@@ -45,17 +45,17 @@ const LINES: readonly string[] = [
   '  [ -r "$file" ] || continue',
   '  while read -r name count; do [ "$name" != oom_kill ] || kills=$count; done <"$file"',
   "done",
-  'last_word() { printf \'\\000%s %s %s\\n\' "$budgie_token" "$code" "$kills"; }',
+  'exit_marker() { printf \'\\000%s %s %s\\n\' "$budgie_token" "$code" "$kills"; }',
   // An agent may leave its pipes full and set not to block: then the shell's own complaint would be one byte too many.
   "exec 4>&2 2>/dev/null",
-  "last_word; last_word >&4",
+  "exit_marker; exit_marker >&4",
   'exit "$code"',
 ];
 
 /** The program that a turn's container runs, for `/bin/sh -c`. */
 export const INIT_SCRIPT = LINES.join("\n");
 
-/** What the init script is told on its stdin for this input; `undefined` for a live conversation, which has no last word. */
+/** What the init script is told on its stdin for this input; `undefined` for a live conversation, which has no exit marker. */
 export function toInitInput(input: string | undefined, token: string): string {
   if (input === undefined) return "live\n";
   return `${input.split("\n").length} ${token}\n${input}\n`;

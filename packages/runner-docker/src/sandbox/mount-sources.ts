@@ -18,7 +18,7 @@ export type HeldSource = {
 type Identity = string;
 
 /** Open sources, which are closed when it is disposed of. */
-export type Holds = AsyncDisposable & {
+export type HeldSources = AsyncDisposable & {
   /** Opens a path, or a name in an open folder; throws `WORKSPACE_INVALID` if a link is on the way. The last step may be a link, which is not followed. */
   open(path: string, folder?: HeldSource): Promise<HeldSource | undefined>;
   /** Opens a path of the user's configuration or of budgie's, and follows links. */
@@ -31,7 +31,7 @@ const O_PATH = 0o10000000;
 const PLACE = isLinux ? O_PATH : constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** Creates an empty set of open sources. */
-export function createHolds(): Holds {
+export function createHeldSources(): HeldSources {
   const handles: FileHandle[] = [];
 
   async function hold(path: string, opened: string, isFollowed: boolean): Promise<HeldSource | undefined> {

@@ -3,7 +3,7 @@ import type { MountSettings } from "dockerode";
 import { DEPTH_FILE, type Access, type Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
 import { coverHiddenPlaces, makeMountPoint, type CoveredFolder } from "./hidden-paths.ts";
-import { createHolds, toMoved, type HeldSource, type Holds } from "./mount-sources.ts";
+import { createHeldSources, toMoved, type HeldSource, type HeldSources } from "./mount-sources.ts";
 import { CA_FILE } from "./proxy-environment.ts";
 
 /** The volumes of one session. */
@@ -55,18 +55,18 @@ export type HeldMounts = AsyncDisposable & {
 
 /** Everything of the host that a turn sees, as mounts: unlike `-v` strings they take any path, and refuse a missing one. */
 export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
-  const holds = createHolds();
+  const heldSources = createHeldSources();
   try {
-    const workspace = await holdWorkspace(holds, turn.workspace);
-    const { absent, covered } = await coverHiddenPlaces(workspace, holds, turn.skeleton);
+    const workspace = await holdWorkspace(heldSources, turn.workspace);
+    const { absent, covered } = await coverHiddenPlaces(workspace, heldSources, turn.skeleton);
     const mounts = [
       { settings: volumeMount(turn.volumes.home, "/home") },
       { settings: { ...volumeMount(turn.volumes.auth, SANDBOX.auth), ReadOnly: true } },
-      ...(await Promise.all(toOwnFiles(turn).map(([path, target]) => ownBind(holds, path, target)))),
+      ...(await Promise.all(toOwnFiles(turn).map(([path, target]) => ownBind(heldSources, path, target)))),
       workspaceBind(workspace, SANDBOX.workspace, turn.workspaceMode),
-      ...(await Promise.all(covered.map((folder) => coveringMounts(folder, holds, turn)))).flat(),
-      ...(await protectingMounts(workspace, holds, turn.protectedPaths)),
-      ...(await homeMounts(holds, turn)),
+      ...(await Promise.all(covered.map((folder) => coveringMounts(folder, heldSources, turn)))).flat(),
+      ...(await protectingMounts(workspace, heldSources, turn.protectedPaths)),
+      ...(await homeMounts(heldSources, turn)),
     ];
     // The engine refuses two mounts on one target; the first one wins.
     const isFirst = ({ settings: { Target } }: TurnMount, index: number): boolean =>
@@ -75,10 +75,10 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
       mounts: mounts.filter(isFirst),
       workspace,
       absent: absent.map((name) => ({ folder: workspace, name })),
-      [Symbol.asyncDispose]: () => holds[Symbol.asyncDispose](),
+      [Symbol.asyncDispose]: () => heldSources[Symbol.asyncDispose](),
     };
   } catch (error) {
-    await holds[Symbol.asyncDispose]();
+    await heldSources[Symbol.asyncDispose]();
     throw error;
   }
 }
@@ -99,8 +99,8 @@ function toOwnFiles({ caFile, depthFile, hostsFile, network, passwdFile, resolvF
   ] as const;
 }
 
-/** What a session's holder has besides its door: the volumes, writable. */
-export function toHolderMounts(volumes: SessionVolumes): MountSettings[] {
+/** What a session's container has besides its proxy socket: the volumes, writable. */
+export function toSessionMounts(volumes: SessionVolumes): MountSettings[] {
   return [volumeMount(volumes.home, "/home"), volumeMount(volumes.auth, SANDBOX.auth)];
 }
 
@@ -121,14 +121,14 @@ export function readOnlyBind(source: string, target: string): MountSettings {
   return { Type: "bind", Source: source, Target: target, ReadOnly: true };
 }
 
-async function holdWorkspace(holds: Holds, path: string): Promise<HeldSource> {
-  const workspace = await holds.open(path);
+async function holdWorkspace(heldSources: HeldSources, path: string): Promise<HeldSource> {
+  const workspace = await heldSources.open(path);
   if (workspace?.kind === "folder") return workspace;
   throw toMoved(path, "is no longer a directory");
 }
 
-async function ownBind(holds: Holds, path: string, target: string): Promise<TurnMount> {
-  return { settings: readOnlyBind(path, target), source: await holds.follow(path) };
+async function ownBind(heldSources: HeldSources, path: string, target: string): Promise<TurnMount> {
+  return { settings: readOnlyBind(path, target), source: await heldSources.follow(path) };
 }
 
 /** Shows the workspace, or something in it, as a mount of its own. */
@@ -142,13 +142,13 @@ function workspaceBind(source: HeldSource, target: string, mode: Access["workspa
 /** Mounts a cover over a folder of the repository, and in it the entries to show. */
 async function coveringMounts(
   { cover, name, shown }: CoveredFolder,
-  holds: Holds,
+  heldSources: HeldSources,
   { protectedPaths, workspaceMode }: TurnMounts,
 ): Promise<readonly TurnMount[]> {
   const target = `${SANDBOX.workspace}/${name}`;
   const mode = protectedPaths.includes(name) ? "ro" : workspaceMode;
   const children = shown.map((child) => workspaceBind(child, `${target}/${basename(child.path)}`, mode));
-  return [await ownBind(holds, cover, target), ...children];
+  return [await ownBind(heldSources, cover, target), ...children];
 }
 
 /**
@@ -157,7 +157,7 @@ async function coveringMounts(
  */
 async function protectingMounts(
   workspace: HeldSource,
-  holds: Holds,
+  heldSources: HeldSources,
   protectedPaths: readonly string[],
 ): Promise<readonly TurnMount[]> {
   const mounts = new Map<string, TurnMount & { readonly source: HeldSource }>();
@@ -167,7 +167,7 @@ async function protectingMounts(
     for (const [index, name] of parts.entries()) {
       const part = parts.slice(0, index + 1).join("/");
       const mount =
-        mounts.get(part) ?? (await protectingMount(part, holds, { folder, name, isOnTheWay: part !== path }));
+        mounts.get(part) ?? (await protectingMount(part, heldSources, { folder, name, isOnTheWay: part !== path }));
       mounts.set(part, mount);
       folder = mount.source;
     }
@@ -177,8 +177,8 @@ async function protectingMounts(
 
 type Part = { readonly folder: HeldSource; readonly name: string; readonly isOnTheWay: boolean };
 
-async function protectingMount(path: string, holds: Holds, { folder, isOnTheWay, name }: Part) {
-  const source = await holds.open(name, folder);
+async function protectingMount(path: string, heldSources: HeldSources, { folder, isOnTheWay, name }: Part) {
+  const source = await heldSources.open(name, folder);
   if (source === undefined || source.kind === "link") throw toMoved(`${folder.path}/${name}`);
   const settings = { ...readOnlyBind(source.path, `${SANDBOX.workspace}/${path}`), ReadOnly: !isOnTheWay };
   return { settings, source };
@@ -188,12 +188,15 @@ async function protectingMount(path: string, holds: Holds, { folder, isOnTheWay,
  * Mounts each projection below the agent's `$HOME` and at its path on the host: agent files name prompts by absolute path. The
  * rest of the folder of agents is empty and budgie's own: a file there could give the agent more tools in its next turn.
  */
-async function homeMounts(holds: Holds, { projections, skeleton }: TurnMounts): Promise<readonly TurnMount[]> {
+async function homeMounts(
+  heldSources: HeldSources,
+  { projections, skeleton }: TurnMounts,
+): Promise<readonly TurnMount[]> {
   const cover = join(skeleton, "agents");
   await makeMountPoint(cover, "folder");
   const mounts: TurnMount[] = [];
   for (const { home, source: path } of projections) {
-    const source = await holds.follow(path);
+    const source = await heldSources.follow(path);
     if (source === undefined) continue;
     const targets = home === undefined ? [path] : [`${SANDBOX.home}/${home}`, path];
     // The engine takes `a/` for `a`, and refuses to mount both.
@@ -203,7 +206,7 @@ async function homeMounts(holds: Holds, { projections, skeleton }: TurnMounts): 
     }
   }
   // Last, so that it has no effect if the user's own folder is shown as a whole.
-  return [...mounts, await ownBind(holds, cover, AGENTS)];
+  return [...mounts, await ownBind(heldSources, cover, AGENTS)];
 }
 
 const AGENTS = `${SANDBOX.home}/.kiro/agents`;

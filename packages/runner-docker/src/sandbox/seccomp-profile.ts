@@ -69,8 +69,12 @@ export const SECCOMP_PROFILE = JSON.stringify({
 });
 
 /** Gives the profile, or its file for Podman; `undefined` if the engine has no seccomp. */
-export function toSeccomp({ name, walls }: Pick<Engine, "name" | "walls">, file: string): string | undefined {
-  if (walls.some((wall) => wall.name === "seccomp" && wall.state === "missing")) return undefined;
+export function toSeccomp(
+  { name, protections }: Pick<Engine, "name" | "protections">,
+  file: string,
+): string | undefined {
+  if (protections.some((protection) => protection.name === "seccomp" && protection.state === "missing"))
+    return undefined;
   return name === "Podman" ? file : SECCOMP_PROFILE;
 }
 

@@ -1,13 +1,13 @@
 import { platform, release } from "node:os";
 import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { enterContainer, type LookInto } from "../container-files/container-root.ts";
+import { openContainerRoot, type LookInto } from "../container-files/container-root.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { LiveHolders } from "./idle-containers.ts";
+import type { IdleContainers } from "./idle-containers.ts";
 
 /** A session's container, as far as a look into it needs it. */
-type Holder = {
-  readonly container: Docker.Container;
+type SessionContainer = {
+  readonly handle: Docker.Container;
   readonly name: string;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -17,49 +17,49 @@ type Holder = {
 /** Knowledge of whether the kernel shows budgie the mounts of an engine's containers. */
 export type EngineSight = {
   /**
-   * Decides once, by the holder of the first session: no agent runs in it that could make the look fail. From then on
+   * Decides once, by the session container of the first session: no agent runs in it that could make the look fail. From then on
    * a container that cannot be looked into is refused.
    */
-  decide(holder: Holder): Promise<boolean>;
+  decide(sessionContainer: SessionContainer): Promise<boolean>;
 };
 
 export type EngineSightParts = {
   readonly engine: Engine;
   /** `undefined` for the engine's default */
   readonly runtime: string | undefined;
-  readonly live: LiveHolders;
+  readonly idleContainers: IdleContainers;
   readonly lookInto: LookInto | undefined;
 };
 
 /** Time after a container's start within which the kernel must show its mounts. */
 export const PATIENCE_MS = 2000;
 
-// Holders run on the engine's default runtime. These others are known to use this kernel.
+// Session containers run on the engine's default runtime. These others are known to use this kernel.
 const SAME_KERNEL = new Set([undefined, "runc", "crun", "io.containerd.runc.v2"]);
 
 /** Creates the sight of an engine, not yet decided. */
-export function createEngineSight({ engine, live, lookInto, runtime }: EngineSightParts): EngineSight {
+export function createEngineSight({ engine, idleContainers, lookInto, runtime }: EngineSightParts): EngineSight {
   let deciding: Promise<boolean> | undefined;
   // As far as it says: whatever the way to it, the look itself shows whether its containers are this machine's.
   const isHere = platform() === "linux" && engine.kernel === release() && engine.system !== "Docker Desktop";
   // A remapped container is a stranger's to all but root.
   const isOwn = engine.users !== "remapped" || process.getuid?.() === 0;
 
-  async function look(holder: Holder): Promise<boolean> {
-    live.enter(holder);
+  async function look(sessionContainer: SessionContainer): Promise<boolean> {
+    idleContainers.acquire(sessionContainer);
     try {
-      await holder.start();
-      await using root = await enterContainer(holder.container, { lookInto, patienceMs: PATIENCE_MS });
-      if (root === undefined && !(await holder.isRunning())) throw toEnded(holder);
+      await sessionContainer.start();
+      await using root = await openContainerRoot(sessionContainer.handle, { lookInto, patienceMs: PATIENCE_MS });
+      if (root === undefined && !(await sessionContainer.isRunning())) throw toEnded(sessionContainer);
       return root !== undefined;
     } finally {
-      await live.release(holder);
+      await idleContainers.releaseAndStop(sessionContainer);
     }
   }
 
-  async function decide(holder: Holder): Promise<boolean> {
+  async function decide(sessionContainer: SessionContainer): Promise<boolean> {
     if (!isHere || !isOwn || !SAME_KERNEL.has(runtime)) return false;
-    deciding ??= look(holder);
+    deciding ??= look(sessionContainer);
     // An engine that failed can be asked again.
     deciding.catch(() => (deciding = undefined));
     return deciding;
@@ -68,8 +68,8 @@ export function createEngineSight({ engine, live, lookInto, runtime }: EngineSig
   return { decide };
 }
 
-/** The error of a holder in which nobody could look: that says nothing of the kernel. */
-function toEnded({ name }: Holder): BudgieError {
+/** The error of a session container in which nobody could look: that says nothing of the kernel. */
+function toEnded({ name }: SessionContainer): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
     `The container "${name}", which a session needs, ended right after its start. Check the engine, and ask again.`,

@@ -1,12 +1,12 @@
 import type { LimitFunction } from "p-limit";
 import type { Command, Limits, Owner } from "@budgie/core";
 import type { Credentials } from "../sandbox/credentials.ts";
-import type { Doors } from "../proxy/proxy-socket.ts";
+import type { ProxySockets } from "../proxy/proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineSight } from "./engine-visibility.ts";
 import type { LookInto } from "../container-files/container-root.ts";
 import type { SandboxImage } from "../image/find-image.ts";
-import type { LiveHolders } from "./idle-containers.ts";
+import type { IdleContainers } from "./idle-containers.ts";
 import type { MountedFiles } from "../sandbox/mounted-files.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 
@@ -26,8 +26,8 @@ export type SandboxContext = {
   readonly kiroDataDir: string;
   /** A private folder of the host for files that live no longer than a turn */
   readonly scratchDir: string;
-  readonly doors: Doors;
-  readonly live: LiveHolders;
+  readonly proxySockets: ProxySockets;
+  readonly idleContainers: IdleContainers;
   readonly sight: EngineSight;
   /** Default a look through `/proc` */
   readonly lookInto: LookInto | undefined;

@@ -3,21 +3,21 @@ import type Docker from "dockerode";
 import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
 import { withLimit } from "../engine/time-limits.ts";
-import { toHolderContainer } from "../sandbox/container-options.ts";
+import { toSessionContainer } from "../sandbox/container-options.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
-import type { DoorPlace } from "../proxy/proxy-socket.ts";
+import type { ProxySocket } from "../proxy/proxy-socket.ts";
 import { findOwn, isBeingRemoved, type OwnPlace } from "../engine/find-container.ts";
-import { ensureHolderImage } from "../image/holder-image.ts";
+import { ensureSessionImage } from "../image/session-image.ts";
 import { toLabels } from "../engine/labels.ts";
-import { toHolderMounts, type SessionVolumes } from "../sandbox/mounts.ts";
+import { toSessionMounts, type SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createNamed } from "../engine/create-container.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
-/** A session's holder: its volumes are read and written through it, and its network is what turns join. */
-export type Holder = {
+/** A session's container: its volumes are read and written through it, and its network is what turns join. */
+export type SessionContainer = {
   /** By name, since it may have to be made again. */
-  readonly container: Docker.Container;
+  readonly handle: Docker.Container;
   readonly name: string;
   /** Makes it again if somebody removed it; throws `SESSION_UNUSABLE` if the volumes went too. */
   ensure(): Promise<void>;
@@ -30,17 +30,20 @@ export type Holder = {
   lend(use: (copy: Docker.Container) => Promise<void>): Promise<void>;
 };
 
-export type HolderParts = {
+export type SessionContainerParts = {
   readonly session: SessionId;
   readonly volumes: SessionVolumes;
-  readonly door: DoorPlace;
+  readonly proxySocket: ProxySocket;
 };
 
-/** Creates a session's holder, which does not run yet. */
-export async function createHolder(context: SandboxContext, parts: HolderParts): Promise<Holder> {
-  const { docker, removals } = context.engine;
-  const name = `budgie-holder-${parts.session}`;
-  const place: OwnPlace = { docker, name, labels: toLabels(context.owner.record, parts.session, "holder") };
+/** Creates a session's container, which does not run yet. */
+export async function createSessionContainer(
+  context: SandboxContext,
+  parts: SessionContainerParts,
+): Promise<SessionContainer> {
+  const { docker, pendingRemovals } = context.engine;
+  const name = `budgie-session-${parts.session}`;
+  const place: OwnPlace = { docker, name, labels: toLabels(context.owner.record, parts.session, "session") };
   const container = docker.getContainer(name);
   // What stops an idle one must not meet what starts it for the next turn.
   const inTurn = pLimit(1);
@@ -49,7 +52,7 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
     const state = await stateOf(place);
     if (state !== "missing") return state;
     await refuseLostVolumes(docker, parts);
-    await makeHolder(context, name, parts);
+    await makeContainer(context, name, parts);
     return "stopped";
   }
 
@@ -60,24 +63,24 @@ export async function createHolder(context: SandboxContext, parts: HolderParts):
   }
 
   async function lend(use: (copy: Docker.Container) => Promise<void>): Promise<void> {
-    const copy = await makeHolder(context, `${name}-copy-${randomUUID().slice(0, 8)}`, parts);
+    const copy = await makeContainer(context, `${name}-copy-${randomUUID().slice(0, 8)}`, parts);
     try {
       await use(copy);
     } catch (error) {
-      removals.suspect(error);
+      pendingRemovals.suspect(error);
       throw error;
     } finally {
-      await removals.remove(() => removeContainer(copy)).tried;
+      await pendingRemovals.remove(() => removeContainer(copy)).tried;
     }
   }
 
-  await inTurn(() => makeHolder(context, name, parts));
+  await inTurn(() => makeContainer(context, name, parts));
   return {
-    container,
+    handle: container,
     name,
     ensure: async () => void (await inTurn(ensure)),
     start: () => inTurn(start),
-    stop: () => inTurn(() => killHolder(container)),
+    stop: () => inTurn(() => killContainer(container)),
     isRunning: async () => (await inTurn(() => stateOf(place))) === "running",
     lend,
   };
@@ -104,23 +107,23 @@ async function startIfThere(container: Docker.Container): Promise<boolean> {
   }
 }
 
-async function makeHolder(
+async function makeContainer(
   { engine, owner, user }: SandboxContext,
   name: string,
-  { door, session, volumes }: HolderParts,
+  { proxySocket, session, volumes }: SessionContainerParts,
 ): Promise<Docker.Container> {
-  const body = toHolderContainer({
-    imageId: await ensureHolderImage(engine),
+  const body = toSessionContainer({
+    imageId: await ensureSessionImage(engine),
     user,
-    mounts: [...toHolderMounts(volumes), door.mount],
-    socketPath: door.socketPath,
-    labels: toLabels(owner.record, session, "holder"),
+    mounts: [...toSessionMounts(volumes), proxySocket.mount],
+    socketPath: proxySocket.socketPath,
+    labels: toLabels(owner.record, session, "session"),
   });
   return createNamed(engine, name, body);
 }
 
-/** Without the holder the volumes may be gone too, and an engine makes new ones without a word. */
-async function refuseLostVolumes(docker: Docker, { session, volumes }: HolderParts): Promise<void> {
+/** Without the session container the volumes may be gone too, and an engine makes new ones without a word. */
+async function refuseLostVolumes(docker: Docker, { session, volumes }: SessionContainerParts): Promise<void> {
   const names = [volumes.home.name, volumes.auth.name];
   const found = await Promise.all(
     names.map((name) => docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)),
@@ -132,7 +135,7 @@ async function refuseLostVolumes(docker: Docker, { session, volumes }: HolderPar
   );
 }
 
-async function killHolder(container: Docker.Container): Promise<void> {
+async function killContainer(container: Docker.Container): Promise<void> {
   await container.kill(withLimit()).catch((error: unknown) => {
     // 409: it is not running any more.
     if (statusOf(error) !== 409) ignoreMissing(error);

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { BudgieError, type EgressPolicy, type EgressReport } from "@budgie/core";
 import type { SessionProxy } from "@budgie/egress";
-import type { DoorPlace } from "../proxy/proxy-socket.ts";
-import type { Holder } from "./session-container.ts";
-import type { LiveHolders } from "./idle-containers.ts";
+import type { ProxySocket } from "../proxy/proxy-socket.ts";
+import type { SessionContainer } from "./session-container.ts";
+import type { IdleContainers } from "./idle-containers.ts";
 
-/** A session's way out: a door for its holder's network, with the policy of the process that runs. */
+/** A session's way out: a proxy socket for its session container's network, with the policy of the process that runs. */
 export type SessionEgress = {
-  /** Prepares the network of a process that is about to start. Whatever becomes of it, `leave` must be called. */
-  enter(policy: EgressPolicy): TurnNetwork;
+  /** Prepares the network of a process that is about to start. Whatever becomes of it, `close` must be called. */
+  join(policy: EgressPolicy): TurnNetwork;
   close(): Promise<void>;
 };
 
@@ -20,85 +20,90 @@ export type TurnNetwork = {
   readonly joinable: Promise<unknown>;
   /** When it leads where the policy allows, and nowhere else */
   readonly guarded: Promise<unknown>;
-  /** Whether it was lost, such as with a holder that somebody removed, and is there again. */
+  /** Whether it was lost, such as with a session container that somebody removed, and is there again. */
   restore(): Promise<boolean>;
   readonly isWatched: boolean;
   /** Closes it once the process has ended, and tells what was reached and refused. */
-  leave(): Promise<EgressReport>;
+  close(): Promise<EgressReport>;
 };
 
 export type SessionEgressParts = {
-  readonly holder: Holder;
-  readonly place: DoorPlace;
-  readonly live: LiveHolders;
+  readonly sessionContainer: SessionContainer;
+  readonly proxySocket: ProxySocket;
+  readonly idleContainers: IdleContainers;
 };
 
 const CLOSED: EgressPolicy = { mode: "none", hosts: [] };
 const NOTHING: EgressReport = { allowed: [], denied: [] };
 
 /** Creates a session's way out, still closed. */
-export function createSessionEgress({ holder, live, place }: SessionEgressParts): SessionEgress {
+export function createSessionEgress({
+  sessionContainer,
+  idleContainers,
+  proxySocket,
+}: SessionEgressParts): SessionEgress {
   let opening: Promise<SessionProxy> | undefined;
   let policy = CLOSED;
   let processes = 0;
 
   function open(): Promise<SessionProxy> {
-    const opened = (opening ??= place.open());
+    const opened = (opening ??= proxySocket.open());
     // One that could not be opened can be tried again.
     opened.catch(() => (opening = undefined));
     return opened;
   }
 
   async function guard(asked: EgressPolicy): Promise<void> {
-    const door = await open();
-    await door.setPolicy(asked).catch(async () => {
+    const sessionProxy = await open();
+    await sessionProxy.setPolicy(asked).catch(async () => {
       // Who listened there is gone, such as a proxy in a container.
       opening = undefined;
       await (await open()).setPolicy(asked);
     });
   }
 
-  async function leave(): Promise<EgressReport> {
-    live.leave(holder);
+  async function closeNetwork(): Promise<EgressReport> {
+    idleContainers.release(sessionContainer);
     if (--processes === 0) policy = CLOSED;
     try {
-      const door = await opening;
-      if (policy === CLOSED) await door?.setPolicy(CLOSED);
-      return (await door?.take()) ?? NOTHING;
+      const sessionProxy = await opening;
+      if (policy === CLOSED) await sessionProxy?.setPolicy(CLOSED);
+      return (await sessionProxy?.take()) ?? NOTHING;
     } catch {
       // What went away took its log with it.
       return NOTHING;
     }
   }
 
-  function join(asked: EgressPolicy): TurnNetwork {
-    // They share a network, and with it its door.
+  function joinContainer(asked: EgressPolicy): TurnNetwork {
+    // They share a network, and with it its proxy socket.
     if (processes > 0 && !isDeepStrictEqual(policy, asked)) throw anotherPolicy();
     processes++;
     policy = asked;
-    live.enter(holder);
-    let left: Promise<EgressReport> | undefined;
+    idleContainers.acquire(sessionContainer);
+    let report: Promise<EgressReport> | undefined;
     return {
-      mode: `container:${holder.name}`,
-      joinable: settled(holder.start()),
+      mode: `container:${sessionContainer.name}`,
+      joinable: settled(sessionContainer.start()),
       guarded: settled(guard(asked)),
       async restore() {
-        if (await holder.isRunning()) return false;
-        await holder.start();
+        if (await sessionContainer.isRunning()) return false;
+        await sessionContainer.start();
         return true;
       },
       isWatched: true,
-      leave: () => (left ??= leave()),
+      close: () => (report ??= closeNetwork()),
     };
   }
 
   return {
-    enter: (asked) => (asked.mode === "none" || asked.mode === "bridge" ? toPlainNetwork(asked.mode) : join(asked)),
+    join: (asked) =>
+      asked.mode === "none" || asked.mode === "bridge" ? toPlainNetwork(asked.mode) : joinContainer(asked),
     async close() {
-      live.forget(holder);
-      // A door whose proxy is gone is closed, and must not keep the session from being removed.
-      await opening?.then((door) => door.close()).catch(() => undefined);
-      await place.remove();
+      idleContainers.forget(sessionContainer);
+      // A proxy socket whose proxy is gone is closed, and must not keep the session from being removed.
+      await opening?.then((sessionProxy) => sessionProxy.close()).catch(() => undefined);
+      await proxySocket.remove();
     },
   };
 }
@@ -111,7 +116,7 @@ function toPlainNetwork(mode: "none" | "bridge"): TurnNetwork {
     guarded: done,
     restore: async () => false,
     isWatched: false,
-    leave: async () => NOTHING,
+    close: async () => NOTHING,
   };
 }
 

@@ -2,7 +2,7 @@ import type Docker from "dockerode";
 import { BudgieError, type SessionId } from "@budgie/core";
 import { withLimit } from "../engine/time-limits.ts";
 import { ignoreMissing } from "../engine/docker-errors.ts";
-import { createHolder, type Holder, type HolderParts } from "./session-container.ts";
+import { createSessionContainer, type SessionContainer, type SessionContainerParts } from "./session-container.ts";
 import { parseLabels, toLabels, type LabelFacts } from "../engine/labels.ts";
 import type { SessionVolume, SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
@@ -17,56 +17,56 @@ export function toVolumes({ keepSessionsMs, owner }: SandboxContext, id: Session
   };
 }
 
-/** Makes a session's volumes and its holder, or nothing. */
-export async function createHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
-  const { docker, removals } = context.engine;
-  const { door, session, volumes } = parts;
+/** Makes a session's volumes and its session container, or nothing. */
+export async function createHome(context: SandboxContext, parts: SessionContainerParts): Promise<SessionContainer> {
+  const { docker, pendingRemovals } = context.engine;
+  const { proxySocket, session, volumes } = parts;
   try {
     if ((await findVolume(docker, volumes.home.name)) !== undefined) throw notOurs(session);
     try {
       await Promise.all([createVolume(docker, volumes.home), createVolume(docker, volumes.auth)]);
-      return await createHolder(context, parts);
+      return await createSessionContainer(context, parts);
     } catch (error) {
-      removals.suspect(error);
-      await removals.remove(() => removeHome(docker, session, volumes)).tried.catch(() => undefined);
+      pendingRemovals.suspect(error);
+      await pendingRemovals.remove(() => removeHome(docker, session, volumes)).tried.catch(() => undefined);
       throw error;
     }
   } catch (error) {
-    await door.remove();
+    await proxySocket.remove();
     throw error;
   }
 }
 
 /** Opens the home that a dead owner kept. All else of the session is made anew, and nothing of the home is lost if that fails. */
-export async function resumeHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
+export async function resumeHome(context: SandboxContext, parts: SessionContainerParts): Promise<SessionContainer> {
   try {
     await refuseOwned(context, parts.session);
     return await reopenHome(context, parts);
   } catch (error) {
-    await parts.door.remove();
+    await parts.proxySocket.remove();
     throw error;
   }
 }
 
-async function reopenHome(context: SandboxContext, parts: HolderParts): Promise<Holder> {
-  const { docker, removals } = context.engine;
+async function reopenHome(context: SandboxContext, parts: SessionContainerParts): Promise<SessionContainer> {
+  const { docker, pendingRemovals } = context.engine;
   const { session, volumes } = parts;
   const find = async () => (await listContainers(docker, session)).filter(isOfSession);
-  // A budgie that was killed left its holder, and perhaps a turn.
+  // A budgie that was killed left its session container, and perhaps a turn.
   await removeEach(await find(), docker);
   await removeVolumes(docker, [volumes.auth.name]);
   try {
     await createVolume(docker, volumes.auth);
-    return await createHolder(context, parts);
+    return await createSessionContainer(context, parts);
   } catch (error) {
-    removals.suspect(error);
+    pendingRemovals.suspect(error);
     const removeOwn = async (): Promise<void> => {
       const found = await find();
       const own = found.filter(({ Labels }) => isOwn(context, Labels));
       await removeEach(own, docker);
       if (own.length === found.length) await removeVolumes(docker, [volumes.auth.name]);
     };
-    await removals.remove(removeOwn).tried.catch(() => undefined);
+    await pendingRemovals.remove(removeOwn).tried.catch(() => undefined);
     throw error;
   }
 }
@@ -86,17 +86,17 @@ async function removeHome(docker: Docker, id: SessionId, { auth, home }: Session
   await removeVolumes(docker, [home.name, auth.name]);
 }
 
-/** Removes all of a session's containers, by label: the holder, and what a call left that was given up before the engine answered. */
+/** Removes all of a session's containers, by label: the session container, and what a call left that was given up before the engine answered. */
 export async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
   await removeEach(await listContainers(docker, id), docker);
 }
 
 async function removeEach(left: readonly Docker.ContainerInfo[], docker: Docker): Promise<void> {
-  const isHolder = ({ Labels }: Docker.ContainerInfo): boolean => parseLabels(Labels).role === "holder";
+  const isSessionContainer = ({ Labels }: Docker.ContainerInfo): boolean => parseLabels(Labels).role === "session";
   const remove = ({ Id }: Docker.ContainerInfo): Promise<void> => removeContainer(docker.getContainer(Id));
-  // Podman does not remove a holder whose network a turn has joined.
-  await Promise.all(left.filter((container) => !isHolder(container)).map(remove));
-  await Promise.all(left.filter(isHolder).map(remove));
+  // Podman does not remove a session container whose network a turn has joined.
+  await Promise.all(left.filter((container) => !isSessionContainer(container)).map(remove));
+  await Promise.all(left.filter(isSessionContainer).map(remove));
 }
 
 /** Removes volumes that no container uses; those that are gone already are fine. */
@@ -148,7 +148,7 @@ async function createVolume(docker: Docker, { labels, name }: SessionVolume): Pr
 
 async function refuseOwned({ engine, owner }: SandboxContext, id: SessionId): Promise<void> {
   const made = await findHome(engine.docker, id);
-  // The home says who made it, and its holder who has it now.
+  // The home says who made it, and its session container who has it now.
   const containers = (await listContainers(engine.docker, id)).filter(isOfSession);
   const owners = [made, ...containers.map(({ Labels }) => parseLabels(Labels))].map((thing) => thing.owner);
   // Who goes on with a session found it in the state directory.

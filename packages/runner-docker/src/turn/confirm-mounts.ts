@@ -2,7 +2,7 @@ import { readFile, readlink } from "node:fs/promises";
 import { posix } from "node:path";
 import { parseMounts, type Mount } from "@budgie/core";
 import type { ContainerRoot } from "../container-files/container-root.ts";
-import { createHolds, openPlace, toFacts, toMoved } from "../sandbox/mount-sources.ts";
+import { createHeldSources, openPlace, toFacts, toMoved } from "../sandbox/mount-sources.ts";
 import type { HeldMounts, TurnMount } from "../sandbox/mounts.ts";
 
 /**
@@ -20,9 +20,9 @@ export async function confirmMounts({ absent, mounts }: HeldMounts, root: Contai
   );
   const wrong = mounts.find((_, index) => right[index] !== true);
   if (wrong !== undefined) throw toMoved(wrong.source?.path ?? wrong.settings.Target);
-  await using holds = createHolds();
+  await using heldSources = createHeldSources();
   for (const { folder, name } of absent) {
-    if ((await holds.open(name, folder)) === undefined) continue;
+    if ((await heldSources.open(name, folder)) === undefined) continue;
     throw toMoved(`${folder.path}/${name}`, "appeared while the sandbox was made, so it would not be hidden");
   }
 }
@@ -76,7 +76,7 @@ async function resolveInImage(root: string, target: string, mounted: ReadonlySet
 /** Looks at the source's path on the host once more. */
 async function isStillThere({ source }: TurnMount): Promise<boolean> {
   if (source === undefined) return true;
-  await using holds = createHolds();
-  const again = source.isFollowed ? holds.follow(source.path) : holds.open(source.path);
+  await using heldSources = createHeldSources();
+  const again = source.isFollowed ? heldSources.follow(source.path) : heldSources.open(source.path);
   return (await again.catch(() => undefined))?.identity === source.identity;
 }

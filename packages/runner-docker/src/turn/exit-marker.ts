@@ -3,16 +3,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ContainerRoot } from "../container-files/container-root.ts";
 
 /** What the init script of a turn says last, on both of its streams: how the command ended. */
-export type LastWord = {
+export type ExitMarker = {
   readonly exitCode: number;
   /** How many processes were killed for memory; `undefined` where a container cannot tell */
   readonly oomKills: number | undefined;
 };
 
-/** One of a turn's streams, for whoever reads what the agent says: the last word is not in it. */
+/** One of a turn's streams, for whoever reads what the agent says: the exit marker is not in it. */
 export type Output = {
   readonly stream: Transform;
-  readonly lastWord: Promise<LastWord>;
+  readonly exitMarker: Promise<ExitMarker>;
   /** Lets the reader have its end, though the connection still stands */
   end(): void;
 };
@@ -20,23 +20,23 @@ export type Output = {
 // A code, a number and the end of the line.
 const LONGEST_BYTES = 64;
 
-/** Creates a stream that passes everything on, but for a last word behind `token`; without one there will be none. */
+/** Creates a stream that passes everything on, but for an exit marker behind `token`; without one there will be none. */
 export function createOutput(token: string | undefined): Output {
-  const { lastWord, stream } = token === undefined ? toSilence() : toHearing(token);
-  return { stream, lastWord, end: () => void stream.push(null) };
+  const { exitMarker, stream } = token === undefined ? toSilence() : toHearing(token);
+  return { stream, exitMarker, end: () => void stream.push(null) };
 }
 
-type Hearing = Pick<Output, "lastWord" | "stream">;
+type Hearing = Pick<Output, "exitMarker" | "stream">;
 
 function toSilence(): Hearing {
-  return { stream: new PassThrough(), lastWord: new Promise(() => undefined) };
+  return { stream: new PassThrough(), exitMarker: new Promise(() => undefined) };
 }
 
 function toHearing(token: string): Hearing {
   // No text has a NUL character, so nothing of a conversation is ever held back.
   const mark = Buffer.from(`\0${token} `);
-  let say: (word: LastWord) => void = () => undefined;
-  const lastWord = new Promise<LastWord>((resolve) => void (say = resolve));
+  let say: (word: ExitMarker) => void = () => undefined;
+  const exitMarker = new Promise<ExitMarker>((resolve) => void (say = resolve));
   let held: Buffer = Buffer.alloc(0);
   let isOver = false;
   const stream = new Transform({
@@ -52,12 +52,12 @@ function toHearing(token: string): Hearing {
     },
     flush: (done) => done(null, held),
   });
-  return { stream, lastWord };
+  return { stream, exitMarker };
 }
 
-type Found = { readonly at: number; readonly word: LastWord | undefined };
+type Found = { readonly at: number; readonly word: ExitMarker | undefined };
 
-/** Where the last word begins, or may begin when more has come. */
+/** Where the exit marker begins, or may begin when more has come. */
 function find(bytes: Buffer, mark: Buffer): Found {
   const at = bytes.indexOf(mark);
   if (at < 0) return { at: bytes.length - toBegunLength(bytes, mark), word: undefined };
@@ -74,19 +74,19 @@ function toBegunLength(bytes: Buffer, mark: Buffer): number {
   return at >= 0 && end.length < mark.length && mark.subarray(0, end.length).equals(end) ? end.length : 0;
 }
 
-// A container dies within a few milliseconds of its last word; later the engine knows too.
+// A container dies within a few milliseconds of its exit marker; later the engine knows too.
 const POLL_MS = 2;
 const MOST_POLLS = 100;
 
 /**
- * Waits for the last word and for the kernel to say that nothing runs in the container any more, some 40 ms before its engine
+ * Waits for the exit marker and for the kernel to say that nothing runs in the container any more, some 40 ms before its engine
  * does. `undefined` where either is silent, or the container cannot tell whether memory ran out: ask the engine.
  */
-export async function hearLastWord(
+export async function awaitExitMarker(
   outputs: readonly Output[],
   root: Pick<ContainerRoot, "hasEnded">,
-): Promise<LastWord | undefined> {
-  const [word] = await Promise.all(outputs.map(({ lastWord }) => lastWord));
+): Promise<ExitMarker | undefined> {
+  const [word] = await Promise.all(outputs.map(({ exitMarker }) => exitMarker));
   if (word?.oomKills === undefined) return undefined;
   // The word alone would not do: what else runs there could still change files.
   for (let polls = 0; polls < MOST_POLLS; polls++) {

@@ -9,7 +9,7 @@ import { attach } from "../engine/attach.ts";
 import { toTurnContainer } from "../sandbox/container-options.ts";
 import { createNamed } from "../engine/create-container.ts";
 import { toBudgieError } from "../engine/docker-errors.ts";
-import { enterConfirmed, type Sight } from "./enter-confirmed.ts";
+import { openConfirmedRoot, type Sight } from "./open-confirmed-root.ts";
 import { toInitInput } from "../sandbox/init-script.ts";
 import { toLabels } from "../engine/labels.ts";
 import type { MountedFiles } from "../sandbox/mounted-files.ts";
@@ -32,8 +32,8 @@ export type TurnStart = {
   readonly decideSight: () => Promise<boolean>;
   /** Size of its home after its last turn; `undefined` if unknown */
   readonly heldBytes: number | undefined;
-  /** When the session's holder, and with it its volumes, are known to be there */
-  readonly holderThere: Promise<unknown>;
+  /** When the session's container, and with it its volumes, are known to be there */
+  readonly containerReady: Promise<unknown>;
   /** Fills the session's home, while the container starts */
   readonly prepareHome: () => Promise<void>;
   /** Throws where a mount point is not what it seems */
@@ -56,7 +56,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const token = randomUUID();
   const child = toTurnProcess({
     ...launched.value,
-    removals: context.engine.removals,
+    pendingRemovals: context.engine.pendingRemovals,
     heldBytes: turn.heldBytes,
     diskBytes: toLowerLimits(context.limits, options.access?.limits ?? {}).diskBytes,
     token: options.input === undefined ? undefined : token,
@@ -73,7 +73,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
 
 type Launched = Pick<StartedTurn, "container" | "root" | "socket"> & { readonly skeleton: string };
 
-/** The network may be lost at the last moment, when somebody removes the holder that it belongs to. */
+/** The network may be lost at the last moment, when somebody removes the session container that it belongs to. */
 async function launchIn(turn: TurnStart): Promise<Launched> {
   try {
     return await launch(turn);
@@ -105,7 +105,7 @@ async function launchWith(turn: TurnStart, held: HeldMounts, seccompFile: string
       await turn.network.joinable;
       refuseCancelled(turn.options.signal);
       await container.start(withLimit());
-      return { container, socket, root: await enterConfirmed(container, held, sight) };
+      return { container, socket, root: await openConfirmedRoot(container, held, sight) };
     } catch (error) {
       socket.destroy();
       throw error;
@@ -144,7 +144,7 @@ async function createContainer(turn: TurnStart, held: HeldMounts, seccompFile: s
   const { command, context, network, options, session } = turn;
   const { caFile, callerGroups, engine, image, limits, lookInto, owner, runtime, user } = context;
   // The engine would make new volumes in the place of lost ones.
-  await turn.holderThere;
+  await turn.containerReady;
   const mounts = held.mounts.map(({ settings }) => settings);
   const body = toTurnContainer({
     imageId: image.id,
@@ -156,7 +156,7 @@ async function createContainer(turn: TurnStart, held: HeldMounts, seccompFile: s
     caFile,
     limits: toLowerLimits(limits, options.access?.limits ?? {}),
     seccomp: toSeccomp(engine, seccompFile),
-    hasUlimits: !engine.walls.some((wall) => wall.name === "ulimits"),
+    hasUlimits: !engine.protections.some((protection) => protection.name === "ulimits"),
     runtime,
     labels: toLabels(owner.record, session, "turn"),
   });
@@ -179,9 +179,9 @@ async function createContainer(turn: TurnStart, held: HeldMounts, seccompFile: s
 
 /** Removes a container that was not used, or says that it may be there still. */
 async function discard({ context }: TurnStart, container: Docker.Container, why: unknown): Promise<void> {
-  const { removals } = context.engine;
-  removals.suspect(why);
-  await removals.remove(() => removeContainer(container)).tried;
+  const { pendingRemovals } = context.engine;
+  pendingRemovals.suspect(why);
+  await pendingRemovals.remove(() => removeContainer(container)).tried;
 }
 
 function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {

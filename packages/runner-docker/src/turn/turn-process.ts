@@ -7,8 +7,8 @@ import { demultiplex } from "../engine/demultiplex.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
 import { API_LIMIT_MS, ENDING_LIMIT_MS, withinLimit, withLimit } from "../engine/time-limits.ts";
 import type { ContainerRoot } from "../container-files/container-root.ts";
-import { createOutput, hearLastWord, type Output } from "./exit-marker.ts";
-import { toUnverified, type Removals } from "../engine/pending-removals.ts";
+import { createOutput, awaitExitMarker, type Output } from "./exit-marker.ts";
+import { toUnverified, type PendingRemovals } from "../engine/pending-removals.ts";
 import { toExit } from "./to-exit.ts";
 import { watchDisk } from "./watch-disk.ts";
 
@@ -28,12 +28,12 @@ const ENGINE_LOSS_MS = 60_000;
 /** A turn's container, which waits for its word to begin. */
 export type StartedTurn = {
   readonly container: Docker.Container;
-  readonly removals: Removals;
+  readonly pendingRemovals: PendingRemovals;
   /** What it is attached to */
   readonly socket: Duplex;
   /** `undefined` if it is not here to be looked at */
   readonly root: ContainerRoot | undefined;
-  /** Goes before its last word; `undefined` if it will say none */
+  /** Goes before its exit marker; `undefined` if it will say none */
   readonly token: string | undefined;
   /** Limit of the session's home */
   readonly diskBytes: number;
@@ -43,7 +43,7 @@ export type StartedTurn = {
 
 /** Wraps a started container and its attach stream. When it has ended, the container is removed. */
 export function toTurnProcess(turn: StartedTurn): TurnProcess {
-  const { container, diskBytes, heldBytes, removals, root, socket, token } = turn;
+  const { container, diskBytes, heldBytes, pendingRemovals, root, socket, token } = turn;
   const outputs = [createOutput(token), createOutput(token)] as const;
   const [{ stream: stdout }, { stream: stderr }] = outputs;
   let stopped: Reason | undefined;
@@ -62,7 +62,7 @@ export function toTurnProcess(turn: StartedTurn): TurnProcess {
   });
   exit.catch(() => undefined);
   // The engine would take a container that it believes to run for one that has to be killed.
-  const removal = settled(endedOnEngine).then(() => removals.remove(() => removeContainer(container)));
+  const removal = settled(endedOnEngine).then(() => pendingRemovals.remove(() => removeContainer(container)));
   const removed = removal.then(({ tried }) => tried);
   const gone = removal.then((begun) => begun.gone);
   removed.catch(() => undefined);
@@ -88,7 +88,7 @@ export function toTurnProcess(turn: StartedTurn): TurnProcess {
     try {
       await end(reason);
     } catch (error) {
-      removals.suspect(error);
+      pendingRemovals.suspect(error);
       // An engine that does not answer must not hang the turn as well.
       givingUp.abort(toUnverified(error));
       throw givingUp.signal.reason;
@@ -109,13 +109,13 @@ export function toTurnProcess(turn: StartedTurn): TurnProcess {
 
 type End = { readonly exitCode: number; readonly oomKilled: boolean };
 
-/** By its last word, and else as the engine tells it. */
+/** By its exit marker, and else as the engine tells it. */
 async function hearEnd(
   outputs: readonly Output[],
   root: ContainerRoot | undefined,
   endedOnEngine: Promise<End>,
 ): Promise<End> {
-  const word = root && (await hearLastWord(outputs, root));
+  const word = root && (await awaitExitMarker(outputs, root));
   if (word === undefined) return endedOnEngine;
   for (const output of outputs) output.end();
   // The kernel counts a kill before it is seen; a loaded engine may hear of one only after the end.

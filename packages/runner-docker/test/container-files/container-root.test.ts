@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type Docker from "dockerode";
 import { describe, expect, it } from "vitest";
-import { enterContainer, type ContainerRoot } from "../../src/container-files/container-root.ts";
+import { openContainerRoot, type ContainerRoot } from "../../src/container-files/container-root.ts";
 
 function toContainer(Id: string, Pid: number): Docker.Container {
   return { inspect: async () => ({ Id, State: { Pid } }) } as unknown as Docker.Container;
@@ -14,11 +14,11 @@ function mountSeenBy(pid: number): string {
 
 describe.skipIf(process.platform !== "linux")("entering a container", () => {
   it("is not done through a process that is not the first of a container, whatever mounts it sees", async () => {
-    expect(await enterContainer(toContainer(mountSeenBy(process.pid), process.pid))).toBeUndefined();
+    expect(await openContainerRoot(toContainer(mountSeenBy(process.pid), process.pid))).toBeUndefined();
   });
 
   it("is not done where the engine's number is nobody's here", async () => {
-    expect(await enterContainer(toContainer("id", 2 ** 30))).toBeUndefined();
+    expect(await openContainerRoot(toContainer("id", 2 ** 30))).toBeUndefined();
   });
 });
 
@@ -35,22 +35,22 @@ describe("a look that the kernel refuses", () => {
   it("is made again for as long as there is patience", async () => {
     const { lookInto, looks } = toFailing(5);
 
-    expect(await enterContainer(toContainer("id", 1), { lookInto, patienceMs: 60_000 })).toBe(ROOT);
+    expect(await openContainerRoot(toContainer("id", 1), { lookInto, patienceMs: 60_000 })).toBe(ROOT);
     expect(looks()).toBe(6);
   });
 
   it("is made once where nothing is to be seen, such as in a container that has ended", async () => {
     const [without, ended] = [toFailing(5), toFailing(5)];
 
-    expect(await enterContainer(toContainer("id", 1), without)).toBeUndefined();
-    expect(await enterContainer(toContainer("id", 0), { ...ended, patienceMs: 60_000 })).toBeUndefined();
+    expect(await openContainerRoot(toContainer("id", 1), without)).toBeUndefined();
+    expect(await openContainerRoot(toContainer("id", 0), { ...ended, patienceMs: 60_000 })).toBeUndefined();
     expect([without.looks(), ended.looks()]).toEqual([1, 1]);
   });
 
   it("is given up in the end", async () => {
     const { lookInto, looks } = toFailing(Infinity);
 
-    expect(await enterContainer(toContainer("id", 1), { lookInto, patienceMs: 50 })).toBeUndefined();
+    expect(await openContainerRoot(toContainer("id", 1), { lookInto, patienceMs: 50 })).toBeUndefined();
     expect(looks()).toBeGreaterThan(1);
   });
 });

@@ -32,7 +32,7 @@ const archivesSince = (count: number) =>
     .filter((line) => line.startsWith("GET") && line.includes("/archive"));
 
 describe("an answer", () => {
-  it("is read past the engine while the holder runs, and through it when it does not", async () => {
+  it("is read past the engine while the session container runs, and through it when it does not", async () => {
     const [running, stopped] = [await open(), await open()];
     await sh(running, 'echo fast >"$HOME/answer.md"');
     await sh(stopped, 'echo slow >"$HOME/answer.md"', { mode: "none", hosts: [] });
@@ -52,7 +52,7 @@ describe("an answer", () => {
   });
 });
 
-describe("what is planted in a running holder's home", () => {
+describe("what is planted in a running session container's home", () => {
   const SECRET = "a secret of the host";
   let folder: string;
   let session: RunnerSession;
@@ -63,8 +63,8 @@ describe("what is planted in a running holder's home", () => {
   });
   beforeEach(async () => void (session = await open()));
   const readDirectly = async () => {
-    const holder = (await testEngine()).getContainer(`budgie-holder-${session.id}`);
-    return (await readHomeFile(holder, "answer.md", MOST_BYTES))?.toString();
+    const sessionContainer = (await testEngine()).getContainer(`budgie-session-${session.id}`);
+    return (await readHomeFile(sessionContainer, "answer.md", MOST_BYTES))?.toString();
   };
 
   it("is read if it is a plain file", async () => {

@@ -41,7 +41,7 @@ function toNamed() {
       createNamed(engine, name, {
         Image: BASE_IMAGE,
         Cmd: ["sleep", "60"],
-        Labels: toLabels({ ...owner, instance }, session, "holder"),
+        Labels: toLabels({ ...owner, instance }, session, "session"),
       }),
   };
 }

@@ -14,7 +14,7 @@ export type FakeEngine = AsyncDisposable & {
   readonly requests: readonly string[];
 };
 
-/** The `GET /info` of an engine that lacks no wall. */
+/** The `GET /info` of an engine that lacks no protection. */
 export const WHOLE_ENGINE = {
   MemoryLimit: true,
   SwapLimit: true,

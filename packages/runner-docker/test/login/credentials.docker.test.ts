@@ -39,8 +39,10 @@ async function open(host: HostHome, credentials: Credentials | undefined) {
 
 /** Every byte of a session's volumes, through the engine and neither the agent nor the code under test. */
 async function readVolumes(id: SessionId): Promise<Buffer> {
-  const holder = (await testEngine()).getContainer(`budgie-holder-${id}`);
-  const archives = ["/home", "/auth"].map(async (path) => buffer((await holder.getArchive({ path })) as Readable));
+  const sessionContainer = (await testEngine()).getContainer(`budgie-session-${id}`);
+  const archives = ["/home", "/auth"].map(async (path) =>
+    buffer((await sessionContainer.getArchive({ path })) as Readable),
+  );
   return Buffer.concat(await Promise.all(archives));
 }
 

@@ -30,7 +30,7 @@ it("tells of engine, image and login when all is well", async () => {
         name: "Docker",
         version: "20.10.24",
         endpoint: fake.hostEnv.DOCKER_HOST,
-        walls: expect.arrayContaining([expect.objectContaining({ name: "seccomp", state: "held" })]),
+        protections: expect.arrayContaining([expect.objectContaining({ name: "seccomp", state: "held" })]),
       },
     },
     image: { ok: true, facts: { id: "sha256:abc" } },

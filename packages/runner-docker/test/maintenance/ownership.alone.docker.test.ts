@@ -56,20 +56,20 @@ describe("collecting garbage of an engine", () => {
     await owner.hold();
     const live = await leaveHome(owner.record);
     const { instance } = owner.record;
-    const doors = join(place.stateDir, "doors", instance.slice(24));
+    const proxySockets = join(place.stateDir, "sockets", instance.slice(24));
     const scratch = join(place.stateDir, "scratch", instance);
-    for (const folder of [doors, scratch]) mkdirSync(folder, { recursive: true });
+    for (const folder of [proxySockets, scratch]) mkdirSync(folder, { recursive: true });
     const forged = { ...makeOwner({}, { started: "1" }), instance };
     const likeIt = { ...forged, instance: `${randomUUID().slice(0, 24)}${instance.slice(24)}` };
     const named = await leaveHome(forged);
-    await leaveContainer(forged, "holder", named);
+    await leaveContainer(forged, "session", named);
     const alike = await leaveHome(likeIt);
 
     const report = await collect();
 
     expect(fatesOf(live, report)).toEqual(["kept volume"]);
     expect(fatesOf(alike, report)).toEqual(["removed volume"]);
-    expect([doors, scratch].map((folder) => existsSync(folder))).toEqual([true, true]);
+    expect([proxySockets, scratch].map((folder) => existsSync(folder))).toEqual([true, true]);
     await runner.close();
     await owner.release();
   });
@@ -117,10 +117,10 @@ describe("collecting garbage of an engine", () => {
     }
   });
 
-  it("takes a holder for no sign of life, and no container for one of a process that is gone", async () => {
+  it("takes a session container for no sign of life, and no container for one of a process that is gone", async () => {
     const [foreign, dead] = [makeOwner({ host: "elsewhere" }), makeOwner({}, { started: "1" })];
     const [held, running] = [await leaveHome(foreign, { hours: 1000 }), await leaveHome(dead)];
-    await leaveContainer(foreign, "holder", held);
+    await leaveContainer(foreign, "session", held);
     await leaveContainer(dead, "turn", running);
 
     const report = await collect();
@@ -193,7 +193,7 @@ describe("collecting garbage of an engine", () => {
     writeFileSync(`${dead.record.lock}.json`, record);
     const folders = [dead, live].map(({ record: { instance } }) => [
       join(place.stateDir, "scratch", instance),
-      join(place.stateDir, "doors", instance.slice(24)),
+      join(place.stateDir, "sockets", instance.slice(24)),
     ]);
     for (const folder of folders.flat()) mkdirSync(folder, { recursive: true });
     const { volume } = await leaveHome(dead.record);

@@ -75,7 +75,7 @@ describe.each(["host", "container"] as const)("with its proxy in a process of th
     expect(bridge.egress).toBeUndefined();
   });
 
-  it("has no door with none, even right after one with a door", async () => {
+  it("has no proxy socket with none, even right after one with a proxy socket", async () => {
     await reach(allowing(web.allowed("web.test")), "ask web.test:8080");
     const { egress, stderr, stdout } = await reach(NONE, "ask web.test:8080; env | grep -ci proxy");
 

@@ -1,7 +1,7 @@
 import type { MountSettings } from "dockerode";
 import { describe, expect, it } from "vitest";
 import {
-  toHolderContainer,
+  toSessionContainer,
   toIdleContainer,
   toProxyContainer,
   toTurnContainer,
@@ -114,14 +114,14 @@ describe("toTurnContainer", () => {
   });
 });
 
-describe("toTurnContainer, of a turn that joins a holder", () => {
-  const joined = toTurnContainer({ ...turn, network: "container:the-holder" });
+describe("toTurnContainer, of a turn that joins a session container", () => {
+  const joined = toTurnContainer({ ...turn, network: "container:budgie-session-1" });
   const plain = toTurnContainer(turn);
   const added = (options: typeof plain): readonly string[] =>
     (options.Env ?? []).filter((line) => plain.Env?.includes(line) !== true);
 
   it("has the same isolation profile, but for the network", () => {
-    expect(joined.HostConfig).toEqual({ ...plain.HostConfig, NetworkMode: "container:the-holder" });
+    expect(joined.HostConfig).toEqual({ ...plain.HostConfig, NetworkMode: "container:budgie-session-1" });
   });
 
   it("names nothing that belongs to the network's owner, which engines refuse", () => {
@@ -171,11 +171,11 @@ const ISOLATION = {
 };
 const volume: MountSettings = { Type: "volume", Source: "v", Target: "/home" };
 
-it("the holder has exactly this isolation profile, and no network but its own loopback", () => {
+it("the session container has exactly this isolation profile, and no network but its own loopback", () => {
   const common = { imageId: "sha256:abc", user: turn.user, mounts: [volume], labels: LABELS };
-  const holder = { ...common, socketPath: "/run/budgie/s" };
+  const sessionContainer = { ...common, socketPath: "/run/budgie/s" };
 
-  expect(toHolderContainer(holder)).toEqual({
+  expect(toSessionContainer(sessionContainer)).toEqual({
     Image: "sha256:abc",
     Entrypoint: ["/forwarder"],
     Cmd: ["/run/budgie/s"],

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { coverHiddenPlaces } from "../../src/sandbox/hidden-paths.ts";
-import { createHolds } from "../../src/sandbox/mount-sources.ts";
+import { createHeldSources } from "../../src/sandbox/mount-sources.ts";
 
 let root: string;
 let workspace: string;
@@ -28,10 +28,10 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 /** Lists the names of covered folders. */
 async function cover() {
-  await using holds = createHolds();
-  const held = await holds.open(workspace);
+  await using heldSources = createHeldSources();
+  const held = await heldSources.open(workspace);
   if (held === undefined) throw new Error("There is no workspace.");
-  const { absent, covered } = await coverHiddenPlaces(held, holds, join(root, "skeleton"));
+  const { absent, covered } = await coverHiddenPlaces(held, heldSources, join(root, "skeleton"));
   return {
     absent,
     covered: Object.fromEntries(covered.map(({ name, shown }) => [name, shown.map(({ path }) => path).toSorted()])),

@@ -2,23 +2,23 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createHolds, type Holds } from "../../src/sandbox/mount-sources.ts";
+import { createHeldSources, type HeldSources } from "../../src/sandbox/mount-sources.ts";
 
 let root: string;
-let holds: Holds;
+let heldSources: HeldSources;
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-holds-")));
+  root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-sources-")));
   mkdirSync(join(root, "project/sub"), { recursive: true });
   mkdirSync(join(root, "secrets/sub"), { recursive: true });
   writeFileSync(join(root, "project/file"), "");
-  holds = createHolds();
+  heldSources = createHeldSources();
 });
 afterEach(async () => {
-  await holds[Symbol.asyncDispose]();
+  await heldSources[Symbol.asyncDispose]();
   rmSync(root, { recursive: true });
 });
 
-const open = (path: string) => holds.open(join(root, path));
+const open = (path: string) => heldSources.open(join(root, path));
 const MOVED = { code: "WORKSPACE_INVALID", message: expect.stringContaining("was exchanged since it was checked") };
 
 it("tells files, folders and links apart, and what is not there", async () => {
@@ -42,15 +42,15 @@ it.skipIf(process.platform !== "linux")(
     renameSync(join(root, "project"), join(root, "aside"));
     renameSync(join(root, "secrets"), join(root, "project"));
 
-    await expect(holds.open("sub", project)).rejects.toMatchObject(MOVED);
+    await expect(heldSources.open("sub", project)).rejects.toMatchObject(MOVED);
   },
 );
 
 it("follows links that are the user's own", async () => {
   symlinkSync("project", join(root, "link"));
 
-  const [followed, direct] = [await holds.follow(join(root, "link")), await open("project")];
+  const [followed, direct] = [await heldSources.follow(join(root, "link")), await open("project")];
 
   expect(followed?.identity).toBe(direct?.identity);
-  expect(await holds.follow(join(root, "none"))).toBeUndefined();
+  expect(await heldSources.follow(join(root, "none"))).toBeUndefined();
 });

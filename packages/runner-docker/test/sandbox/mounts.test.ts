@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Access, Projection } from "@budgie/core";
-import { holdTurnMounts, toHolderMounts } from "../../src/sandbox/mounts.ts";
+import { holdTurnMounts, toSessionMounts } from "../../src/sandbox/mounts.ts";
 
 let root: string;
 let workspace: string;
@@ -28,7 +28,7 @@ type Asked = {
 };
 
 async function mountsOf(asked: Asked = {}) {
-  const { network = "container:the-holder", projections = [], protectedPaths = [], workspaceMode = "rw" } = asked;
+  const { network = "container:budgie-session-1", projections = [], protectedPaths = [], workspaceMode = "rw" } = asked;
   const [passwdFile, depthFile] = [join(root, "passwd"), join(root, "depth")];
   const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
   const skeleton = join(root, `skeleton-${Math.random()}`);
@@ -78,7 +78,7 @@ describe("holdTurnMounts", () => {
   });
 
   it("copies nothing of the image into a volume", async () => {
-    const all = [...(await mountsOf()), ...toHolderMounts(volumes)].filter(({ Type }) => Type === "volume");
+    const all = [...(await mountsOf()), ...toSessionMounts(volumes)].filter(({ Type }) => Type === "volume");
 
     expect(all).toHaveLength(4);
     expect(all.every(({ VolumeOptions }) => VolumeOptions?.NoCopy === true)).toBe(true);
@@ -90,8 +90,8 @@ describe("holdTurnMounts", () => {
     expect(labels.slice(0, 2)).toEqual([{ role: "home" }, { role: "auth" }]);
   });
 
-  it("gives the holder both volumes writable", () => {
-    expect(toHolderMounts(volumes).map(({ ReadOnly, Target }) => [Target, ReadOnly])).toEqual([
+  it("gives the session container both volumes writable", () => {
+    expect(toSessionMounts(volumes).map(({ ReadOnly, Target }) => [Target, ReadOnly])).toEqual([
       ["/home", undefined],
       ["/auth", undefined],
     ]);

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { Engine } from "../../src/engine/engine.ts";
 import { createEngineSight } from "../../src/session/engine-visibility.ts";
 import type { ContainerRoot, LookInto } from "../../src/container-files/container-root.ts";
-import type { Holder } from "../../src/session/session-container.ts";
-import { createLiveHolders } from "../../src/session/idle-containers.ts";
+import type { SessionContainer } from "../../src/session/session-container.ts";
+import { createIdleContainers } from "../../src/session/idle-containers.ts";
 
 const HERE = {
   endpoint: { address: { socketPath: "/run/engine.sock" } },
@@ -14,22 +14,25 @@ const HERE = {
   users: "same",
 } as unknown as Engine;
 
-/** A holder that tells what is done with it. */
-function createFakeHolder({ isRunning = true } = {}) {
+/** A session container that tells what is done with it. */
+function createFakeContainer({ isRunning = true } = {}) {
   const done: string[] = [];
   const container = { inspect: async () => ({ Id: "id", State: { Pid: 1 } }) } as unknown as Docker.Container;
-  const holder = {
+  const sessionContainer = {
     container,
     start: async () => void done.push("started"),
     stop: async () => void done.push("stopped"),
     isRunning: async () => isRunning,
-  } as unknown as Holder;
-  return { holder, done };
+  } as unknown as SessionContainer;
+  return { sessionContainer, done };
 }
 
 function createSight(looks: LookInto, engine: Partial<Engine> = {}, runtime?: string) {
-  const live = createLiveHolders({ idleMs: 60_000, most: 9 });
-  return { live, sight: createEngineSight({ engine: { ...HERE, ...engine }, runtime, live, lookInto: looks }) };
+  const idleContainers = createIdleContainers({ idleMs: 60_000, most: 9 });
+  return {
+    idleContainers,
+    sight: createEngineSight({ engine: { ...HERE, ...engine }, runtime, idleContainers, lookInto: looks }),
+  };
 }
 
 const ROOT: ContainerRoot = {
@@ -41,58 +44,66 @@ const ROOT: ContainerRoot = {
 const seeing: LookInto = async () => ROOT;
 
 describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
-  it("is decided by a holder, once, and whatever becomes of later looks", async () => {
+  it("is decided by a session container, once, and whatever becomes of later looks", async () => {
     let looks = 0;
     const { sight } = createSight(async () => (looks++ === 0 ? ROOT : undefined));
-    const { done, holder } = createFakeHolder();
+    const { done, sessionContainer } = createFakeContainer();
 
-    expect([await sight.decide(holder), await sight.decide(holder)]).toEqual([true, true]);
+    expect([await sight.decide(sessionContainer), await sight.decide(sessionContainer)]).toEqual([true, true]);
     expect([looks, done]).toEqual([1, ["started", "stopped"]]);
   });
 
-  it("waits until the kernel lets the holder be looked into", async () => {
+  it("waits until the kernel lets the session container be looked into", async () => {
     let looks = 0;
     const { sight } = createSight(async () => (looks++ < 5 ? undefined : ROOT));
 
-    expect(await sight.decide(createFakeHolder().holder)).toBe(true);
+    expect(await sight.decide(createFakeContainer().sessionContainer)).toBe(true);
   });
 
-  it("leaves a holder running that a turn is in", async () => {
-    const { live, sight } = createSight(seeing);
-    const { done, holder } = createFakeHolder();
-    live.enter(holder);
+  it("leaves a session container running that a turn is in", async () => {
+    const { idleContainers, sight } = createSight(seeing);
+    const { done, sessionContainer } = createFakeContainer();
+    idleContainers.acquire(sessionContainer);
 
-    await sight.decide(holder);
+    await sight.decide(sessionContainer);
 
     expect(done).toEqual(["started"]);
-    live.forget(holder);
+    idleContainers.forget(sessionContainer);
   });
 
   it("can be decided by the next turn when the engine failed", async () => {
     const { sight } = createSight(seeing);
-    const { holder } = createFakeHolder();
-    const failing = { ...holder, start: () => Promise.reject(new Error("no engine")) };
+    const { sessionContainer } = createFakeContainer();
+    const failing = { ...sessionContainer, start: () => Promise.reject(new Error("no engine")) };
 
     await expect(sight.decide(failing)).rejects.toThrow("no engine");
-    expect(await sight.decide(holder)).toBe(true);
+    expect(await sight.decide(sessionContainer)).toBe(true);
   });
 
-  it("is none where the kernel does not let a holder that runs be looked into", { timeout: 10_000 }, async () => {
-    const { sight } = createSight(async () => undefined);
+  it(
+    "is none where the kernel does not let a session container that runs be looked into",
+    { timeout: 10_000 },
+    async () => {
+      const { sight } = createSight(async () => undefined);
 
-    expect(await sight.decide(createFakeHolder().holder)).toBe(false);
-  });
+      expect(await sight.decide(createFakeContainer().sessionContainer)).toBe(false);
+    },
+  );
 
-  it("is not decided by a holder that has ended, in which nobody could look", { timeout: 10_000 }, async () => {
-    let isBlind = true;
-    const { sight } = createSight(async () => (isBlind ? undefined : ROOT));
+  it(
+    "is not decided by a session container that has ended, in which nobody could look",
+    { timeout: 10_000 },
+    async () => {
+      let isBlind = true;
+      const { sight } = createSight(async () => (isBlind ? undefined : ROOT));
 
-    await expect(sight.decide(createFakeHolder({ isRunning: false }).holder)).rejects.toMatchObject({
-      code: "RUNNER_UNAVAILABLE",
-    });
-    isBlind = false;
-    expect(await sight.decide(createFakeHolder().holder)).toBe(true);
-  });
+      await expect(sight.decide(createFakeContainer({ isRunning: false }).sessionContainer)).rejects.toMatchObject({
+        code: "RUNNER_UNAVAILABLE",
+      });
+      isBlind = false;
+      expect(await sight.decide(createFakeContainer().sessionContainer)).toBe(true);
+    },
+  );
 
   it("does not depend on the way to the engine: one on this machine may listen on TCP", async () => {
     const address = { host: "127.0.0.1", port: 2375, protocol: "http", tls: undefined } as const;
@@ -100,7 +111,7 @@ describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
       endpoint: { address, url: "tcp://127.0.0.1:2375", foundBy: "DOCKER_HOST" },
     });
 
-    expect(await sight.decide(createFakeHolder().holder)).toBe(true);
+    expect(await sight.decide(createFakeContainer().sessionContainer)).toBe(true);
   });
 
   it.each([
@@ -109,9 +120,9 @@ describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
     ["a runtime with a kernel of its own", {}, "runsc"],
   ] as const)("is none with %s, and nothing is started for that", async (_what, engine, runtime) => {
     const { sight } = createSight(seeing, engine, runtime);
-    const { done, holder } = createFakeHolder();
+    const { done, sessionContainer } = createFakeContainer();
 
-    expect(await sight.decide(holder)).toBe(false);
+    expect(await sight.decide(sessionContainer)).toBe(false);
     expect(done).toEqual([]);
   });
 });

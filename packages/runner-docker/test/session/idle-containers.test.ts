@@ -1,71 +1,71 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { createLiveHolders } from "../../src/session/idle-containers.ts";
+import { createIdleContainers } from "../../src/session/idle-containers.ts";
 
 const IDLE_MS = 50;
 
-function createBook(most: number) {
+function createPlace(most: number) {
   const stopped: string[] = [];
-  const live = createLiveHolders({ idleMs: IDLE_MS, most });
-  const holder = (name: string) => ({ stop: async () => void stopped.push(name) });
-  return { live, holder, stopped };
+  const idleContainers = createIdleContainers({ idleMs: IDLE_MS, most });
+  const sessionContainer = (name: string) => ({ stop: async () => void stopped.push(name) });
+  return { idleContainers, sessionContainer, stopped };
 }
 
-it("stops a holder that nobody is in for a while, and no other", async () => {
-  const { holder, live, stopped } = createBook(9);
-  const [idle, busy] = [holder("idle"), holder("busy")];
-  for (const one of [idle, busy]) live.enter(one);
-  live.leave(idle);
+it("stops a session container that nobody is in for a while, and no other", async () => {
+  const { sessionContainer, idleContainers, stopped } = createPlace(9);
+  const [idle, busy] = [sessionContainer("idle"), sessionContainer("busy")];
+  for (const one of [idle, busy]) idleContainers.acquire(one);
+  idleContainers.release(idle);
 
   await sleep(3 * IDLE_MS);
 
   expect(stopped).toEqual(["idle"]);
 });
 
-it("counts the processes in a holder, and its time from the last one", async () => {
-  const { holder, live, stopped } = createBook(9);
-  const one = holder("one");
-  live.enter(one);
-  live.enter(one);
-  live.leave(one);
+it("counts the processes in a session container, and its time from the last one", async () => {
+  const { sessionContainer, idleContainers, stopped } = createPlace(9);
+  const one = sessionContainer("one");
+  idleContainers.acquire(one);
+  idleContainers.acquire(one);
+  idleContainers.release(one);
   await sleep(3 * IDLE_MS);
   expect(stopped).toEqual([]);
 
-  live.leave(one);
+  idleContainers.release(one);
   await sleep(3 * IDLE_MS);
   expect(stopped).toEqual(["one"]);
 });
 
 it("stops the one that was used least recently when there are too many", () => {
-  const { holder, live, stopped } = createBook(2);
-  const [first, second, third] = [holder("first"), holder("second"), holder("third")];
+  const { sessionContainer, idleContainers, stopped } = createPlace(2);
+  const [first, second, third] = [sessionContainer("first"), sessionContainer("second"), sessionContainer("third")];
   for (const one of [first, second, first]) {
-    live.enter(one);
-    live.leave(one);
+    idleContainers.acquire(one);
+    idleContainers.release(one);
   }
 
-  live.enter(third);
+  idleContainers.acquire(third);
 
   expect(stopped).toEqual(["second"]);
 });
 
 it("rather has too many than one stopped that somebody is in", () => {
-  const { holder, live, stopped } = createBook(1);
+  const { sessionContainer, idleContainers, stopped } = createPlace(1);
 
-  for (const name of ["first", "second", "third"]) live.enter(holder(name));
+  for (const name of ["first", "second", "third"]) idleContainers.acquire(sessionContainer(name));
 
   expect(stopped).toEqual([]);
 });
 
 it("does not stop one that was forgotten, or entered again", async () => {
-  const { holder, live, stopped } = createBook(9);
-  const [gone, back] = [holder("gone"), holder("back")];
+  const { sessionContainer, idleContainers, stopped } = createPlace(9);
+  const [gone, back] = [sessionContainer("gone"), sessionContainer("back")];
   for (const one of [gone, back]) {
-    live.enter(one);
-    live.leave(one);
+    idleContainers.acquire(one);
+    idleContainers.release(one);
   }
-  live.forget(gone);
-  live.enter(back);
+  idleContainers.forget(gone);
+  idleContainers.acquire(back);
 
   await sleep(3 * IDLE_MS);
 

@@ -78,13 +78,13 @@ describe("a session that is gone on with", () => {
     const docker = await testEngine();
     const id = await leave(makeWorkspace(), "true");
     const other = { instance: "other", host: "here", lock: "/nowhere/lock" };
-    const Labels = toLabels(other, id, "holder");
+    const Labels = toLabels(other, id, "session");
     let theirs: Docker.Container | undefined;
     await using engine = await createRewritingEngine(
       async () => {
-        theirs ??= await docker.createContainer({ name: `budgie-holder-${id}`, Image: BASE_IMAGE, Labels });
+        theirs ??= await docker.createContainer({ name: `budgie-session-${id}`, Image: BASE_IMAGE, Labels });
       },
-      { role: "holder" },
+      { role: "session" },
     );
     const { runner } = await place.createRunner({ keepSessionsMs: 3_600_000, hostEnv: engine.hostEnv });
 
@@ -102,7 +102,7 @@ describe("a session that is gone on with", () => {
     const id = await leave(makeWorkspace(), "true");
     // A stranger's, of that name.
     const Image = BASE_IMAGE;
-    const taken = await docker.createContainer({ name: `budgie-holder-${id}`, Image, Cmd: ["true"] });
+    const taken = await docker.createContainer({ name: `budgie-session-${id}`, Image, Cmd: ["true"] });
     const { runner } = await place.createRunner({ keepSessionsMs: 3_600_000 });
     const failed = await runner.resumeSession(id).catch((error: unknown) => error);
     const left = (await docker.listVolumes()).Volumes.map(({ Name }) => Name).filter((name) => name.includes(id));
@@ -111,7 +111,7 @@ describe("a session that is gone on with", () => {
 
     expect(failed).toMatchObject({
       code: "RUNNER_UNAVAILABLE",
-      message: expect.stringContaining(`"docker rm -f budgie-holder-${id}"`),
+      message: expect.stringContaining(`"docker rm -f budgie-session-${id}"`),
     });
     expect(there.Id).toBe(taken.id);
     expect(left).toEqual([`budgie-session-${id}`]);

@@ -32,8 +32,8 @@ afterAll(async () => {
 const says = async (session: RunnerSession, script = "ask web.test:8080"): Promise<string> =>
   (await runWith(session, place.workspace, { policy, script })).stdout;
 const HELLO = expect.stringContaining("hello from web.test");
-const holderOf = async ({ id }: RunnerSession) => (await testEngine()).getContainer(`budgie-holder-${id}`);
-const isLive = async (session: RunnerSession) => (await (await holderOf(session)).inspect()).State.Running;
+const sessionContainerOf = async ({ id }: RunnerSession) => (await testEngine()).getContainer(`budgie-session-${id}`);
+const isLive = async (session: RunnerSession) => (await (await sessionContainerOf(session)).inspect()).State.Running;
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 15_000;
@@ -43,7 +43,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   }
 }
 
-describe("a holder", () => {
+describe("a session container", () => {
   it("does not run before a turn needs its network", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
@@ -56,7 +56,7 @@ describe("a holder", () => {
   });
 
   it("is stopped when no turn was in it for a while, and started again for the next", async () => {
-    const { runner } = await place.createRunner({ holderIdleMs: 300 });
+    const { runner } = await place.createRunner({ containerIdleMs: 300 });
     const session = await runner.openSession(createSessionId());
     expect(await says(session, "sleep 1; ask web.test:8080")).toEqual(HELLO);
     await until(async () => !(await isLive(session)));
@@ -67,7 +67,7 @@ describe("a holder", () => {
   });
 
   it("makes room for another when there are too many, but never while a turn is in it", async () => {
-    const { runner } = await place.createRunner({ maxLiveHolders: 1 });
+    const { runner } = await place.createRunner({ maxRunningContainers: 1 });
     const [first, second] = [await runner.openSession(createSessionId()), await runner.openSession(createSessionId())];
     const busy = says(first, "sleep 2; ask web.test:8080");
     await until(() => isLive(first));
@@ -86,8 +86,8 @@ describe("a holder", () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     await says(session, 'echo kept >"$HOME/note"');
-    const holder = await holderOf(session);
-    await (how === "kill" ? holder.kill() : holder.remove({ force: true }));
+    const sessionContainer = await sessionContainerOf(session);
+    await (how === "kill" ? sessionContainer.kill() : sessionContainer.remove({ force: true }));
 
     expect(await says(session, 'cat "$HOME/note"; ask web.test:8080')).toMatch(/^kept\n.*hello from web\.test/s);
   });
@@ -100,26 +100,26 @@ describe("a holder", () => {
     await using _ = engine;
     const { runner } = await place.createRunner({ hostEnv: engine.hostEnv });
     const session = await runner.openSession(createSessionId());
-    let removals = 0;
+    let pendingRemovals = 0;
     engine.tamper({
       before: async () => {
-        removals++;
-        await (await holderOf(session)).remove({ force: true });
+        pendingRemovals++;
+        await (await sessionContainerOf(session)).remove({ force: true });
       },
       after: () => undefined,
     });
 
     expect(await says(session)).toEqual(HELLO);
-    expect(removals).toBe(1);
+    expect(pendingRemovals).toBe(1);
     await runner.close();
   });
 });
 
-describe("a door", () => {
+describe("a proxy socket", () => {
   it("is shut while no turn runs, and only its user can come near it", async () => {
     const { owner, runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
-    const folder = join(place.stateDir, "doors", owner.record.instance.slice(24));
+    const folder = join(place.stateDir, "sockets", owner.record.instance.slice(24));
     const ask = async (): Promise<string> => {
       const socket = connect(join(folder, "0/s"));
       socket.write("GET http://web.test:8080/ HTTP/1.1\r\nHost: web.test:8080\r\nConnection: close\r\n\r\n");
@@ -138,7 +138,7 @@ describe("a door", () => {
   it.each(["host", "container"] as const)("goes with its session, and all of a %s's with budgie", async (placement) => {
     const docker = await testEngine();
     const { owner, runner } = await place.createRunner({ proxyPlacement: placement, image: image.name });
-    const folder = join(place.stateDir, "doors", owner.record.instance.slice(24));
+    const folder = join(place.stateDir, "sockets", owner.record.instance.slice(24));
     const filters = { label: [`dev.budgie.instance=${owner.record.instance}`] };
     const traces = async (): Promise<readonly string[]> => [
       ...(await docker.listContainers({ all: true, filters })).flatMap(({ Names }) => Names),
@@ -170,7 +170,7 @@ describe("a door", () => {
       const report = await runner.collectGarbage({ olderThanMs: 0, dryRun: false });
 
       const names = report.removed.map(({ name }) => name);
-      expect(names).toContain(`budgie-holder-${session.id}`);
+      expect(names).toContain(`budgie-session-${session.id}`);
       if (placement === "container") {
         const proxy = `budgie-proxy-${dead.owner.record.instance}`;
         expect(report.removed.filter(({ name }) => name === proxy).map(({ kind }) => kind)).toEqual([
@@ -180,7 +180,7 @@ describe("a door", () => {
       }
       expect(await docker.listContainers({ all: true, filters })).toEqual([]);
       expect((await docker.listVolumes({ filters })).Volumes).toEqual([]);
-      expect(existsSync(join(place.stateDir, "doors", dead.owner.record.instance.slice(24)))).toBe(false);
+      expect(existsSync(join(place.stateDir, "sockets", dead.owner.record.instance.slice(24)))).toBe(false);
     },
   );
 });

@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { confirmMounts } from "../../src/turn/confirm-mounts.ts";
 import type { ContainerRoot } from "../../src/container-files/container-root.ts";
-import { createHolds, type Holds } from "../../src/sandbox/mount-sources.ts";
+import { createHeldSources, type HeldSources } from "../../src/sandbox/mount-sources.ts";
 import { readOnlyBind } from "../../src/sandbox/mounts.ts";
 
 let root: string;
-let holds: Holds;
+let heldSources: HeldSources;
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-confirm-")));
   for (const folder of ["etc", "my folder", "secrets"]) mkdirSync(join(root, folder));
   writeFileSync(join(root, "etc/real"), "");
-  holds = createHolds();
+  heldSources = createHeldSources();
 });
 afterEach(async () => {
-  await holds[Symbol.asyncDispose]();
+  await heldSources[Symbol.asyncDispose]();
   rmSync(root, { recursive: true });
 });
 
@@ -25,8 +25,8 @@ type Shown = { readonly at: string; readonly source?: string; readonly options?:
 
 /** Confirms one read-only mount in a folder that stands for a container's root. The folder is in one mount of this machine. */
 async function confirm({ at, options = "ro,relatime", point = at, source = at }: Shown): Promise<void> {
-  const held = await holds.open(join(root, source));
-  const workspace = await holds.open(root);
+  const held = await heldSources.open(join(root, source));
+  const workspace = await heldSources.open(root);
   if (held === undefined || workspace === undefined) throw new Error("There is no such source.");
   const handle = await open(root);
   const id = /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${handle.fd}`, "utf8"))?.[1];

@@ -31,7 +31,7 @@ describe("the end of a turn", () => {
     await runner.close();
   });
 
-  it("is not known of a live conversation, which has no last word, before the engine says so", async () => {
+  it("is not known of a live conversation, which has no exit marker, before the engine says so", async () => {
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
     const session = await runner.openSession(createSessionId());

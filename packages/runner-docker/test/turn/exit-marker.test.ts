@@ -1,7 +1,7 @@
 import { buffer, text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createOutput, hearLastWord, type Output } from "../../src/turn/exit-marker.ts";
+import { createOutput, awaitExitMarker, type Output } from "../../src/turn/exit-marker.ts";
 
 const TOKEN = "6f1c3c1e-6ab7-4f39-a6f0-9c6a5c1d2e3f";
 const WORD = `\0${TOKEN} 3 0\n`;
@@ -23,7 +23,7 @@ function inPieces(bytes: Buffer, size: number): readonly Buffer[] {
   );
 }
 
-describe("an output with a last word", () => {
+describe("an output with an exit marker", () => {
   it.each([1, 2, 7, 36, 37, 38, 40, 1000])(
     "hears it in pieces of %i bytes, and keeps it from the reader",
     async (size) => {
@@ -31,7 +31,7 @@ describe("an output with a last word", () => {
       const said = Buffer.concat([Buffer.from([0, 255, 0, 1]), Buffer.from("no line's end"), Buffer.from(WORD)]);
       say(output, ...inPieces(said, size));
 
-      expect(await output.lastWord).toEqual({ exitCode: 3, oomKills: 0 });
+      expect(await output.exitMarker).toEqual({ exitCode: 3, oomKills: 0 });
       output.end();
       expect(await buffer(output.stream)).toEqual(said.subarray(0, said.length - WORD.length));
     },
@@ -44,14 +44,14 @@ describe("an output with a last word", () => {
     const output = createOutput(TOKEN);
     say(output, `\0${TOKEN} ${said}\n`);
 
-    expect(await output.lastWord).toEqual(word);
+    expect(await output.exitMarker).toEqual(word);
   });
 
   it("lets the reader go while the connection stands, and drops what comes after", async () => {
     const output = createOutput(TOKEN);
     const reading = text(output.stream);
     say(output, "before", WORD, "after");
-    await output.lastWord;
+    await output.exitMarker;
     say(output, "later");
 
     output.end();
@@ -97,11 +97,11 @@ describe("an output with a last word", () => {
   });
 });
 
-describe("hearing a last word", () => {
+describe("hearing an exit marker", () => {
   it("waits for both streams, and for the kernel to say that nothing runs any more", async () => {
     const { outputs, root } = open();
     const order: string[] = [];
-    const hearing = hearLastWord(outputs, root.container).then((word) => (order.push("heard"), word));
+    const hearing = awaitExitMarker(outputs, root.container).then((word) => (order.push("heard"), word));
     say(outputs[0], WORD);
     await sleep(20);
     order.push("one stream");
@@ -118,7 +118,7 @@ describe("hearing a last word", () => {
     const { outputs, root } = open();
     outputs.forEach((output) => say(output, WORD));
 
-    expect(await hearLastWord(outputs, root.container)).toBeUndefined();
+    expect(await awaitExitMarker(outputs, root.container)).toBeUndefined();
     expect(root.asked()).toBeGreaterThan(10);
   });
 
@@ -130,7 +130,7 @@ describe("hearing a last word", () => {
     root.end();
     outputs.forEach((output) => say(output, WORD.replace("0\n", `${kills}\n`)));
 
-    expect(await hearLastWord(outputs, root.container)).toEqual(heard);
+    expect(await awaitExitMarker(outputs, root.container)).toEqual(heard);
   });
 });
 

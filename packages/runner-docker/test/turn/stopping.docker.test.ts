@@ -12,10 +12,10 @@ const AT_WORK = "[[write at-work: yes]]";
 const BEFORE_ITS_AGENT = {
   "while it is looked whether its volumes are there": /^GET \S*\/volumes\/budgie-session-/,
   "while its volumes are made": /^POST \S*\/volumes\/create/,
-  "while its holder is made": /^POST \S*\/containers\/create\?name=budgie-holder-/,
-  "while its holder is looked for": /^GET \S*\/containers\/budgie-holder-\S+\/json/,
+  "while its session container is made": /^POST \S*\/containers\/create\?name=budgie-session-/,
+  "while its session container is looked for": /^GET \S*\/containers\/budgie-session-\S+\/json/,
   "while its container is made": /^POST \S*\/containers\/create\?name=budgie-turn-/,
-  "while what its login is written through is made": /^POST \S*\/containers\/create\?name=budgie-holder-\S+-copy-/,
+  "while what its login is written through is made": /^POST \S*\/containers\/create\?name=budgie-session-\S+-copy-/,
   "while its login is written": /^PUT \S*\/containers\/\S+\/archive/,
   "while its container is attached to": /^POST \S*\/attach/,
   "while its container starts": /^POST \S*\/containers\/[0-9a-f]+\/start/,
@@ -57,7 +57,7 @@ describe("a first turn that is cancelled", () => {
     await using place = await createTurnPlace({ ...proxy, egress: "allowlist" });
     const cancelling = new AbortController();
 
-    const told = await meet(/^POST \S*\/containers\/budgie-holder-\S+\/start/, {
+    const told = await meet(/^POST \S*\/containers\/budgie-session-\S+\/start/, {
       begin: () => toEnd(ask(place, { prompt: AT_WORK, signal: cancelling.signal })),
       end: () => cancelling.abort(),
     });
@@ -86,7 +86,7 @@ describe("a runner that closes", () => {
 
 describe("a later turn that is cancelled", () => {
   it.each([
-    "while its holder is looked for",
+    "while its session container is looked for",
     "while its container is made",
     "while its container is attached to",
     "while its container starts",
@@ -143,7 +143,7 @@ describe("a turn that is cancelled at its work", () => {
   });
 
   it.each([
-    ["while its answer is read", /^GET \S*\/containers\/budgie-holder-\S+\/archive/, "Hello"],
+    ["while its answer is read", /^GET \S*\/containers\/budgie-session-\S+\/archive/, "Hello"],
     ["while its container is removed", /^DELETE \S*\/containers\/[0-9a-f]+\?/, "[[sleep 60000]]"],
   ] as const)("%s ends, and its session goes on", async (_, point, prompt) => {
     await using place = await createTurnPlace(proxy);

@@ -15,7 +15,7 @@ export function toSandboxFindings(
     toFinding("engine", engine, ({ apiVersion, endpoint, name, version }) => {
       return `${name} ${version}, API ${apiVersion}, at ${endpoint}`;
     }),
-    ...(engine.ok ? engine.facts.walls.map((wall) => toWallFinding(wall, acceptWeaker)) : []),
+    ...(engine.ok ? engine.facts.protections.map((protection) => toProtectionFinding(protection, acceptWeaker)) : []),
     toFinding("image", image, ({ created, id, name }) => `${name} (${id.slice(0, 19)}), built ${toAge(created)} ago`),
     ...(engine.ok && image.ok ? inspectPlatform(image.facts, engine.facts) : []),
     toFinding("program", program, ({ path }) => `"${path}" in the image, and a /bin/sh to start it`),
@@ -27,15 +27,15 @@ export function toSandboxFindings(
 }
 
 type EngineFacts = Extract<SandboxFacts["engine"], { readonly ok: true }>["facts"];
-type Wall = EngineFacts["walls"][number];
+type Protection = EngineFacts["protections"][number];
 
 const STATES = { held: "ok", weak: "note" } as const;
 
-function toWallFinding(wall: Wall, accepted: Config["acceptWeaker"]): Finding {
-  const { name: what, text } = wall;
-  if (wall.state !== "missing") return { state: STATES[wall.state], what, text };
-  const told = `${text} Claims that do not hold: ${wall.breaks.join(", ")}.`;
-  if (accepted.includes(wall.name)) return { state: "note", what, text: `${told} You accepted that.` };
+function toProtectionFinding(protection: Protection, accepted: Config["acceptWeaker"]): Finding {
+  const { name: what, text } = protection;
+  if (protection.state !== "missing") return { state: STATES[protection.state], what, text };
+  const told = `${text} Claims that do not hold: ${protection.breaks.join(", ")}.`;
+  if (accepted.includes(protection.name)) return { state: "note", what, text: `${told} You accepted that.` };
   return { state: "failed", what, text: `${told} Without --accept-weaker ${what}, budgie --sandbox does not start.` };
 }
 

@@ -3,7 +3,7 @@ import { withLimit } from "../engine/time-limits.ts";
 import { confirmMounts } from "./confirm-mounts.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { PATIENCE_MS } from "../session/engine-visibility.ts";
-import { enterContainer, type ContainerRoot, type LookInto } from "../container-files/container-root.ts";
+import { openContainerRoot, type ContainerRoot, type LookInto } from "../container-files/container-root.ts";
 import { toMoved } from "../sandbox/mount-sources.ts";
 import type { HeldMounts } from "../sandbox/mounts.ts";
 
@@ -17,12 +17,12 @@ export type Sight = {
  * Enters a container whose agent has not begun. Throws `WORKSPACE_INVALID` if it has other mounts than the held
  * sources, or if it cannot be looked into and must be.
  */
-export async function enterConfirmed(
+export async function openConfirmedRoot(
   container: Docker.Container,
   held: HeldMounts,
   { isRequired, lookInto }: Sight,
 ): Promise<ContainerRoot | undefined> {
-  const root = await enterContainer(container, { lookInto, patienceMs: isRequired ? PATIENCE_MS : 0 });
+  const root = await openContainerRoot(container, { lookInto, patienceMs: isRequired ? PATIENCE_MS : 0 });
   try {
     if (root === undefined && isRequired) throw toUnseen(held);
     const isToBeSeen = root !== undefined && (isRequired || (await showsWorkspace(root)));

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { connectEngine } from "../../src/engine/engine.ts";
 import { FORWARDER } from "../../src/sandbox/container-options.ts";
-import { ensureHolderImage } from "../../src/image/holder-image.ts";
+import { ensureSessionImage } from "../../src/image/session-image.ts";
 import { BASE_IMAGE } from "../helpers/docker-place.ts";
 
 const engine = await connectEngine(process.env, process.env["HOME"] ?? "/root");
@@ -20,25 +20,25 @@ const INSIDE = `/run/budgie/${id}`;
 const answer = (name: string): Server => createServer((peer) => peer.on("error", () => undefined).end(`${name}\n`));
 const proxy = answer("the proxy");
 const host = answer("the host");
-let holder: Docker.Container;
+let sessionContainer: Docker.Container;
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => proxy.listen(socket, resolve));
   await new Promise<void>((resolve) => host.listen(0, "0.0.0.0", resolve));
   chmodSync(folder, 0o711);
   chmodSync(socket, 0o777);
-  holder = await startHolder();
+  sessionContainer = await startSessionContainer();
 });
 afterAll(async () => {
-  await holder.remove({ force: true });
+  await sessionContainer.remove({ force: true });
   for (const server of [proxy, host]) server.close();
   rmSync(folder, { recursive: true });
 });
 
-async function startHolder(): Promise<Docker.Container> {
+async function startSessionContainer(): Promise<Docker.Container> {
   const container = await docker.createContainer({
-    name: `budgie-test-holder-${createSessionId()}`,
-    Image: await ensureHolderImage(engine),
+    name: `budgie-test-session-container-${createSessionId()}`,
+    Image: await ensureSessionImage(engine),
     Entrypoint: [FORWARDER],
     Cmd: [`${INSIDE}/proxy.sock`],
     User: "61001:61001",
@@ -77,9 +77,9 @@ async function runIn(NetworkMode: string, script: string): Promise<string> {
 const connect = (address: string, port: number): string =>
   `timeout 2 bash -c 'exec 3<>/dev/tcp/${address}/${port} && cat <&3' 2>/dev/null || echo nothing at ${address}`;
 
-describe("the holder's image", () => {
+describe("the session image", () => {
   it("carries the loopback of a container that joins its network to a socket of the host", async () => {
-    expect(await runIn(`container:${holder.id}`, connect("127.0.0.1", 3128))).toBe("the proxy\n");
+    expect(await runIn(`container:${sessionContainer.id}`, connect("127.0.0.1", 3128))).toBe("the proxy\n");
   });
 
   it("lets that container reach nothing else, which one on the bridge does", async () => {
@@ -91,7 +91,7 @@ describe("the holder's image", () => {
     const probe = [...addresses, "127.0.0.1"].map((address) => connect(address, port)).join("; ");
     const interfaces = "; ls /sys/class/net | xargs";
 
-    const joined = await runIn(`container:${holder.id}`, probe + interfaces);
+    const joined = await runIn(`container:${sessionContainer.id}`, probe + interfaces);
     const bridged = await runIn("bridge", probe + interfaces);
 
     const nothing = [...addresses, "127.0.0.1"].map((address) => `nothing at ${address}\n`).join("");
@@ -101,7 +101,7 @@ describe("the holder's image", () => {
   });
 
   it("ends at once when it is stopped, though it is its container's first process", async () => {
-    const other = await startHolder();
+    const other = await startSessionContainer();
     try {
       await other.stop({ t: 30 });
 

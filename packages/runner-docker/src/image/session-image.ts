@@ -5,14 +5,14 @@ import type { Engine } from "../engine/engine.ts";
 import { findForwarder, FORWARDER_PLATFORMS } from "./find-forwarder.ts";
 import { ensureOneFileImage } from "./one-file-image.ts";
 
-/** Finds the image that holders run by id, or makes it: whatever the engine and the sandbox image, it is on hand. */
-export async function ensureHolderImage(engine: Engine): Promise<string> {
+/** Finds the image that session containers run by id, or makes it: whatever the engine and the sandbox image, it is on hand. */
+export async function ensureSessionImage(engine: Engine): Promise<string> {
   const { platform } = engine;
   const forwarder = findForwarder(platform);
   if (forwarder === undefined) throw noForwarder(platform);
   const { architecture, file } = forwarder;
   const content = await readFile(file);
-  return ensureOneFileImage(engine, { name: "budgie-holder", architecture, path: FORWARDER, content });
+  return ensureOneFileImage(engine, { name: "budgie-session", architecture, path: FORWARDER, content });
 }
 
 function noForwarder(platform: string): BudgieError {
