@@ -89,7 +89,7 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
 
   async function open(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
     await options.owner.hold();
-    context ??= toContext({ options, engine, image, user, scratchDir, parts });
+    context ??= createContext({ options, engine, image, user, scratchDir, parts });
     return createDockerSession(context, id, origin);
   }
 
@@ -167,7 +167,7 @@ type ContextParts = {
   readonly parts: RunnerParts;
 };
 
-function toContext({ engine, image, options, parts, scratchDir, user }: ContextParts): SandboxContext {
+function createContext({ engine, image, options, parts, scratchDir, user }: ContextParts): SandboxContext {
   const { lookInto, startProxy } = parts;
   const idleContainers = createIdleContainers({
     idleMs: options.containerIdleMs ?? CONTAINER_IDLE_MS,

@@ -23,7 +23,7 @@ export function attach(address: EngineAddress, containerId: string): Promise<Dup
       resolve(socket);
     });
     request.once("response", (response) => {
-      toRefusal(response).then(reject, reject);
+      readRefusal(response).then(reject, reject);
     });
     request.once("error", reject);
     request.setTimeout(ATTACH_LIMIT_MS, () =>
@@ -33,7 +33,7 @@ export function attach(address: EngineAddress, containerId: string): Promise<Dup
   });
 }
 
-async function toRefusal(response: IncomingMessage): Promise<Error> {
+async function readRefusal(response: IncomingMessage): Promise<Error> {
   const message = toMessage(await text(response));
   return Object.assign(new Error(`it would not attach to a container: ${message}`), {
     statusCode: response.statusCode,

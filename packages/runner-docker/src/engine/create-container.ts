@@ -13,7 +13,7 @@ import { ENDING_LIMIT_MS, withLimit } from "./time-limits.ts";
  * the name is taken, it removes a container of this budgie's, waits for one of the session that is being removed, and throws
  * `RUNNER_UNAVAILABLE` for any other.
  */
-export async function createNamed(
+export async function createContainer(
   { docker, name: engine, pendingRemovals }: Pick<Engine, "docker" | "name" | "pendingRemovals">,
   name: string,
   asked: Docker.ContainerCreateOptions,

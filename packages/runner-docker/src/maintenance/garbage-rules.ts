@@ -32,7 +32,7 @@ export function createGarbageJudge(things: readonly LabelledThing[], { owner, po
     return state;
   }
 
-  async function toSubject(facts: LabelFacts): Promise<GcSubject> {
+  async function loadSubject(facts: LabelFacts): Promise<GcSubject> {
     const use = kept.has(facts.session) ? await findUse(facts, policy) : undefined;
     const made = await stateOf(facts.owner, "labels");
     const has = use === undefined ? made : await stateOf(use.owner, "state-directory");
@@ -47,7 +47,7 @@ export function createGarbageJudge(things: readonly LabelledThing[], { owner, po
 
   return async (facts) => {
     if (facts.owner.instance === "" && policy.force !== true) return "its labels do not say whose it is";
-    return toReasonToKeep(await toSubject(facts), policy);
+    return toReasonToKeep(await loadSubject(facts), policy);
   };
 }
 

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BudgieError, createSessionId, type OwnerRecord } from "@budgie/core";
 import { checkRuntime } from "../engine/check-runtime.ts";
-import { createNamed } from "../engine/create-container.ts";
+import { createContainer } from "../engine/create-container.ts";
 import { translated } from "../engine/docker-errors.ts";
 import type { EngineProtection } from "../engine/engine-protections.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
@@ -159,7 +159,7 @@ async function inspectPrograms(engine: Engine, question: ProgramsQuestion): Prom
   const { image, owner, program, user } = question;
   const labels = toLabels(owner, createSessionId(), "session");
   const body = toIdleContainer(image.id, labels);
-  const container = await createNamed(engine, `budgie-doctor-${randomUUID().slice(0, 8)}`, body);
+  const container = await createContainer(engine, `budgie-doctor-${randomUUID().slice(0, 8)}`, body);
   try {
     await findProgram(container, { program: "/bin/sh", path: image.path, user });
     return await findProgram(container, { program, path: image.path, user });

@@ -6,7 +6,7 @@ import type Docker from "dockerode";
 import type { Owner, SessionHomes, SessionId } from "@budgie/core";
 import { API_LIMIT_MS, endingInSilence, withinLimit } from "../engine/time-limits.ts";
 import { toSessionContainer } from "../sandbox/container-options.ts";
-import { createNamed } from "../engine/create-container.ts";
+import { createContainer } from "../engine/create-container.ts";
 import { translated } from "../engine/docker-errors.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
@@ -82,5 +82,5 @@ async function createReader(engine: Engine, owner: Owner, id: SessionId): Promis
     socketPath: "/nowhere",
     labels: toLabels(owner.record, id, "reader"),
   });
-  return createNamed(engine, `budgie-reader-${id}-${randomBytes(4).toString("hex")}`, body);
+  return createContainer(engine, `budgie-reader-${id}-${randomBytes(4).toString("hex")}`, body);
 }

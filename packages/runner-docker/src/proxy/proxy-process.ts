@@ -9,7 +9,7 @@ import type { SessionProxy, EgressProxy, ProxyProgram, UpstreamOptions } from "@
 import { API_LIMIT_MS, withLimit } from "../engine/time-limits.ts";
 import { attach } from "../engine/attach.ts";
 import { toProxyContainer } from "../sandbox/container-options.ts";
-import { createNamed } from "../engine/create-container.ts";
+import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
 import { SOCKETS_TARGET } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -54,10 +54,10 @@ export async function startProxyContainer(options: ProxyContainerOptions): Promi
     `${PROGRAM}/${program.entry}`,
   ] as const;
   const body = toProxyContainer({ imageId: image.id, user, command, mounts: [mount], labels });
-  const container = await createNamed(engine, name, body);
+  const container = await createContainer(engine, name, body);
   try {
     await refuseWithoutNode(container, options);
-    await container.putArchive(toArchive(program, user), { path: SOCKETS_TARGET, ...withLimit() });
+    await container.putArchive(createArchive(program, user), { path: SOCKETS_TARGET, ...withLimit() });
     const socket = await attach(engine.endpoint.address, container.id);
     await container.start(withLimit());
     return await connect(options, container, socket);
@@ -141,7 +141,7 @@ async function inTime<T>(call: Promise<T>): Promise<T> {
 }
 
 /** The folder of the proxy sockets is its user's alone, and so are the sockets in it. */
-function toArchive({ files }: ProxyProgram, { gid, uid }: SandboxUser): NodeJS.ReadableStream {
+function createArchive({ files }: ProxyProgram, { gid, uid }: SandboxUser): NodeJS.ReadableStream {
   const archive = pack();
   archive.entry({ name: "sockets", type: "directory", mode: 0o700, uid, gid });
   for (const { content, path } of files) archive.entry({ name: `program/${path}`, mode: 0o644 }, content);

@@ -39,7 +39,7 @@ export type Covers = {
  * can exchange neither the folder nor an entry. A folder that does not exist is not covered, since
  * the engine would make it in the user's repository. Anything but a folder is refused, since no mount covers it reliably.
  */
-export async function coverHiddenPlaces(
+export async function coverHiddenPaths(
   workspace: HeldSource,
   heldSources: HeldSources,
   skeleton: string,

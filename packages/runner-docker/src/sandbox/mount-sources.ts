@@ -35,14 +35,14 @@ export function createHeldSources(): HeldSources {
   const handles: FileHandle[] = [];
 
   async function hold(path: string, opened: string, isFollowed: boolean): Promise<HeldSource | undefined> {
-    const handle = await openPlace(opened, { isFollowed }).catch((error: NodeJS.ErrnoException) => {
+    const handle = await openPath(opened, { isFollowed }).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" || isFollowed) return undefined;
       throw toMoved(path, `cannot be opened (${error.code})`);
     });
     if (handle === undefined) return undefined;
     handles.push(handle);
     if (!isFollowed && (await pathOf(handle, path)) !== path) throw toMoved(path);
-    return { path, here: isLinux ? toOpened(handle) : path, isFollowed, ...(await toFacts(handle)) };
+    return { path, here: isLinux ? toOpened(handle) : path, isFollowed, ...(await readFacts(handle)) };
   }
 
   return {
@@ -54,12 +54,12 @@ export function createHeldSources(): HeldSources {
 }
 
 /** Opens a path, with `O_PATH` on Linux. */
-export function openPlace(path: string, { isFollowed = false } = {}): Promise<FileHandle> {
+export function openPath(path: string, { isFollowed = false } = {}): Promise<FileHandle> {
   return open(path, isFollowed ? PLACE : PLACE | constants.O_NOFOLLOW);
 }
 
 /** Reads the facts of an open path. */
-export async function toFacts(handle: FileHandle): Promise<Pick<HeldSource, "gid" | "identity" | "kind">> {
+export async function readFacts(handle: FileHandle): Promise<Pick<HeldSource, "gid" | "identity" | "kind">> {
   const facts = await handle.stat({ bigint: true });
   const plain = facts.isDirectory() ? "folder" : facts.isFile() ? "file" : "other";
   return {

@@ -2,7 +2,7 @@ import { basename, join, posix } from "node:path";
 import type { MountSettings } from "dockerode";
 import { DEPTH_FILE, type Access, type Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
-import { coverHiddenPlaces, makeMountPoint, type CoveredFolder } from "./hidden-paths.ts";
+import { coverHiddenPaths, makeMountPoint, type CoveredFolder } from "./hidden-paths.ts";
 import { createHeldSources, toMoved, type HeldSource, type HeldSources } from "./mount-sources.ts";
 import { CA_FILE } from "./proxy-environment.ts";
 
@@ -58,7 +58,7 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
   const heldSources = createHeldSources();
   try {
     const workspace = await holdWorkspace(heldSources, turn.workspace);
-    const { absent, covered } = await coverHiddenPlaces(workspace, heldSources, turn.skeleton);
+    const { absent, covered } = await coverHiddenPaths(workspace, heldSources, turn.skeleton);
     const mounts = [
       { settings: volumeMount(turn.volumes.home, "/home") },
       { settings: { ...volumeMount(turn.volumes.auth, SANDBOX.auth), ReadOnly: true } },

@@ -11,7 +11,7 @@ import { ensureSessionImage } from "../image/session-image.ts";
 import { toLabels } from "../engine/labels.ts";
 import { toSessionMounts, type SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
-import { createNamed } from "../engine/create-container.ts";
+import { createContainer } from "../engine/create-container.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
 /** A session's container: its volumes are read and written through it, and its network is what turns join. */
@@ -119,7 +119,7 @@ async function makeContainer(
     socketPath: proxySocket.socketPath,
     labels: toLabels(owner.record, session, "session"),
   });
-  return createNamed(engine, name, body);
+  return createContainer(engine, name, body);
 }
 
 /** Without the session container the volumes may be gone too, and an engine makes new ones without a word. */

@@ -2,7 +2,7 @@ import { readFile, readlink } from "node:fs/promises";
 import { posix } from "node:path";
 import { parseMounts, type Mount } from "@budgie/core";
 import type { ContainerRoot } from "../container-files/container-root.ts";
-import { createHeldSources, openPlace, toFacts, toMoved } from "../sandbox/mount-sources.ts";
+import { createHeldSources, openPath, readFacts, toMoved } from "../sandbox/mount-sources.ts";
 import type { HeldMounts, TurnMount } from "../sandbox/mounts.ts";
 
 /**
@@ -41,10 +41,10 @@ function toTable(mountinfo: string): MountTable {
 /** Checks a mount by opening its target: another mount may lie over it, or over a folder on the way. */
 async function isMounted({ settings, source }: TurnMount, root: string, table: MountTable): Promise<boolean> {
   const target = await resolveInImage(root, settings.Target, table.targets);
-  const place = await openPlace(root + target).catch(() => undefined);
+  const place = await openPath(root + target).catch(() => undefined);
   if (place === undefined) return false;
   try {
-    const [facts, info] = await Promise.all([toFacts(place), readFile(`/proc/self/fdinfo/${place.fd}`, "utf8")]);
+    const [facts, info] = await Promise.all([readFacts(place), readFile(`/proc/self/fdinfo/${place.fd}`, "utf8")]);
     const id = /^mnt_id:\s*(\d+)$/m.exec(info)?.[1];
     const seen = table.mounts.find((mount) => mount.id === id);
     const isRight = seen?.point === target && (source === undefined || source.identity === facts.identity);

@@ -22,17 +22,17 @@ const LONGEST_BYTES = 64;
 
 /** Creates a stream that passes everything on, but for an exit marker behind `token`; without one there will be none. */
 export function createOutput(token: string | undefined): Output {
-  const { exitMarker, stream } = token === undefined ? toSilence() : toHearing(token);
+  const { exitMarker, stream } = token === undefined ? createUnmarked() : createMarked(token);
   return { stream, exitMarker, end: () => void stream.push(null) };
 }
 
 type Hearing = Pick<Output, "exitMarker" | "stream">;
 
-function toSilence(): Hearing {
+function createUnmarked(): Hearing {
   return { stream: new PassThrough(), exitMarker: new Promise(() => undefined) };
 }
 
-function toHearing(token: string): Hearing {
+function createMarked(token: string): Hearing {
   // No text has a NUL character, so nothing of a conversation is ever held back.
   const mark = Buffer.from(`\0${token} `);
   let say: (word: ExitMarker) => void = () => undefined;

@@ -7,7 +7,7 @@ import { BudgieError, type Access, type Command, type Limits, type SessionId, ty
 import { withLimit } from "../engine/time-limits.ts";
 import { attach } from "../engine/attach.ts";
 import { toTurnContainer } from "../sandbox/container-options.ts";
-import { createNamed } from "../engine/create-container.ts";
+import { createContainer } from "../engine/create-container.ts";
 import { toBudgieError } from "../engine/docker-errors.ts";
 import { openConfirmedRoot, type Sight } from "./open-confirmed-root.ts";
 import { toInitInput } from "../sandbox/init-script.ts";
@@ -19,7 +19,7 @@ import type { SandboxContext } from "../session/sandbox-context.ts";
 import { toSeccomp } from "../sandbox/seccomp-profile.ts";
 import type { TurnNetwork } from "../session/session-network.ts";
 import { removeContainer } from "../engine/remove-container.ts";
-import { toTurnProcess, type StartedTurn, type TurnProcess } from "./turn-process.ts";
+import { createTurnProcess, type StartedTurn, type TurnProcess } from "./turn-process.ts";
 
 export type TurnStart = {
   readonly context: SandboxContext;
@@ -54,7 +54,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const [launched, prepared] = await Promise.allSettled([context.starting(() => launchIn(turn)), preparing]);
   if (launched.status === "rejected") throw toBudgieError(launched.reason, context.image.name);
   const token = randomUUID();
-  const child = toTurnProcess({
+  const child = createTurnProcess({
     ...launched.value,
     pendingRemovals: context.engine.pendingRemovals,
     heldBytes: turn.heldBytes,
@@ -97,7 +97,7 @@ async function launch(turn: TurnStart): Promise<Launched> {
 }
 
 async function launchWith(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Omit<Launched, "skeleton">> {
-  const { container, sight } = await createContainer(turn, held, seccompFile);
+  const { container, sight } = await createTurnContainer(turn, held, seccompFile);
   try {
     refuseCancelled(turn.options.signal);
     const socket = await attach(turn.context.engine.endpoint.address, container.id);
@@ -140,7 +140,7 @@ async function removeSkeleton(path: string): Promise<void> {
 
 type Created = { readonly container: Docker.Container; readonly sight: Sight };
 
-async function createContainer(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Created> {
+async function createTurnContainer(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Created> {
   const { command, context, network, options, session } = turn;
   const { caFile, callerGroups, engine, image, limits, lookInto, owner, runtime, user } = context;
   // The engine would make new volumes in the place of lost ones.
@@ -162,7 +162,7 @@ async function createContainer(turn: TurnStart, held: HeldMounts, seccompFile: s
   });
   const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
   const [created, checked] = await Promise.allSettled([
-    createNamed(engine, name, body),
+    createContainer(engine, name, body),
     Promise.all([
       turn.decideSight(),
       // Before the start, which makes the mounts.

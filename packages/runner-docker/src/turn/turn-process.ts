@@ -42,7 +42,7 @@ export type StartedTurn = {
 };
 
 /** Wraps a started container and its attach stream. When it has ended, the container is removed. */
-export function toTurnProcess(turn: StartedTurn): TurnProcess {
+export function createTurnProcess(turn: StartedTurn): TurnProcess {
   const { container, diskBytes, heldBytes, pendingRemovals, root, socket, token } = turn;
   const outputs = [createOutput(token), createOutput(token)] as const;
   const [{ stream: stdout }, { stream: stderr }] = outputs;

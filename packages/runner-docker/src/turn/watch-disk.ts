@@ -43,7 +43,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     let last = before;
     while (!isAbove(last, before)) {
       await sleep(TICK_MS, undefined, { signal: over.signal, ref: false });
-      const [home, workspace] = await Promise.all([toSpace(places.home), toSpace(places.workspace)]);
+      const [home, workspace] = await Promise.all([readSpace(places.home), readSpace(places.workspace)]);
       if (isFull(home, before.space) || isFull(workspace, before.workspace)) break;
       if (isDue(last, home.used)) last = await measure(places, over.signal);
     }
@@ -71,7 +71,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     const places = await opening;
     if (places === undefined) return undefined;
     try {
-      return await toReport(limit.heldBytes ?? (await first)?.size.bytes, places);
+      return await measureGrowth(limit.heldBytes ?? (await first)?.size.bytes, places);
     } finally {
       await Promise.all([places.home.close(), places.workspace.close()]);
     }
@@ -97,7 +97,7 @@ type Room = { readonly bytes: number; readonly files: number };
 
 type Space = { readonly used: number; readonly free: Room };
 
-async function toSpace(place: FileHandle): Promise<Space> {
+async function readSpace(place: FileHandle): Promise<Space> {
   const { bavail, bfree, blocks, bsize, ffree } = await statfs(toOpened(place));
   return { used: (blocks - bfree) * bsize, free: { bytes: bavail * bsize, files: ffree } };
 }
@@ -119,13 +119,13 @@ type Measured = {
 
 async function measure({ home, workspace }: Places, signal: AbortSignal): Promise<Measured> {
   const began = performance.now();
-  const spaces = await Promise.all([toSpace(home), toSpace(workspace)]);
+  const spaces = await Promise.all([readSpace(home), readSpace(workspace)]);
   const size = await measureFolder(home, AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]));
   const endedMs = performance.now();
   return { size, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };
 }
 
-async function toReport(heldBytes: number | undefined, { home }: Places): Promise<DiskReport | undefined> {
+async function measureGrowth(heldBytes: number | undefined, { home }: Places): Promise<DiskReport | undefined> {
   const { bytes, isPartial } = await measureFolder(home, AbortSignal.timeout(LAST_MEASURING_LIMIT_MS));
   if (heldBytes === undefined || isPartial) return undefined;
   return { homeBytes: bytes, grownBytes: Math.max(0, bytes - heldBytes) };

@@ -1,6 +1,6 @@
 import { createSessionId } from "@budgie/core";
 import { expect, it, onTestFinished } from "vitest";
-import { createNamed } from "../../src/engine/create-container.ts";
+import { createContainer } from "../../src/engine/create-container.ts";
 import { connectEngine } from "../../src/engine/engine.ts";
 import { toLabels } from "../../src/engine/labels.ts";
 import { BASE_IMAGE } from "../helpers/docker-place.ts";
@@ -38,7 +38,7 @@ function toNamed() {
   return {
     name,
     create: (instance: string) =>
-      createNamed(engine, name, {
+      createContainer(engine, name, {
         Image: BASE_IMAGE,
         Cmd: ["sleep", "60"],
         Labels: toLabels({ ...owner, instance }, session, "session"),

@@ -1,7 +1,7 @@
 import Docker from "dockerode";
 import { createSessionId } from "@budgie/core";
 import { describe, expect, it } from "vitest";
-import { createNamed, withPodmanBinds } from "../../src/engine/create-container.ts";
+import { createContainer, withPodmanBinds } from "../../src/engine/create-container.ts";
 import { toLabels } from "../../src/engine/labels.ts";
 import { createPendingRemovals } from "../../src/engine/pending-removals.ts";
 import { createFakeEngine, type Answers, type FakeEngine } from "../helpers/fake-engine.ts";
@@ -111,7 +111,7 @@ describe("a container that an engine may have made without saying so", () => {
 
 function create({ hostEnv }: FakeEngine, name: "Docker" | "Podman" = "Docker"): Promise<Docker.Container> {
   const docker = new Docker({ socketPath: hostEnv.DOCKER_HOST.replace("unix://", "") });
-  return createNamed({ docker, name, pendingRemovals: createPendingRemovals() }, NAME, { Labels: { ...LABELS } });
+  return createContainer({ docker, name, pendingRemovals: createPendingRemovals() }, NAME, { Labels: { ...LABELS } });
 }
 
 function container(Id: string, Labels: Readonly<Record<string, string>>, Status = "exited") {

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { coverHiddenPlaces } from "../../src/sandbox/hidden-paths.ts";
+import { coverHiddenPaths } from "../../src/sandbox/hidden-paths.ts";
 import { createHeldSources } from "../../src/sandbox/mount-sources.ts";
 
 let root: string;
@@ -31,7 +31,7 @@ async function cover() {
   await using heldSources = createHeldSources();
   const held = await heldSources.open(workspace);
   if (held === undefined) throw new Error("There is no workspace.");
-  const { absent, covered } = await coverHiddenPlaces(held, heldSources, join(root, "skeleton"));
+  const { absent, covered } = await coverHiddenPaths(held, heldSources, join(root, "skeleton"));
   return {
     absent,
     covered: Object.fromEntries(covered.map(({ name, shown }) => [name, shown.map(({ path }) => path).toSorted()])),
@@ -56,7 +56,7 @@ function make(name: string, what: keyof typeof makers): string {
   return path;
 }
 
-describe("coverHiddenPlaces", () => {
+describe("coverHiddenPaths", () => {
   it("covers nothing and makes nothing in a workspace that has none of its folders, and says so", async () => {
     expect(await cover()).toEqual({ absent: COVERED, covered: {} });
     expect(readdirSync(workspace)).toEqual([]);
