@@ -25,8 +25,9 @@ type ImageEngine = Pick<Engine, "docker" | "endpoint">;
 const LABEL = "dev.budgie.content";
 
 /**
- * Finds an image on the engine by its content, or makes it without a registry, a build or a base; the result is its id.
- * Any number of budgies make the same one, and it stays: it is a cache.
+ * Returns the id of an image, which is created if the engine lacks it, without a registry, a build or a base. Several budgies
+ * create the same image, and none removes it: it is a cache. The engine's import call would not do, since the image's id then
+ * depends on the time, so that each import of the same content leaves another image behind.
  */
 export async function ensureOneFileImage(engine: ImageEngine, image: OneFileImage): Promise<string> {
   const saved = await toSaved(image);
