@@ -7,13 +7,12 @@ import type { Host } from "../process/host.ts";
 import type { LoadedTools } from "./load-tools.ts";
 import { checkToolNames } from "../mcp/names/check-tool-names.ts";
 import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
-import type { WatchedFolder } from "./folder-watch.ts";
 
 /** The agents and their tools, as the files say at the moment. */
-export type AgentShelf = {
+export type AgentCatalog = {
   /** Those of this very moment: whatever changed is read before */
   readonly agents: () => readonly Agent[];
-  /** Those that clients know of, until the next {@link AgentShelf.settle} */
+  /** Those that clients know of, until the next {@link AgentCatalog.settle} */
   readonly tools: () => readonly Tool[];
   /** Whether there is anything to settle. */
   readonly hasChanged: () => boolean;
@@ -21,7 +20,7 @@ export type AgentShelf = {
   readonly settle: () => boolean;
 };
 
-export type AgentShelfOptions = {
+export type AgentCatalogOptions = {
   /** What it begins with, of which everything was said that is wrong with it */
   readonly first: { readonly loaded: LoadedAgents; readonly tools: readonly Tool[] };
   readonly folders: AgentFolders;
@@ -35,8 +34,8 @@ export type AgentShelfOptions = {
   readonly report: (line: string) => void;
 };
 
-/** Creates the shelf; nothing is read before it is asked. */
-export function createAgentShelf(options: AgentShelfOptions): AgentShelf {
+/** Creates the catalog; nothing is read before it is asked. */
+export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
   const { check, findProblems, first, folders, report, settings, toTools } = options;
   let { loaded, tools } = first;
   let accepted: Accepted = { agents: loaded.agents, refusals: [] };
@@ -89,7 +88,7 @@ type Accepted = {
 };
 
 /** All of them, if they can be tools side by side; else those that were there before them stay as they were. */
-function accept(wanted: readonly Agent[], before: readonly Agent[], check: AgentShelfOptions["check"]): Accepted {
+function accept(wanted: readonly Agent[], before: readonly Agent[], check: AgentCatalogOptions["check"]): Accepted {
   if (findRefusal(wanted, check) === undefined) return { agents: wanted, refusals: [] };
   const agents = new Map(before.filter((agent) => wanted.includes(agent)).map((agent) => [agent.file, agent]));
   const refusals: string[] = [];
@@ -104,7 +103,7 @@ function accept(wanted: readonly Agent[], before: readonly Agent[], check: Agent
   return { agents: wanted.flatMap(({ file }) => agents.get(file) ?? []), refusals };
 }
 
-function findRefusal(agents: readonly Agent[], check: AgentShelfOptions["check"]): string | undefined {
+function findRefusal(agents: readonly Agent[], check: AgentCatalogOptions["check"]): string | undefined {
   try {
     check(agents);
     return undefined;
@@ -114,7 +113,7 @@ function findRefusal(agents: readonly Agent[], check: AgentShelfOptions["check"]
   }
 }
 
-function findForsaken(agents: readonly Agent[], settings: AgentShelfOptions["settings"]): readonly string[] {
+function findForsaken(agents: readonly Agent[], settings: AgentCatalogOptions["settings"]): readonly string[] {
   const known = new Set(agents.map(({ name }) => name));
   return settings
     .filter(([agent]) => !known.has(agent))
@@ -154,12 +153,12 @@ function toNames(names: readonly string[]): string {
   return [...named, ...(names.length > MOST_NAMED ? [`${names.length - MOST_NAMED} more`] : [])].join(", ");
 }
 
-/** What a shelf of these agents begins with, and is held to. */
-export function toShelfOptions(
+/** What a catalog of these agents begins with, and is held to. */
+export function toCatalogOptions(
   first: LoadedTools,
   config: Config,
   { report }: Pick<Host, "report">,
-): AgentShelfOptions {
+): AgentCatalogOptions {
   const { config: file = "", maxTurnsPerMinute, policies } = config;
   return {
     first,
@@ -173,12 +172,4 @@ export function toShelfOptions(
       ...[...maxTurnsPerMinute.agents.keys()].map((agent) => [agent, "a rate of --max-turns-per-minute"] as const),
     ],
   };
-}
-
-/** The folders whose files say what agents there are. */
-export function toAgentFolders({ agentsDir, promptsDir }: Config): readonly WatchedFolder[] {
-  return [
-    { path: agentsDir, ending: ".json" },
-    { path: promptsDir, ending: ".md" },
-  ];
 }

@@ -15,12 +15,12 @@ import {
   type SessionBook,
 } from "@budgie/core";
 import { createRunLog, createSessionRegister } from "@budgie/store";
-import { createAgentShelf, toAgentFolders, toShelfOptions } from "../agents/agent-catalog.ts";
+import { createAgentCatalog, toCatalogOptions } from "../agents/agent-catalog.ts";
 import type { Config } from "../config/config.ts";
 import { createToolServer } from "./create-tool-server.ts";
 import { createToolboxes } from "./create-clients.ts";
 import { findDepth } from "./find-nesting.ts";
-import { createFolderWatch } from "../agents/folder-watch.ts";
+import { createAgentPoll } from "../agents/agent-poll.ts";
 import type { Host } from "../process/host.ts";
 import type { HttpOptions } from "../config/http-options.ts";
 import { loadTools } from "../agents/load-tools.ts";
@@ -49,7 +49,7 @@ export type Serving = {
 /** Serves the agents with this runner until the program ends; only a failing start lets it return. */
 export async function serveAgents({ config, host, http, owner, runner, shutdown }: Serving): Promise<never> {
   const first = loadTools(config, host);
-  const shelf = createAgentShelf(toShelfOptions(first, config, host));
+  const catalog = createAgentCatalog(toCatalogOptions(first, config, host));
 
   const { keepAnswers, retention, stateDir } = config;
   const register = createSessionRegister({ stateDir, report: host.report });
@@ -60,7 +60,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const depth = findDepth(host.env, config.maxDepth);
   const runTurn = createRunTurn({
-    agents: shelf.agents,
+    agents: catalog.agents,
     runner,
     depth,
     retry: config.retry,
@@ -84,13 +84,13 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     intervalMs: config.sweepEveryMs,
   });
   const toToolbox = createToolboxes(config, {
-    tools: shelf.tools,
+    tools: catalog.tools,
     runTurn,
     sessions,
     // What one client does is nothing to another.
     areApart: http !== undefined,
     async health() {
-      const agents = shelf.agents().map(({ name }) => name);
+      const agents = catalog.agents().map(({ name }) => name);
       const runs = await runLog.recent({ limit: HEALTH_RUNS });
       return toHealthReport(runs, { agents, isolation: runner.isolation, showErrors: http === undefined });
     },
@@ -107,15 +107,14 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
       createConnection({ ...shared, transport, onClientGone, onDelivery: (runs, fate) => void runLog[fate](runs) }),
     onClientGone: shutdown.begin,
   });
-  const watch = createFolderWatch({
-    folders: toAgentFolders(config),
-    hasChanged: shelf.hasChanged,
-    onChange: () => void (shelf.settle() && server.tellOfTools()),
+  const poll = createAgentPoll({
+    hasChanged: catalog.hasChanged,
+    onChange: () => void (catalog.settle() && server.tellOfTools()),
     report: host.report,
   });
 
   shutdown.onBegin(async () => {
-    watch.close();
+    poll.close();
     sweeper.stop();
     await Promise.allSettled([server.close(), runner.close()]);
     // A call that was just beginning may have opened its session in between.
@@ -125,9 +124,9 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     runLog.close();
     await owner.release();
   });
-  for (const line of toIntroduction({ config, runner, depth, toolCount: shelf.tools().length })) host.report(line);
+  for (const line of toIntroduction({ config, runner, depth, toolCount: catalog.tools().length })) host.report(line);
   await server.start();
-  watch.start();
+  poll.start();
   return shutdown.ended;
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadAgents } from "@budgie/core";
-import { createAgentShelf, type AgentShelf } from "../../src/agents/agent-catalog.ts";
+import { createAgentCatalog, type AgentCatalog } from "../../src/agents/agent-catalog.ts";
 import { checkToolNames } from "../../src/mcp/names/check-tool-names.ts";
 import { toTools } from "../../src/mcp/tools/tools.ts";
 import { TOOL_OPTIONS } from "../helpers/create-agent.ts";
@@ -11,12 +11,12 @@ import { toAgent } from "./reloading-budgie.ts";
 
 const OPTIONS = { ...TOOL_OPTIONS, toolPrefix: "" };
 
-describe("createAgentShelf", () => {
+describe("createAgentCatalog", () => {
   let agentsDir: string;
   let reports: string[];
 
   beforeEach(() => {
-    agentsDir = mkdtempSync(join(tmpdir(), "budgie-shelf-"));
+    agentsDir = mkdtempSync(join(tmpdir(), "budgie-catalog-"));
     reports = [];
     write("a", toAgent("a"));
     write("b", toAgent("b"));
@@ -27,10 +27,10 @@ describe("createAgentShelf", () => {
     writeFileSync(join(agentsDir, `${file}.json`), typeof content === "string" ? content : JSON.stringify(content));
   }
 
-  function createShelf(): AgentShelf {
+  function createCatalog(): AgentCatalog {
     const folders = { agentsDir, promptsDir: agentsDir };
     const loaded = loadAgents(folders);
-    return createAgentShelf({
+    return createAgentCatalog({
       first: { loaded, tools: toTools(loaded.agents, OPTIONS) },
       folders,
       check: (agents) => checkToolNames(agents, OPTIONS),
@@ -41,84 +41,84 @@ describe("createAgentShelf", () => {
     });
   }
 
-  const names = (shelf: AgentShelf): readonly string[] => shelf.tools().map(({ definition }) => definition.name);
+  const names = (catalog: AgentCatalog): readonly string[] => catalog.tools().map(({ definition }) => definition.name);
 
   it("has new agents at once, and new tools once they are settled", () => {
-    const shelf = createShelf();
+    const catalog = createCatalog();
     write("c", toAgent("c"));
 
-    expect(shelf.agents().map(({ name }) => name)).toEqual(["a", "b", "c"]);
-    expect(names(shelf)).toEqual(["a", "b", "health-check"]);
-    expect(shelf.hasChanged()).toBe(true);
-    expect(shelf.settle()).toBe(true);
-    expect(names(shelf)).toEqual(["a", "b", "c", "health-check"]);
-    expect(shelf.hasChanged()).toBe(false);
-    expect(shelf.settle()).toBe(false);
+    expect(catalog.agents().map(({ name }) => name)).toEqual(["a", "b", "c"]);
+    expect(names(catalog)).toEqual(["a", "b", "health-check"]);
+    expect(catalog.hasChanged()).toBe(true);
+    expect(catalog.settle()).toBe(true);
+    expect(names(catalog)).toEqual(["a", "b", "c", "health-check"]);
+    expect(catalog.hasChanged()).toBe(false);
+    expect(catalog.settle()).toBe(false);
   });
 
   it("reports once what is wrong with a prompt file that two agents share", () => {
-    const shelf = createShelf();
+    const catalog = createCatalog();
     writeFileSync(join(agentsDir, "a.md"), "---\ndescription: [\n---\n");
     write("twin", toAgent("a"));
 
-    shelf.settle();
+    catalog.settle();
 
     expect(reports.filter((line) => line.includes("a.md"))).toHaveLength(1);
   });
 
   it("reports what is wrong when it is settled, once until it is mended", () => {
-    const shelf = createShelf();
+    const catalog = createCatalog();
     write("a", "{");
-    shelf.agents();
+    catalog.agents();
     expect(reports).toEqual([]);
 
-    shelf.settle();
+    catalog.settle();
     write("b", { ...toAgent("b"), model: "no business of budgie's" });
-    shelf.settle();
+    catalog.settle();
     expect(reports).toEqual([expect.stringContaining("a.json")]);
 
     write("a", toAgent("a"));
-    shelf.settle();
+    catalog.settle();
     write("a", "{");
-    shelf.settle();
+    catalog.settle();
     expect(reports).toHaveLength(2);
   });
 
   it("refuses the one that takes another's name, whichever comes first, and takes up all others", () => {
-    const shelf = createShelf();
+    const catalog = createCatalog();
     write("0", toAgent("a", "An impostor"));
     write("b", toAgent("health-check"));
     write("c", toAgent("c"));
 
-    expect(shelf.settle()).toBe(true);
+    expect(catalog.settle()).toBe(true);
 
-    expect(shelf.agents()).toMatchObject([{ description: "About a" }, { name: "b" }, { name: "c" }]);
+    expect(catalog.agents()).toMatchObject([{ description: "About a" }, { name: "b" }, { name: "c" }]);
     expect(reports).toEqual([
       expect.stringMatching(/0\.json.* would both be the tool "a"/),
       expect.stringContaining('would take the name of budgie\'s own tool "health-check"'),
       expect.stringContaining('added "c"'),
     ]);
     rmSync(join(agentsDir, "a.json"));
-    shelf.settle();
-    expect(shelf.agents()).toMatchObject([{ description: "An impostor" }, { name: "b" }, { name: "c" }]);
+    catalog.settle();
+    expect(catalog.agents()).toMatchObject([{ description: "An impostor" }, { name: "b" }, { name: "c" }]);
   });
 
   it("lets two agents change names with each other", () => {
-    const shelf = createShelf();
+    const catalog = createCatalog();
     write("a", toAgent("b", "Was a"));
     write("b", toAgent("a", "Was b"));
 
-    expect(shelf.agents().map(({ name }) => name)).toEqual(["b", "a"]);
-    shelf.settle();
+    expect(catalog.agents().map(({ name }) => name)).toEqual(["b", "a"]);
+    catalog.settle();
     expect(reports).toEqual([expect.stringContaining('changed "a", "b"')]);
   });
 
   it("warns when an agent with settings is gone", () => {
-    const shelf = createShelf();
+    const catalog = createCatalog();
     rmSync(join(agentsDir, "b.json"));
-    shelf.settle();
+    catalog.settle();
     mkdirSync(join(agentsDir, "c.json"));
-    shelf.settle();
+    catalog.settle();
 
     expect(reports.filter((line) => line.includes("a section is for it"))).toHaveLength(1);
   });
