@@ -13,7 +13,7 @@ import { runGc } from "./garbage/gc-command.ts";
 import { toDoubleDashed } from "./commands/go-flags.ts";
 import type { Host } from "./process/host.ts";
 import { addInstall } from "./commands/install/install-commands.ts";
-import { leave } from "./commands/usage-error.ts";
+import { handleUsageError } from "./commands/usage-error.ts";
 import { listRuns } from "./commands/runs/list-runs.ts";
 import { listSessions } from "./commands/sessions/list-sessions.ts";
 import { listTools, type ListToolsOptions } from "./commands/list-tools.ts";
@@ -44,7 +44,7 @@ function createProgram(host: Host, finish: Finish): Command {
     )
     .version(loadVersion())
     .configureOutput({ outputError: () => undefined, writeOut: (text) => void host.stdout.write(text) })
-    .exitOverride((error) => leave(error, host));
+    .exitOverride((error) => handleUsageError(error, host));
   addServerOptions(program);
 
   const config = (): Config => parseConfig(toServerValues(program, host.env), host);

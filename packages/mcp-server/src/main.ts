@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { BudgieError } from "@budgie/core";
 import { runCli } from "./cli.ts";
 import type { Host } from "./process/host.ts";
-import { toShown } from "./terminal/printable.ts";
+import { escapeForTerminal } from "./terminal/printable.ts";
 
 // A reader of the log that went away is no reason to stop.
 process.stderr.on("error", () => undefined);
@@ -30,7 +30,7 @@ function toFailed(error: unknown): number {
   // The message may have names that an agent chose.
   host.report(
     isExpected
-      ? error.message.split("\n").map(toShown).join("\n")
+      ? error.message.split("\n").map(escapeForTerminal).join("\n")
       : String(error instanceof Error ? error.stack : error),
   );
   return isExpected ? 1 : 70;

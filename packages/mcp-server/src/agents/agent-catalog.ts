@@ -16,7 +16,7 @@ export type AgentCatalog = {
   readonly tools: () => readonly Tool[];
   /** Whether there is anything to settle. */
   readonly hasChanged: () => boolean;
-  /** Takes up what changed, reports what is wrong with it, and answers whether clients have to be told. */
+  /** Takes up what changed, reports what is wrong with it, and answers whether clients have to be reported. */
   readonly settle: () => boolean;
 };
 
@@ -40,7 +40,7 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
   let { loaded, tools } = first;
   let accepted: Accepted = { agents: loaded.agents, refusals: [] };
   let settled = { loaded, accepted };
-  let told: ReadonlySet<string> = new Set([...loaded.problems, ...findProblems(tools)]);
+  let reported: ReadonlySet<string> = new Set([...loaded.problems, ...findProblems(tools)]);
 
   function look(): void {
     const next = loadAgents(folders, loaded);
@@ -56,8 +56,8 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
   /** Once, until it is mended */
   function tell(problems: readonly string[]): void {
     const now = new Set(problems);
-    for (const problem of now) if (!told.has(problem)) report(problem);
-    told = now;
+    for (const problem of now) if (!reported.has(problem)) report(problem);
+    reported = now;
   }
 
   return {
@@ -73,7 +73,7 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
       const before = tools;
       tools = toTools(accepted.agents);
       const { agents, refusals } = accepted;
-      tell([...loaded.problems, ...refusals, ...findForsaken(agents, settings), ...findProblems(tools)]);
+      tell([...loaded.problems, ...refusals, ...findAbandonedSettings(agents, settings), ...findProblems(tools)]);
       const change = toChangeText(before, tools);
       if (change !== undefined) report(change);
       return change !== undefined;
@@ -113,7 +113,7 @@ function findRefusal(agents: readonly Agent[], check: AgentCatalogOptions["check
   }
 }
 
-function findForsaken(agents: readonly Agent[], settings: AgentCatalogOptions["settings"]): readonly string[] {
+function findAbandonedSettings(agents: readonly Agent[], settings: AgentCatalogOptions["settings"]): readonly string[] {
   const known = new Set(agents.map(({ name }) => name));
   return settings
     .filter(([agent]) => !known.has(agent))

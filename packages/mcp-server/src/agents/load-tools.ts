@@ -5,7 +5,7 @@ import { checkToolNames } from "../mcp/names/check-tool-names.ts";
 import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { toTools } from "../mcp/tools/tools.ts";
-import { refuseStrangers } from "../config/agent-policies.ts";
+import { refuseUnknownAgents } from "../config/agent-policies.ts";
 
 export type LoadedTools = {
   readonly loaded: LoadedAgents;
@@ -20,7 +20,7 @@ export function loadTools(config: Config, { report }: Pick<Host, "report">): Loa
   if (agents.length === 0) {
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
   }
-  refuseStrangers(config.policies, agents, config.config);
+  refuseUnknownAgents(config.policies, agents, config.config);
   checkToolNames(agents, config);
   const tools = toTools(agents, config);
   for (const warning of toNameWarnings(tools)) report(warning);

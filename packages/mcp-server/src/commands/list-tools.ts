@@ -17,7 +17,7 @@ export function listTools(config: Config, { json, stats }: ListToolsOptions, hos
   const { loaded, tools } = loadTools(config, host);
   if (!stats) {
     const definitions = toDefinitions(tools, config);
-    host.stdout.write(`${json ? JSON.stringify(definitions, undefined, 2) : toText(definitions)}\n`);
+    host.stdout.write(`${json ? JSON.stringify(definitions, undefined, 2) : definitionsText(definitions)}\n`);
     return 0;
   }
   const report = toToolStats(loaded.agents, config);
@@ -33,7 +33,7 @@ function toDefinitions(tools: readonly Tool[], config: Config): readonly Definit
   return [...tools, ...forLongCalls].map(({ definition }) => definition).toSorted(byName);
 }
 
-function toText(definitions: readonly Definition[]): string {
+function definitionsText(definitions: readonly Definition[]): string {
   return definitions.map(({ description = "", name }) => `${name}\n${indent(description)}`).join("\n\n");
 }
 

@@ -3,7 +3,7 @@ import { BudgieError } from "@budgie/core";
 import type { Host } from "../process/host.ts";
 
 /** Help and version were printed and that was all; everything else is a mistake in the command line. */
-export function leave(error: CommanderError, host: Host): void {
+export function handleUsageError(error: CommanderError, host: Host): void {
   if (error.exitCode === 0) return host.exit(0);
   const message = error.message
     .replace(/^error: /, "")

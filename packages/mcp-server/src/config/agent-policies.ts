@@ -54,7 +54,7 @@ function toTightening(
 }
 
 /** Throws `CONFIG_INVALID` for a section of an agent that there is not: a mistyped name would leave the real one unrestricted. */
-export function refuseStrangers({ agents: policies }: Policies, agents: readonly Agent[], file = ""): void {
+export function refuseUnknownAgents({ agents: policies }: Policies, agents: readonly Agent[], file = ""): void {
   const known = agents.map(({ name }) => name);
   const stranger = [...policies.keys()].find((name) => !known.includes(name));
   if (stranger === undefined) return;

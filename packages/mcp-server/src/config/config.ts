@@ -6,7 +6,7 @@ import { loadConfigFile } from "./config-file.ts";
 import { configSchema } from "./config-schema.ts";
 import { toEgressCeiling } from "./egress-ceiling.ts";
 import type { Host } from "../process/host.ts";
-import { toAbsolutePath, toExistingFile, toKiroDataDir, toStateDir } from "./host-paths.ts";
+import { toAbsolutePath, findExistingFile, toKiroDataDir, toStateDir } from "./host-paths.ts";
 import type { SoftDeadline } from "./tool-options.ts";
 import { toFlag, toOptionName } from "./option-names.ts";
 import { parseTime } from "./option-values.ts";
@@ -77,10 +77,11 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
     ...loadAccess({ ...options, ...limits }, host),
     agentsDir: toAbsolutePath(options.agentsDir, host),
     sessionsDir: toAbsolutePath(options.sessionsDir, host),
-    caFile: toExistingFile(options.caFile, toFlag("caFile"), host),
-    systemPrompt: toExistingFile(options.systemPrompt, toFlag("systemPrompt"), host) ?? join(promptsDir, "_system.md"),
+    caFile: findExistingFile(options.caFile, toFlag("caFile"), host),
+    systemPrompt:
+      findExistingFile(options.systemPrompt, toFlag("systemPrompt"), host) ?? join(promptsDir, "_system.md"),
     contextSummaryPrompt:
-      toExistingFile(options.contextSummaryPrompt, toFlag("contextSummaryPrompt"), host) ??
+      findExistingFile(options.contextSummaryPrompt, toFlag("contextSummaryPrompt"), host) ??
       join(promptsDir, "_context-summary.md"),
     kiroBinary: options.sandbox ? options.kiroBinary : toBinary(options.kiroBinary, host),
     kiroDataDir: toAbsolutePath(options.kiroDataDir ?? toKiroDataDir(host), host),

@@ -12,7 +12,7 @@ export function toAbsolutePath(path: string, { cwd, home }: Pick<Place, "cwd" | 
 }
 
 /** The absolute path of a file that an option names, or throws `CONFIG_INVALID` if it is not there; a default need not be. */
-export function toExistingFile(
+export function findExistingFile(
   file: string | undefined,
   flag: string,
   place: Pick<Place, "cwd" | "home">,

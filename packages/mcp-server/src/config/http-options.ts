@@ -3,7 +3,7 @@ import type { Config } from "./config.ts";
 import type { ConfigKey } from "./config-schema.ts";
 import type { Host } from "../process/host.ts";
 import { toAbsolutePath } from "./host-paths.ts";
-import { takeHttpToken, toHttpToken } from "./http-token.ts";
+import { takeHttpToken, loadHttpToken } from "./http-token.ts";
 import { toFlag, toOptionName } from "./option-names.ts";
 import { parseTime } from "./option-values.ts";
 import { BlockList, isIP } from "node:net";
@@ -42,7 +42,7 @@ export function loadHttpOptions(config: Config, program: Host): HttpOptions | un
     );
   }
   const file = httpTokenFile === undefined ? undefined : toAbsolutePath(httpTokenFile, program);
-  const { isNew: isNewToken, token } = toHttpToken({ token: given, file, isRemote });
+  const { isNew: isNewToken, token } = loadHttpToken({ token: given, file, isRemote });
   return {
     host,
     port,

@@ -11,7 +11,7 @@ export function takeHttpToken({ env }: Pick<Host, "env">): string | undefined {
 }
 
 /** The token that clients must have: the one that was given, or else a new one, which nobody knows yet. */
-export function toHttpToken({ file, isRemote, token: given }: GivenToken): HttpToken {
+export function loadHttpToken({ file, isRemote, token: given }: GivenToken): HttpToken {
   if (given !== undefined && file !== undefined) {
     throw invalid(`Both ${VARIABLE} and --http-token-file have a token. Leave one of them out.`);
   }

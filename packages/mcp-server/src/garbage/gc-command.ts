@@ -12,7 +12,7 @@ import type { Config } from "../config/config.ts";
 import { forgetRemoved } from "./sweep.ts";
 import type { Host } from "../process/host.ts";
 import { toSafeJson } from "../terminal/safe-json.ts";
-import { toShown } from "../terminal/printable.ts";
+import { escapeForTerminal } from "../terminal/printable.ts";
 
 export type GcOptions = {
   readonly dryRun: boolean;
@@ -42,7 +42,7 @@ export async function runGc(config: Config, options: GcOptions, host: Host): Pro
   };
   if (!dryRun) await forgetRemoved(report, register, owner);
   register.close();
-  host.stdout.write(options.json ? toSafeJson({ dryRun, ...report }) : toText(report, dryRun));
+  host.stdout.write(options.json ? toSafeJson({ dryRun, ...report }) : reportText(report, dryRun));
   return report.failed.length === 0 ? 0 : 1;
 }
 
@@ -67,7 +67,7 @@ async function collectFolders(config: Config, { owner, policy }: Collecting, hos
   return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: host.env }).collectGarbage(policy);
 }
 
-function toText({ failed, kept, removed }: GcReport, dryRun: boolean): string {
+function reportText({ failed, kept, removed }: GcReport, dryRun: boolean): string {
   const done = dryRun ? "Would remove" : "Removed";
   const lines = [
     ...removed.map((item) => `${done.toLowerCase()} ${toName(item)}`),
@@ -79,7 +79,7 @@ function toText({ failed, kept, removed }: GcReport, dryRun: boolean): string {
     ...(kept.length === 0 ? [] : [`kept ${kept.length}`]),
     ...(failed.length === 0 ? [] : [`failed to remove ${failed.length}`]),
   ];
-  return `${[...lines.map(toShown), `${summary.join("; ")}.`].join("\n")}\n`;
+  return `${[...lines.map(escapeForTerminal), `${summary.join("; ")}.`].join("\n")}\n`;
 }
 
 function toName({ kind, name, session }: GcItem): string {

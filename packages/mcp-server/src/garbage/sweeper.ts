@@ -27,7 +27,7 @@ const JITTER = 0.2;
 export function createSweeper({ intervalMs, report, sweeps }: SweeperOptions): Sweeper {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
-  let isTold = false;
+  let isReported = false;
 
   function plan(delayMs: number): void {
     if (isStopped) return;
@@ -38,8 +38,8 @@ export function createSweeper({ intervalMs, report, sweeps }: SweeperOptions): S
   async function sweep(): Promise<void> {
     const problems: string[] = [];
     for (const one of sweeps) problems.push(...(await one().catch(toProblems)));
-    if (problems.length > 0 && !isTold && !isStopped) report(toLine(problems));
-    isTold = problems.length > 0;
+    if (problems.length > 0 && !isReported && !isStopped) report(toLine(problems));
+    isReported = problems.length > 0;
     plan(intervalMs);
   }
 

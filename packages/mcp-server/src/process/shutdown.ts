@@ -38,7 +38,7 @@ export function createShutdown({ exit, report }: Pick<Host, "exit" | "report">):
       await close();
       exit(code);
     } catch (error) {
-      report(`Could not clean up: ${toText(error)} "budgie gc-volumes" removes what is left.`);
+      report(`Could not clean up: ${errorText(error)} "budgie gc-volumes" removes what is left.`);
       exit(code || FAILED);
     }
   }
@@ -51,7 +51,7 @@ export function createShutdown({ exit, report }: Pick<Host, "exit" | "report">):
     });
   }
   process.on("uncaughtException", (error) => {
-    report(toText(error));
+    report(errorText(error));
     // Closing may be what throws, again and again.
     if (exitCode === BUG) exit(BUG);
     exitCode = undefined;
@@ -65,7 +65,7 @@ export function createShutdown({ exit, report }: Pick<Host, "exit" | "report">):
   };
 }
 
-function toText(error: unknown): string {
+function errorText(error: unknown): string {
   if (error instanceof BudgieError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

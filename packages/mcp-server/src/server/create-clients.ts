@@ -3,14 +3,14 @@ import type { Config } from "../config/config.ts";
 import type { Client } from "../mcp/connection/connection.ts";
 import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
 import { toSoftDeadlineMs } from "../mcp/long-calls/soft-deadline.ts";
-import { createToolbox, type Toolbox } from "../mcp/calls/call-tool.ts";
+import { createClientTools, type ClientTools } from "../mcp/calls/call-tool.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { withLongCalls } from "../mcp/long-calls/with-long-calls.ts";
 import { createSessionOwners, withOwnedSessions } from "./own-sessions.ts";
 import { withStickySessions } from "./sticky-sessions.ts";
 
 /** What all clients share. */
-export type ToolboxesOptions = {
+export type ClientsOptions = {
   readonly tools: () => readonly Tool[];
   readonly runTurn: RunTurn;
   readonly sessions: Pick<SessionBook, "end">;
@@ -24,8 +24,8 @@ export type ToolboxesOptions = {
 
 type Options = Pick<Config, "softDeadline" | "stickySessions" | "toolNames" | "toolPrefix" | "tools" | "verbose">;
 
-/** Creates what makes a toolbox for each client: all that belongs to one client alone is begun there, and ends with it. */
-export function createToolboxes(config: Options, options: ToolboxesOptions): (client: Client) => Toolbox {
+/** Returns a function that creates the tools of a client, with everything that belongs to that client alone. */
+export function createClients(config: Options, options: ClientsOptions): (client: Client) => ClientTools {
   const { areApart, report, runTurn, sessions, ...shared } = options;
   const owners = areApart ? createSessionOwners(sessions) : undefined;
   const longCallTools = toLongCallTools(config);
@@ -33,13 +33,13 @@ export function createToolboxes(config: Options, options: ToolboxesOptions): (cl
   return ({ info }) => {
     const owner = owners?.addClient();
     const ownTurn = owner === undefined ? runTurn : withOwnedSessions(runTurn, owner);
-    const toolbox = createToolbox({
+    const clientTools = createClientTools({
       ...shared,
-      ...(owner === undefined ? {} : { leave: owner.remove }),
+      ...(owner === undefined ? {} : { endSessions: owner.remove }),
       runTurn: config.stickySessions ? withStickySessions(ownTurn) : ownTurn,
       report: config.verbose ? report : undefined,
     });
-    return withLongCalls(toolbox, {
+    return withLongCalls(clientTools, {
       deadlineMs: () => toSoftDeadlineMs(config.softDeadline, info()),
       tools: longCallTools,
       report,

@@ -12,11 +12,11 @@ export type ToolServerOptions = Omit<StdioServerOptions, "host"> & {
 
 /** Creates the server for one client on stdin and stdout, or for all that come over HTTP. */
 export async function createToolServer({ http, ...options }: ToolServerOptions): Promise<ToolServer> {
-  const { connect, host, onClientGone, version } = options;
+  const { connect, host, onClientClosed, version } = options;
   if (http === undefined) {
     watchParent(() => {
       host.report("The program that started budgie is gone.");
-      onClientGone();
+      onClientClosed();
     });
     return createStdioServer(options);
   }

@@ -9,7 +9,7 @@ const PLACES = { proc: "/proc", mark: DEPTH_FILE };
  * been cleared, from the environments of its ancestors and of the leaders of their process groups and sessions.
  * The outermost budgie's limit binds: `wanted` can only be less.
  */
-export function findDepth(env: NodeJS.ProcessEnv, wanted: number | undefined, places = PLACES): Depth {
+export function findNesting(env: NodeJS.ProcessEnv, wanted: number | undefined, places = PLACES): Depth {
   const own = Object.entries(env).map(([name, value = ""]) => `${name}=${value}`);
   const marks = [own, read(places.mark).split("\n"), ...readRelatives(places.proc)].flatMap(toMark);
   const limits = marks.map(({ most }) => most);

@@ -18,8 +18,8 @@ import { createRunLog, createSessionRegister } from "@budgie/store";
 import { createAgentCatalog, toCatalogOptions } from "../agents/agent-catalog.ts";
 import type { Config } from "../config/config.ts";
 import { createToolServer } from "./create-tool-server.ts";
-import { createToolboxes } from "./create-clients.ts";
-import { findDepth } from "./find-nesting.ts";
+import { createClients } from "./create-clients.ts";
+import { findNesting } from "./find-nesting.ts";
 import { createAgentPoll } from "../agents/agent-poll.ts";
 import type { Host } from "../process/host.ts";
 import type { HttpOptions } from "../config/http-options.ts";
@@ -30,10 +30,10 @@ import { toSandboxSecrets } from "../config/sandbox-options.ts";
 import type { Shutdown } from "../process/shutdown.ts";
 import { sweepGarbage } from "../garbage/sweep.ts";
 import { createSweeper } from "../garbage/sweeper.ts";
-import { toIntroduction } from "./startup-messages.ts";
+import { startupMessages } from "./startup-messages.ts";
 import { checkTurnRates } from "../config/turn-rate-limits.ts";
 import { loadVersion } from "../process/version.ts";
-import { toWorkspaceRules } from "./workspace-rules.ts";
+import { loadWorkspaceRules } from "./workspace-rules.ts";
 
 /** Whom the agents are served to, and by what. */
 export type Serving = {
@@ -58,7 +58,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
   const sessions = createSessionBook(runner, { register, owner, keepMs });
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
-  const depth = findDepth(host.env, config.maxDepth);
+  const depth = findNesting(host.env, config.maxDepth);
   const runTurn = createRunTurn({
     agents: catalog.agents,
     runner,
@@ -70,7 +70,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     maxTurnsPerMinute: checkTurnRates(config.maxTurnsPerMinute, first.loaded.agents),
     turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
     policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
-    workspaceRules: toWorkspaceRules(config, host, runner),
+    workspaceRules: loadWorkspaceRules(config, host, runner),
     runLog,
     sessions,
   });
@@ -83,7 +83,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
-  const toToolbox = createToolboxes(config, {
+  const createTools = createClients(config, {
     tools: catalog.tools,
     runTurn,
     sessions,
@@ -98,18 +98,18 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     report: host.report,
   });
   const [version, instructions] = [loadVersion(), toInstructions(config.tools)];
-  const shared = { toToolbox, version, instructions, heartbeatMs: config.heartbeatMs, report: host.report };
+  const shared = { createTools, version, instructions, heartbeatMs: config.heartbeatMs, report: host.report };
   const server = await createToolServer({
     http,
     host,
     version,
-    connect: (transport, onClientGone) =>
-      createConnection({ ...shared, transport, onClientGone, onDelivery: (runs, fate) => void runLog[fate](runs) }),
-    onClientGone: shutdown.begin,
+    connect: (transport, onClientClosed) =>
+      createConnection({ ...shared, transport, onClientClosed, onDelivery: (runs, state) => void runLog[state](runs) }),
+    onClientClosed: shutdown.begin,
   });
   const poll = createAgentPoll({
     hasChanged: catalog.hasChanged,
-    onChange: () => void (catalog.settle() && server.tellOfTools()),
+    onChange: () => void (catalog.settle() && server.notifyToolListChanged()),
     report: host.report,
   });
 
@@ -124,7 +124,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     runLog.close();
     await owner.release();
   });
-  for (const line of toIntroduction({ config, runner, depth, toolCount: catalog.tools().length })) host.report(line);
+  for (const line of startupMessages({ config, runner, depth, toolCount: catalog.tools().length })) host.report(line);
   await server.start();
   poll.start();
   return shutdown.ended;

@@ -10,7 +10,7 @@ type Served = {
 };
 
 /** What budgie says of itself at its start: what it serves, and what should not go unnoticed. */
-export function toIntroduction({ config, depth, runner, toolCount }: Served): readonly string[] {
+export function startupMessages({ config, depth, runner, toolCount }: Served): readonly string[] {
   const { isolation, notices } = runner;
   const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
   return [

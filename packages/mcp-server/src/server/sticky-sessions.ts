@@ -64,7 +64,7 @@ export function withStickySessions(runTurn: RunTurn): RunTurn {
   }
 
   return (request, hooks) => {
-    const key = toKey(request);
+    const key = sessionKey(request);
     switch (request.sessionId) {
       case undefined:
         return resume(key, request, hooks);
@@ -95,12 +95,12 @@ function withHint(error: unknown): never {
   throw error;
 }
 
-function toKey({ agent, directory }: TurnRequest): string {
-  return JSON.stringify([agent, toRealPath(directory)]);
+function sessionKey({ agent, directory }: TurnRequest): string {
+  return JSON.stringify([agent, resolveRealPath(directory)]);
 }
 
 /** Resolves symlinks synchronously, so that calls keep their order. An unusable directory is reported when the request is checked. */
-function toRealPath(directory: string): string {
+function resolveRealPath(directory: string): string {
   try {
     return realpathSync.native(directory);
   } catch {

@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 
 /** Says which directories calls may name, or throws `CONFIG_INVALID` for an allowed root that is not there. */
-export function toWorkspaceRules(
+export function loadWorkspaceRules(
   config: Config,
   { env, home }: Pick<Host, "env" | "home">,
   runner: Runner,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Policy, Tightening } from "@budgie/core";
-import { refuseStrangers, toPolicies } from "../../src/config/agent-policies.ts";
+import { refuseUnknownAgents, toPolicies } from "../../src/config/agent-policies.ts";
 
 const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 };
 const file = "/etc/budgie.json";
@@ -59,7 +59,7 @@ describe("toPolicies", () => {
   });
 });
 
-describe("refuseStrangers", () => {
+describe("refuseUnknownAgents", () => {
   it("refuses a section of an agent that there is not, and names the known ones", () => {
     const agent = {
       name: "writer",
@@ -71,12 +71,12 @@ describe("refuseStrangers", () => {
       model: undefined,
     };
 
-    expect(() => refuseStrangers(policiesOf({}), [agent], file)).toThrow(
+    expect(() => refuseUnknownAgents(policiesOf({}), [agent], file)).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
         message: `The file "${file}" has a section for the agent "reviewer", and there is none of that name. Known agents: "writer". Correct the name, or remove the section.`,
       }),
     );
-    expect(() => refuseStrangers(policiesOf({}), [{ ...agent, name: "reviewer" }], file)).not.toThrow();
+    expect(() => refuseUnknownAgents(policiesOf({}), [{ ...agent, name: "reviewer" }], file)).not.toThrow();
   });
 });

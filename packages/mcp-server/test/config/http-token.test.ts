@@ -2,11 +2,11 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { takeHttpToken, toHttpToken } from "../../src/config/http-token.ts";
+import { takeHttpToken, loadHttpToken } from "../../src/config/http-token.ts";
 
 const GOOD = "0123456789abcdef0123456789ABCDEF";
 
-describe("toHttpToken", () => {
+describe("loadHttpToken", () => {
   it("takes what was given, without what is around it", () => {
     const file = write(`\n  ${GOOD}\r\n`);
 
@@ -64,7 +64,7 @@ it("takeHttpToken leaves none in the environment, and takes an empty one for non
 type Given = { readonly token?: string; readonly file?: string; readonly isRemote?: boolean };
 
 function make({ file, isRemote = false, token }: Given) {
-  return toHttpToken({ token, file, isRemote });
+  return loadHttpToken({ token, file, isRemote });
 }
 
 function folder(): string {

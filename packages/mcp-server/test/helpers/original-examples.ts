@@ -36,7 +36,7 @@ capabilities:
   - Session management testing
   - Integration testing
 use_when:
-  - Need to validate MCP tools
+  - RequestedHost to validate MCP tools
   - Testing session persistence
 avoid_when:
   - Writing production code

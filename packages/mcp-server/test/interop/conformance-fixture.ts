@@ -4,7 +4,7 @@ import type { ClientTransport } from "../../src/mcp/connection/client-transport.
 import { createConnection, type Connection } from "../../src/mcp/connection/connection.ts";
 import { createHttpServer } from "../../src/mcp/http/http-server.ts";
 import { TOKEN } from "../mcp/http/start-http-budgie.ts";
-import { createConformanceToolbox } from "./conformance-toolbox.ts";
+import { createConformanceTools } from "./conformance-tools.ts";
 
 /** A server that listens. */
 export type ConformanceFixture = AsyncDisposable & { readonly url: string };
@@ -14,10 +14,10 @@ export async function startConformanceFixture(): Promise<ConformanceFixture> {
   const told: string[] = [];
   const report = (line: string): void => void told.push(line);
   const shared = { version: "1.0.0", instructions: "", report };
-  const connect = (transport: ClientTransport, onClientGone: () => void): Connection => {
+  const connect = (transport: ClientTransport, onClientClosed: () => void): Connection => {
     const hangUp = toHangUp(transport);
-    const rest = { heartbeatMs: 60_000, onDelivery: () => undefined, onClientGone };
-    return createConnection({ ...shared, ...rest, transport, toToolbox: () => createConformanceToolbox({ hangUp }) });
+    const rest = { heartbeatMs: 60_000, onDelivery: () => undefined, onClientClosed };
+    return createConnection({ ...shared, ...rest, transport, createTools: () => createConformanceTools({ hangUp }) });
   };
   const host = { host: "127.0.0.1", port: 0, allowedHosts: [], allowedOrigins: [] };
   const server = createHttpServer({ ...shared, ...host, connect, token: TOKEN, sessionTtlMs: 60_000 });

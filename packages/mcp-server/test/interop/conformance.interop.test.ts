@@ -59,7 +59,7 @@ describe("budgie's HTTP server with the conformance suite's tools", () => {
     expect(exitCode).toBe(0);
   });
 
-  // Needs Node 22: BUDGIE_NODE22=/path/to/node22
+  // RequestedHosts Node 22: BUDGIE_NODE22=/path/to/node22
   it.runIf(NEXT_SUITE.node)("passes all that MCP 2025-11-25 requires and is not in the baseline", async () => {
     await using fixture = await startConformanceFixture();
     const required = ["--requirements", "2025-11-25", "--expected-failures", BASELINE];

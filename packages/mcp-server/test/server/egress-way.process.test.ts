@@ -12,7 +12,7 @@ import {
 } from "@budgie/core";
 import { createRunLog } from "@budgie/store";
 import { createFakeRunner } from "@budgie/testkit";
-import { createToolbox } from "../../src/mcp/calls/call-tool.ts";
+import { createClientTools } from "../../src/mcp/calls/call-tool.ts";
 import { toTools } from "../../src/mcp/tools/tools.ts";
 import { TOOL_OPTIONS } from "../helpers/create-agent.ts";
 import { createBudgieUser, toText, type BudgieUser } from "../helpers/start-budgie.ts";
@@ -40,7 +40,7 @@ function createWatchedRunner(): Runner {
 const neverAsked = () => Promise.reject(new Error("No test here asks for it."));
 
 /** The tools of a server with that runner, which writes into the user's run log. */
-function createWatchedToolbox({ host }: BudgieUser, protocol: Protocol) {
+function createWatchedTools({ host }: BudgieUser, protocol: Protocol) {
   const { agents } = loadAgents({ agentsDir: host.agentsDir, promptsDir: join(host.home, ".kiro/sub-agents/prompts") });
   const runner = createWatchedRunner();
   const stateDir = join(host.home, ".local/state/budgie");
@@ -57,7 +57,7 @@ function createWatchedToolbox({ host }: BudgieUser, protocol: Protocol) {
   });
   const tools = toTools(agents, { ...TOOL_OPTIONS, toolPrefix: "" });
   const options = { tools: () => tools, runTurn, health: neverAsked, onCall: () => undefined, report: undefined };
-  return { runLog, toolbox: createToolbox(options) };
+  return { runLog, clientTools: createClientTools(options) };
 }
 
 const runOnce: Protocol = async ({ directory, session }) => {
@@ -68,10 +68,10 @@ const runOnce: Protocol = async ({ directory, session }) => {
 describe("a refused host", () => {
   it("is in the answer by the time that it is in the log, and then in the suggestion", async () => {
     await using user = await createBudgieUser();
-    const { runLog, toolbox } = createWatchedToolbox(user, runOnce);
+    const { runLog, clientTools } = createWatchedTools(user, runOnce);
     const input = { prompt: "Hello", directory: user.workspace };
 
-    const answer = await toolbox.call("code-reviewer", input, {});
+    const answer = await clientTools.call("code-reviewer", input, {});
     const [run] = await runLog.recent({ limit: 1 });
     const suggestion = await user.run(["egress", "suggest"]);
     const allowed = await user.run(["--allow-host", "refused.test", "egress", "suggest", "--json"]);
@@ -91,13 +91,13 @@ describe("a refused host", () => {
 
   it("is named by a failure that it may be the cause of, and by its run", async () => {
     await using user = await createBudgieUser();
-    const { runLog, toolbox } = createWatchedToolbox(user, async (turn) => {
+    const { runLog, clientTools } = createWatchedTools(user, async (turn) => {
       await runOnce(turn);
       throw new BudgieError("AGENT_FAILED", "It said nothing.");
     });
     const input = { prompt: "Hello", directory: user.workspace };
 
-    const answer = await toolbox.call("code-reviewer", input, {});
+    const answer = await clientTools.call("code-reviewer", input, {});
     const [run] = await runLog.recent({ limit: 1 });
     runLog.close();
 

@@ -2,27 +2,27 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { findDepth } from "../../src/server/find-nesting.ts";
+import { findNesting } from "../../src/server/find-nesting.ts";
 
 const NONE = { proc: "/none", mark: "/none" };
 
-describe("findDepth", () => {
+describe("findNesting", () => {
   it("takes a budgie that nobody marked for the outermost", () => {
     const proc = createProc({ self: [40, 40, 40], 40: [1, 40, 40], 1: [0, 1, 1] });
 
-    expect(findDepth({ PATH: "/bin" }, undefined, proc)).toEqual({ own: 0, most: 1 });
-    expect(findDepth({ BUDGIE_MAX_DEPTH: "3" }, 3, proc)).toEqual({ own: 0, most: 3 });
+    expect(findNesting({ PATH: "/bin" }, undefined, proc)).toEqual({ own: 0, most: 1 });
+    expect(findNesting({ BUDGIE_MAX_DEPTH: "3" }, 3, proc)).toEqual({ own: 0, most: 3 });
   });
 
   it("takes what its own environment says", () => {
-    expect(findDepth({ BUDGIE_DEPTH: "2", BUDGIE_MAX_DEPTH: "3" }, undefined, NONE)).toEqual({ own: 2, most: 3 });
+    expect(findNesting({ BUDGIE_DEPTH: "2", BUDGIE_MAX_DEPTH: "3" }, undefined, NONE)).toEqual({ own: 2, most: 3 });
   });
 
   it("lets nobody below raise the outermost budgie's limit, and anybody lower it", () => {
     const env = { BUDGIE_DEPTH: "1", BUDGIE_MAX_DEPTH: "3" };
 
-    expect([99, 2].map((wanted) => findDepth(env, wanted, NONE).most)).toEqual([3, 2]);
-    expect(findDepth({ BUDGIE_DEPTH: "1" }, 99, NONE).most).toBe(1);
+    expect([99, 2].map((wanted) => findNesting(env, wanted, NONE).most)).toEqual([3, 2]);
+    expect(findNesting({ BUDGIE_DEPTH: "1" }, 99, NONE).most).toBe(1);
   });
 
   it.each([
@@ -31,7 +31,7 @@ describe("findDepth", () => {
     ["the leader of its session", { self: [1, 40, 30], 30: [1, 30, 30, "BUDGIE_DEPTH=2"] }],
     ["an ancestor of its session's leader", { self: [1, 40, 40], 40: [30, 40, 40], 30: [1, 1, 1, "BUDGIE_DEPTH=2"] }],
   ] as const)("finds the mark of %s when its own environment was cleared", (_who, processes) => {
-    expect(findDepth({}, 5, createProc(processes))).toEqual({ own: 2, most: 1 });
+    expect(findNesting({}, 5, createProc(processes))).toEqual({ own: 2, most: 1 });
   });
 
   it("finds in a sandbox what a file says that no agent can change, whatever became of all processes", () => {
@@ -39,7 +39,7 @@ describe("findDepth", () => {
     const mark = join(proc, "depth");
     writeFileSync(mark, "BUDGIE_DEPTH=2\nBUDGIE_MAX_DEPTH=3\n");
 
-    expect(findDepth({}, 99, { proc, mark })).toEqual({ own: 2, most: 3 });
+    expect(findNesting({}, 99, { proc, mark })).toEqual({ own: 2, most: 3 });
   });
 
   it("believes the deepest mark, and the lowest limit", () => {
@@ -49,7 +49,7 @@ describe("findDepth", () => {
       30: [1, 30, 30, "BUDGIE_DEPTH=1", "BUDGIE_MAX_DEPTH=2"],
     });
 
-    expect(findDepth({ BUDGIE_DEPTH: "0", BUDGIE_MAX_DEPTH: "99" }, 99, proc)).toEqual({ own: 2, most: 2 });
+    expect(findNesting({ BUDGIE_DEPTH: "0", BUDGIE_MAX_DEPTH: "99" }, 99, proc)).toEqual({ own: 2, most: 2 });
   });
 
   it("takes more ancestors than anybody meant for too deep, since a mark may hide behind them", () => {
@@ -59,15 +59,15 @@ describe("findDepth", () => {
     ]);
     const proc = createProc({ self: [1200, 1200, 1200], ...Object.fromEntries(chain), 1: [0, 1, 1, "BUDGIE_DEPTH=1"] });
 
-    expect(findDepth({}, 99, proc).own).toBe(Infinity);
+    expect(findNesting({}, 99, proc).own).toBe(Infinity);
   });
 
   it.each(["", "-1", "0x1", "1e9", "99999", "one", " 1"])("takes the malformed depth %j for too deep", (depth) => {
-    expect(findDepth({ BUDGIE_DEPTH: depth }, 99, NONE).own).toBe(Infinity);
+    expect(findNesting({ BUDGIE_DEPTH: depth }, 99, NONE).own).toBe(Infinity);
   });
 
   it("takes a malformed limit for none at all", () => {
-    expect(findDepth({ BUDGIE_DEPTH: "1", BUDGIE_MAX_DEPTH: "many" }, 99, NONE).most).toBe(0);
+    expect(findNesting({ BUDGIE_DEPTH: "1", BUDGIE_MAX_DEPTH: "many" }, 99, NONE).most).toBe(0);
   });
 
   it("gets along with processes that name each other, that are gone, and whose name looks like fields", () => {
@@ -75,7 +75,7 @@ describe("findDepth", () => {
     mkdirSync(join(places.proc, "42"));
     writeFileSync(join(places.proc, "42", "stat"), "42 (a) S 9 9) R 40 43 44 0");
 
-    expect(findDepth({}, undefined, places).own).toBe(1);
+    expect(findNesting({}, undefined, places).own).toBe(1);
   });
 });
 

@@ -4,13 +4,13 @@ import { BudgieError, createOwner, loadAgents, toHidableHooks, type Agent, type 
 import type { LabOptions } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "../../config/config.ts";
-import { toEgressFindings } from "./egress-findings.ts";
+import { inspectEgress } from "./egress-findings.ts";
 import type { Finding } from "./finding.ts";
 import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 import { checkToolNames } from "../../mcp/names/check-tool-names.ts";
-import { refuseStrangers } from "../../config/agent-policies.ts";
-import { isProven, toProofText } from "./proof.ts";
+import { refuseUnknownAgents } from "../../config/agent-policies.ts";
+import { isProven, proofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { toSandboxFindings } from "./sandbox-findings.ts";
 import { toUpstreamProxy } from "../../config/sandbox-options.ts";
@@ -35,15 +35,15 @@ async function examine(config: Config, { egress, json, prove, signal }: Examinat
   const lab = toLabOptions(config, signal, host);
   const findings = [
     ...toSandboxFindings(facts, config, host),
-    ...(await toEgressFindings(facts, egress, lab)),
+    ...(await inspectEgress(facts, egress, lab)),
     ...inspectAgents(config),
     ...inspectDirectories(config),
   ];
-  if (!json) host.stdout.write(findings.map(toLine).join(""));
+  if (!json) host.stdout.write(findings.map(findingLine).join(""));
   const { problems, proof } = prove ? await proveClaims(facts, lab, host) : { problems: [], proof: undefined };
   const all = [...findings, ...problems];
   const isWell = all.every(({ state }) => state !== "failed") && (proof === undefined || isProven(proof));
-  const rest = [...problems.map(toLine), ...(proof === undefined ? [] : ["\n", toProofText(proof)])];
+  const rest = [...problems.map(findingLine), ...(proof === undefined ? [] : ["\n", proofText(proof)])];
   host.stdout.write(json ? `${JSON.stringify({ ok: isWell, findings: all, proof })}\n` : rest.join(""));
   return isWell ? 0 : 1;
 }
@@ -75,7 +75,7 @@ function inspectAgents(config: Config): readonly Finding[] {
     ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
     ...agents.flatMap(inspectHooks),
     ...inspectNames(() => checkToolNames(agents, config)),
-    ...inspectNames(() => refuseStrangers(config.policies, agents, config.config)),
+    ...inspectNames(() => refuseUnknownAgents(config.policies, agents, config.config)),
   ];
 }
 
@@ -120,6 +120,6 @@ function isWritable(directory: string): boolean {
   }
 }
 
-function toLine({ state, text, what }: Finding): string {
+function findingLine({ state, text, what }: Finding): string {
   return `${state.padEnd(7)} ${what.padEnd(10)} ${text}\n`;
 }

@@ -4,7 +4,7 @@ import type { SandboxFacts } from "@budgie/runner-docker";
 import type { Finding } from "./finding.ts";
 
 /** Tries how far a sandbox reaches, where one can be made. */
-export async function toEgressFindings(
+export async function inspectEgress(
   { engine, image }: SandboxFacts,
   policy: EgressPolicy,
   options: LabOptions,

@@ -40,7 +40,7 @@ export function isProven({ gotThrough, untried }: Proof): boolean {
 }
 
 /** The table for people: a claim a row, and a line below it for each probe that was not simply held. */
-export function toProofText(proof: Proof): string {
+export function proofText(proof: Proof): string {
   const { claims, gotThrough, nothingToAttack, ran, untried } = proof;
   const widths = {
     id: Math.max(...claims.map(({ id }) => id.length)),
@@ -69,7 +69,7 @@ function toRows(claim: ProvenClaim, widths: Widths): readonly string[] {
   const details = probes.filter(({ outcome }) => outcome !== "held");
   return [
     row,
-    ...details.map(({ detail, name, outcome }) => `        ${WORDS[outcome]}: ${name} (${toShown(detail)})`),
+    ...details.map(({ detail, name, outcome }) => `        ${WORDS[outcome]}: ${name} (${printableDetail(detail)})`),
   ];
 }
 
@@ -91,6 +91,6 @@ const WORDS: Readonly<Record<Outcome, string>> = {
 };
 
 /** What the image's programs said, and a terminal obeys. */
-function toShown(detail: string): string {
+function printableDetail(detail: string): string {
   return detail.replace(/[\p{Cc}\p{Cf}]/gu, "?");
 }

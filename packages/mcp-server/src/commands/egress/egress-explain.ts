@@ -2,7 +2,7 @@ import { BudgieError, loadAgents, type AllowedHost, type EgressMode, type Egress
 import type { Config } from "../../config/config.ts";
 import { isUnverified } from "../../config/egress-list.ts";
 import type { Host } from "../../process/host.ts";
-import { refuseStrangers } from "../../config/agent-policies.ts";
+import { refuseUnknownAgents } from "../../config/agent-policies.ts";
 
 export type ExplainOptions = {
   /** With a sandbox, whatever was asked for */
@@ -13,12 +13,12 @@ export type ExplainOptions = {
 /** `budgie egress explain`: prints what an agent may reach of the network, and where each host of it was named. */
 export function explainEgress(agent: string, { config, json }: ExplainOptions, { stdout }: Host): number {
   const { agents } = loadAgents(config);
-  refuseStrangers(config.policies, agents, config.config);
+  refuseUnknownAgents(config.policies, agents, config.config);
   if (!agents.some(({ name }) => name === agent)) throw unknownAgent(agent, config);
   const { egress } = config.policies.agents.get(agent) ?? config.policies.ceiling;
   const hosts = toEffective(egress).map((entry) => ({ ...entry, unverified: isUnverified(entry) }));
   const report = { agent, mode: egress.mode, hosts };
-  stdout.write(json ? `${JSON.stringify(report)}\n` : toText(report));
+  stdout.write(json ? `${JSON.stringify(report)}\n` : reachText(report));
   return 0;
 }
 
@@ -55,7 +55,7 @@ type Report = {
   readonly hosts: readonly (AllowedHost & { readonly unverified: boolean })[];
 };
 
-function toText({ agent, hosts, mode }: Report): string {
+function reachText({ agent, hosts, mode }: Report): string {
   const targets = hosts.map(({ address, host, port }) => {
     return `${host}:${port}${address === undefined ? "" : ` at ${address}`}`;
   });

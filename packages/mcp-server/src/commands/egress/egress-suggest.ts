@@ -1,7 +1,7 @@
 import { findEntry, type AllowedHost, type Run } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
-import { toNeeds, type Need, type Needs } from "./egress-needs.ts";
+import { toRequestedHosts, type RequestedHost, type RequestedHosts } from "./requested-hosts.ts";
 import { parseLast, withRunArchive } from "../runs/run-archive.ts";
 
 export type SuggestOptions = {
@@ -19,11 +19,11 @@ export async function suggestEgress(options: SuggestOptions, { stdout }: Host): 
   const { agent, config, json } = options;
   const runs = await loadRuns(options);
   const { egress } = config.policies.agents.get(agent ?? "") ?? config.policies.ceiling;
-  const { needed, never } = toNeeds(runs);
+  const { needed, never } = toRequestedHosts(runs);
   const marked = needed.map((need) => mark(need, egress.hosts));
   const watched = runs.filter((run) => run.egress !== undefined).length;
   const answer = { runs: runs.length, watched, needed: marked, never };
-  stdout.write(json ? `${JSON.stringify(answer)}\n` : toText(answer, agent));
+  stdout.write(json ? `${JSON.stringify(answer)}\n` : suggestionText(answer, agent));
   return 0;
 }
 
@@ -32,14 +32,14 @@ function loadRuns({ agent, config, last }: SuggestOptions): Promise<readonly Run
   return withRunArchive(config, (archive) => archive.recent({ limit, agent }));
 }
 
-type Marked = Need & {
+type Marked = RequestedHost & {
   /** What to give budgie */
   readonly option: string;
   /** Where the host is on the list as it is now; left out where it is new */
   readonly from?: string;
 };
 
-function mark(need: Need, hosts: readonly AllowedHost[]): Marked {
+function mark(need: RequestedHost, hosts: readonly AllowedHost[]): Marked {
   const { host, port } = need;
   const entry = findEntry(hosts, need);
   const target = `${host}${port === 443 ? "" : `:${port}`}`;
@@ -47,13 +47,13 @@ function mark(need: Need, hosts: readonly AllowedHost[]): Marked {
   return { ...need, option: `--allow-host ${target}${pin}`, ...(entry === undefined ? {} : { from: entry.from }) };
 }
 
-type Answer = Omit<Needs, "needed"> & {
+type Answer = Omit<RequestedHosts, "needed"> & {
   readonly runs: number;
   readonly watched: number;
   readonly needed: readonly Marked[];
 };
 
-function toText({ needed, never, runs, watched }: Answer, agent: string | undefined): string {
+function suggestionText({ needed, never, runs, watched }: Answer, agent: string | undefined): string {
   const whose = agent === undefined ? "" : ` of the agent "${agent}"`;
   if (runs === 0) return `There is no turn${whose} in the run log yet.\n`;
   const turns = `the last ${runs === 1 ? "turn" : `${runs} turns`}${whose}`;
@@ -63,13 +63,13 @@ function toText({ needed, never, runs, watched }: Answer, agent: string | undefi
     needed.length === 0 ? `${toSentence(turns)} asked for no host.` : `${toSentence(turns)} would have needed:`,
     ...toColumns(needed),
     ...(never.length === 0 ? [] : ["Never allowed by name:"]),
-    ...never.map(({ count, host, port, why }) => `  ${toShown(host)}:${port}, ${toTimes(count)}: ${why}`),
+    ...never.map(({ count, host, port, why }) => `  ${printableHost(host)}:${port}, ${toTimes(count)}: ${why}`),
   ];
   return `${lines.join("\n")}\n`;
 }
 
 /** An agent chose it, and a terminal obeys. */
-function toShown(host: string): string {
+function printableHost(host: string): string {
   return host.replace(/[^\x21-\x7e]/g, "?");
 }
 

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
-import { toShown } from "../../terminal/printable.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
 import { isBudgie, serverOf, type Target } from "./edit-servers.ts";
 
 // Of a budgie all that install writes; of another server its arguments may hold a password.
@@ -19,6 +19,6 @@ export function toDiff(before: string, after: string, target: Target): string {
 }
 
 function toLine(line: string): string {
-  const shown = toShown(line.replaceAll("\t", "  "));
+  const shown = escapeForTerminal(line.replaceAll("\t", "  "));
   return shown.length > LONGEST_LINE ? `${shown.slice(0, LONGEST_LINE)}…` : shown;
 }

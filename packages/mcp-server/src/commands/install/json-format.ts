@@ -60,10 +60,10 @@ function set(text: string, path: Path, value: unknown): string {
   const existing = findNode(text, path);
   if (existing !== undefined) {
     const { length, offset } = existing;
-    return text.slice(0, offset) + toText(text, value, path.length) + text.slice(offset + length);
+    return text.slice(0, offset) + valueText(text, value, path.length) + text.slice(offset + length);
   }
   const [key = "", ...parents] = path.toReversed();
-  if (path.length === 0) return toComments(text) + toText(text, value, 0) + toEol(text);
+  if (path.length === 0) return toComments(text) + valueText(text, value, 0) + toEol(text);
   const parent = findNode(text, parents.toReversed());
   if (parent?.type !== "object") return set(text, parents.toReversed(), { [key]: value });
   return insertFirst(text, parent, { key, value, depth: path.length });
@@ -80,13 +80,13 @@ type Property = { readonly key: string; readonly value: unknown; readonly depth:
 function insertFirst(text: string, { children = [], offset }: Node, { depth, key, value }: Property): string {
   const rest = text.slice(offset + 1);
   const isLineEnd = /^[ \t]*\r?\n/.test(rest);
-  const before = toLine(text, depth) + `${JSON.stringify(key)}: ${toText(text, value, depth)}`;
+  const before = toLine(text, depth) + `${JSON.stringify(key)}: ${valueText(text, value, depth)}`;
   const comma = children.length > 0 ? "," : "";
   const after = isLineEnd ? "" : toLine(text, children.length > 0 ? depth : depth - 1);
   return text.slice(0, offset + 1) + before + comma + after + rest;
 }
 
-function toText(text: string, value: unknown, depth: number): string {
+function valueText(text: string, value: unknown, depth: number): string {
   return JSON.stringify(value, undefined, toIndent(text)).replaceAll("\n", toLine(text, depth));
 }
 

@@ -22,7 +22,7 @@ const LARGEST_BYTES = 64 * 1024 ** 2;
 /** Reads a client's configuration; `within` is the directory that its links must not lead out of. */
 export function loadClientFile(path: string, within: string | undefined): ClientFile {
   return translating(path, () => {
-    const real = toRealPath(path);
+    const real = resolveRealPath(path);
     if (within !== undefined) refuseOutside(path, { real, within: realpathSync(within) });
     const stats = statSync(real, { throwIfNoEntry: false });
     if (stats === undefined) return { path, real, text: "", found: undefined };
@@ -30,7 +30,7 @@ export function loadClientFile(path: string, within: string | undefined): Client
     accessSync(real, constants.W_OK);
     const bytes = readFileSync(real);
     const { gid, mode, uid } = stats;
-    return { path, real, text: toText(path, bytes), found: { bytes, gid, uid, mode: mode & 0o7777 } };
+    return { path, real, text: decodeText(path, bytes), found: { bytes, gid, uid, mode: mode & 0o7777 } };
   });
 }
 
@@ -51,14 +51,14 @@ export function toRefusal(path: string, why: string, cause?: unknown): BudgieErr
 }
 
 /** Also of what is not there yet: links of its folders count. */
-function toRealPath(path: string): string {
+function resolveRealPath(path: string): string {
   try {
     return realpathSync(path);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     if (isLink) throw toRefusal(path, "it is a link that leads nowhere", cause);
-    return join(toRealPath(dirname(path)), basename(path));
+    return join(resolveRealPath(dirname(path)), basename(path));
   }
 }
 
@@ -68,7 +68,7 @@ function refuseOutside(path: string, { real, within }: { readonly real: string; 
   if (first === "..") throw toRefusal(path, `it leads out of the project, to "${real}"`);
 }
 
-function toText(path: string, bytes: Buffer): string {
+function decodeText(path: string, bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {

@@ -39,7 +39,7 @@ export function runInstall({ args: given, check, dryRun, force, ...chosen }: Ins
   const mode = MODES[chosen.scope];
   const backup = replaceClientFile(file, { text, mode, keepsBackup: true });
   say(`Wrote "${file.path}"${backup === undefined ? "" : `, and kept what was there as "${backup}"`}.`);
-  for (const line of toAdvice(chosen, args, host)) say(line);
+  for (const line of collectAdvice(chosen, args, host)) say(line);
   return 0;
 }
 
@@ -55,7 +55,7 @@ function refuseOther(existing: unknown, { client, name }: Chosen, path: string):
   );
 }
 
-function toAdvice({ client, scope }: Chosen, args: readonly string[], host: Host): readonly string[] {
+function collectAdvice({ client, scope }: Chosen, args: readonly string[], host: Host): readonly string[] {
   const { title } = CLIENTS[client];
   const restart = `Restart ${title}, or let it read its servers again. "budgie doctor" says whether agents can run.`;
   const passing = `npx keeps this budgie only for a while: "npm install -g @budgie/mcp-server", and then install with that one.`;

@@ -9,7 +9,7 @@ type Wanted = { readonly client: Client; readonly scope: Scope; readonly args: r
 
 /** What a client's configuration says of budgie, with these options. */
 export function toServerEntry({ args, client, scope }: Wanted): Entry {
-  const [command, ...before] = scope === "project" ? [SHARED] : [toNode(process.execPath), PROGRAM];
+  const [command, ...before] = scope === "project" ? [SHARED] : [findNode(process.execPath), PROGRAM];
   return {
     ...(client.type === undefined ? {} : { type: client.type }),
     command,
@@ -44,7 +44,7 @@ const SHARED = "budgie";
 const PROGRAM = fileURLToPath(new URL("../../../bin/budgie.js", import.meta.url));
 
 /** A name of this Node that outlives its next update, where a package manager keeps one; else its own path. */
-function toNode(execPath: string): string {
+function findNode(execPath: string): string {
   const names = [
     "/opt/homebrew/bin/node",
     "/home/linuxbrew/.linuxbrew/bin/node",

@@ -19,11 +19,11 @@ export async function listRuns(config: Config, options: ListRunsOptions, { stdou
   const { agent, json, last, session: sessionId } = options;
   const limit = parseLast(last);
   const runs = await withRunArchive(config, (archive) => archive.recent({ limit, agent, sessionId }));
-  stdout.write(json ? toSafeJson(runs.map(toRunFacts)) : toText(runs));
+  stdout.write(json ? toSafeJson(runs.map(toRunFacts)) : runsText(runs));
   return 0;
 }
 
-function toText(runs: readonly Run[]): string {
+function runsText(runs: readonly Run[]): string {
   if (runs.length === 0) return "There is no such turn in the run log.\n";
   const head = ["RUN", "STARTED", "AGENT", "OUTCOME", "TOOK", "ANSWER", "SESSION"];
   return `${toTable([head, ...runs.map(toRow)]).join("\n")}\n`;

@@ -13,11 +13,11 @@ export async function showRun(
   { stdout }: Host,
 ): Promise<number> {
   const run = await withRunArchive(config, (archive) => archive.find(id));
-  stdout.write(json ? toSafeJson(toRunFacts(run)) : toText(run));
+  stdout.write(json ? toSafeJson(toRunFacts(run)) : runText(run));
   return 0;
 }
 
-function toText(run: RunRecord): string {
+function runText(run: RunRecord): string {
   const facts: readonly (readonly [string, string | undefined])[] = [
     ["run", run.id],
     ["agent", run.agent],

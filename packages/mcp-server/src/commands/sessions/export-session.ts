@@ -7,7 +7,7 @@ import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 import { withSessions } from "./known-sessions.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
-import { toShown } from "../../terminal/printable.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
 
 export type ExportOptions = {
   readonly id: string;
@@ -29,7 +29,7 @@ export async function exportSession(config: Config, options: ExportOptions, host
       : packIntoFile({ config, session, host, signal }, file),
   );
   if (json) host.stdout.write(toSafeJson({ session, file, leftOut }));
-  else for (const what of leftOut) host.report(toShown(`Left out: ${what}`));
+  else for (const what of leftOut) host.report(escapeForTerminal(`Left out: ${what}`));
   return 0;
 }
 

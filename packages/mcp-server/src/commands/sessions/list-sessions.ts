@@ -3,14 +3,14 @@ import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { withSessions, type KnownSession } from "./known-sessions.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
-import { toShown } from "../../terminal/printable.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toTable } from "../../terminal/table.ts";
 
 /** `budgie sessions ls`: lists the sessions whose homes exist, the last used first. */
 export async function listSessions(config: Config, { json }: { readonly json: boolean }, host: Host): Promise<number> {
   const known = await withSessions(config, host, ({ list }) => list());
   const facts = known.map(toFacts).toSorted((a, b) => toUsed(b).localeCompare(toUsed(a)));
-  host.stdout.write(json ? toSafeJson(facts) : toText(facts));
+  host.stdout.write(json ? toSafeJson(facts) : sessionsText(facts));
   return 0;
 }
 
@@ -51,7 +51,7 @@ function toTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function toText(all: readonly Facts[]): string {
+function sessionsText(all: readonly Facts[]): string {
   if (all.length === 0) return "There are no sessions.\n";
   const head = ["SESSION", "AGENT", "ISOLATION", "AGE", "LAST USED", "STATE", "DIRECTORY"];
   return `${toTable([head, ...all.map(toRow)]).join("\n")}\n`;
@@ -61,5 +61,13 @@ function toRow({ agent = "-", created, directory = "-", id, isolation, keptUntil
   const ago = (time: string | undefined): string =>
     time === undefined ? "-" : `${toDurationText(Math.max(0, Date.now() - Date.parse(time)))} ago`;
   const shown = keptUntil === undefined ? state : `kept until ${keptUntil.replace(/\.\d+Z$/, "Z")}`;
-  return [id, toShown(agent), isolation, ago(created).replace(" ago", ""), ago(used), shown, toShown(directory)];
+  return [
+    id,
+    escapeForTerminal(agent),
+    isolation,
+    ago(created).replace(" ago", ""),
+    ago(used),
+    shown,
+    escapeForTerminal(directory),
+  ];
 }

@@ -17,7 +17,7 @@ export async function removeSessions(config: Config, options: RemoveSessionsOpti
   });
   const removed = outcomes.filter(({ why }) => why === undefined).map(({ id }) => id);
   const failed = outcomes.filter(({ why }) => why !== undefined);
-  host.stdout.write(options.json ? toSafeJson({ removed, failed }) : toText(outcomes));
+  host.stdout.write(options.json ? toSafeJson({ removed, failed }) : outcomesText(outcomes));
   return failed.length === 0 ? 0 : 1;
 }
 
@@ -50,7 +50,7 @@ async function removeOne(
   }
 }
 
-function toText(outcomes: readonly Outcome[]): string {
+function outcomesText(outcomes: readonly Outcome[]): string {
   const lines = outcomes.map(({ id, why }) => (why === undefined ? `removed ${id}` : `could not remove ${id}: ${why}`));
   return `${lines.join("\n")}\n`;
 }

@@ -11,7 +11,7 @@ const SHORTEST_BYTES = 100;
 export function toAgentsResult(agents: readonly Agent[]): CallToolResult {
   const room = Math.max(Math.floor(LONGEST_BYTES / Math.max(agents.length, 1)), SHORTEST_BYTES);
   const listed = agents.map((agent) => toListed(agent, room)).toSorted(byName);
-  const text = listed.map(toText).join("\n\n") || "There are no agents.";
+  const text = listed.map(agentText).join("\n\n") || "There are no agents.";
   return { content: [{ type: "text", text }], structuredContent: { agents: listed } };
 }
 
@@ -23,7 +23,7 @@ function toListed({ description, name, whenToUse }: Agent, room: number): Listed
   return { name, description: shorten(description, room - Buffer.byteLength(when)), whenToUse: when };
 }
 
-function toText({ description, name, whenToUse }: Listed): string {
+function agentText({ description, name, whenToUse }: Listed): string {
   const said = [description, whenToUse].filter((text) => text !== "").join("\n\n");
   return `${name}\n${said.replace(/^(?=.)/gm, "  ")}`;
 }

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { parseTimeout, toDurationText, type HealthReport, type RunTurn, type TurnHooks } from "@budgie/core";
-import { toShown } from "../../terminal/printable.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toAgentsResult } from "./agents-result.ts";
 import { findTool } from "../names/find-tool.ts";
 import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } from "../tools/tool-input.ts";
@@ -14,7 +14,7 @@ export type CallHooks = TurnHooks & {
 };
 
 /** The tools of one client, and what happens when it calls one. */
-export type Toolbox = {
+export type ClientTools = {
   readonly definitions: () => readonly Tool["definition"][];
   /** `undefined` if there is no such tool */
   readonly call: (name: string, input: unknown, hooks: CallHooks) => Promise<CallToolResult> | undefined;
@@ -24,7 +24,7 @@ export type Toolbox = {
   readonly close: () => Promise<void>;
 };
 
-export type ToolboxOptions = {
+export type ClientToolsOptions = {
   /** Those of the moment */
   readonly tools: () => readonly Tool[];
   readonly runTurn: RunTurn;
@@ -34,11 +34,18 @@ export type ToolboxOptions = {
   /** Told about each turn */
   readonly report: ((line: string) => void) | undefined;
   /** Ends what the client owns; by default that ends with the program */
-  readonly leave?: () => Promise<void>;
+  readonly endSessions?: () => Promise<void>;
 };
 
-/** Creates the toolbox of a client. */
-export function createToolbox({ health, leave, onCall, report, runTurn, tools }: ToolboxOptions): Toolbox {
+/** Creates the clientTools of a client. */
+export function createClientTools({
+  health,
+  endSessions,
+  onCall,
+  report,
+  runTurn,
+  tools,
+}: ClientToolsOptions): ClientTools {
   async function ask(agent: string, input: AgentInput, hooks: TurnHooks): Promise<CallToolResult> {
     return toReplyResult(await runTurn({ agent, ...toRequest(input) }, hooks));
   }
@@ -67,20 +74,21 @@ export function createToolbox({ health, leave, onCall, report, runTurn, tools }:
       if (tool === undefined) return undefined;
       onCall();
       const agent = toAgentName(tool, input);
-      const tell = (what: string): void => void (agent !== undefined && report?.(`${toShown(agent)}: ${what}`));
-      tell("called");
+      const log = (what: string): void =>
+        void (agent !== undefined && report?.(`${escapeForTerminal(agent)}: ${what}`));
+      log("called");
       const began = performance.now();
       return orErrorResult(answer(tool, input, hooks)).then((result) => {
-        tell(`${toOutcome(result)} after ${toDurationText(performance.now() - began)}`);
+        log(`${toOutcome(result)} after ${toDurationText(performance.now() - began)}`);
         return result;
       });
     },
     stop: () => undefined,
-    close: async () => leave?.(),
+    close: async () => endSessions?.(),
   };
 }
 
-/** An empty text means none, as it always has for the session id: models fill in what they could leave out. */
+/** An empty text means none, as it always has for the session id: models fill in what they could endSessions out. */
 function toRequest({ egress, sessionId, timeout, workspace, ...rest }: AgentInput) {
   const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
   return { ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };

@@ -7,7 +7,7 @@ const LONGEST_NAME = 100;
 export function toRefusedText(egress: EgressReport | undefined): string {
   const counts = new Map<string, number>();
   for (const { count, host, port } of egress?.denied ?? []) {
-    const target = toShown({ host, port });
+    const target = targetText({ host, port });
     counts.set(target, (counts.get(target) ?? 0) + count);
   }
   const names = [...counts].map(([target, count]) => `${target} (${count === 1 ? "once" : `${count} times`})`);
@@ -16,7 +16,7 @@ export function toRefusedText(egress: EgressReport | undefined): string {
 }
 
 /** The agent chooses what it asks for, and must not speak in budgie's name through it. */
-function toShown({ host, port }: Pick<EgressCount, "host" | "port">): string {
+function targetText({ host, port }: Pick<EgressCount, "host" | "port">): string {
   const shown = host.replace(/[^\w.:*[\]-]/g, "?");
   return `${shown.length > LONGEST_NAME ? `${shown.slice(0, LONGEST_NAME)}...` : shown}:${port}`;
 }

@@ -26,14 +26,14 @@ export type ProgressOptions = {
 export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOptions): Progress {
   if (token === undefined) return { onProgress: undefined, end: () => undefined };
   const progressToken = token;
-  let isOver = false;
+  let isEnded = false;
   let progress = 0;
   let latest: TurnProgress | undefined;
   const beating = setInterval(tell, heartbeatMs).unref();
 
   function tell(): void {
     // A client that does not read would have all of it kept for it.
-    if (isOver || isFull()) return;
+    if (isEnded || isFull()) return;
     progress++;
     const message = latest === undefined ? {} : { message: toProgressText(latest) };
     // Who went away needs no progress, and is noticed elsewhere.
@@ -47,7 +47,7 @@ export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOpt
       if (isNew) tell();
     },
     end() {
-      isOver = true;
+      isEnded = true;
       clearInterval(beating);
     },
   };

@@ -47,9 +47,9 @@ function toErrorResult(error: BudgieError): CallToolResult {
   const facts = {
     ...report,
     egress: egress && toNamedEgress(egress),
-    changedExecutablePaths: orNothing(changedExecutablePaths),
-    missed: orNothing(missed),
-    warnings: orNothing(warnings),
+    changedExecutablePaths: orUndefined(changedExecutablePaths),
+    missed: orUndefined(missed),
+    warnings: orUndefined(warnings),
   };
   const known = Object.entries(facts).filter(([, fact]) => fact !== undefined);
   return {
@@ -63,7 +63,7 @@ function toTexts(texts: readonly (string | undefined)[]): CallToolResult["conten
   return texts.flatMap((text) => (text === undefined ? [] : [{ type: "text", text }]));
 }
 
-function orNothing<Item>(items: readonly Item[]): readonly Item[] | undefined {
+function orUndefined<Item>(items: readonly Item[]): readonly Item[] | undefined {
   return items.length === 0 ? undefined : items;
 }
 

@@ -1,18 +1,18 @@
 import { Server, type ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { CallToolResult, Implementation, RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { toShown } from "../../terminal/printable.ts";
-import type { ClientTransport, Fate } from "./client-transport.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
+import type { ClientTransport, DeliveryState } from "./client-transport.ts";
 import { callRequest, invalidParams, listRequest } from "./request-schemas.ts";
 import { createProgress } from "../calls/progress.ts";
 import { toRunIds } from "../calls/tool-result.ts";
-import type { Toolbox } from "../calls/call-tool.ts";
+import type { ClientTools } from "../calls/call-tool.ts";
 
 /** One client's MCP session, over whatever transport. */
 export type Connection = {
   /** Nothing is read before */
   readonly start: () => Promise<void>;
   /** Tells the client that the tools are others now. */
-  readonly tellOfTools: () => void;
+  readonly notifyToolListChanged: () => void;
   /** Aborts every call, ends what the client owns, and resolves when all is over */
   readonly close: () => Promise<void>;
 };
@@ -29,13 +29,13 @@ export type ConnectionOptions = {
   readonly instructions: string;
   readonly transport: ClientTransport;
   /** Makes the tools of this client, and what it alone may know of */
-  readonly toToolbox: (client: Client) => Toolbox;
+  readonly createTools: (client: Client) => ClientTools;
   /** How often a client that asked is told that its call goes on */
   readonly heartbeatMs: number;
   readonly report: (line: string) => void;
   /** Told of runs whose answers the client has, or had no use for any more */
-  readonly onDelivery: (runIds: readonly string[], fate: Fate) => void;
-  readonly onClientGone: () => void;
+  readonly onDelivery: (runIds: readonly string[], state: DeliveryState) => void;
+  readonly onClientClosed: () => void;
 };
 
 // For what users answer when a server asks them, which this one never does; to make the SDK's own takes a tenth of a start.
@@ -47,19 +47,19 @@ const NO_VALIDATOR: NonNullable<ServerOptions["jsonSchemaValidator"]> = {
 
 /** Creates the connection to one client. */
 export function createConnection(options: ConnectionOptions): Connection {
-  const { heartbeatMs, instructions, onClientGone, onDelivery, report, toToolbox, transport, version } = options;
+  const { heartbeatMs, instructions, onClientClosed, onDelivery, report, createTools, transport, version } = options;
   // The high-level server answers an unknown tool as if it had failed, and empties schemas that it does not understand.
   const server = new Server(
     { name: "budgie", version },
     { capabilities: { tools: { listChanged: true } }, instructions, jsonSchemaValidator: NO_VALIDATOR },
   );
-  const toolbox = toToolbox({ info: () => server.getClientVersion() });
+  const clientTools = createTools({ info: () => server.getClientVersion() });
   const calls = new Set<Promise<CallToolResult>>();
 
   server.setRequestHandler(listRequest, ({ params: { cursor } = {} }) => {
     // An empty one is what some clients send with their first request.
     if (cursor) throw invalidParams(`There is no page ${JSON.stringify(cursor)}: all tools come in one.`);
-    return { tools: [...toolbox.definitions()] };
+    return { tools: [...clientTools.definitions()] };
   });
   server.setRequestHandler(callRequest, async ({ params }, { requestId, sendNotification, signal }) => {
     const token = params._meta?.progressToken;
@@ -68,7 +68,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     const { onProgress } = progress;
     let drop: (() => void) | undefined;
     const ifDropped = (then: () => void): void => void (drop = then);
-    const call = toolbox.call(params.name, params.arguments, { signal, onProgress, ifDropped });
+    const call = clientTools.call(params.name, params.arguments, { signal, onProgress, ifDropped });
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
     calls.add(call);
     try {
@@ -88,30 +88,30 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   function followResult(requestId: RequestId, runIds: readonly string[], drop: (() => void) | undefined): void {
     if (runIds.length === 0 && drop === undefined) return;
-    transport.follow(requestId, (fate) => {
-      if (runIds.length > 0) onDelivery(runIds, fate);
-      if (fate === "dropped") drop?.();
+    transport.follow(requestId, (state) => {
+      if (runIds.length > 0) onDelivery(runIds, state);
+      if (state === "dropped") drop?.();
     });
   }
 
   server.onerror = ({ message }) => report(`Trouble with the client: ${toOneLine(message)}`);
-  server.onclose = onClientGone;
+  server.onclose = onClientClosed;
 
   return {
     start: () => server.connect(transport),
-    tellOfTools() {
+    notifyToolListChanged() {
       // Before the client is there it has no list that could be old.
       if (server.getClientVersion() !== undefined) server.sendToolListChanged().catch(() => undefined);
     },
     async close() {
       await server.close();
-      toolbox.stop();
+      clientTools.stop();
       await Promise.allSettled(calls);
-      await toolbox.close();
+      await clientTools.close();
     },
   };
 }
 
 function toOneLine(text: string): string {
-  return toShown(text.replace(/\s+/g, " ")).slice(0, 300);
+  return escapeForTerminal(text.replace(/\s+/g, " ")).slice(0, 300);
 }

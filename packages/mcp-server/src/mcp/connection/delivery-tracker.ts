@@ -1,16 +1,16 @@
-import type { ClientTransport, Fate } from "./client-transport.ts";
+import type { ClientTransport, DeliveryState } from "./client-transport.ts";
 import { CancelledNotificationSchema, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 
 /** What is told of one answer. */
-type FollowedAnswer = {
+type TrackedAnswer = {
   /** Says that it was written, unless the client had given it up. */
   readonly delivered: () => void;
 };
 
-/** The answers whose fate somebody wants to know. */
-export type FollowedAnswers = {
-  readonly follow: (...asked: Parameters<ClientTransport["follow"]>) => FollowedAnswer;
-  readonly find: (request: RequestId) => FollowedAnswer | undefined;
+/** The answers whose state somebody wants to know. */
+export type DeliveryTracker = {
+  readonly follow: (...asked: Parameters<ClientTransport["follow"]>) => TrackedAnswer;
+  readonly find: (request: RequestId) => TrackedAnswer | undefined;
   /** Notes that the client cancelled a request, which may cross with its answer. */
   readonly drop: (request: RequestId) => void;
 };
@@ -20,10 +20,10 @@ const MOST_FOLLOWED = 100;
 // do, or that do not take a time limit back: they have the answer.
 const CROSSING_MS = 5_000;
 
-export function createFollowedAnswers(): FollowedAnswers {
-  const followed = new Map<RequestId, FollowedAnswer & { readonly drop: () => void }>();
+export function createDeliveryTracker(): DeliveryTracker {
+  const tracked = new Map<RequestId, TrackedAnswer & { readonly drop: () => void }>();
   return {
-    follow(request, tell: (fate: Fate) => void) {
+    follow(request, tell: (state: DeliveryState) => void) {
       let isDropped = false;
       let deliveredMs = Infinity;
       const answer = {
@@ -38,13 +38,13 @@ export function createFollowedAnswers(): FollowedAnswers {
           tell("dropped");
         },
       };
-      followed.set(request, answer);
-      const [oldest] = followed.keys();
-      if (followed.size > MOST_FOLLOWED && oldest !== undefined) followed.delete(oldest);
+      tracked.set(request, answer);
+      const [oldest] = tracked.keys();
+      if (tracked.size > MOST_FOLLOWED && oldest !== undefined) tracked.delete(oldest);
       return answer;
     },
-    find: (request) => followed.get(request),
-    drop: (request) => followed.get(request)?.drop(),
+    find: (request) => tracked.get(request),
+    drop: (request) => tracked.get(request)?.drop(),
   };
 }
 

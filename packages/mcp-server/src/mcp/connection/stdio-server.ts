@@ -7,28 +7,28 @@ import { createStdioTransport } from "./stdio-transport.ts";
 export type ToolServer = {
   readonly start: () => Promise<void>;
   /** Tells every client that the tools are others now. */
-  readonly tellOfTools: () => void;
+  readonly notifyToolListChanged: () => void;
   /** Aborts every call, and resolves when all are over */
   readonly close: () => Promise<void>;
 };
 
 export type StdioServerOptions = {
   readonly host: Pick<Host, "stdin" | "stdout">;
-  readonly connect: (transport: ClientTransport, onClientGone: () => void) => Connection;
-  readonly onClientGone: () => void;
+  readonly connect: (transport: ClientTransport, onClientClosed: () => void) => Connection;
+  readonly onClientClosed: () => void;
 };
 
 /** Creates the server for the one client on stdin and stdout; nothing is read before it is started. */
-export function createStdioServer({ connect, host, onClientGone }: StdioServerOptions): ToolServer {
-  const connection = connect(createStdioTransport(host), onClientGone);
+export function createStdioServer({ connect, host, onClientClosed }: StdioServerOptions): ToolServer {
+  const connection = connect(createStdioTransport(host), onClientClosed);
   return {
     async start() {
       // The transport itself looks out for neither.
-      host.stdin.on("end", onClientGone).on("close", onClientGone);
-      host.stdout.on("error", onClientGone);
+      host.stdin.on("end", onClientClosed).on("close", onClientClosed);
+      host.stdout.on("error", onClientClosed);
       await connection.start();
     },
-    tellOfTools: connection.tellOfTools,
+    notifyToolListChanged: connection.notifyToolListChanged,
     close: connection.close,
   };
 }

@@ -1,23 +1,23 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Host } from "../../process/host.ts";
-import { createFollowedAnswers, toCancelledRequest } from "./delivery-tracker.ts";
+import { createDeliveryTracker, toCancelledRequest } from "./delivery-tracker.ts";
 import type { ClientTransport } from "./client-transport.ts";
 
 /** Creates the transport over stdin and stdout; nothing is read before it is started. */
 export function createStdioTransport({ stdin, stdout }: Pick<Host, "stdin" | "stdout">): ClientTransport {
-  const followed = createFollowedAnswers();
+  const deliveries = createDeliveryTracker();
   const transport = new StdioServerTransport(stdin, stdout);
 
   // The protocol calls this first, and then its own.
   transport.onmessage = (message) => {
     const cancelled = toCancelledRequest(message);
-    if (cancelled !== undefined) followed.drop(cancelled);
+    if (cancelled !== undefined) deliveries.drop(cancelled);
   };
   // The transport's own resolves as soon as the message waits in memory.
   transport.send = (message) =>
     new Promise((resolve) => {
-      const answer = "result" in message ? followed.find(message.id) : undefined;
+      const answer = "result" in message ? deliveries.find(message.id) : undefined;
       stdout.write(serializeMessage(message), (error) => {
         // Who listens to stdout hears of a client that is gone.
         if (!error) answer?.delivered();
@@ -27,6 +27,6 @@ export function createStdioTransport({ stdin, stdout }: Pick<Host, "stdin" | "st
 
   return Object.assign(transport, {
     isFull: () => stdout.writableNeedDrain,
-    follow: (...asked: Parameters<ClientTransport["follow"]>) => void followed.follow(...asked),
+    follow: (...asked: Parameters<ClientTransport["follow"]>) => void deliveries.follow(...asked),
   });
 }

@@ -6,7 +6,7 @@ import type { HttpLimits } from "./http-limits.ts";
 export type StoredStream = {
   readonly id: string;
   /** Whether all that was asked on it has its answer, or was cancelled */
-  isOver: boolean;
+  isEnded: boolean;
 };
 
 type StoredEvent = {
@@ -46,9 +46,9 @@ export function createEventStore(limits: Pick<HttpLimits, "eventBytes" | "events
 
   function enter(id: string): void {
     if (streams.has(id)) return;
-    streams.set(id, { id, isOver: false });
+    streams.set(id, { id, isEnded: false });
     if (streams.size <= limits.events) return;
-    const oldest = [...streams.values()].find(({ isOver }) => isOver);
+    const oldest = [...streams.values()].find(({ isEnded }) => isEnded);
     if (oldest !== undefined) streams.delete(oldest.id);
   }
 

@@ -8,7 +8,7 @@ import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
 import { createHttpSessions, type HttpSessionsOptions } from "./http-sessions.ts";
 import { createRequestGuard, type RequestGuardOptions } from "./request-guard.ts";
 import { refuse } from "./http-response.ts";
-import { toTokenCheck } from "./token-check.ts";
+import { createTokenCheck } from "./token-check.ts";
 
 export type HttpServerOptions = RequestGuardOptions &
   Pick<HttpSessionsOptions, "connect"> & {
@@ -30,7 +30,7 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
   const sessions = createHttpSessions({ connect, limits, report, ttlMs });
   const guard = createRequestGuard(options);
   const connections = createConnectionShares(limits);
-  const isToken = toTokenCheck(token);
+  const isToken = createTokenCheck(token);
   const isAuthorized = ({ headers, socket }: IncomingMessage): boolean => {
     if (!isToken(headers.authorization)) return false;
     connections.authenticate(socket);
@@ -66,7 +66,7 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
       if (options.isNewToken === true) report(`The bearer token, for as long as this budgie runs: ${token}`);
       report(`Listening on http://${isIPv6(host) ? `[${host}]` : host}:${realPort}${MCP_PATH}`);
     },
-    tellOfTools: sessions.tellOfTools,
+    notifyToolListChanged: sessions.notifyToolListChanged,
     async close() {
       server.close();
       await sessions.close();

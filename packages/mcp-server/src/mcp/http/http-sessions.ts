@@ -16,7 +16,7 @@ export type HttpSessions = {
   /** Begins a session with its first request; `undefined` if there are as many as there may be. */
   readonly begin: () => Promise<HttpSession | undefined>;
   readonly find: (id: string) => HttpSession | undefined;
-  readonly tellOfTools: () => void;
+  readonly notifyToolListChanged: () => void;
   /** Ends all of them, and resolves when what they own is over too */
   readonly close: () => Promise<void>;
 };
@@ -25,12 +25,12 @@ export type HttpSessionsOptions = {
   readonly limits: HttpLimits;
   /** How long a session may be without a connection and without a call */
   readonly ttlMs: number;
-  readonly connect: (transport: ClientTransport, onClientGone: () => void) => Connection;
+  readonly connect: (transport: ClientTransport, onClientClosed: () => void) => Connection;
   readonly report: (line: string) => void;
 };
 
 type Live = HttpSession & {
-  readonly tellOfTools: () => void;
+  readonly notifyToolListChanged: () => void;
   readonly end: () => void;
   /** For how long it has had no connection and no call; `undefined` while it has */
   readonly idleMs: () => number | undefined;
@@ -68,14 +68,14 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
       idleSince = transport.isBusy() ? undefined : performance.now();
       if (live.has(id) && idleSince !== undefined) idle = setTimeout(close, ttlMs).unref();
     };
-    let isUntold = false;
-    const tellOfTools = (): void => {
+    let isNotificationDue = false;
+    const notifyToolListChanged = (): void => {
       // What is sent to nobody would come to nobody, unless there was something before it.
-      isUntold = !transport.isListening();
-      if (!isUntold) connection.tellOfTools();
+      isNotificationDue = !transport.isListening();
+      if (!isNotificationDue) connection.notifyToolListChanged();
     };
     const onListening = (): void => {
-      if (isUntold) tellOfTools();
+      if (isNotificationDue) notifyToolListChanged();
     };
     const transport = createHttpTransport({ sessionId: id, limits, onActivity, onListening });
     const close = (): void => {
@@ -90,7 +90,7 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
         // What was to begin it was refused.
         if (!transport.isInitialized()) close();
       },
-      tellOfTools,
+      notifyToolListChanged,
       end: close,
       idleMs: () => (idleSince === undefined ? undefined : performance.now() - idleSince),
     };
@@ -102,8 +102,8 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
   return {
     begin,
     find: (id) => live.get(id),
-    tellOfTools() {
-      for (const session of live.values()) session.tellOfTools();
+    notifyToolListChanged() {
+      for (const session of live.values()) session.notifyToolListChanged();
     },
     async close() {
       // A connection that is still open could bring another initialize.

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { TransportSendOptions } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { createFollowedAnswers, toCancelledRequest } from "../connection/delivery-tracker.ts";
+import { createDeliveryTracker, toCancelledRequest } from "../connection/delivery-tracker.ts";
 import type { ClientTransport } from "../connection/client-transport.ts";
 import { createEventStore, type StoredStream } from "./event-store.ts";
-import { createExchanges, type Exchange } from "./pending-requests.ts";
+import { createPendingRequests, type RequestBatch } from "./pending-requests.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import { refuse } from "./http-response.ts";
 import { writeEvents } from "./write-events.ts";
@@ -46,13 +46,13 @@ const RETRY_MS = 1000;
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const { limits, onActivity, onListening, sessionId } = options;
   const store = createEventStore(limits);
-  const exchanges = createExchanges();
-  const exchangeOf = new WeakMap<StoredStream, Exchange>();
-  const followed = createFollowedAnswers();
+  const pending = createPendingRequests();
+  const batchOf = new WeakMap<StoredStream, RequestBatch>();
+  const deliveries = createDeliveryTracker();
   const open = new Set<ServerResponse>();
   const listening = new Set<ServerResponse>();
   // Whose stream is written to in this very moment: the SDK makes a stream's name, and tells it only here.
-  let current: Exchange | undefined;
+  let current: RequestBatch | undefined;
 
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: () => sessionId,
@@ -64,7 +64,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
         const stream = store.stream(streamId);
         if (current !== undefined && stream !== undefined) {
           current.stream = stream;
-          exchangeOf.set(stream, current);
+          batchOf.set(stream, current);
         }
         return stored;
       },
@@ -72,8 +72,8 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   });
   const sendNow = transport.send.bind(transport);
 
-  function during<T>(exchange: Exchange | undefined, task: () => T): T {
-    current = exchange;
+  function during<T>(batch: RequestBatch | undefined, task: () => T): T {
+    current = batch;
     try {
       return task();
     } finally {
@@ -81,22 +81,22 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     }
   }
 
-  function settle(id: RequestId): Exchange | undefined {
-    const exchange = exchanges.settle(id);
-    if (exchange !== undefined) onActivity();
-    return exchange;
+  function settle(id: RequestId): RequestBatch | undefined {
+    const batch = pending.settle(id);
+    if (batch !== undefined) onActivity();
+    return batch;
   }
 
-  /** Notes where an exchange's answers go. */
-  function carry(exchange: Exchange, response: ServerResponse): void {
-    if (exchange.waiting.size > 0) exchange.response = response;
+  /** Notes where an batch's answers go. */
+  function carry(batch: RequestBatch, response: ServerResponse): void {
+    if (batch.waiting.size > 0) batch.response = response;
     response.once("finish", () => {
-      if (exchange.waiting.size === 0) for (const tell of exchange.onWritten.splice(0)) tell();
+      if (batch.waiting.size === 0) for (const tell of batch.onWritten.splice(0)) tell();
     });
   }
 
   function cancel(id: RequestId): void {
-    followed.drop(id);
+    deliveries.drop(id);
     // Nobody will answer it, and so nobody else would end its stream.
     if (settle(id)?.waiting.size === 0) transport.closeSSEStream(id);
   }
@@ -104,8 +104,8 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   // The protocol calls this first, and then its own.
   transport.onmessage = (message) => {
     if (isJSONRPCRequest(message)) {
-      const exchange = exchanges.find(message.id);
-      if (exchange !== undefined) exchange.isTaken = true;
+      const batch = pending.find(message.id);
+      if (batch !== undefined) batch.isTaken = true;
     }
     const cancelled = toCancelledRequest(message);
     if (cancelled !== undefined) cancel(cancelled);
@@ -113,9 +113,9 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   transport.send = async (message: JSONRPCMessage, options?: TransportSendOptions) => {
     const isAnswer = !("method" in message);
     const id = isAnswer ? message.id : options?.relatedRequestId;
-    const exchange = id === undefined ? undefined : exchanges.find(id);
+    const batch = id === undefined ? undefined : pending.find(id);
     const related = options?.relatedRequestId;
-    const sent = during(exchange, () => sendNow(message, related === undefined ? {} : { relatedRequestId: related }));
+    const sent = during(batch, () => sendNow(message, related === undefined ? {} : { relatedRequestId: related }));
     const settled = isAnswer && id !== undefined ? settle(id) : undefined;
     await sent;
     // Of several requests the SDK waits for the answers to those that were cancelled, too.
@@ -124,19 +124,19 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 
   async function post({ body, request, response }: HttpRequest): Promise<void> {
     const ids = toMessages(body).flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
-    if (exchanges.count() + ids.length > limits.callsPerSession) {
+    if (pending.count() + ids.length > limits.callsPerSession) {
       return refuse(response, { status: 429, message: tooManyCalls(limits) });
     }
-    const exchange = exchanges.begin(ids, response);
-    if (exchange === undefined) {
+    const batch = pending.begin(ids, response);
+    if (batch === undefined) {
       return refuse(response, { status: 400, code: -32_600, message: "A request with this id waits for its answer." });
     }
-    carry(exchange, response);
+    carry(batch, response);
     response.once("close", () => {
       // Refused by the SDK, for its headers.
-      if (!exchange.isTaken) for (const id of ids) settle(id);
+      if (!batch.isTaken) for (const id of ids) settle(id);
     });
-    await during(exchange, () => transport.handleRequest(request, response, body));
+    await during(batch, () => transport.handleRequest(request, response, body));
   }
 
   async function get({ request, response }: HttpRequest): Promise<void> {
@@ -146,10 +146,10 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     if (found === undefined) {
       return refuse(response, { status: 400, message: "There is no such event in this session, or not any more." });
     }
-    const exchange = exchangeOf.get(found.stream);
-    if (exchange === undefined) return listen({ request, response });
-    if (found.isWhole) carry(exchange, response);
-    if (!found.stream.isOver) return transport.handleRequest(request, response);
+    const batch = batchOf.get(found.stream);
+    if (batch === undefined) return listen({ request, response });
+    if (found.isWhole) carry(batch, response);
+    if (!found.stream.isEnded) return transport.handleRequest(request, response);
     // The SDK would keep the connection open, on which nothing comes any more.
     writeEvents(response, { sessionId, events: found.events });
   }
@@ -166,17 +166,17 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 
   return Object.assign(transport, {
     isInitialized: () => transport.sessionId !== undefined,
-    isBusy: () => open.size > 0 || exchanges.count() > 0,
+    isBusy: () => open.size > 0 || pending.count() > 0,
     isListening: () => listening.size > 0,
     isFull(request: RequestId) {
-      const response = exchanges.find(request)?.response;
+      const response = pending.find(request)?.response;
       return response === undefined || !open.has(response) || response.writableNeedDrain;
     },
     follow(...[request, tell]: Parameters<ClientTransport["follow"]>) {
-      const exchange = exchanges.find(request);
+      const batch = pending.find(request);
       // Cancelled a moment ago: it will not be sent.
-      if (exchange === undefined) return tell("dropped");
-      exchange.onWritten.push(followed.follow(request, tell).delivered);
+      if (batch === undefined) return tell("dropped");
+      batch.onWritten.push(deliveries.follow(request, tell).delivered);
     },
     async handle(asked: HttpRequest) {
       const { request, response } = asked;

@@ -3,7 +3,7 @@ import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { StoredStream } from "./event-store.ts";
 
 /** What was asked in one POST, and where its answers go. */
-export type Exchange = {
+export type RequestBatch = {
   /** Requests without an answer */
   readonly waiting: Set<RequestId>;
   /** The connection that carries the answers now, as long as there are any to come; another once the client has come back */
@@ -17,36 +17,36 @@ export type Exchange = {
 };
 
 /** The requests of a session that wait for their answers. */
-export type Exchanges = {
+export type PendingRequests = {
   /** `undefined` if a request has the id of one that waits: their answers could not be told apart */
-  readonly begin: (ids: readonly RequestId[], response: ServerResponse) => Exchange | undefined;
-  readonly find: (id: RequestId) => Exchange | undefined;
+  readonly begin: (ids: readonly RequestId[], response: ServerResponse) => RequestBatch | undefined;
+  readonly find: (id: RequestId) => RequestBatch | undefined;
   /** Notes that a request has its answer, or needs none. */
-  readonly settle: (id: RequestId) => Exchange | undefined;
+  readonly settle: (id: RequestId) => RequestBatch | undefined;
   readonly count: () => number;
 };
 
-export function createExchanges(): Exchanges {
-  const byId = new Map<RequestId, Exchange>();
+export function createPendingRequests(): PendingRequests {
+  const byId = new Map<RequestId, RequestBatch>();
   return {
     begin(ids, response) {
       if (ids.some((id) => byId.has(id)) || new Set(ids).size < ids.length) return undefined;
       const waiting = new Set(ids);
-      const exchange: Exchange = { waiting, response, stream: undefined, isTaken: false, onWritten: [] };
-      for (const id of ids) byId.set(id, exchange);
-      return exchange;
+      const batch: RequestBatch = { waiting, response, stream: undefined, isTaken: false, onWritten: [] };
+      for (const id of ids) byId.set(id, batch);
+      return batch;
     },
     find: (id) => byId.get(id),
     settle(id) {
-      const exchange = byId.get(id);
-      if (exchange === undefined) return undefined;
+      const batch = byId.get(id);
+      if (batch === undefined) return undefined;
       byId.delete(id);
-      exchange.waiting.delete(id);
-      if (exchange.waiting.size > 0) return exchange;
+      batch.waiting.delete(id);
+      if (batch.waiting.size > 0) return batch;
       // Its stream is kept for long, and a connection is a hundred times as large.
-      exchange.response = undefined;
-      if (exchange.stream !== undefined) exchange.stream.isOver = true;
-      return exchange;
+      batch.response = undefined;
+      if (batch.stream !== undefined) batch.stream.isEnded = true;
+      return batch;
     },
     count: () => byId.size,
   };

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /** Makes what tells whether an Authorization header has this token, in a time that does not depend on how it differs. */
-export function toTokenCheck(token: string): (authorization: string | undefined) => boolean {
+export function createTokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = toDigest(token);
   return (authorization) => {
     const [, given] = BEARER.exec(authorization ?? "") ?? [];

@@ -1,5 +1,5 @@
 import { BudgieError } from "@budgie/core";
-import { toShown } from "../../terminal/printable.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
 import type { ClientRun } from "./client-run.ts";
 
 /** The runs of one client: those that run, and those whose results it may still collect. */
@@ -40,7 +40,7 @@ export function createClientRuns(): ClientRuns {
     find(runId) {
       const run = runs.get(runId);
       if (run !== undefined) return run;
-      throw toNotFound(toShown(runId.slice(0, LONGEST_ID)));
+      throw toNotFound(escapeForTerminal(runId.slice(0, LONGEST_ID)));
     },
     list: () => [...runs.values()],
   };

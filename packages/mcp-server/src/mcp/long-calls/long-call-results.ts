@@ -47,7 +47,7 @@ export function toStatusResult(
   { names }: { readonly names: LongCallNames },
 ): CallToolResult {
   const lines = runs.map((run) => `${run.runId}  ${toPlaceText(run)}`);
-  const hint = runs.some(isOver) ? `\n\n${names.wait} gives the result of one that is over.` : "";
+  const hint = runs.some(isEnded) ? `\n\n${names.wait} gives the result of one that is over.` : "";
   const text = lines.length === 0 ? "Nothing runs for you, and no result is kept." : lines.join("\n") + hint;
   return { content: [{ type: "text", text }], structuredContent: { runs: runs.map(toRunFacts) } };
 }
@@ -59,7 +59,7 @@ function toPlaceText(run: ClientRun): string {
   return place === undefined ? `${toAgent(run)}: not begun` : toProgressText(place);
 }
 
-function isOver(run: ClientRun): boolean {
+function isEnded(run: ClientRun): boolean {
   return run.outcome() !== undefined;
 }
 

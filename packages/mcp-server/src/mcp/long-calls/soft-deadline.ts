@@ -5,11 +5,11 @@ import type { Implementation } from "@modelcontextprotocol/sdk/types.js";
 export function toSoftDeadlineMs(setting: SoftDeadline, client: Implementation | undefined): number | undefined {
   if (setting === "never") return undefined;
   if (setting !== "auto") return setting;
-  return CAPPED_CLIENTS.find(({ name }) => name.test(client?.name ?? ""))?.deadlineMs;
+  return CLIENT_TIMEOUTS.find(({ name }) => name.test(client?.name ?? ""))?.deadlineMs;
 }
 
 /** A client that gives up on a call after some time, whatever it is told meanwhile. */
-type CappedClient = {
+type ClientTimeout = {
   /** What it calls itself in `clientInfo` */
   readonly name: RegExp;
   /** Before it gives up */
@@ -23,7 +23,7 @@ const BEFORE_FIVE_MINUTES = 240_000;
  * Clients that are known to give up, by what they are known to call themselves; docs/long-calls.md has the evidence. Those
  * whose patience begins anew with every progress are not among them, nor those that wait for longer than an agent may take.
  */
-const CAPPED_CLIENTS: readonly CappedClient[] = [
+const CLIENT_TIMEOUTS: readonly ClientTimeout[] = [
   // Claude Desktop: 60 s, for all servers and not to be changed (anthropics/claude-code#22542, name in abhishekbhakat/airflow-mcp-server#20).
   { name: /^claude-ai$/, deadlineMs: BEFORE_A_MINUTE },
   // The same program's Cowork and Code: 60 s (anthropics/claude-code#63379, #43791); the rest of the name is the server's.

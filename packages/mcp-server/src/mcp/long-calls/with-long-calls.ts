@@ -6,8 +6,8 @@ import { cancelInput, statusInput, waitInput, type LongCallTool } from "./long-c
 import { toCancelledResult, toEnd, toRunningResult, toStatusResult, toStoppingResult } from "./long-call-results.ts";
 import { parseToolInput } from "../tools/tool-input.ts";
 import { orErrorResult } from "../calls/tool-result.ts";
-import type { CallHooks, Toolbox } from "../calls/call-tool.ts";
-import { within } from "./within.ts";
+import type { CallHooks, ClientTools } from "../calls/call-tool.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 export type LongCallOptions = {
   /** How long this client may be left without an answer; `undefined` for ever */
@@ -18,9 +18,9 @@ export type LongCallOptions = {
 
 /**
  * The same tools, of which a call is answered by the client's deadline though its agent has not finished, and three more that
- * wait for the answer, tell where it is, and stop it. Runs belong to the client whose toolbox this is.
+ * wait for the answer, tell where it is, and stop it. Runs belong to the client whose clientTools this is.
  */
-export function withLongCalls(toolbox: Toolbox, { deadlineMs, report, tools }: LongCallOptions): Toolbox {
+export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, tools }: LongCallOptions): ClientTools {
   const runs = createClientRuns();
   const names = toNames(tools);
 
@@ -33,7 +33,7 @@ export function withLongCalls(toolbox: Toolbox, { deadlineMs, report, tools }: L
     runs.add(run);
     let isLong = false;
     try {
-      const result = await within(run.result, limitMs);
+      const result = await withTimeout(run.result, limitMs);
       if (result !== undefined) return result;
       isLong = true;
       runs.keep(run);
@@ -53,7 +53,7 @@ export function withLongCalls(toolbox: Toolbox, { deadlineMs, report, tools }: L
     const run = runs.find(runId);
     const unfollow = run.follow(onProgress);
     try {
-      const result = await within(run.result, Math.min(limitMs, 1000 * seconds), signal);
+      const result = await withTimeout(run.result, Math.min(limitMs, 1000 * seconds), signal);
       return result ?? toRunningResult(run, { names, deadlineMs: limitMs });
     } finally {
       unfollow();
@@ -63,7 +63,7 @@ export function withLongCalls(toolbox: Toolbox, { deadlineMs, report, tools }: L
   async function cancel(input: unknown, { signal }: CallHooks, limitMs: number): Promise<CallToolResult> {
     const run = runs.find(parseToolInput(cancelInput, input).runId);
     run.stop("The client cancelled the run.");
-    const result = await within(run.result, limitMs, signal);
+    const result = await withTimeout(run.result, limitMs, signal);
     if (result === undefined) return toStoppingResult(run, { names });
     return toEnd(result) === "cancelled" ? toCancelledResult(run, result) : result;
   }
@@ -86,26 +86,26 @@ export function withLongCalls(toolbox: Toolbox, { deadlineMs, report, tools }: L
 
   return {
     definitions() {
-      if (deadlineMs() === undefined) return toolbox.definitions();
-      const all = [...toolbox.definitions(), ...tools.map(({ definition }) => definition)];
+      if (deadlineMs() === undefined) return clientTools.definitions();
+      const all = [...clientTools.definitions(), ...tools.map(({ definition }) => definition)];
       return all.toSorted(byName);
     },
     call(name, input, hooks) {
       const limitMs = deadlineMs();
-      if (limitMs === undefined) return toolbox.call(name, input, hooks);
+      if (limitMs === undefined) return clientTools.call(name, input, hooks);
       const own = findTool(tools, name);
       if (own !== undefined) return orErrorResult(follow(own, input, { hooks, limitMs }));
-      const run = beginClientRun(name, (followed) => toolbox.call(name, input, { ...hooks, ...followed }));
+      const run = beginClientRun(name, (followed) => clientTools.call(name, input, { ...hooks, ...followed }));
       return run && answerInTime(run, hooks, limitMs);
     },
     stop() {
-      toolbox.stop();
+      clientTools.stop();
       stop();
     },
     async close() {
       stop();
       await Promise.allSettled(runs.list().map(({ result }) => result));
-      await toolbox.close();
+      await clientTools.close();
     },
   };
 }

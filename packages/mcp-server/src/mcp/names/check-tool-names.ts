@@ -71,13 +71,13 @@ function refuseCollision(tools: readonly Named[], { read, who }: Reader): void {
 type Collision = { readonly other: Named; readonly who: Reader["who"] };
 
 function toCollision(name: string, agent: Agent, { other, who }: Collision): string {
-  const [mine, own] = [toText(agent), `budgie's own tool "${other.name}"`];
+  const [mine, own] = [agentText(agent), `budgie's own tool "${other.name}"`];
   if (other.agent === undefined) {
     return who === undefined
       ? `The agent ${mine} would take the name of ${own}. Rename it.`
       : `The agent ${mine} would be the tool "${name}", and ${who} would take it for ${own}. Rename it.`;
   }
-  const both = `The agents ${toText(other.agent)} and ${mine} would`;
+  const both = `The agents ${agentText(other.agent)} and ${mine} would`;
   return who === undefined
     ? `${both} both be the tool "${name}". Rename one of them.`
     : `${both} be the tools "${other.name}" and "${name}", and ${who} would not tell them apart. Rename one of them.`;
@@ -86,12 +86,12 @@ function toCollision(name: string, agent: Agent, { other, who }: Collision): str
 function refuseLong({ agent, name }: Named): void {
   if (name.length <= LONGEST || agent === undefined) return;
   throw invalid(
-    `The agent ${toText(agent)} would be a tool with a name of ${name.length} characters, and MCP allows ${LONGEST}. ` +
+    `The agent ${agentText(agent)} would be a tool with a name of ${name.length} characters, and MCP allows ${LONGEST}. ` +
       `Rename it, shorten --tool-prefix, or use --tool-names safe.`,
   );
 }
 
-function toText({ file, name }: Agent): string {
+function agentText({ file, name }: Agent): string {
   return `"${name}" (${file})`;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ClaimResult, Verdict } from "@budgie/claims";
-import { isProven, toProof, toProofText } from "../../../src/commands/doctor/proof.ts";
+import { isProven, toProof, proofText } from "../../../src/commands/doctor/proof.ts";
 
 const HELD: Verdict = { outcome: "held", detail: "Operation not permitted" };
 const THROUGH: Verdict = { outcome: "got-through", detail: "it was\u001b[2J done" };
@@ -26,7 +26,7 @@ describe("the proof of claims", () => {
       toResult("unknown", [UNTRIED]),
     ];
 
-    expect(toProofText(toProof(results, isMoot)).split("\n")).toEqual([
+    expect(proofText(toProof(results, isMoot)).split("\n")).toEqual([
       "ok      safe        10 of 10  It is safe.",
       "note    old-kernel  1 of 2    It is old-kernel.",
       "        nothing to attack: attack 1 (this kernel has no such call)",
@@ -43,7 +43,7 @@ describe("the proof of claims", () => {
   it("ends with the counts where all held", () => {
     const proof = toProof([toResult("safe", [HELD, HELD])], isMoot);
 
-    expect(toProofText(proof).split("\n").at(-2)).toBe("2 probes ran, 0 got through.");
+    expect(proofText(proof).split("\n").at(-2)).toBe("2 probes ran, 0 got through.");
   });
 
   it.each([

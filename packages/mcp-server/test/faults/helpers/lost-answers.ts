@@ -13,8 +13,8 @@ async function findUntold(calls: readonly Call[]): Promise<readonly string[]> {
   const untold = await Promise.all(
     calls.map(async ({ told, word }) => {
       const { code, end, text } = await told;
-      const isTold = end === "cut off" || (end === "answered" ? text.includes(word) : code !== undefined);
-      return isTold ? [] : [`${word}: ${end} with ${text}`];
+      const isReported = end === "cut off" || (end === "answered" ? text.includes(word) : code !== undefined);
+      return isReported ? [] : [`${word}: ${end} with ${text}`];
     }),
   );
   return untold.flat();

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createFollowedAnswers } from "../../../src/mcp/connection/delivery-tracker.ts";
-import type { Fate } from "../../../src/mcp/connection/client-transport.ts";
+import { createDeliveryTracker } from "../../../src/mcp/connection/delivery-tracker.ts";
+import type { DeliveryState } from "../../../src/mcp/connection/client-transport.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-describe("createFollowedAnswers", () => {
+describe("createDeliveryTracker", () => {
   it("takes an answer for dropped when its cancellation crosses with it", () => {
     const { answer, cancel, fates } = follow();
     answer.delivered();
@@ -36,8 +36,8 @@ describe("createFollowedAnswers", () => {
 });
 
 function follow() {
-  const followed = createFollowedAnswers();
-  const fates: Fate[] = [];
+  const followed = createDeliveryTracker();
+  const fates: DeliveryState[] = [];
   const answer = followed.follow(1, (fate) => void fates.push(fate));
   return { answer, fates, cancel: () => followed.drop(1) };
 }

@@ -102,7 +102,7 @@ describe("createEventStore", () => {
     for (const id of ["1", "2", "3", "4"]) {
       await store.storeEvent(id, FIRST);
       const stream = store.stream(id);
-      if (stream !== undefined) stream.isOver = true;
+      if (stream !== undefined) stream.isEnded = true;
     }
 
     expect(["open", "1", "2", "3", "4"].filter((id) => store.stream(id) !== undefined)).toEqual(["open", "3", "4"]);

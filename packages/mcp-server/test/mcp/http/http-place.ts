@@ -3,11 +3,11 @@ import { onTestFinished } from "vitest";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import type { Fate } from "../../../src/mcp/connection/client-transport.ts";
+import type { DeliveryState } from "../../../src/mcp/connection/client-transport.ts";
 import { createConnection } from "../../../src/mcp/connection/connection.ts";
 import { HTTP_LIMITS, type HttpLimits } from "../../../src/mcp/http/http-limits.ts";
 import { createHttpServer, type HttpServerOptions } from "../../../src/mcp/http/http-server.ts";
-import type { Toolbox } from "../../../src/mcp/calls/call-tool.ts";
+import type { ClientTools } from "../../../src/mcp/calls/call-tool.ts";
 import { HEADERS, TOKEN } from "./start-http-budgie.ts";
 
 /** A call of the tool `work` that is in the tool's hands. */
@@ -23,11 +23,11 @@ export type HttpPlace = {
   readonly url: URL;
   readonly works: readonly Work[];
   /** What became of answers, as the run log is told */
-  readonly fates: readonly { readonly runId: string; readonly fate: Fate }[];
+  readonly fates: readonly { readonly runId: string; readonly fate: DeliveryState }[];
   /** How many clients' things were ended */
   readonly ended: () => number;
   readonly reports: readonly string[];
-  readonly tellOfTools: () => void;
+  readonly notifyToolListChanged: () => void;
   readonly close: () => Promise<void>;
   readonly connect: (url?: URL) => Promise<PlaceClient>;
   readonly send: (request: RawRequest) => Promise<Response>;
@@ -61,11 +61,11 @@ type PlaceOptions = Partial<Pick<HttpServerOptions, "allowedHosts" | "allowedOri
 /** Creates the place; it goes, with its clients, when the test ends. */
 export async function createHttpPlace({ limits, ...options }: PlaceOptions = {}): Promise<HttpPlace> {
   const works: Work[] = [];
-  const fates: { runId: string; fate: Fate }[] = [];
+  const fates: { runId: string; fate: DeliveryState }[] = [];
   const reports: string[] = [];
   let ended = 0;
 
-  const toToolbox = (): Toolbox => ({
+  const createTools = (): ClientTools => ({
     definitions: () => [{ name: "work", inputSchema: { type: "object" } }],
     call(name, _input, { onProgress, signal }) {
       if (name !== "work") return undefined;
@@ -94,16 +94,16 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
     sessionTtlMs: 60_000,
     version: "1.2.3",
     report: (line) => void reports.push(line),
-    connect: (transport, onClientGone) =>
+    connect: (transport, onClientClosed) =>
       createConnection({
         version: "1.2.3",
         transport,
-        toToolbox,
+        createTools,
         instructions: "",
         heartbeatMs: 60_000,
         report: (line) => void reports.push(line),
         onDelivery: (runIds, fate) => void fates.push(...runIds.map((runId) => ({ runId, fate }))),
-        onClientGone,
+        onClientClosed,
       }),
     ...options,
     limits: { ...HTTP_LIMITS, ...limits },
@@ -118,7 +118,7 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
     fates,
     ended: () => ended,
     reports,
-    tellOfTools: server.tellOfTools,
+    notifyToolListChanged: server.notifyToolListChanged,
     close: server.close,
     connect: (to = url) => connectTo(to),
     send: ({ headers = {}, path = "/mcp", ...request }) => {

@@ -205,7 +205,7 @@ describe("a change of the tools", () => {
     // It listens to nothing before it has come back.
     wire.cut();
     await wait(20);
-    place.tellOfTools();
+    place.notifyToolListChanged();
 
     await waitFor(() => told.every((count) => count === 1));
     await wait(100);

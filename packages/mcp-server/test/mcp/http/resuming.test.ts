@@ -142,10 +142,10 @@ it("a client that listens comes back to what it missed, though its old connectio
   const headers = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
   const old = await place.send({ method: "GET", headers });
   const reader = old.body?.getReader();
-  place.tellOfTools();
+  place.notifyToolListChanged();
   const first = new TextDecoder().decode((await reader?.read())?.value);
   const lastEventId = /^id: (\S+)$/m.exec(first)?.[1] ?? "none";
-  place.tellOfTools();
+  place.notifyToolListChanged();
 
   const again = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEventId } });
   const missed = new TextDecoder().decode((await again.body?.getReader().read())?.value);

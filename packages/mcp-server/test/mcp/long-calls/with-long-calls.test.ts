@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { toLongCallTools } from "../../../src/mcp/long-calls/long-call-tools.ts";
-import type { CallHooks, Toolbox } from "../../../src/mcp/calls/call-tool.ts";
+import type { CallHooks, ClientTools } from "../../../src/mcp/calls/call-tool.ts";
 import { withLongCalls } from "../../../src/mcp/long-calls/with-long-calls.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
@@ -28,8 +28,8 @@ describe("withLongCalls", () => {
   });
 
   it("forgets a run that its call was answered with", async () => {
-    const { end, toolbox, use } = create();
-    const call = toolbox.call("agent", {}, {});
+    const { end, clientTools, use } = create();
+    const call = clientTools.call("agent", {}, {});
     end(ANSWER);
 
     expect(await call).toEqual(ANSWER);
@@ -101,12 +101,12 @@ describe("withLongCalls", () => {
   });
 
   it("stops what goes on at once when it shall, and is closed when that is over", async () => {
-    const { callLong, end, signals, toolbox } = create();
+    const { callLong, end, signals, clientTools } = create();
     await callLong();
     let isClosed = false;
 
-    toolbox.stop();
-    const closing = toolbox.close().then(() => (isClosed = true));
+    clientTools.stop();
+    const closing = clientTools.close().then(() => (isClosed = true));
     await new Promise((resolve) => setImmediate(resolve));
 
     expect([signals[0]?.aborted, isClosed]).toEqual([true, false]);
@@ -115,10 +115,10 @@ describe("withLongCalls", () => {
   });
 
   it("knows no other tools than those it adds to", () => {
-    const { toolbox } = create();
+    const { clientTools } = create();
 
-    expect(toolbox.call("nobody", {}, {})).toBeUndefined();
-    expect(toolbox.definitions().map(({ name }) => name)).toEqual(["cancel", "status", "wait"]);
+    expect(clientTools.call("nobody", {}, {})).toBeUndefined();
+    expect(clientTools.definitions().map(({ name }) => name)).toEqual(["cancel", "status", "wait"]);
   });
 });
 
@@ -130,7 +130,7 @@ function create() {
   const reported: string[] = [];
   let end: (result: CallToolResult) => void = () => undefined;
   let fail: (error: Error) => void = () => undefined;
-  const base: Toolbox = {
+  const base: ClientTools = {
     definitions: () => [],
     call(name, _, { onProgress, signal }) {
       if (name !== "agent") return undefined;
@@ -141,14 +141,14 @@ function create() {
     stop: () => undefined,
     close: async () => undefined,
   };
-  const toolbox = withLongCalls(base, {
+  const clientTools = withLongCalls(base, {
     deadlineMs: () => DEADLINE_MS,
     tools: toLongCallTools({ toolPrefix: "", toolNames: "dotted", tools: "router" }),
     report: (line) => void reported.push(line),
   });
 
   async function use(name: string, input: unknown, hooks: CallHooks = {}): Promise<CallToolResult> {
-    const call = toolbox.call(name, input, hooks);
+    const call = clientTools.call(name, input, hooks);
     if (call === undefined) throw new Error(`There is no tool ${name}.`);
     return call;
   }
@@ -160,7 +160,7 @@ function create() {
   }
 
   return {
-    toolbox,
+    clientTools,
     signals,
     reported,
     end: (result: CallToolResult) => end(result),

@@ -30,7 +30,7 @@ describe("tools/list", () => {
       - Integration testing
 
       Use when:
-      - Need to validate MCP tools
+      - RequestedHost to validate MCP tools
       - Testing session persistence
 
       Avoid when:

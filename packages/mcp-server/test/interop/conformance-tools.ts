@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import type { TurnHooks } from "@budgie/core";
-import type { Toolbox } from "../../src/mcp/calls/call-tool.ts";
+import type { ClientTools } from "../../src/mcp/calls/call-tool.ts";
 
-export type ConformanceToolboxOptions = {
+export type ConformanceToolsOptions = {
   /** Closes the connection of the call that runs, and leaves it running */
   readonly hangUp: () => void;
 };
@@ -11,7 +11,7 @@ export type ConformanceToolboxOptions = {
 type Answer = (hooks: TurnHooks) => CallToolResult | Promise<CallToolResult>;
 
 /** Creates the tools that the conformance suite wants, but for those that need more of a server than tools. */
-export function createConformanceToolbox({ hangUp }: ConformanceToolboxOptions): Toolbox {
+export function createConformanceTools({ hangUp }: ConformanceToolsOptions): ClientTools {
   const answers: Readonly<Record<string, Answer>> = {
     test_simple_text: () => ({ content: [text] }),
     test_image_content: () => ({ content: [image] }),

@@ -2,7 +2,7 @@ import { BudgieError, type EgressCount, type EgressDenial, type EgressReport, ty
 import { parseAllowedHost } from "@budgie/egress/allow-list";
 
 /** A host that turns asked for, and that can be allowed by its name. */
-export type Need = {
+export type RequestedHost = {
   readonly host: string;
   readonly port: number;
   /** How often it was reached */
@@ -13,15 +13,15 @@ export type Need = {
   readonly agents: readonly string[];
 };
 
-export type Needs = {
-  readonly needed: readonly Need[];
+export type RequestedHosts = {
+  readonly needed: readonly RequestedHost[];
   /** What no name on a list would have let through */
   readonly never: readonly EgressDenial[];
 };
 
 /** Adds up what turns asked for; what was asked for most goes first. */
-export function toNeeds(runs: readonly Run[]): Needs {
-  const needed = new Map<string, Need>();
+export function toRequestedHosts(runs: readonly Run[]): RequestedHosts {
+  const needed = new Map<string, RequestedHost>();
   const never = new Map<string, EgressDenial>();
 
   function need({ count, host, port }: EgressCount, agent: string, kind: "allowed" | "denied"): void {

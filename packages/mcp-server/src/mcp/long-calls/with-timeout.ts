@@ -1,5 +1,5 @@
 /** What `work` comes to if it does so in time and nobody stops waiting for it; `undefined` else. */
-export async function within<T>(work: Promise<T>, limitMs: number, signal?: AbortSignal): Promise<T | undefined> {
+export async function withTimeout<T>(work: Promise<T>, limitMs: number, signal?: AbortSignal): Promise<T | undefined> {
   if (signal?.aborted === true) return undefined;
   let stop = (): void => undefined;
   const enough = new Promise<undefined>((resolve) => (stop = () => resolve(undefined)));
