@@ -10,7 +10,7 @@ import { translated } from "./engine/docker-errors.ts";
 import { createDockerSession, type DockerSession, type HomeOrigin } from "./docker-session.ts";
 import { createProxySockets, type ProxyPlacement } from "./proxy/create-proxy-sockets.ts";
 import { connectEngine, type Engine } from "./engine/engine.ts";
-import { createEngineSight } from "./session/engine-visibility.ts";
+import { createEngineVisibility } from "./session/engine-visibility.ts";
 import type { LookInto } from "./container-files/container-root.ts";
 import { usualSockets, type HostEnvironment } from "./engine/find-engine.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
@@ -22,41 +22,41 @@ import type { SandboxContext } from "./session/sandbox-context.ts";
 import { toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox/sandbox-user.ts";
 
 export type DockerRunnerOptions = {
-  /** Any image with a `/bin/sh`, and with the programs that are to run on its PATH */
+  /** Any image with a `/bin/sh`, and with the agents' programs on its PATH */
   readonly image: string;
   readonly owner: Owner;
-  /** Where budgie keeps its own files on the host */
+  /** The folder of budgie's files on the host */
   readonly stateDir: string;
-  /** Where the host's Kiro keeps `data.sqlite3` */
+  /** The folder of the host's `data.sqlite3` */
   readonly kiroDataDir: string;
-  /** The user's home, where engines' sockets and contexts are looked for */
+  /** The user's home, which is searched for engines' sockets and contexts */
   readonly home: string;
   readonly hostEnv: HostEnvironment;
   /** Limits of one turn; default 4 GiB, at most 4 CPUs, 1024 processes, 10 GiB in the home */
   readonly limits?: Partial<Limits>;
-  /** What of the host's login is handed over; default `full` */
+  /** The part of the host's login that sandboxes get; default `full` */
   readonly credentials?: Credentials | undefined;
-  /** A runtime of the engine's, such as `runsc`; default the engine's own */
+  /** A runtime of the engine, such as `runsc`; default the engine's default */
   readonly runtime?: string | undefined;
   /** Protections that the engine may lack; default none */
   readonly acceptWeaker?: readonly Weaker[] | undefined;
-  /** Certificates that sandboxes shall trust, in place of the image's own: a file of the host */
+  /** A file of the host with the certificates that sandboxes trust in place of the image's */
   readonly caFile?: string | undefined;
-  /** The proxy through which the host itself reaches the internet, as a URL */
+  /** URL of the proxy through which the host reaches the internet */
   readonly upstreamProxy?: string | undefined;
-  /** Default what the engine can do */
+  /** Default the host if the engine can mount its sockets, else a container */
   readonly proxyPlacement?: ProxyPlacement | undefined;
-  /** After which a session container that no turn is in is stopped; default 5 minutes */
+  /** Time after which a session's container without a turn is stopped; default 5 minutes */
   readonly containerIdleMs?: number | undefined;
-  /** How many session containers run at most, as long as no turn is in more; default 32 */
+  /** Number of session containers above which idle ones are stopped; default 32 */
   readonly maxRunningContainers?: number | undefined;
-  /** How long sessions are kept for another runner to resume, from their last use; left out, they end with this one */
+  /** Time after its last use for which another runner can resume a session; without it, sessions end with this runner */
   readonly keepSessionsMs?: number | undefined;
 };
 
-/** What the lab of the claims puts in the place of budgie's own. */
+/** The parts that the claims' lab replaces. */
 export type RunnerParts = {
-  /** Where the proxy runs in this process */
+  /** Starts the egress proxy in this process */
   readonly startProxy?: StartProxy;
   /** Default a look through `/proc` */
   readonly lookInto?: LookInto | undefined;
@@ -64,18 +64,19 @@ export type RunnerParts = {
 
 const CONTAINER_IDLE_MS = 5 * 60_000;
 const MOST_RUNNING_CONTAINERS = 32;
-// What is left of a shutdown then is needed to remove containers.
+// The rest of a shutdown's time is needed to remove containers.
 const CLEARING_LIMIT_MS = 3000;
 
 /**
- * Creates the runner that gives every process a hardened container of its own. Engine, runtime, protections and image are checked at
- * once: `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`. Nothing is written, and SQLite is not loaded, before the first session.
+ * Creates the runner that gives every process a hardened container of its own. Throws `RUNNER_UNAVAILABLE` or `IMAGE_NOT_FOUND`
+ * if the engine, the runtime, a protection or the image is missing. Before the first session it writes nothing and does not
+ * load SQLite.
  */
 export async function createDockerRunner(options: DockerRunnerOptions, parts: RunnerParts = {}): Promise<Runner> {
   let finding: Promise<SandboxImage> | undefined;
   const engine = await connectEngine(options.hostEnv, options.home, (endpoint) => {
     finding = findImage({ endpoint }, options.image);
-    // What is wrong with the engine is told first.
+    // An error of the engine is reported before one of the image.
     finding.catch(() => undefined);
   });
   checkRuntime(engine, options.runtime);
@@ -93,16 +94,16 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
     return createDockerSession(context, id, origin);
   }
 
-  function remember(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
+  function openOnce(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
     const session = sessions.get(id) ?? open(id, origin).then((opened) => forgetting(sessions, opened));
     sessions.set(id, session);
-    // A session that could not be made can be tried again.
+    // A failed session can be opened again.
     session.catch(() => sessions.delete(id));
     return session;
   }
 
-  function leave(session: DockerSession, signal: AbortSignal): Promise<void> {
-    return options.keepSessionsMs === undefined ? session.remove() : session.rest(signal);
+  function endSession(session: DockerSession, signal: AbortSignal): Promise<void> {
+    return options.keepSessionsMs === undefined ? session.remove() : session.suspend(signal);
   }
 
   return {
@@ -110,8 +111,8 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
     notices: [...toUserNotices(caller, engine.users), ...toProtectionNotices(engine.protections)],
     guarded: toGuarded(engine, options),
     capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
-    openSession: (id) => remember(id, "new"),
-    resumeSession: (id) => remember(id, "kept"),
+    openSession: (id) => openOnce(id, "new"),
+    resumeSession: (id) => openOnce(id, "kept"),
     listSessions: () => translated(listSessions(engine.docker, options.owner), image.name),
     collectGarbage(policy) {
       const garbage = collectGarbage(engine.docker, options.owner, { ...policy, stateDir: options.stateDir });
@@ -119,9 +120,9 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
     },
     async close() {
       const signal = AbortSignal.timeout(CLEARING_LIMIT_MS);
-      const pendingRemovals = [...sessions.values()].map((session) => session.then((opened) => leave(opened, signal)));
-      const results = await Promise.allSettled([...pendingRemovals, engine.pendingRemovals.close()]);
-      // Whatever becomes of the rest: a login may be in there.
+      const endings = [...sessions.values()].map((session) => session.then((opened) => endSession(opened, signal)));
+      const results = await Promise.allSettled([...endings, engine.pendingRemovals.close()]);
+      // Even if the rest failed, since a login may be in there.
       rmSync(scratchDir, { recursive: true, force: true });
       await context?.proxySockets.close();
       const failed = results.find((result) => result.status === "rejected");
@@ -130,7 +131,7 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
   };
 }
 
-/** The other usual sockets too: who may use two engines can be ruined by either. */
+/** Lists the paths that no workspace may contain. Each usual socket is one, since any engine gives access to the host. */
 function toGuarded(
   { endpoint: { address }, rootDir }: Engine,
   { home, hostEnv }: DockerRunnerOptions,
@@ -143,7 +144,7 @@ function toGuarded(
   ];
 }
 
-/** A removed session is forgotten, so that its name is free and closing does not remove it twice. */
+/** Wraps a session so that the runner forgets it once it is removed: its id is free, and closing does not remove it twice. */
 function forgetting(sessions: Map<SessionId, Promise<DockerSession>>, session: DockerSession): DockerSession {
   return {
     ...session,
@@ -151,8 +152,8 @@ function forgetting(sessions: Map<SessionId, Promise<DockerSession>>, session: D
       await session.remove();
       sessions.delete(session.id);
     },
-    async rest(signal) {
-      await session.rest(signal);
+    async suspend(signal) {
+      await session.suspend(signal);
       sessions.delete(session.id);
     },
   };
@@ -186,12 +187,12 @@ function createContext({ engine, image, options, parts, scratchDir, user }: Cont
     kiroDataDir: options.kiroDataDir,
     proxySockets: createProxySockets({ ...options, engine, image, user, startProxy }),
     idleContainers,
-    sight: createEngineSight({ engine, runtime: options.runtime, idleContainers, lookInto }),
+    visibility: createEngineVisibility({ engine, runtime: options.runtime, idleContainers, lookInto }),
     lookInto,
     caFile: options.caFile,
     scratchDir,
     ensureMountedFiles: (env) => ensureMountedFiles(options.stateDir, user, env),
-    // Past twice the cores, more starts at once only make each of them slower.
+    // More simultaneous starts than twice the cores only slow each of them down.
     starting: pLimit(Math.max(2, 2 * engine.cpus)),
   };
 }

@@ -1,5 +1,5 @@
 import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
-import { API_LIMIT_MS, withinLimit } from "./engine/time-limits.ts";
+import { API_LIMIT_MS, withTimeout } from "./engine/time-limits.ts";
 import { SANDBOX } from "./sandbox/container-options.ts";
 import { translated } from "./engine/docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./container-files/home-archive.ts";
@@ -15,16 +15,16 @@ import type { TurnProcess } from "./turn/turn-process.ts";
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
 const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 
-/** A session of this process, which can also be left for another one. */
+/** A session of this process, which another process can resume later. */
 export type DockerSession = RunnerSession & {
-  /** Stops its processes and removes all but its home; the login goes from there too, unless `signal` comes before. */
-  rest(signal: AbortSignal): Promise<void>;
+  /** Stops its processes and removes everything but its home, from which the login is removed unless `signal` aborts before. */
+  suspend(signal: AbortSignal): Promise<void>;
 };
 
-/** Whether a session's home is made, or taken over as its last owner left it. */
+/** The origin of a session's home: a new one, or the one that its last owner kept. */
 export type HomeOrigin = "new" | "kept";
 
-/** Creates a session's volumes and its session container, and the session that works with them. */
+/** Creates a session with its volumes and its container. */
 export async function createDockerSession(
   context: SandboxContext,
   id: SessionId,
@@ -33,39 +33,39 @@ export async function createDockerSession(
   const { docker, pendingRemovals } = context.engine;
   const volumes = toVolumes(context, id);
   const openHome = { new: createHome, kept: resumeHome }[origin];
-  const told = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
-  const proxySocket = await told(context.proxySockets.reserve());
-  const sessionContainer = await told(openHome(context, { session: id, volumes, proxySocket }));
+  const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
+  const proxySocket = await translate(context.proxySockets.reserve());
+  const sessionContainer = await translate(openHome(context, { session: id, volumes, proxySocket }));
   const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers: context.idleContainers });
   const archive = createHomeArchive(sessionContainer, context.user);
   const { credentials, kiroDataDir, scratchDir } = context;
-  // No agent has been in a new home.
+  // No agent has used a new home.
   let visited = origin === "kept";
   const login = createLoginSync({ archive, credentials, kiroDataDir, scratchDir, exists: visited });
   let heldBytes = visited ? undefined : 0;
   const starting = new Set<Promise<unknown>>();
   const running = new Set<TurnProcess>();
-  const leaving = new Set<Promise<void>>();
+  const finishing = new Set<Promise<void>>();
   const removed = new AbortController();
 
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
     const containerReady = sessionContainer.ensure();
-    // A start that fails before it needs the session container leaves nobody to see this fail.
+    // A start that fails before it awaits this would leave the rejection unhandled.
     containerReady.catch(() => undefined);
     const over = [removed.signal, ...(options.signal === undefined ? [] : [options.signal])];
     const prepareHome = async (): Promise<void> => {
       await containerReady;
       if (running.size === 0) await login.prepare(toLoginNeed(command), AbortSignal.any(over));
-      // One turn's container is gone before the next one's agent begins, a retry's above all.
+      // The previous turn's container is removed before the next agent starts, above all before a retry.
       await lastTurnsGone();
     };
     const checkMountPoints = async (paths: readonly string[]): Promise<void> => {
       if (visited) await archive.checkMountPoints(paths);
     };
     const network = egress.join((options.access ?? EVERYTHING).egress);
-    const decideSight = () => context.sight.decide(sessionContainer);
+    const decideVisibility = () => context.visibility.decide(sessionContainer);
     const home = { containerReady, prepareHome, checkMountPoints };
-    const turn = { context, session: id, volumes, command, options, network, decideSight, heldBytes, ...home };
+    const turn = { context, session: id, volumes, command, options, network, decideVisibility, heldBytes, ...home };
     const child = await startTurn(turn).catch(async (error: unknown) => {
       pendingRemovals.suspect(error);
       await network.close();
@@ -74,50 +74,50 @@ export async function createDockerSession(
     visited = true;
     running.add(child);
     void child.disk?.then((report) => (heldBytes = report?.homeBytes));
-    const leave = (): void => {
+    const finish = (): void => {
       running.delete(child);
-      leaving.add(child.gone);
-      void child.gone.then(() => leaving.delete(child.gone));
+      finishing.add(child.gone);
+      void child.gone.then(() => finishing.delete(child.gone));
     };
-    child.exit.then(leave, leave);
-    const depart = (): ReturnType<TurnNetwork["close"]> => network.close();
-    const report = child.exit.then(depart, depart);
+    child.exit.then(finish, finish);
+    const closeNetwork = (): ReturnType<TurnNetwork["close"]> => network.close();
+    const report = child.exit.then(closeNetwork, closeNetwork);
     return network.isWatched ? { ...child, egress: report } : child;
   }
 
   async function stop(): Promise<void> {
     removed.abort(sessionEnded(id));
-    // What is just starting would hold the volumes, and be left alone with them.
+    // A process that is just starting would use the volumes after their removal.
     await Promise.allSettled(starting);
     await Promise.all([...running].map((child) => child.stop("shutdown")));
   }
 
   async function lastTurnsGone(): Promise<void> {
-    await withinLimit(Promise.all(leaving), API_LIMIT_MS).catch((cause: unknown) => {
+    await withTimeout(Promise.all(finishing), API_LIMIT_MS).catch((cause: unknown) => {
       throw toUnverified(cause);
     });
   }
 
-  async function leave(lost: readonly string[]): Promise<void> {
+  async function removeResources(lostVolumes: readonly string[]): Promise<void> {
     await egress.close();
     await removeContainers(docker, id);
-    await removeVolumes(docker, lost);
+    await removeVolumes(docker, lostVolumes);
   }
 
-  /** What was given up does not run here any more, so that a second try goes straight to the engine. */
+  /** Removes the session. A second attempt goes straight to the engine, since no process runs here any more. */
   async function remove(): Promise<void> {
     const attempt = async (): Promise<void> => {
       await stop();
-      await leave([volumes.home.name, volumes.auth.name]);
+      await removeResources([volumes.home.name, volumes.auth.name]);
     };
-    await pendingRemovals.remove(attempt).tried;
+    await pendingRemovals.remove(attempt).firstAttempt;
   }
 
-  async function rest(signal: AbortSignal): Promise<void> {
+  async function suspend(signal: AbortSignal): Promise<void> {
     await stop();
-    // What cannot be taken out must not keep the rest from going.
+    // A login that cannot be removed must not keep the rest from being removed.
     await login.clear(signal).catch(() => undefined);
-    await leave([volumes.auth.name]);
+    await removeResources([volumes.auth.name]);
   }
 
   return {
@@ -125,7 +125,7 @@ export async function createDockerSession(
     paths: () => ({ workspace: SANDBOX.workspace, home: SANDBOX.home }),
     async start(command, options) {
       removed.signal.throwIfAborted();
-      const started = told(start(command, options));
+      const started = translate(start(command, options));
       starting.add(started);
       return started.finally(() => starting.delete(started));
     },
@@ -133,14 +133,14 @@ export async function createDockerSession(
       const file = checkName(name);
       const content =
         (await readHomeFile(sessionContainer.handle, file, LARGEST_ANSWER_BYTES)) ??
-        (await told(archive.readFile(file, LARGEST_ANSWER_BYTES)));
+        (await translate(archive.readFile(file, LARGEST_ANSWER_BYTES)));
       return content?.toString("utf8");
     },
     async appendFile(name, text) {
-      await told(appendFile(archive, checkName(name), text));
+      await translate(appendFile(archive, checkName(name), text));
     },
-    remove: () => told(remove()),
-    rest: (signal) => told(rest(signal)),
+    remove: () => translate(remove()),
+    suspend: (signal) => translate(suspend(signal)),
   };
 }
 

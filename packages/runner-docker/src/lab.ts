@@ -1,4 +1,4 @@
-// What only @budgie/claims needs of this package, to attack sandboxes: no API, and free to change.
+// Exports for @budgie/claims only, which attacks sandboxes. They are no API, and may change at any time.
 export { lookIntoProcess, type LookInto } from "./container-files/container-root.ts";
 export { createDockerRunner } from "./docker-runner.ts";
 export type { Weaker } from "./engine/engine-protections.ts";

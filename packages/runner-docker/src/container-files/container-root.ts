@@ -3,39 +3,39 @@ import { constants } from "node:fs";
 import { open, readFile, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 
-/** The file system of a running container, as its first process has it. */
+/** The file system of a running container, through its first process. */
 export type ContainerRoot = AsyncDisposable & {
-  /** Goes before a path in the container; what follows is up to who uses it, links in it lead anywhere */
+  /** Prefix for a path in the container; symlinks in that path resolve on the host, so the caller must not follow them */
   readonly path: string;
-  /** Reads its `mountinfo` */
+  /** Reads the process's `mountinfo` */
   readMounts(): Promise<string>;
-  /** Whether that process is gone: the kernel lets it go only after all others in the container */
+  /** Tells whether the process is gone: the kernel ends it after all others in the container */
   hasEnded(): Promise<boolean>;
 };
 
-/** Opens the file system of a container's first process; `undefined` if that is not possible at the moment. */
+/** Opens the file system of a container's first process; `undefined` if that is impossible at the moment. */
 export type LookInto = (pid: number, id: string) => Promise<ContainerRoot | undefined>;
 
 export type OpenOptions = {
-  /** Time for further tries: an engine reports a start some moments before the kernel allows a look */
-  readonly patienceMs?: number;
+  /** Time for further attempts: an engine reports a start some moments before the kernel permits access */
+  readonly timeoutMs?: number;
   readonly lookInto?: LookInto | undefined;
 };
 
 const LOOK_AGAIN_MS = 5;
 
 /**
- * Looks into a running container past the engine, which needs up to 45 ms for each thing that it is asked. `undefined` where
- * that process is not here to be looked at, such as with an engine on another machine or kernel.
+ * Opens the file system of a running container without the engine, which takes up to 45 ms for each request. `undefined` if
+ * its process is not accessible, such as with an engine on another machine or kernel.
  */
 export async function openContainerRoot(
   container: Docker.Container,
-  { lookInto = lookIntoProcess, patienceMs = 0 }: OpenOptions = {},
+  { lookInto = lookIntoProcess, timeoutMs = 0 }: OpenOptions = {},
 ): Promise<ContainerRoot | undefined> {
-  const { Id, State } = await container.inspect(withLimit());
-  const until = performance.now() + patienceMs;
+  const { Id, State } = await container.inspect(timeLimit());
+  const until = performance.now() + timeoutMs;
   for (;;) {
     const root = await lookInto(State.Pid, Id);
     if (root !== undefined || State.Pid === 0 || performance.now() >= until) return root;
@@ -43,17 +43,17 @@ export async function openContainerRoot(
   }
 }
 
-/** Tries once, through `/proc`. */
+/** Attempts it once, through `/proc`. */
 export const lookIntoProcess: LookInto = async (pid, id) => {
   const { O_DIRECTORY, O_RDONLY } = constants;
-  // Held open, it is this process for good, and no later one of the same number.
+  // The open folder keeps referring to this process, and not to a later one with the same pid.
   const process = await open(`/proc/${pid}`, O_RDONLY | O_DIRECTORY).catch(() => undefined);
   if (process === undefined) return undefined;
   const path = toOpened(process);
   const read = (name: string): Promise<string> => readFile(`${path}/${name}`, "utf8").catch(() => "");
   const [mounts, status, canEnter] = await Promise.all([read("mountinfo"), read("status"), isThere(`${path}/root/`)]);
-  // On another kernel the number may be anybody's here. A container's own mounts name it, and so do those of whoever sees
-  // the host's; but of these none is the first process of another pid namespace.
+  // With an engine on another kernel, the pid may be any process here. Only the container's mounts name it, besides those of
+  // processes that see the host's mounts, and none of these is the first process of another pid namespace.
   if (canEnter && mounts.includes(id) && /^NSpid:\t\d+\t(?:\d+\t)*1$/m.test(status)) {
     return {
       path: `${path}/root`,
@@ -66,7 +66,7 @@ export const lookIntoProcess: LookInto = async (pid, id) => {
   return undefined;
 };
 
-/** Tells whether a later try may succeed: until the runtime has executed the container's program, only root may look. */
+/** Tells whether a path is accessible: until the runtime has executed the container's program, only root has access. */
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,

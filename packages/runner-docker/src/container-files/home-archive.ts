@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import type Docker from "dockerode";
 import { extract, pack, type Header, type Pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { statusOf } from "../engine/docker-errors.ts";
 import { openContainerRoot } from "./container-root.ts";
@@ -22,7 +22,7 @@ export type ArchiveFile = {
   readonly mode: number;
 };
 
-/** Content in a file of the host, too large for memory. It must exist until the write ends. */
+/** Content in a file of the host, which may be too large for memory. It must exist until the write ends. */
 export type HostFile = { readonly path: string; readonly bytes: number };
 
 type Saving = {
@@ -33,34 +33,34 @@ type Saving = {
 };
 
 /**
- * Reads and writes a session's volumes through its session container. The agent may have put links into its home; in the session container they
- * lead to nothing of the host but its proxy socket, read-only: it mounts these volumes and nothing else.
+ * Access to a session's volumes through its container. A symlink that the agent put into its home resolves inside that
+ * container, which mounts nothing else of the host but the proxy socket's folder, read-only.
  */
 export type HomeArchive = {
   /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing or anything else. */
   readFile(name: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** Saves the regular files among `names` to a folder, and returns their names; throws `SESSION_UNUSABLE` past the bound, or for a planted link. */
+  /** Saves the regular files among `names` to a folder, and returns their names. Throws `SESSION_UNUSABLE` if they are too large, or for a planted symlink. */
   saveFiles(folder: string, names: readonly string[], saving: Saving): Promise<ReadonlySet<string>>;
-  /** Makes a new home, and writes files into it. Only for volumes that no agent has seen. */
+  /** Creates a new home, and writes files into it. Only for volumes that no agent has used. */
   create(files: readonly ArchiveFile[]): Promise<void>;
-  /** Throws `SESSION_UNUSABLE` if one of these mount points is a link in the home, or below one: the engine would follow it. */
+  /** Throws `SESSION_UNUSABLE` if one of these mount points is a symlink in the home, or below one: the engine would follow it. */
   checkMountPoints(paths: readonly string[]): Promise<void>;
-  /** Writes files; throws `SESSION_UNUSABLE` if a folder on the way to one is a link or anything else. */
+  /** Writes files. Throws `SESSION_UNUSABLE` if a parent of one is not a folder, such as a symlink. */
   write(files: readonly ArchiveFile[]): Promise<void>;
 };
 
-/** The container that has the volumes, and a way to make a copy of it that never runs. */
+/** The container that mounts the volumes, and a way to create a copy of it that never runs. */
 type ArchiveContainer = {
   readonly handle: Docker.Container;
   readonly lend: (use: (copy: Docker.Container) => Promise<void>) => Promise<void>;
 };
 
-// The agent's own, and where its programs expect to find folders.
+// The folders that the agent's programs expect.
 const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);
 
-/** Opens the volumes of a session container. The user is who the files belong to. */
+/** Opens the volumes of a session container. New files belong to `user`. */
 export function createHomeArchive({ handle: container, lend }: ArchiveContainer, user: SandboxUser): HomeArchive {
-  // What is unpacked at the root would meet the session container's read-only one, and on Podman go behind the volumes.
+  // An archive unpacked at the root would meet the container's read-only file system, and on Podman lie below the volumes.
   const roots = ["/home/", `${SANDBOX.auth}/`];
   const put = async (into: Docker.Container, files: readonly ArchiveFile[]): Promise<void> => {
     const puts = roots.map(async (path) => {
@@ -69,7 +69,7 @@ export function createHomeArchive({ handle: container, lend }: ArchiveContainer,
       if (below.folders.length + content.length === 0) return;
       await unpack(() => putFiles(into, content, below), FOLDERS.length);
     });
-    // None goes on behind the back of who hears that one has failed.
+    // When the caller gets an error, no other write is still running.
     const failed = (await Promise.allSettled(puts)).find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   };
@@ -79,7 +79,7 @@ export function createHomeArchive({ handle: container, lend }: ArchiveContainer,
       const paths = names.map((name) => `${folder}/${name}`);
       await refuseLinks(container, new Set(paths.flatMap(foldersInHome)));
       const facts = await Promise.all(paths.map((path) => readPathFacts(container, path)));
-      // Asked first: the agent may have made files of any size.
+      // Checked before the transfer: the agent may have created files of any size.
       if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
       const saved = await Promise.all(paths.map((path) => saveFile(container, path, { to, maxBytes })));
       return new Set(names.filter((_, index) => saved[index] === true));
@@ -99,12 +99,12 @@ export function createHomeArchive({ handle: container, lend }: ArchiveContainer,
   };
 }
 
-/** The folders on the way to a file that the agent could have replaced. */
+/** Lists the parents of a file that the agent could have replaced. */
 function foldersInHome(path: string): readonly string[] {
   return foldersOf(path).filter((folder) => folder.startsWith("/home/"));
 }
 
-/** The engine's answer about a path is about that path only if all its parents are real folders too. */
+/** Throws if a parent is not a folder: an engine's answer is about the requested path only if all its parents are real folders. */
 function refuseLinks(container: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
   return refusePlanted(container, [...folders], (kind) => kind !== "folder");
 }
@@ -128,7 +128,7 @@ async function refusePlanted(
 
 type Look = readonly (PathKind | undefined | Error)[];
 
-/** Past the engine, where the session container runs on this machine. */
+/** Looks without the engine; `undefined` unless the session container runs on this machine. */
 async function lookInside(container: Docker.Container, paths: readonly string[]): Promise<Look | undefined> {
   try {
     await using root = await openContainerRoot(container);
@@ -138,7 +138,7 @@ async function lookInside(container: Docker.Container, paths: readonly string[])
   }
 }
 
-/** What is below a file cannot be asked about, but then that file was found. */
+/** Asks the engine. A path below a file gives an error, but then that file is reported first. */
 async function askEngine(container: Docker.Container, paths: readonly string[]): Promise<Look> {
   return Promise.all(
     paths.map((path) => readPathFacts(container, path).then((facts) => facts && toKind(facts.mode), toError)),
@@ -161,7 +161,7 @@ function saveFile(container: Docker.Container, path: string, { maxBytes, to }: S
   });
 }
 
-/** Reads a plain file. Anything else is not fetched, since a folder may be of any size. */
+/** Reads a regular file. Nothing else is fetched, since a folder may have any size. */
 async function readPlain<T>(
   container: Docker.Container,
   path: string,
@@ -175,7 +175,7 @@ async function readPlain<T>(
   source.once("error", (error) => entries.destroy(error));
   try {
     for await (const entry of entries) {
-      // Podman follows a link, and then names what it leads to.
+      // Podman follows a symlink, and then names its target.
       const isAsked = posix.basename(entry.header.name) === posix.basename(path);
       if (isAsked && entry.header.type === "file") {
         return await read(entry as unknown as AsyncIterable<Buffer>);
@@ -190,7 +190,7 @@ async function readPlain<T>(
 
 async function openArchive(container: Docker.Container, path: string): Promise<Readable | undefined> {
   try {
-    return (await container.getArchive({ path, ...withLimit(60_000) })) as Readable;
+    return (await container.getArchive({ path, ...timeLimit(60_000) })) as Readable;
   } catch (error) {
     if (statusOf(error) === 404) return undefined;
     throw error;
@@ -205,7 +205,7 @@ function tooLarge(folder: string, maxBytes: number): BudgieError {
 }
 
 type Below = {
-  /** Where the archive is unpacked, with a slash at its end */
+  /** The folder in which the archive is unpacked, with a slash at its end */
   readonly path: string;
   readonly folders: readonly string[];
   readonly user: SandboxUser;
@@ -213,10 +213,10 @@ type Below = {
 
 async function putFiles(into: Docker.Container, files: readonly ArchiveFile[], below: Below): Promise<void> {
   const archive = pack();
-  // An unread archive would keep a file open.
+  // An archive that is not read to its end would keep a file open.
   fill(archive, files, below).catch((error: unknown) => archive.destroy(toError(error)));
   try {
-    await into.putArchive(archive as unknown as NodeJS.ReadableStream, { path: below.path, ...withLimit() });
+    await into.putArchive(archive as unknown as NodeJS.ReadableStream, { path: below.path, ...timeLimit() });
   } finally {
     archive.destroy();
   }

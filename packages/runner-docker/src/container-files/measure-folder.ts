@@ -2,17 +2,17 @@ import { spawn } from "node:child_process";
 import type { FileHandle } from "node:fs/promises";
 
 export type FolderSize = {
-  /** Disk space of the files that were counted */
+  /** Disk space of the counted files */
   readonly bytes: number;
-  /** Whether there may be more, since a folder could not be read or the time was over */
+  /** True if there may be more, since a folder was unreadable or the time limit was reached */
   readonly isPartial: boolean;
 };
 
 const MOST_COMPLAINTS = 64 * 1024;
 
 /**
- * Measures a folder's disk space on its file system without following links. It runs `du`, since an agent decides how many
- * files there are, and how deep.
+ * Measures a folder's disk space on its file system without following symlinks. It runs `du`, since an agent decides the
+ * number and nesting of the files.
  */
 export async function measureFolder({ fd }: FileHandle, signal: AbortSignal): Promise<FolderSize> {
   // The folder is descriptor 3 of the process.
@@ -34,7 +34,7 @@ export async function measureFolder({ fd }: FileHandle, signal: AbortSignal): Pr
     child.once("close", (code) => resolve(code !== null));
   });
   const kibibytes = /^\d+/.exec(said)?.[0];
-  // Complaints about files that were removed meanwhile do not matter.
+  // Errors about files that were removed meanwhile do not matter.
   const isHidden = complaints.length >= MOST_COMPLAINTS || complaints.includes("Permission denied");
   return { bytes: Number(kibibytes ?? 0) * 1024, isPartial: !hasEnded || kibibytes === undefined || isHidden };
 }

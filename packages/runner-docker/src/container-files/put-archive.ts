@@ -1,9 +1,9 @@
 import { statusOf } from "../engine/docker-errors.ts";
 
 /**
- * Has the engine unpack an archive, and again where somebody made one of its folders in the same moment: the engine looks
- * whether a folder is there, makes it, and gives up if it is there by then, as a mount point of the turn's container may be.
- * Unpacked again, the folder gets its owner and mode all the same.
+ * Calls `put`, which has the engine unpack an archive, and repeats it after a lost race: the engine checks whether a folder
+ * exists, creates it, and fails if something else created it in between, such as a mount point of the turn's container. The
+ * repetition still sets the folder's owner and mode.
  */
 export async function unpack(put: () => Promise<unknown>, folders: number): Promise<void> {
   for (let racesLeft = folders; ; racesLeft--) {
@@ -16,7 +16,7 @@ export async function unpack(put: () => Promise<unknown>, folders: number): Prom
   }
 }
 
-// Docker 20.10's own words, seen in about one of 400 first turns on a loaded machine.
+// The message of Docker 20.10, seen in about one of 400 first turns on a loaded machine.
 function isLostRace(error: unknown): boolean {
   return statusOf(error) === 500 && error instanceof Error && /mkdir \S+: file exists/.test(error.message);
 }

@@ -8,8 +8,8 @@ const ATTACH_LIMIT_MS = 15_000;
 const UPGRADE = { Connection: "Upgrade", Upgrade: "tcp", "Content-Length": 0 };
 
 /**
- * Attaches to a container's stdin and output; call it before the start, or early output is lost. It does not go through
- * dockerode, which sends its options as a request body that Podman hands to the container as stdin.
+ * Attaches to a container's stdin and output. Call it before the container starts, or early output is lost. It bypasses
+ * dockerode, which sends the options as a request body that Podman passes to the container as stdin.
  */
 export function attach(address: EngineAddress, containerId: string): Promise<Duplex> {
   return new Promise((resolve, reject) => {
@@ -17,7 +17,7 @@ export function attach(address: EngineAddress, containerId: string): Promise<Dup
     const request = requestEngine(address, { method: "POST", path, headers: UPGRADE });
     request.once("upgrade", (_response, socket, head) => {
       if (head.length > 0) socket.unshift(head);
-      // A connection that breaks before anybody reads it must not end the program; that it is closed is seen.
+      // An error before the first read must not end the program. The reader sees that the socket is closed.
       socket.on("error", () => undefined);
       socket.setTimeout(0);
       resolve(socket);
@@ -40,7 +40,7 @@ async function readRefusal(response: IncomingMessage): Promise<Error> {
   });
 }
 
-/** Docker says in plain text here that there is no such container any more, and everything else as JSON. */
+/** Returns the engine's message. Docker reports a missing container as plain text, and all other errors as JSON. */
 function toMessage(said: string): string {
   try {
     return (JSON.parse(said) as { readonly message?: string }).message ?? said;

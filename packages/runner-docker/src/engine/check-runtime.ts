@@ -1,10 +1,10 @@
 import { BudgieError } from "@budgie/core";
 import type { Engine } from "./engine.ts";
 
-/** Throws `RUNNER_UNAVAILABLE` if the engine would not run containers with the runtime that was asked for. */
+/** Throws `RUNNER_UNAVAILABLE` if the engine would not run containers with the requested runtime. */
 export function checkRuntime({ name, runtimes }: Pick<Engine, "name" | "runtimes">, runtime: string | undefined): void {
   if (runtime === undefined) return;
-  // It takes any name, and runs its own: https://github.com/containers/podman/issues/28429
+  // Podman accepts any name and uses its default runtime: https://github.com/containers/podman/issues/28429
   if (name === "Podman") {
     throw new BudgieError(
       "RUNNER_UNAVAILABLE",

@@ -6,12 +6,12 @@ import { isNameTaken } from "./docker-errors.ts";
 import type { Engine } from "./engine.ts";
 import { findMade, findOwn, type OwnPlace } from "./find-container.ts";
 import { removeContainer } from "./remove-container.ts";
-import { ENDING_LIMIT_MS, withLimit } from "./time-limits.ts";
+import { ENDING_LIMIT_MS, timeLimit } from "./time-limits.ts";
 
 /**
- * Creates a container by name, with everything else in the request's body: dockerode would put it, secrets too, in the URL. If
- * the name is taken, it removes a container of this budgie's, waits for one of the session that is being removed, and throws
- * `RUNNER_UNAVAILABLE` for any other.
+ * Creates a container by name. Everything else is in the request's body; dockerode would put it into the URL, secrets too. If
+ * the name is taken, removes a container that belongs to this budgie, waits for a container of the same session that is being
+ * removed, and throws `RUNNER_UNAVAILABLE` for any other container.
  */
 export async function createContainer(
   { docker, name: engine, pendingRemovals }: Pick<Engine, "docker" | "name" | "pendingRemovals">,
@@ -20,16 +20,16 @@ export async function createContainer(
 ): Promise<Docker.Container> {
   const body = engine === "Podman" ? withPodmanBinds(asked) : asked;
   const create = (): Promise<Docker.Container> =>
-    docker.createContainer({ _query: { name }, _body: body, ...withLimit() } as unknown as typeof asked);
+    docker.createContainer({ _query: { name }, _body: body, ...timeLimit() } as unknown as typeof asked);
   const place = { docker, name, labels: asked.Labels ?? {} };
   try {
     const created = await createOnceFree(create, place);
     pendingRemovals.trust();
     return created;
   } catch (error) {
-    // A call that was given up may still have made it.
+    // The engine may create the container after budgie gave the call up.
     pendingRemovals.suspect(error);
-    pendingRemovals.remove(async () => removeFound(docker, await findMade(place))).tried.catch(() => undefined);
+    pendingRemovals.remove(async () => removeFound(docker, await findMade(place))).firstAttempt.catch(() => undefined);
     throw error;
   }
 }
@@ -43,7 +43,7 @@ async function createOnceFree(create: () => Promise<Docker.Container>, place: Ow
       return await create();
     } catch (error) {
       if (!isNameTaken(error) || performance.now() > until) throw error;
-      // An engine frees the name some moments after it removed the container.
+      // An engine frees the name some moments after it removed the container, so the next attempt waits.
       await removeFound(place.docker, await findOwn(place));
       await sleep(PAUSE_MS);
     }

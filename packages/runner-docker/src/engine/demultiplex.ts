@@ -4,20 +4,20 @@ import type { Readable, Transform } from "node:stream";
 const HEADER_BYTES = 8;
 
 /**
- * Splits an attach stream into stdout and stderr, byte for byte, and ends both with it. Its own, because the one of
- * docker-modem ignores back-pressure and overflows the stack on many small frames.
+ * Splits an attach stream into stdout and stderr, byte for byte, and ends both when it ends. docker-modem's demultiplexer
+ * ignores back-pressure and overflows the stack on many small frames.
  */
 export async function demultiplex(source: Readable, targets: Targets): Promise<void> {
   const { dropping, stderr, stdout } = targets;
   try {
     for await (const { stream, payload } of frames(source)) {
       const target = stream === 2 ? stderr : stdout;
-      // A reader that went away must hold up neither the other stream nor the container.
+      // A closed reader must block neither the other stream nor the container.
       if (target.destroyed || (dropping.aborted && target.writableNeedDrain)) continue;
       if (!target.write(payload) && !dropping.aborted) await drained(target, dropping);
     }
   } catch {
-    // A connection that broke ends the output; how the container ended is asked separately.
+    // A broken connection ends the output. The caller asks the engine how the container ended.
   } finally {
     stdout.end();
     stderr.end();
@@ -27,7 +27,7 @@ export async function demultiplex(source: Readable, targets: Targets): Promise<v
 export type Targets = {
   readonly stdout: Transform;
   readonly stderr: Transform;
-  /** From here on, what nobody reads is dropped: an engine does not end a container whose output is stuck */
+  /** Once aborted, unread output is dropped: an engine does not stop a container whose output is blocked */
   readonly dropping: AbortSignal;
 };
 
@@ -58,7 +58,7 @@ async function* frames(source: Readable): AsyncGenerator<Frame> {
   }
 }
 
-/** Resolves when a stream takes more, or will never. */
+/** Resolves when a stream accepts more data, is closed, or its data is to be dropped. */
 async function drained(target: Transform, dropping: AbortSignal): Promise<void> {
   const stop = new AbortController();
   const until = (source: Transform | AbortSignal, event: string): Promise<unknown> =>

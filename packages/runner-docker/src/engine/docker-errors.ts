@@ -6,28 +6,28 @@ type EngineError = Error & {
   readonly json?: { readonly message?: string };
 };
 
-/** The HTTP status of an engine's refusal; `undefined` if the error is not one. */
+/** Returns the HTTP status of an engine's error response; `undefined` for any other error. */
 export function statusOf(error: unknown): number | undefined {
   return (error as EngineError).statusCode;
 }
 
-/** For removals: a thing that is gone already is what was wanted. */
+/** Ignores HTTP 404, for removals, and rethrows any other error. */
 export function ignoreMissing(error: unknown): void {
   if (statusOf(error) !== 404) throw error;
 }
 
-/** Tells whether a container was not created since another has its name: Docker answers with HTTP 409, Podman with 500. */
+/** Tells whether a container's name is taken: Docker answers with HTTP 409, Podman with 500. */
 export function isNameTaken(error: unknown): boolean {
   return statusOf(error) !== undefined && /\bname\b.{1,200}\bis already in use by\b/.test(textOf(error));
 }
 
-/** Translates what the engine, the way to it or the disk said; what is not recognised passes unchanged. */
+/** Translates errors of the engine, the connection and the disk. Returns unknown errors unchanged. */
 export function toBudgieError(error: unknown, image: string): unknown {
   if (error instanceof BudgieError || !(error instanceof Error)) return error;
   return statusOf(error) === undefined ? fromConnection(error) : fromRefusal(error, image);
 }
 
-/** The result of calls to the engine, with their errors translated. */
+/** Awaits a call to the engine, and translates its error. */
 export function translated<T>(call: Promise<T>, image: string): Promise<T> {
   return call.catch((error: unknown) => {
     throw toBudgieError(error, image);
@@ -59,11 +59,11 @@ function textOf(error: unknown): string {
   return json?.message ?? message;
 }
 
-// Of the file system, and of SQLite in the login's copy.
+// Codes of the file system, and of SQLite when it copies a login.
 const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "SQLITE_FULL"]);
 const NO_ANSWER: ReadonlySet<string> = new Set(["TimeoutError", "AbortError"]);
 
-/** Whether an error is that of a call which the engine left unanswered, as it came or translated. */
+/** Tells whether the engine did not answer a call. Looks through translated errors too. */
 export function hasNoAnswer(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return NO_ANSWER.has(error.name) || hasNoAnswer(error.cause);
@@ -86,7 +86,7 @@ function fromConnection(cause: EngineError): Error {
   return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
 }
 
-/** The error of an image that the engine does not have. */
+/** Creates the error for an image that the engine does not have. */
 export function imageNotFound(image: string, cause?: unknown): BudgieError {
   return new BudgieError(
     "IMAGE_NOT_FOUND",

@@ -4,7 +4,7 @@ import { getBuiltinModule } from "node:process";
 import { text } from "node:stream/consumers";
 import type { EngineAddress } from "./find-engine.ts";
 
-/** Asks an engine for one thing. It does without dockerode, which takes longer to load than an engine to answer. */
+/** Gets a JSON resource of an engine without dockerode, which takes longer to load than an engine to answer. */
 export async function getJson<T>(address: EngineAddress, path: string, signal: AbortSignal): Promise<T> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     requestEngine(address, { path, signal }).once("response", resolve).once("error", reject).end();
@@ -16,7 +16,7 @@ export async function getJson<T>(address: EngineAddress, path: string, signal: A
   throw Object.assign(new Error(`(HTTP code ${statusCode}) ${message}`), { statusCode, json: answer });
 }
 
-/** What is no JSON is no engine's, and has nothing of what is looked for in it. */
+/** Parses an answer. Returns text that is no JSON unchanged: it is not an engine's answer, and the caller finds no field in it. */
 function toValue(said: string): unknown {
   try {
     return JSON.parse(said);
@@ -29,15 +29,15 @@ type EngineRequest = Pick<RequestOptions, "method" | "path" | "signal"> & {
   readonly headers?: Readonly<Record<string, string | number>>;
 };
 
-/** Begins a request to an engine, on a connection of its own. */
+/** Starts a request to an engine on a new connection. */
 export function requestEngine(address: EngineAddress, options: EngineRequest): ClientRequest {
   const own = { ...options, headers: { Host: "engine", ...options.headers } };
   if ("socketPath" in address) {
-    // An agent of Node's would look first whether the host is an IP address, which takes as long as the engine's answer.
+    // Node's HTTP agent would first check whether the host is an IP address, which takes as long as the engine's answer.
     return requestHttp({ ...own, createConnection: () => connect(address.socketPath) });
   }
   const { host, port, protocol, tls } = address;
   if (protocol === "http") return requestHttp({ ...own, host, port, agent: false });
-  // Most engines need no TLS, and a start does not wait for it to load.
+  // Most engines need no TLS, so it is loaded on demand.
   return getBuiltinModule("node:https").request({ ...own, host, port, ...tls, agent: false });
 }

@@ -1,8 +1,8 @@
 import { BudgieError } from "@budgie/core";
 
 /**
- * A protection that the engine holds up for budgie, by the engine's own word. `held`; `weak`: less than there could be, but all that budgie
- * promises; `missing`: the named claims do not hold.
+ * A protection that the engine provides, as reported by the engine. `held`: in force; `weak`: weaker than possible, but
+ * sufficient for every claim; `missing`: the claims in `breaks` do not hold.
  */
 export type EngineProtection = ProtectionInForce | MissingProtection;
 
@@ -16,17 +16,17 @@ type MissingProtection = {
   readonly name: Weaker;
   readonly state: "missing";
   readonly text: string;
-  /** The ids of claims */
+  /** Ids of claims */
   readonly breaks: readonly string[];
 };
 
-/** The protections that users can accept to lack. */
+/** The protections that `--accept-weaker` can waive. */
 export type Weaker = "limits" | "seccomp" | "ulimits";
 
 /** Meaning of a uid in a container on the host: the same uid; the engine's own user for uid 0 of a rootless engine; or an unrelated uid. */
 export type EngineUsers = "same" | "rootless" | "remapped";
 
-/** What is read of an engine's `info`. */
+/** The fields of an engine's `info` that budgie reads. */
 export type EngineInfo = {
   readonly MemoryLimit?: boolean;
   readonly SwapLimit?: boolean;
@@ -36,11 +36,11 @@ export type EngineInfo = {
   readonly CgroupDriver?: string;
   readonly SecurityOptions?: readonly string[] | null;
   readonly Warnings?: readonly string[] | null;
-  /** Podman's own; before 4.5 its only word for it */
+  /** Podman's field; before 4.5 its only sign of rootless mode */
   readonly Rootless?: boolean;
 };
 
-/** Tells what an engine enforces, and what it cannot. What it does not tell of counts as what it cannot. */
+/** Lists the protections that an engine enforces or lacks. A protection that the engine does not report counts as missing. */
 export function toEngineProtections(info: EngineInfo): readonly EngineProtection[] {
   return [
     toLimits(info),
@@ -53,8 +53,8 @@ export function toEngineProtections(info: EngineInfo): readonly EngineProtection
 }
 
 /**
- * Tells whether an engine takes ulimits. Given any, Podman 4 also raises the one on processes, which fails without
- * CAP_SYS_RESOURCE.
+ * Returns the missing protection of an engine that cannot set ulimits. If any is set, Podman 4 also raises the limit on
+ * processes, which fails without CAP_SYS_RESOURCE.
  */
 export function toUlimits({
   name,
@@ -63,13 +63,13 @@ export function toUlimits({
   return name === "Podman" && Number.parseInt(version, 10) < 5 ? [NO_ULIMITS] : [];
 }
 
-/** Tells what a uid in a container of this engine is on the host. */
+/** Returns how an engine maps the uids of its containers to the host's. */
 export function toUsers(info: EngineInfo): EngineUsers {
   if (info.Rootless === true || optionOf(info, "rootless") !== undefined) return "rootless";
   return optionOf(info, "userns") === undefined ? "same" : "remapped";
 }
 
-/** What users must know of an engine on which a promise of budgie's does not hold. */
+/** Lists the notices for users of an engine that lacks protections. */
 export function toProtectionNotices(protections: readonly EngineProtection[]): readonly string[] {
   return protections.filter(({ state }) => state === "missing").map(({ text }) => text);
 }
@@ -95,7 +95,7 @@ const LIMITS = {
 
 function toLimits(info: EngineInfo): EngineProtection {
   const keys = Object.keys(LIMITS) as readonly (keyof typeof LIMITS)[];
-  // Podman ignores limits there, and reports those of the machine.
+  // Rootless Podman ignores limits on cgroup v1, and reports the machine's controllers.
   const cannot = toUsers(info) === "rootless" && info.CgroupVersion === "1";
   const unlimited = keys.filter((key) => cannot || info[key] !== true).map((key) => LIMITS[key]);
   const cgroups = `cgroup v${info.CgroupVersion ?? "?"}, ${info.CgroupDriver || "no driver"}`;
@@ -116,7 +116,7 @@ function toLimits(info: EngineInfo): EngineProtection {
   };
 }
 
-// The memory itself is limited all the same, which is what is promised.
+// Memory itself is still limited, which is all that the claim says.
 const NO_SWAP_LIMIT: EngineProtection = {
   name: "swap",
   state: "weak",
@@ -172,13 +172,13 @@ function toMandatory(info: EngineInfo): EngineProtection {
       };
 }
 
-/** Those of the kind "No … support" are about limits: budgie's are told of above, and it uses no others. */
+/** Returns the engine's warnings except "No … support": these are about limits, which are checked above. */
 function toWarnings({ Warnings }: EngineInfo): readonly EngineProtection[] {
   const others = (Warnings ?? []).filter((text) => !/^WARNING: No .* support$/.test(text));
   return others.map((text) => ({ name: "engine", state: "weak", text: text.replace(/\s+/g, " ").trim() }));
 }
 
-/** Such as `name=seccomp,profile=default`: its fields, if the engine has it. */
+/** Returns the fields of a security option such as `name=seccomp,profile=default`; `undefined` if the engine lacks it. */
 function optionOf({ SecurityOptions }: EngineInfo, name: string): ReadonlyMap<string, string> | undefined {
   const options = (SecurityOptions ?? []).map((option) => new Map(option.split(",").map(toPair)));
   return options.find((option) => option.get("name") === name);

@@ -18,24 +18,24 @@ import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from
 /** A container engine that answered. */
 export type Engine = {
   readonly docker: Docker;
-  /** What is to go from it */
+  /** The removals that are not yet confirmed */
   readonly pendingRemovals: PendingRemovals;
   readonly endpoint: Endpoint;
   readonly name: "Docker" | "Podman";
   readonly version: string;
   readonly apiVersion: string;
-  /** What its programs are built for, as Go names it, such as `linux/amd64` */
+  /** The platform of its programs, in Go's names, such as `linux/amd64` */
   readonly platform: string;
   readonly cpus: number;
-  /** Of its machine */
+  /** Memory of its machine */
   readonly memoryBytes: number;
-  /** As it names its system, such as `Docker Desktop` */
+  /** The system's name in the engine's words, such as `Docker Desktop` */
   readonly system: string;
   /** The release of the kernel that its containers share */
   readonly kernel: string;
-  /** Path of its data on its own machine; empty if unknown */
+  /** Path of its data on its machine; empty if unknown */
   readonly rootDir: string;
-  /** The names of what can run its containers */
+  /** Names of the runtimes that can run its containers */
   readonly runtimes: readonly string[];
   readonly users: EngineUsers;
   readonly protections: readonly EngineProtection[];
@@ -45,8 +45,8 @@ export type Engine = {
 const OLDEST_API: readonly [number, number] = [1, 40];
 
 /**
- * Connects to the user's engine, or throws `RUNNER_UNAVAILABLE` saying where it was looked for and what to do. Whoever has more to
- * ask can do so with `onTry`, without waiting: if there is an engine, it is the last that was tried.
+ * Connects to the user's engine. Throws `RUNNER_UNAVAILABLE` with the places that were tried and the remedy. `onTry` is called
+ * with each endpoint at once, for further requests in parallel: the engine that answers is the last one tried.
  */
 export async function connectEngine(
   env: HostEnvironment,
@@ -88,7 +88,7 @@ type Info = EngineInfo & {
 async function probe(endpoint: Endpoint): Promise<Engine> {
   const { address } = endpoint;
   const signal = AbortSignal.timeout(API_LIMIT_MS);
-  // `info` alone tells of rootless and userns mode; both calls at once, since each waits for the engine.
+  // Only `info` reports rootless and userns mode. Both requests run in parallel, since each waits for the engine.
   const [version, info] = await Promise.all([
     getJson<Version>(address, "/version", signal),
     getJson<Info>(address, "/info", signal),
@@ -120,10 +120,10 @@ function toMachine({ KernelVersion = "", MemTotal = 0, NCPU = 1, OperatingSystem
   return { cpus: NCPU, memoryBytes: MemTotal, system: OperatingSystem, kernel: KernelVersion };
 }
 
-/** dockerode costs about 100 ms and 20 MB: it is loaded only when more than an engine's description is needed of it. */
+/** Loads dockerode on first use, since it costs about 100 ms and 20 MB. */
 function openClient({ address }: Endpoint): Docker {
   const Client = createRequire(import.meta.url)("dockerode") as typeof Docker;
-  // Whatever is left out, it takes from this process's DOCKER_* variables.
+  // dockerode takes omitted options from this process's DOCKER_* variables.
   const nothing = { host: undefined, port: undefined, pathPrefix: undefined, timeout: undefined };
   const { tls, ...place } = "socketPath" in address ? { ...address, protocol: "http", tls: undefined } : address;
   const certificates = tls ?? { ca: undefined, cert: undefined, key: undefined };

@@ -1,17 +1,17 @@
 import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { withLimit } from "./time-limits.ts";
+import { timeLimit } from "./time-limits.ts";
 import { ignoreMissing } from "./docker-errors.ts";
 import { parseLabels } from "./labels.ts";
 
-/** The name of a container, and the labels that budgie gave it. */
+/** The name of a container, and the labels that budgie gives it. */
 export type OwnPlace = { readonly docker: Docker; readonly name: string; readonly labels: Labels };
 
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Finds a container of this budgie's own by session and role, or one of the same session that is being removed. Throws
- * `RUNNER_UNAVAILABLE` if somebody else's has its name.
+ * Finds a container of this budgie by name, session and role, or a container of the same session that is being removed.
+ * Throws `RUNNER_UNAVAILABLE` if another container has the name.
  */
 export async function findOwn(place: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
   const found = await findNamed(place);
@@ -19,22 +19,22 @@ export async function findOwn(place: OwnPlace): Promise<Docker.ContainerInspectI
   throw nameTaken(place.name);
 }
 
-/** Finds the container with exactly these labels, which have its time, and no later one of the same name. */
+/** Finds the container with exactly these labels, which include its creation time: a later container of the same name differs. */
 export async function findMade(place: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
   const found = await findNamed(place);
   return found !== undefined && hasAll(found.Config.Labels, place.labels) ? found : undefined;
 }
 
-/** Tells whether an engine is removing a container, which still has its name. */
+/** Tells whether the engine is removing a container, which keeps its name until then. */
 export function isBeingRemoved({ Status }: Pick<Docker.ContainerInspectInfo["State"], "Status">): boolean {
   return Status === "removing" || Status === "dead";
 }
 
 async function findNamed({ docker, name }: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
-  return (await docker.getContainer(name).inspect(withLimit()).catch(ignoreMissing)) ?? undefined;
+  return (await docker.getContainer(name).inspect(timeLimit()).catch(ignoreMissing)) ?? undefined;
 }
 
-/** Tells whether a container is this budgie's, or is being removed. Another budgie may have taken over the session and made one. */
+/** Tells whether a container belongs to this budgie, or is being removed. Another budgie may have taken over the session. */
 function isOwn({ Config, State }: Docker.ContainerInspectInfo, labels: Labels): boolean {
   const [found, own] = [parseLabels(Config.Labels), parseLabels(labels)];
   return (

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
 
-/** Where an engine may listen, and how it was found. */
+/** An address at which an engine may listen, and how it was found. */
 export type Endpoint = {
   readonly address: EngineAddress;
   /** For messages, such as `unix:///var/run/docker.sock` */
@@ -26,8 +26,8 @@ type EngineTls = { readonly ca: string; readonly cert: string; readonly key: str
 export type HostEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Lists the endpoints to try, best first. What the user set, by `DOCKER_HOST` or a docker context, is the only one: an
- * engine that nobody asked for must not take the place of one that is down. The order is the docker command's own.
+ * Lists the endpoints to try, best first. An endpoint that the user chose with `DOCKER_HOST` or a docker context is the only
+ * one: no other engine may replace it when it is down. The order is the docker command's.
  */
 export function findEndpoints(env: HostEnvironment, home: string): readonly Endpoint[] {
   const chosen = fromEnvironment(env, home) ?? fromContext(env, home);
@@ -37,7 +37,7 @@ export function findEndpoints(env: HostEnvironment, home: string): readonly Endp
     .map((path) => ({ address: { socketPath: path }, url: `unix://${path}`, foundBy: "the usual sockets" }));
 }
 
-/** The sockets of Docker, rootless Docker, Docker Desktop, Colima, OrbStack, Rancher Desktop and Podman. */
+/** Lists the usual sockets of Docker, rootless Docker, Docker Desktop, Colima, OrbStack, Rancher Desktop and Podman. */
 export function usualSockets(env: HostEnvironment, home: string): readonly string[] {
   const runtime = valueOf(env, "XDG_RUNTIME_DIR");
   return [
@@ -61,7 +61,7 @@ function fromEnvironment(env: HostEnvironment, home: string): Endpoint | undefin
   return toEndpoint(url, "DOCKER_HOST", tls);
 }
 
-/** Reads the current context where the docker command keeps it; the API libraries do not. */
+/** Reads the docker command's current context, which the API libraries ignore. */
 function fromContext(env: HostEnvironment, home: string): Endpoint | undefined {
   const configDir = valueOf(env, "DOCKER_CONFIG") ?? join(home, ".docker");
   const name = contextName(env, configDir);
@@ -87,7 +87,7 @@ function contextName(env: HostEnvironment, configDir: string): string {
   return valueOf(env, "DOCKER_CONTEXT") ?? (configured || "default");
 }
 
-/** An empty variable counts as none: as a path it would mean the current folder. */
+/** Returns a variable's value. An empty one counts as unset: as a path it would mean the current folder. */
 function valueOf(env: HostEnvironment, name: string): string | undefined {
   const value = env[name];
   return value === "" ? undefined : value;

@@ -1,22 +1,22 @@
 import type { OwnerProcess, OwnerRecord, SessionId } from "@budgie/core";
 
-/** What a labelled thing is for: a turn's container, the session's container, its home, its login, the egress proxy of all sessions, or what a home is exported through. */
+/** The purpose of a container or volume: a turn, a session's container, its home, its login, the egress proxy of all sessions, or the container that exports a home. */
 export type Role = "turn" | "session" | "home" | "auth" | "proxy" | "reader";
 
-/** What the labels of one of budgie's things say. */
+/** The content of the labels of a container or volume. */
 export type LabelFacts = {
   readonly owner: OwnerRecord;
   readonly session: string;
   readonly role: string;
   readonly created: Date;
-  /** How long its session is kept when its owner is gone; 0 if not at all */
+  /** Time for which its session outlives its owner; 0 if it does not */
   readonly keepMs: number;
 };
 
-/** The filter that finds everything budgie made on an engine. */
+/** The filter for everything that budgie created on an engine. */
 export const OURS = { label: ["dev.budgie=1"] };
 
-/** The labels that everything budgie makes carries. None is a secret: anyone who reaches the engine can read them. */
+/** Returns the labels of a new container or volume. None is a secret: everybody with access to the engine can read them. */
 export function toLabels(owner: OwnerRecord, session: SessionId | "", role: Role): Record<string, string> {
   return {
     "dev.budgie": "1",
@@ -40,7 +40,7 @@ function toProcessLabels({ boot, pid, pidNamespace, started }: OwnerProcess): Re
   };
 }
 
-/** Reads labels back; missing ones become empty, and an unreadable time becomes the epoch, so that nothing is too young to go. */
+/** Parses labels. A missing label becomes empty, and an unreadable time becomes the epoch, which no keep time protects. */
 export function parseLabels(labels: Readonly<Record<string, string>> | undefined): LabelFacts {
   const label = (name: string): string => labels?.[`dev.budgie.${name}`] ?? "";
   const created = new Date(label("created"));
@@ -53,7 +53,7 @@ export function parseLabels(labels: Readonly<Record<string, string>> | undefined
   };
 }
 
-/** A process that is half named is none: then its owner's lock decides, as it does for the budgies that named none. */
+/** Parses the owner's process. If a part is missing there is none, and the owner's lock decides whether it is alive. */
 function parseProcess(label: (name: string) => string): Pick<OwnerRecord, "process"> {
   const [pidNamespace, started, boot] = [label("pid-namespace"), label("started"), label("boot")];
   const pid = Number(/^\d{1,10}$/.exec(label("pid"))?.[0] ?? 0);

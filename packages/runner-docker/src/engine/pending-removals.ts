@@ -2,41 +2,41 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError } from "@budgie/core";
 import { hasNoAnswer, toBudgieError } from "./docker-errors.ts";
 
-/** Sees to it that things go from an engine, also from one that does not answer just now. */
+/** The removals of containers and volumes from an engine, which are retried while it does not answer. */
 export type PendingRemovals = {
-  /** Tries at once, and where that fails goes on behind the caller's back until it has gone or {@link Removals.close} is called. */
+  /** Attempts a removal at once. If that fails, retries in the background until it succeeds or {@link PendingRemovals.close} is called. */
   remove(attempt: Attempt): Removal;
-  /** Notes a call's error: an engine that just left one unanswered is not waited for again by each removal. */
+  /** Records the error of a call: after an unanswered call, removals do not wait for the engine for a while. */
   suspect(error: unknown): void;
-  /** Notes that the engine answered: it is waited for again, and what is left is tried now. */
+  /** Records that the engine answered: removals wait for it again, and the pending ones are attempted now. */
   trust(): void;
-  /** Tries what is left once more, and from then on nothing twice. Rejects if something stays. */
+  /** Attempts the pending removals once more, and ends the retries. Rejects if one fails. */
   close(): Promise<void>;
 };
 
 type Removal = {
-  /** The first try; rejects with `RUNNER_UNAVAILABLE` if it is not known that all has gone */
-  readonly tried: Promise<void>;
-  /** Never rejects, and never settles where it stays for good */
+  /** The first attempt; rejects with `RUNNER_UNAVAILABLE` unless the removal is confirmed */
+  readonly firstAttempt: Promise<void>;
+  /** Resolves once the removal is confirmed; never rejects, and stays pending if it never is */
   readonly gone: Promise<void>;
 };
 
-/** Removes something and sees that it has gone; can be called again, whatever became of it before. */
+/** Removes something and confirms that it is gone. Idempotent. */
 type Attempt = () => Promise<unknown>;
 
 export type RemovalTimes = {
-  /** Before the second try; from then on it doubles */
+  /** Delay before the second attempt; it doubles with each further one */
   readonly delayMs: number;
   readonly longestDelayMs: number;
-  /** How long an engine that left a call unanswered counts as silent */
+  /** Time for which an engine counts as silent after an unanswered call */
   readonly silenceMs: number;
-  /** After which what a silent engine had still been told to make is there */
+  /** Time after which a silent engine has executed the requests that it had received */
   readonly aftermathMs: number;
 };
 
 const TIMES: RemovalTimes = { delayMs: 1000, longestDelayMs: 30_000, silenceMs: 30_000, aftermathMs: 5000 };
 
-/** Creates the list of what is to go from an engine. */
+/** Creates the list of an engine's pending removals. */
 export function createPendingRemovals(times: RemovalTimes = TIMES): PendingRemovals {
   const left = new Set<Attempt>();
   const closing = new AbortController();
@@ -65,7 +65,7 @@ export function createPendingRemovals(times: RemovalTimes = TIMES): PendingRemov
 
   async function first(attempt: Attempt): Promise<void> {
     const isSilent = silent !== undefined && performance.now() < silent.until;
-    // The last try of all is made whatever was before.
+    // The attempt at the end is made even if the engine was silent.
     if (isSilent && !closing.signal.aborted) throw toUnverified(silent?.cause);
     await attemptNow(attempt);
   }
@@ -80,15 +80,15 @@ export function createPendingRemovals(times: RemovalTimes = TIMES): PendingRemov
       );
       if (isGone) left.delete(attempt);
     }
-    // It may have answered this before what it was asked earlier.
+    // The engine may have answered this request before it executed an earlier one.
     await pause(times.aftermathMs, closing.signal);
     await attempt().catch(() => undefined);
   }
 
   return {
     remove(attempt) {
-      const tried = first(attempt);
-      return { tried, gone: tried.catch(() => again(attempt)) };
+      const firstAttempt = first(attempt);
+      return { firstAttempt, gone: firstAttempt.catch(() => again(attempt)) };
     },
     suspect,
     trust,
@@ -101,7 +101,7 @@ export function createPendingRemovals(times: RemovalTimes = TIMES): PendingRemov
   };
 }
 
-/** Waits until it is woken at the latest, or for ever if nothing is to be tried any more; keeps no program alive. */
+/** Waits for `delayMs` or until `waking` aborts, and for ever once `closing` has aborted. Does not keep the process alive. */
 async function pause(delayMs: number, closing: AbortSignal, waking = closing): Promise<void> {
   const signal = AbortSignal.any([closing, waking]);
   await sleep(delayMs, undefined, { ref: false, signal }).catch(() => undefined);
@@ -112,9 +112,9 @@ const UNVERIFIED =
   ` So something of a turn or session may still run there. budgie goes on removing it until it has gone; ` +
   `if budgie ends first, "budgie gc-volumes" does.`;
 
-/** The error of a stop or a removal of which the engine did not say that it is done. */
+/** Returns the error of a stop or a removal that the engine did not confirm. */
 export function toUnverified(cause: unknown): unknown {
-  const told = toBudgieError(cause, "");
-  if (!(told instanceof BudgieError) || told.message.endsWith(UNVERIFIED)) return told;
-  return new BudgieError("RUNNER_UNAVAILABLE", told.message + UNVERIFIED, { cause });
+  const translated = toBudgieError(cause, "");
+  if (!(translated instanceof BudgieError) || translated.message.endsWith(UNVERIFIED)) return translated;
+  return new BudgieError("RUNNER_UNAVAILABLE", translated.message + UNVERIFIED, { cause });
 }

@@ -1,16 +1,16 @@
 import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { ENDING_LIMIT_MS, withLimit } from "./time-limits.ts";
+import { ENDING_LIMIT_MS, timeLimit } from "./time-limits.ts";
 import { ignoreMissing, statusOf } from "./docker-errors.ts";
 
-/** Removes a container with the anonymous volumes that its image declared, and sees that it is gone. */
+/** Removes a container with the anonymous volumes of its image, and confirms that it is gone. */
 export async function removeContainer(container: Docker.Container): Promise<void> {
-  const limit = withLimit(ENDING_LIMIT_MS);
+  const limit = timeLimit(ENDING_LIMIT_MS);
   try {
     await container.remove({ force: true, v: true, ...limit });
   } catch (error) {
     if (statusOf(error) !== 409) return ignoreMissing(error);
-    // Somebody else is just removing it, such as another budgie that collects garbage.
+    // Another program is removing it, such as a budgie that collects garbage.
     await container.wait({ condition: "removed", ...limit }).catch(ignoreMissing);
   }
   if ((await container.inspect(limit).catch(ignoreMissing)) === undefined) return;

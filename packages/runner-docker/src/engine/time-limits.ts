@@ -1,18 +1,18 @@
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How long one call to the engine may take: one that hangs would hang budgie. */
+/** The limit of one call to the engine, in milliseconds: a call that hangs would hang budgie. */
 export const API_LIMIT_MS = 15_000;
-/** How long a stop may take past the grace, and how long a removal: whoever cancelled a turn waits for both. */
+/** The limit of a removal, and of a stop after its grace period, in milliseconds: the caller that cancels a turn waits for both. */
 export const ENDING_LIMIT_MS = 10_000;
 
-/** Options that make a call to the engine end after `limitMs`. */
-export function withLimit(limitMs = API_LIMIT_MS): { readonly abortSignal: AbortSignal } {
+/** Creates the option that aborts a call to the engine after `limitMs`. */
+export function timeLimit(limitMs = API_LIMIT_MS): { readonly abortSignal: AbortSignal } {
   return { abortSignal: AbortSignal.timeout(limitMs) };
 }
 
-/** The result of what may hang, or the same error as of a call that does. */
-export async function withinLimit<T>(work: Promise<T>, limitMs: number): Promise<T> {
+/** Awaits `work` for at most `limitMs`; then rejects with a `TimeoutError`, as an aborted call to the engine does. */
+export async function withTimeout<T>(work: Promise<T>, limitMs: number): Promise<T> {
   const over = new AbortController();
   const late = sleep(limitMs, undefined, { signal: over.signal }).then(() => {
     throw Object.assign(new Error(`no answer within ${limitMs / 1000} s`), { name: "TimeoutError" });
@@ -24,8 +24,8 @@ export async function withinLimit<T>(work: Promise<T>, limitMs: number): Promise
   }
 }
 
-/** Ends a stream with the error of a call that hangs once it says nothing for so long; while nobody reads it, that does not count. */
-export function endingInSilence<T extends Readable>(stream: T, limitMs = API_LIMIT_MS): T {
+/** Destroys a stream with a `TimeoutError` after `limitMs` without data. Time spent paused does not count. */
+export function destroyWhenIdle<T extends Readable>(stream: T, limitMs = API_LIMIT_MS): T {
   let wasHeard = true;
   const timer = setInterval(() => {
     if (!wasHeard && !stream.isPaused()) {
@@ -34,7 +34,7 @@ export function endingInSilence<T extends Readable>(stream: T, limitMs = API_LIM
     wasHeard = false;
   }, limitMs);
   stream.prependListener("data", () => (wasHeard = true));
-  // It is for its reader to set it going.
+  // The listener above switched it to flowing mode; leave that to the reader.
   stream.pause();
   stream.once("close", () => clearInterval(timer));
   return stream;

@@ -8,21 +8,21 @@ import type { HostEnvironment } from "../engine/find-engine.ts";
 export type BuildOptions = {
   /** The image's name */
   readonly tag: string;
-  /** Holds `Dockerfile.sandbox` and `docker/`; nothing else of it is sent */
+  /** The folder of `Dockerfile.sandbox` and `docker/`; nothing else in it is sent */
   readonly contextDir: string;
   readonly buildArgs: Readonly<Record<string, string>>;
   readonly home: string;
   readonly hostEnv: HostEnvironment;
-  /** Told each line that the build prints */
+  /** Called with each line that the build prints */
   readonly onProgress: (line: string) => void;
 };
 
 type BuildEvent = { readonly stream?: string; readonly error?: string; readonly status?: string };
 
-/** Builds the sandbox image on the user's engine, or throws `CONFIG_INVALID` with what the build said last. */
+/** Builds the sandbox image on the user's engine. Throws `CONFIG_INVALID` with the build's last error. */
 export async function buildSandboxImage(options: BuildOptions): Promise<{ readonly imageId: string }> {
   const { docker } = await connectEngine(options.hostEnv, options.home);
-  // Times and owners of the checkout would defeat the engine's cache.
+  // The checkout's times and owners would defeat the engine's cache.
   const context = pack(options.contextDir, {
     entries: ["Dockerfile.sandbox", "docker"],
     map: (header) => Object.assign(header, { uid: 0, gid: 0, mtime: new Date(0) }),
@@ -44,7 +44,7 @@ export async function buildSandboxImage(options: BuildOptions): Promise<{ readon
   return { imageId: Id };
 }
 
-/** A failed build ends its stream without an error: it is the last event that tells. */
+/** Follows the build to its end. A failed build ends its stream without an error: only the last event reports it. */
 async function follow(docker: Docker, stream: Readable, onProgress: BuildOptions["onProgress"]): Promise<void> {
   let begun = "";
   const tell = (text: string): void => {
@@ -57,7 +57,7 @@ async function follow(docker: Docker, stream: Readable, onProgress: BuildOptions
       stream,
       (error: Error | null, all: BuildEvent[]) => (error ? reject(error) : resolve(all)),
       (event: BuildEvent) => {
-        // What a command prints comes as it was read: several lines at once, or a part of one.
+        // An event contains several lines of a command's output, or a part of one.
         tell(event.stream ?? `${event.status ?? ""}\n`);
       },
     );

@@ -1,19 +1,19 @@
 import { posix } from "node:path";
 import { BudgieError } from "@budgie/core";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 import { imageNotFound, statusOf, toBudgieError } from "../engine/docker-errors.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Endpoint } from "../engine/find-engine.ts";
 import { getJson } from "../engine/engine-http.ts";
 
-/** An image that is on the engine. */
+/** An image on the engine. */
 export type SandboxImage = {
   readonly id: string;
   readonly name: string;
   readonly created: Date;
-  /** As the engine's */
+  /** In Go's names, such as `linux/amd64` */
   readonly platform: string;
-  /** Where its programs are looked for */
+  /** Its `PATH` */
   readonly path: string;
 };
 
@@ -28,10 +28,10 @@ type Facts = {
   };
 };
 
-// What engines set for an image that sets none.
+// The default of engines for an image without a PATH.
 const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** Finds an image by name or id, or throws `IMAGE_NOT_FOUND`. Nothing is pulled: what runs is what the user put there. */
+/** Finds an image by name or id, or throws `IMAGE_NOT_FOUND`. It never pulls: only images that the user put on the engine run. */
 export async function findImage({ endpoint }: Pick<Engine, "endpoint">, name: string): Promise<SandboxImage> {
   const facts = await inspectImage(endpoint, name);
   refuseVolumes(name, Object.keys(facts.Config?.Volumes ?? {}));
@@ -47,14 +47,14 @@ export async function findImage({ endpoint }: Pick<Engine, "endpoint">, name: st
 
 async function inspectImage({ address }: Endpoint, name: string): Promise<Facts> {
   try {
-    return await getJson<Facts>(address, `/images/${encodeURI(name)}/json`, withLimit().abortSignal);
+    return await getJson<Facts>(address, `/images/${encodeURI(name)}/json`, timeLimit().abortSignal);
   } catch (error) {
-    // 400: it could not even be a name.
+    // 400: it is no valid name.
     throw [400, 404].includes(statusOf(error) ?? 0) ? imageNotFound(name, error) : toBudgieError(error, name);
   }
 }
 
-/** Such a volume is a new one in each container: it would cover a session's home, or make a folder in the user's repository. */
+/** Throws if an image declares a volume over a session's mounts: it would be new in each container, and cover the home or create a folder in the user's repository. */
 function refuseVolumes(image: string, volumes: readonly string[]): void {
   const bad = volumes.find((path) => /^\/home\/agent(?:\/|$)|^\/(?:workspace|auth)\/./.test(posix.normalize(path)));
   if (bad === undefined) return;

@@ -13,8 +13,8 @@ export type ProgramQuestion = {
 };
 
 /**
- * Finds what a sandbox would run for a program's name, or throws saying why it would run nothing, or something of an agent's
- * own. It asks about files of a container that never starts: nothing of the image runs, with however few rights.
+ * Finds the file that a sandbox would execute for a program's name. Throws if there is none, or if an agent could replace it.
+ * It asks the engine about files of a container that never starts, so no program of the image runs.
  */
 export async function findProgram(container: Docker.Container, question: ProgramQuestion): Promise<string> {
   const { user } = question;
@@ -22,7 +22,7 @@ export async function findProgram(container: Docker.Container, question: Program
   for (const candidate of toCandidates(question)) {
     const file = isAgents(candidate) ? undefined : await follow(container, candidate);
     if (file === undefined || isAgents(file.path)) throw planted(question, candidate);
-    // A shell would go on to the next folder.
+    // A shell continues with the next folder of the PATH.
     if (!isExecutable(file.mode)) continue;
     const closed = await findClosed(container, [candidate, file.path], user);
     if (closed === undefined) return candidate;
@@ -42,7 +42,7 @@ function missing({ path, program }: ProgramQuestion): Error {
   return new Error(`The image has no "${program}"${where}.`);
 }
 
-// What is mounted there, an agent or a repository fills; what the image has there, nobody sees.
+// Agents or repositories fill these mounts, which hide the image's own files.
 const OTHERS = [SANDBOX.workspace, SANDBOX.auth, "/home", "/tmp", "/var/tmp"];
 
 function isAgents(path: string): boolean {
@@ -61,7 +61,7 @@ function isExecutable(mode: number | undefined): boolean {
   return mode !== undefined && !hasBits(mode, MODE.notPlain) && (mode & 0o111) !== 0;
 }
 
-/** What bars the way to a file, or the file itself. Root passes all that is root's, as an image's files are. */
+/** Finds the first folder on the way to a file, or the file itself, that the user may not pass. Root passes the image's files, which are root's. */
 async function findClosed(
   container: Docker.Container,
   names: readonly string[],
@@ -77,7 +77,7 @@ async function findClosed(
 
 type Followed = { readonly path: string; readonly mode: number | undefined };
 
-/** What a path is in the end; engines follow a link's links themselves. */
+/** Resolves a path; engines follow a chain of symlinks themselves. */
 async function follow(container: Docker.Container, path: string): Promise<Followed> {
   const facts = await readPathFacts(container, path);
   if (facts === undefined || !hasBits(facts.mode, MODE.link)) return { path, mode: facts?.mode };

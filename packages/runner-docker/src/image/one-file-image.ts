@@ -4,7 +4,7 @@ import { buffer, text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import { pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 import { statusOf, toBudgieError } from "../engine/docker-errors.ts";
 import type { Engine } from "../engine/engine.ts";
 import { getJson } from "../engine/engine-http.ts";
@@ -12,16 +12,16 @@ import { getJson } from "../engine/engine-http.ts";
 /** An image of one program. */
 export type OneFileImage = {
   readonly name: string;
-  /** As Go names it */
+  /** In Go's names */
   readonly architecture: string;
-  /** Absolute, where the program is in the image */
+  /** Absolute path of the program in the image */
   readonly path: string;
   readonly content: Buffer;
 };
 
 type ImageEngine = Pick<Engine, "docker" | "endpoint">;
 
-// Not `dev.budgie` itself: containers inherit it, and by that one the containers of an owner are found.
+// Not `dev.budgie` itself: containers inherit an image's labels, and that label finds an owner's containers.
 const LABEL = "dev.budgie.content";
 
 /**
@@ -35,7 +35,7 @@ export async function ensureOneFileImage(engine: ImageEngine, image: OneFileImag
     const found = await findSaved(engine, saved);
     if (found !== undefined) return found;
     const problem = await load(engine.docker, saved);
-    // Of two that load it at once, engines with containerd's store refuse one: what counts is that it is there.
+    // Engines with containerd's store refuse one of two simultaneous loads, so only the image's existence counts.
     return (await findSaved(engine, saved)) ?? refused(saved.tag, problem ?? "it is not there after it was loaded");
   } catch (error) {
     throw toBudgieError(error, saved.tag);
@@ -62,7 +62,7 @@ async function toSaved({ architecture, content, name, path }: OneFileImage): Pro
     rootfs: { type: "layers", diff_ids: [`sha256:${sha256(layer)}`] },
     history: [{ created, created_by: "budgie" }],
   };
-  // The label is the hash of all else.
+  // The label is the hash of the layer and of the rest of the configuration.
   const label = sha256(toConfig(""));
   return { tag: `${name}:${label.slice(0, 12)}`, label, layer, config: toConfig(label) };
 }
@@ -70,7 +70,7 @@ async function toSaved({ architecture, content, name, path }: OneFileImage): Pro
 async function findSaved({ endpoint }: ImageEngine, { label, tag }: SavedImage): Promise<string | undefined> {
   type Facts = { readonly Id: string; readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null } };
   try {
-    const { Config, Id } = await getJson<Facts>(endpoint.address, `/images/${tag}/json`, withLimit().abortSignal);
+    const { Config, Id } = await getJson<Facts>(endpoint.address, `/images/${tag}/json`, timeLimit().abortSignal);
     return Config?.Labels?.[LABEL] === label ? Id : undefined;
   } catch (error) {
     if (statusOf(error) === 404) return undefined;
@@ -78,7 +78,7 @@ async function findSaved({ endpoint }: ImageEngine, { label, tag }: SavedImage):
   }
 }
 
-/** In the form of `docker save`, the one that every engine reads; the result is what the engine found wrong. */
+/** Loads an image in the format of `docker save`, which every engine reads. Returns the engine's error, if any. */
 async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise<string | undefined> {
   const manifest = [{ Config: "config.json", RepoTags: [tag], Layers: ["layer.tar"] }];
   const archive = await toTar({
@@ -86,12 +86,12 @@ async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise
     "layer.tar": layer,
     "manifest.json": Buffer.from(JSON.stringify(manifest)),
   });
-  const said = await text(await docker.loadImage(Readable.from([archive]), { quiet: true, ...withLimit() }));
-  // What fails past the beginning fails with HTTP 200.
+  const said = await text(await docker.loadImage(Readable.from([archive]), { quiet: true, ...timeLimit() }));
+  // Later failures are reported in the body of HTTP 200.
   return /"error":"((?:[^"\\]|\\.)*)"/.exec(said)?.[1];
 }
 
-/** The same bytes for the same files. */
+/** Packs files into an archive. The same files give the same bytes. */
 function toTar(files: Readonly<Record<string, Buffer>>): Promise<Buffer> {
   const archive = pack();
   for (const [name, content] of Object.entries(files)) {

@@ -5,7 +5,7 @@ import type { Engine } from "../engine/engine.ts";
 import { findForwarder, FORWARDER_PLATFORMS } from "./find-forwarder.ts";
 import { ensureOneFileImage } from "./one-file-image.ts";
 
-/** Finds the image that session containers run by id, or makes it: whatever the engine and the sandbox image, it is on hand. */
+/** Returns the id of the image that session containers run, which is created if the engine lacks it. It does not depend on the sandbox image. */
 export async function ensureSessionImage(engine: Engine): Promise<string> {
   const { platform } = engine;
   const forwarder = findForwarder(platform);

@@ -2,13 +2,13 @@ import { BudgieError } from "@budgie/core";
 import { isToken, type KiroLogin } from "./kiro-login.ts";
 import type { Row } from "@budgie/store";
 
-/** A login that can be used until its access tokens run out, and neither renewed nor kept. */
+/** A login that is usable until its access tokens expire, and cannot be renewed. */
 export type AccessTokenLogin = KiroLogin & {
-  /** When the first of them runs out */
+  /** Expiry of the first token */
   readonly expires: Date;
 };
 
-// What is not known to be harmless is withheld: a token row of a later Kiro may renew itself by another name.
+// An allow-list, since a later Kiro may store a refresh token under another name.
 const HARMLESS: ReadonlySet<string> = new Set([
   "access_token",
   "expires_at",
@@ -20,10 +20,10 @@ const HARMLESS: ReadonlySet<string> = new Set([
   "provider",
 ]);
 
-// Kiro takes a token for expired this long before it is.
+// Kiro treats a token as expired this long before its expiry.
 const EXPIRY_MARGIN_MS = 60_000;
 
-/** Leaves the access tokens of a login that are valid, or throws `LOGIN_REQUIRED` if there is none. */
+/** Reduces a login to its valid access tokens. Throws `LOGIN_REQUIRED` if there is none. */
 export function toAccessTokenLogin(login: KiroLogin, now: Date): AccessTokenLogin {
   const tokens = login.auth.filter(isToken).map(toBareToken);
   const known = tokens.filter((token) => token !== undefined);
@@ -46,7 +46,7 @@ function toBareToken(row: Row): BareToken | undefined {
   return { row: { key: row["key"] ?? null, value: JSON.stringify(Object.fromEntries(fields)) }, expires };
 }
 
-/** The parser's own error is swallowed, since it quotes what it could not read. */
+/** Parses a JSON object. It discards the parser's error, which quotes the secret. */
 function parseObject(value: Row[string] | undefined): Readonly<Record<string, unknown>> {
   try {
     const text = value instanceof Uint8Array ? new TextDecoder().decode(value) : String(value);
@@ -57,7 +57,7 @@ function parseObject(value: Row[string] | undefined): Readonly<Record<string, un
   }
 }
 
-/** Objects could hold anything. */
+/** Tells whether a value is plain: an object could contain a secret. */
 function isPlain(value: unknown): boolean {
   return typeof value !== "object" || (Array.isArray(value) && value.every((item) => typeof item === "string"));
 }

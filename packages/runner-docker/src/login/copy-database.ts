@@ -4,22 +4,22 @@ import { loadSqlite, type Database } from "@budgie/store/sqlite";
 import { isPlainSql } from "./is-plain-sql.ts";
 import { DATABASE, LOGIN_STATE } from "./kiro-database.ts";
 
-/** Names of files in the folder of a copy. */
+/** Names of the files in a copy's folder. */
 export const COPY_FILES = { session: DATABASE, host: "host.sqlite3", copy: "copy.sqlite3" } as const;
 
-/** The exit code of a process that says on stderr why it makes no copy. */
+/** The exit code of a process that refuses to copy, with the reason on stderr. */
 export const REFUSED = 3;
 
 /**
  * Copies a session's database into a new one without its login, and adds the login of the host's database if that is in
- * the folder. An agent wrote the session's, so reading it may take any time, memory and disk: run this in a process of its own.
- * It throws for all definitions but tables and indexes that equal the host's to the letter, or that are made of names, types
- * and keys alone, so that SQLite evaluates nothing of the agent's.
+ * the folder. An agent wrote the session's database, so reading it may take any amount of time, memory and disk: run this in
+ * a separate process. Accepts only tables and indexes that are identical to the host's or consist of names, types and keys,
+ * and throws for any other definition, so that SQLite evaluates no expression of the agent's.
  */
 export async function copyDatabase(folder: string): Promise<void> {
   const toPath = (name: string): string => join(folder, name);
   refuseSuperJournal(`${toPath(COPY_FILES.session)}-journal`);
-  // SQLite makes the WAL index anew, and must not read the agent's.
+  // SQLite rebuilds the WAL index, and must not read the agent's.
   rmSync(`${toPath(COPY_FILES.session)}-shm`, { force: true });
   const sqlite = await loadSqlite();
   const database = sqlite(toPath(COPY_FILES.copy), { readOnly: false });
@@ -33,7 +33,7 @@ export async function copyDatabase(folder: string): Promise<void> {
   database.close();
 }
 
-// The copy is thrown away after a crash, so it need not survive one.
+// The copy is discarded after a crash, so it need not be durable.
 const CAREFUL = `PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF;
   PRAGMA temp_store = MEMORY; PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF`;
 
@@ -45,14 +45,14 @@ function copySchemaAndRows(database: Database): void {
   const tables = things.filter(({ sql }) => /^CREATE TABLE /i.test(sql));
   for (const { name, sql } of tables) {
     database.exec(sql);
-    // NOT INDEXED, since an index may be corrupt. A condition keeps SQLite from copying whole pages of table and indexes.
+    // NOT INDEXED, since an index may be corrupt. A WHERE clause keeps SQLite from copying whole pages of tables and indexes.
     const rows = `SELECT * FROM session.${quote(name)} NOT INDEXED WHERE ${KEPT.get(name.toLowerCase()) ?? "TRUE"}`;
     database.exec(`INSERT INTO main.${quote(name)} ${rows}`);
   }
   for (const thing of things) if (!tables.includes(thing)) database.exec(thing.sql);
 }
 
-// The condition for rows that are not part of a login.
+// Conditions for the rows that are not part of a login.
 const KEPT: ReadonlyMap<string, string> = new Map([
   ["auth_kv", "FALSE"],
   ["state", `(${LOGIN_STATE}) IS NOT TRUE`],
@@ -81,8 +81,8 @@ function quote(name: string): string {
 const JOURNAL_END = Buffer.from("d9d505f920a163d7", "hex");
 
 /**
- * Refuses a journal that ends with the name of a super-journal: SQLite deletes that file, wherever it
- * is, after it rolls back (https://www.sqlite.org/atomiccommit.html). Kiro uses one file, and so has none.
+ * Throws if a journal ends with the name of a super-journal: after a rollback, SQLite deletes that file at any path
+ * (https://www.sqlite.org/atomiccommit.html). Kiro's database is a single file, which has none.
  */
 function refuseSuperJournal(path: string): void {
   if (readEnd(path, JOURNAL_END.length).equals(JOURNAL_END)) throw new Error("its journal names another file");

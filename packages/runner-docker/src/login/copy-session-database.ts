@@ -9,14 +9,14 @@ import { LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
 import { readStart } from "../container-files/read-home-file.ts";
 
 /**
- * Copies the database in a folder into a new one, in a process with limits, and returns the new path. Throws if the database
- * has definitions that are not Kiro's, or if the copy exceeds a limit.
+ * Copies the database in a folder into a new one, in a process with resource limits, and returns the new path. Throws if the
+ * database has definitions that are not Kiro's, or if the copy exceeds a limit.
  */
 export function copySessionDatabase(folder: string, signal: AbortSignal): Promise<string> {
   return copies(() => copy(folder, signal));
 }
 
-// Many sessions may end at once, and each copy is a process.
+// Bounds the processes when many sessions end at once.
 const copies = pLimit(2 * availableParallelism());
 
 async function copy(folder: string, signal: AbortSignal): Promise<string> {
@@ -32,7 +32,7 @@ async function copy(folder: string, signal: AbortSignal): Promise<string> {
   }, LIMIT_MS);
   signal.addEventListener("abort", kill, { once: true });
   try {
-    // The caller removes the folder, so the process must be gone first.
+    // The caller removes the folder afterwards, so the process must have ended.
     const closed = once(child, "close") as Promise<[number | null]>;
     const [said, [exitCode]] = await Promise.all([readStart(child.stderr, LONGEST_REASON), closed]);
     signal.throwIfAborted();
@@ -48,12 +48,12 @@ const PROGRAM = fileURLToPath(new URL("../../dist/login/copy-database-main.js", 
 const LIMIT_MS = 10_000;
 const LONGEST_REASON = 300;
 
-// Size of each file that it writes, in blocks of 512 bytes; seconds of CPU time, in case budgie is killed before it ends;
+// The size of each written file, in blocks of 512 bytes; seconds of CPU time, in case budgie is killed before the process ends;
 // KiB of memory, a multiple of the largest row; and no core dump, which would contain the login.
 const BOUNDED = `ulimit -f ${LARGEST_DATABASE_BYTES / 512} && ulimit -t 20 && ulimit -d 1572864 && ulimit -c 0 && exec "$@"`;
 
 type Ended = {
-  /** `null` if a signal ended it, such as SIGXFSZ at a limit */
+  /** `null` if a signal ended the process, such as SIGXFSZ at a limit */
   readonly exitCode: number | null;
   readonly said: string;
   readonly isLate: boolean;

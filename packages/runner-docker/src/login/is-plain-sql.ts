@@ -1,6 +1,6 @@
 /**
- * Tells whether a `CREATE` statement makes a table or an index from names, types and keys alone. It is `false` for anything
- * that SQLite would evaluate, such as a default, a check, a generated column or an index on an expression.
+ * Tells whether a `CREATE` statement defines a table or an index by names, types and keys only. `false` for anything that
+ * SQLite would evaluate, such as a default, a check, a generated column or an index on an expression.
  */
 export function isPlainSql(sql: string): boolean {
   if (sql.length > LONGEST) return false;
@@ -8,7 +8,7 @@ export function isPlainSql(sql: string): boolean {
   return PLAIN.test(dense);
 }
 
-// Kiro's longest has a few hundred characters.
+// Kiro's longest statement has a few hundred characters.
 const LONGEST = 10_000;
 const NAME = String.raw`(?:\w+|"\w+")`;
 const TYPE = "(?:INTEGER|INT|BIGINT|TEXT|BLOB|REAL|NUMERIC|BOOLEAN|DATETIME|TIMESTAMP)";
@@ -16,7 +16,7 @@ const COLUMN = `${NAME}(?: ${TYPE})?(?: (?:NOT NULL|PRIMARY KEY|UNIQUE))*`;
 const KEY = String.raw`(?:PRIMARY KEY|UNIQUE)\(${NAME}(?:,${NAME})*\)`;
 const PART = `(?:${COLUMN}|${KEY})`;
 const ORDERED = `${NAME}(?: (?:ASC|DESC))?`;
-// Made of constants alone, and matched against a bounded text.
+// Built from constants only, and matched against a text of bounded length.
 // oxlint-disable-next-line budgie/linear-expressions
 const PLAIN = new RegExp(
   String.raw`^CREATE (?:TABLE ${NAME}\(${PART}(?:,${PART})*\)|(?:UNIQUE )?INDEX ${NAME} ON ${NAME}\(${ORDERED}(?:,${ORDERED})*\))$`,

@@ -5,20 +5,20 @@ import { BudgieError } from "@budgie/core";
 import { loadSqlite, type Database, type Row } from "@budgie/store";
 import { DATABASE, LOGIN_STATE } from "./kiro-database.ts";
 
-/** What of the host's Kiro database a sandbox gets: enough to be logged in, and no conversation. */
+/** The part of the host's Kiro database that a sandbox gets: its login, and no conversation. */
 export type KiroLogin = {
   /** `CREATE` statements, tables first */
   readonly schema: readonly string[];
   readonly migrations: readonly Row[];
   readonly auth: readonly Row[];
   readonly state: readonly Row[];
-  /** Changes when a row of `auth` or `state` does */
+  /** Hash of `auth` and `state` */
   readonly fingerprint: string;
 };
 
 /**
- * Reads the host's login, or `undefined` if there is none. The database is opened read-only, and read in one transaction,
- * so that a token that is just being renewed is never seen half.
+ * Loads the host's login; `undefined` if there is none. The database is opened read-only and read in one transaction, so that
+ * a token that is being renewed is never read half.
  */
 export async function loadKiroLogin(kiroDataDir: string): Promise<KiroLogin | undefined> {
   const path = join(kiroDataDir, DATABASE);
@@ -41,7 +41,7 @@ export async function loadKiroLogin(kiroDataDir: string): Promise<KiroLogin | un
   }
 }
 
-/** Whether a row of `auth_kv` holds a token; the others only serve to renew one. */
+/** Tells whether a row of `auth_kv` contains a token; the other rows only serve to renew one. */
 export function isToken({ key }: Row): boolean {
   return String(key).endsWith(":token");
 }

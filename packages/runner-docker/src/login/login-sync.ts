@@ -12,20 +12,20 @@ export type LoginSyncOptions = {
   readonly archive: HomeArchive;
   readonly kiroDataDir: string;
   readonly credentials: Credentials;
-  /** A private folder of the host for copies that live some milliseconds */
+  /** A private folder of the host for copies that exist for some milliseconds */
   readonly scratchDir: string;
-  /** Whether an agent may have been in the home; default false */
+  /** True if an agent may have used the home; default false */
   readonly exists?: boolean | undefined;
 };
 
-/** Whether a command gets the host's login, and whether it can do without. */
+/** A command's need of the host's login. */
 export type LoginNeed = "none" | "if-any" | "required";
 
-/** Keeps the login in one session's home as new as the host's. */
+/** The login in a session's home, which is kept as new as the host's. */
 export type LoginSync = {
-  /** Makes the home ready for a command, or throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or why `signal` came. */
+  /** Prepares the home for a command. Throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or the reason of `signal`. */
   prepare(need: LoginNeed, signal: AbortSignal): Promise<void>;
-  /** Takes the login out of the database in the home, unless `signal` comes before that is written. */
+  /** Removes the login from the database in the home, unless `signal` aborts before that is written. */
   clear(signal: AbortSignal): Promise<void>;
 };
 
@@ -42,7 +42,7 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
     async prepare(need, signal) {
       const login = await loadNeeded(options, need);
       if (login !== undefined && login.fingerprint !== synced) {
-        // Only when the host's rows changed: a token that was renewed inside must not be undone.
+        // Only when the host's rows changed: a token that was renewed in the sandbox must not be overwritten.
         await (exists ? renewLogin(options, login, signal) : createLogin(options, login));
         synced = login.fingerprint;
       } else if (!prepared) {
@@ -52,7 +52,7 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       exists = true;
     },
     async clear(signal) {
-      // What budgie did not put in, it could not put in again.
+      // A login that budgie did not write, it could not write again.
       if (!exists || !hasHostLogin(options)) return;
       await using scratch = await createScratchFolder(scratchDir);
       const folder = scratch.path;
@@ -72,14 +72,14 @@ async function loadNeeded(options: LoginSyncOptions, need: LoginNeed): Promise<K
     case "none":
       return undefined;
     case "if-any":
-      // One that cannot be read must not stop a command that has an API key.
+      // An unreadable login must not stop a command that has an API key.
       return loadLogin(options).catch(() => undefined);
     case "required":
       return loadLogin(options);
   }
 }
 
-/** Loads what of the host's login may be handed over: nothing else ever reaches the session's database. */
+/** Loads the part of the host's login that `credentials` permits: nothing else ever reaches the session's database. */
 async function loadLogin({ credentials, kiroDataDir }: LoginSyncOptions): Promise<KiroLogin | undefined> {
   switch (credentials) {
     case "full":
@@ -105,7 +105,7 @@ async function renewLogin(options: LoginSyncOptions, login: KiroLogin, signal: A
   const host = await createSessionDatabase(login, scratchDir);
   await using scratch = await createScratchFolder(scratchDir);
   const folder = scratch.path;
-  // Without a database, which the agent may have removed, there is no conversation to keep.
+  // If the agent removed the database, there is no conversation to keep.
   const isThere = await saveDatabase(archive, folder);
   const content = isThere ? await renewSessionDatabase({ folder, host, signal }) : host;
   await archive.write([...toDatabaseFiles(content), toReadable(host)]);
@@ -115,19 +115,19 @@ function toReadable(content: Buffer): ArchiveFile {
   return { path: `${SANDBOX.auth}/${DATABASE}`, content, mode: 0o400 };
 }
 
-/** Loads the schema of the host's database, which may have more than names, types and keys. */
+/** Creates a database with the host's schema only, which may contain more than names, types and keys. */
 async function loadForm({ kiroDataDir, scratchDir }: LoginSyncOptions): Promise<Buffer | undefined> {
   const login = await loadKiroLogin(kiroDataDir).catch(() => undefined);
   return login && createSessionDatabase({ ...login, auth: [], state: [] }, scratchDir);
 }
 
-/** Archives cannot delete, and SQLite would play an old log back over a new database: empty ones take their place. */
+/** Returns the database's files. Archives cannot delete, and SQLite would replay an old log over a new database, so empty companions replace the old ones. */
 function toDatabaseFiles(content: Buffer | HostFile): readonly ArchiveFile[] {
   const emptied = COMPANIONS.map((ending) => ({ path: FILE + ending, content: Buffer.alloc(0), mode: 0o600 }));
   return [{ path: FILE, content, mode: 0o600 }, ...emptied];
 }
 
-/** Saves the database to a folder, and tells whether there is one. */
+/** Saves the database to a folder; `false` if there is none. */
 async function saveDatabase(archive: HomeArchive, to: string): Promise<boolean> {
   const names = [DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)];
   const saved = await archive.saveFiles(FOLDER, names, { to, maxBytes: LARGEST_DATABASE_BYTES });

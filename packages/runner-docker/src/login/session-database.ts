@@ -8,10 +8,10 @@ import type { HostFile } from "../container-files/home-archive.ts";
 import type { KiroLogin } from "./kiro-login.ts";
 import { createScratchFolder } from "./scratch-folder.ts";
 
-/** The part of the host's Kiro database for a session's: its schema, and perhaps its login. */
+/** The part of the host's Kiro database that a session's database gets: its schema, and perhaps its login. */
 export type HostDatabase = Pick<KiroLogin, "auth" | "migrations" | "schema" | "state">;
 
-/** Builds a session's first database: the host's schema and login, and nothing else of the host. */
+/** Creates a session's first database from the host's schema and login. */
 export async function createSessionDatabase(
   { auth, migrations, schema, state }: HostDatabase,
   scratchDir: string,
@@ -21,7 +21,7 @@ export async function createSessionDatabase(
   const sqlite = await loadSqlite();
   const database = sqlite(path, { readOnly: false });
   try {
-    // Need not survive a crash.
+    // The file need not survive a crash.
     database.exec("PRAGMA synchronous = OFF; BEGIN");
     for (const statement of schema) database.exec(statement);
     insertAll(database, "migrations", migrations);
@@ -35,14 +35,14 @@ export async function createSessionDatabase(
 }
 
 export type Renewal = {
-  /** Folder with a copy of the sandbox's database */
+  /** The folder with a copy of the sandbox's database */
   readonly folder: string;
-  /** Result of {@link createSessionDatabase}; without it the new database has no login */
+  /** The result of {@link createSessionDatabase}; without it the new database has no login */
   readonly host?: Buffer | undefined;
   readonly signal: AbortSignal;
 };
 
-/** Makes a session's database anew, with the host's login in place of its own; throws `SESSION_UNUSABLE` if it cannot be copied. */
+/** Copies a session's database into a new one, with the host's login in place of its own. Throws `SESSION_UNUSABLE` if that fails. */
 export async function renewSessionDatabase({ folder, host, signal }: Renewal): Promise<HostFile> {
   if (host !== undefined) await writeFile(join(folder, COPY_FILES.host), host, { mode: 0o600 });
   try {

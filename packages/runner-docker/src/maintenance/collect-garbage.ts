@@ -6,21 +6,21 @@ import { connectEngine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
 import { toSocketsFolder } from "../proxy/host-proxy.ts";
 import { findLabelledThings, type LabelledThing } from "./find-labelled.ts";
-import { createGarbageJudge } from "./garbage-rules.ts";
+import { createGarbageRules } from "./garbage-rules.ts";
 
 export type DockerGcPolicy = GcPolicy & {
-  /** Holds the scratch folders and the proxy sockets of this host's owners */
+  /** The folder of the scratch folders and the proxy sockets of this host's owners */
   readonly stateDir: string;
 };
 
-/** Removes the containers, the volumes, and what lies in the state directory of owners that are dead, and of nobody who may live. */
+/** Removes the containers, volumes and files in the state directory of dead owners, and keeps those of owners that may be alive. */
 export async function collectGarbage(docker: Docker, owner: Owner, policy: DockerGcPolicy): Promise<GcReport> {
   const report = { removed: [] as GcItem[], kept: [] as Kept[], failed: [] as Kept[] };
   const things = await findLabelledThings(docker);
-  const judge = createGarbageJudge(things, { owner, policy });
+  const reasonToKeep = createGarbageRules(things, { owner, policy });
   const left = new Set<string>();
   for (const { facts, item, remove } of things) {
-    const why = await judge(facts);
+    const why = await reasonToKeep(facts);
     if (why !== undefined) report.kept.push({ ...item, why });
     else if (policy.dryRun) report.removed.push(item);
     else await removeInto(report, item, remove);
@@ -48,7 +48,7 @@ async function removeInto(
 
 type State = { readonly owner: Owner; readonly stateDir: string };
 
-/** Also of those who died before they had anything on the engine. */
+/** Removes the files of dead owners, also of those without anything on the engine. */
 async function clearOwners(
   things: readonly LabelledThing[],
   left: ReadonlySet<string>,
@@ -59,21 +59,21 @@ async function clearOwners(
   const all = new Map([...labelled, ...recorded].map((one) => [JSON.stringify(one.record), one]));
   const states = [...all.values()].map(async ({ place, record }) => ({
     record,
-    // While anything is left its lock is, which after a boot is the proof that it is dead.
+    // The lock stays as long as anything else does, since after a reboot it proves that the owner is dead.
     isDead: !left.has(record.instance) && (await owner.stateOf(record, place)) === "dead",
   }));
   const owners = await Promise.all(states);
   const inUse = new Set(owners.flatMap(({ isDead, record }) => (isDead ? [] : toFolders(stateDir, record))));
   for (const { isDead, record } of owners) {
     if (!isDead) continue;
-    // Labels can be written by anyone who reaches the engine, also with a name that a living owner has.
+    // Everybody with access to the engine can write labels, also with the name of a live owner.
     const folders = toFolders(stateDir, record).filter((folder) => !inUse.has(folder));
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
     await owner.clear(record);
   }
 }
 
-/** Copies of the login that a killed budgie was just handing over, and its proxy sockets. */
+/** Lists an owner's folders: its proxy sockets, and copies of the login that a killed budgie left. */
 function toFolders(stateDir: string, { instance }: OwnerRecord): readonly string[] {
   if (!/^[0-9a-f-]{36}$/.test(instance)) return [];
   return [join(stateDir, "scratch", instance), toSocketsFolder(stateDir, instance)];
@@ -87,7 +87,7 @@ export type CollectOptions = {
   readonly policy: GcPolicy;
 };
 
-/** Removes what dead owners left on the user's engine; needs no image. Throws `RUNNER_UNAVAILABLE` without an engine. */
+/** Removes the garbage of dead owners from the user's engine, without an image. Throws `RUNNER_UNAVAILABLE` without an engine. */
 export async function collectDockerGarbage(options: CollectOptions): Promise<GcReport> {
   const { docker } = await connectEngine(options.hostEnv, options.home);
   return collectGarbage(docker, options.owner, { ...options.policy, stateDir: options.stateDir });

@@ -12,26 +12,26 @@ import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "../login/kiro-data
 import { createScratchFolder, type ScratchFolder } from "../login/scratch-folder.ts";
 
 export type HomePacking = {
-  /** What an engine makes of `/home` */
+  /** The engine's archive of `/home` */
   readonly archive: Readable;
   readonly to: Writable;
-  /** A private folder of the host for a copy of the database, until all is written */
+  /** A private folder of the host for a copy of the database until the end */
   readonly scratchDir: string;
   readonly signal: AbortSignal;
-  /** Bound for all files together; the rest is left out. Default 10 GiB: a sparse file may claim any size */
+  /** Limit of all files together; the rest is omitted. Default 10 GiB: a sparse file may claim any size */
   readonly maxBytes?: number;
 };
 
 const FILE = `${SANDBOX.home.slice(1)}/.local/share/kiro-cli/${DATABASE}`;
 const MAX_BYTES = 10 * 1024 ** 3;
 
-/** Writes a home's archive on, entry by entry, with Kiro's database freed of the login, and answers with what was left out. */
+/** Copies a home's archive entry by entry, removes the login from Kiro's database, and returns what was omitted. */
 export async function packHome(packing: HomePacking): Promise<readonly string[]> {
   const { archive, signal, to } = packing;
   const packed = pack();
   const writing = pipeline(toNode<Readable>(packed), to, { signal });
   const copying = copy(packing, packed);
-  // Whichever fails ends the other, and says why.
+  // The one that fails ends the other, with its reason.
   copying.catch((error: unknown) => packed.destroy(error instanceof Error ? error : new Error(String(error))));
   writing.catch(() => archive.destroy());
   const [copied, written] = await Promise.allSettled([copying, writing]);
@@ -43,7 +43,7 @@ export async function packHome(packing: HomePacking): Promise<readonly string[]>
 async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomePacking, packed: Pack) {
   const leftOut = createLeftOut();
   const folder = createScratchFolder(scratchDir);
-  // Not awaited here, so that the archive is read from its first entry on. Those that await it get its error.
+  // Not awaited here, so that reading the archive starts at once. Callers that await it get its error.
   folder.catch(() => undefined);
   const database: FoundDatabase = { folder, header: undefined, roomBytes: LARGEST_DATABASE_BYTES };
   let roomBytes = maxBytes;
@@ -52,7 +52,7 @@ async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomeP
       const { name, size } = entry.header;
       if (isDatabase(entry.header)) await takeDatabase(entry, database, leftOut);
       else if (size > roomBytes) {
-        // Skipping an entry takes as long as writing it. The database's companions may still come.
+        // Skipping entries takes as long as writing them, so it ends here, possibly before the database's companions.
         database.header = undefined;
         leftOut.add(`"${name}", and all that comes after it: the files have more than ${maxBytes / 2 ** 30} GiB.`);
         break;
@@ -70,7 +70,7 @@ async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomeP
   return leftOut.list();
 }
 
-/** Throws if the archive ends early. */
+/** Yields an archive's entries, and throws if it ends early. */
 function entriesOf(archive: Readable): ReturnType<typeof extract> {
   const entries = archive.pipe(extract());
   archive.once("error", (error) => entries.destroy(error));
@@ -91,20 +91,20 @@ function endedEarly(): BudgieError {
 
 type Entry = { readonly header: Header };
 
-/** Kiro's database and its companions in a scratch folder, as far as they have come. */
+/** Kiro's database and its companions in a scratch folder, as far as they were read. */
 type FoundDatabase = {
   readonly folder: Promise<ScratchFolder>;
   header: Header | undefined;
-  /** For the files still to come */
+  /** Room for further files */
   roomBytes: number;
 };
 
-/** Tells whether an entry is of Kiro's own database: elsewhere an agent may have put any number of that name. */
+/** Saves an entry of Kiro's database to the scratch folder, and omits files of that name elsewhere, of which an agent may have created any number. */
 async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: LeftOut): Promise<void> {
   const { name, size, type } = entry.header;
   const ending = ["", ...COMPANIONS].find((candidate) => name === FILE + candidate);
   if (ending === undefined || type !== "file" || size > database.roomBytes) {
-    leave(entry);
+    skip(entry);
     return leftOut.add(`"${name}": it may hold a login.`);
   }
   database.roomBytes -= size;
@@ -113,13 +113,13 @@ async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: Left
   await pipeline(toNode<Readable>(entry), createWriteStream(path, { mode: 0o600 }));
 }
 
-function leave(entry: Entry): void {
+function skip(entry: Entry): void {
   toNode<Readable>(entry).resume();
 }
 
 const NAMES: ReadonlySet<string> = new Set([DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)]);
 
-/** A database of Kiro's, wherever the agent may have moved it, and other names of one. */
+/** Tells whether an entry is a database of Kiro's at any path, or a hard link to one. */
 function isDatabase({ linkname, name, type }: Header): boolean {
   if (type === "link") return NAMES.has(toBase(name)) || NAMES.has(toBase(linkname));
   return type === "file" && NAMES.has(toBase(name));
@@ -129,13 +129,13 @@ function toBase(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** As it is: a link is written as a link, and never followed. */
+/** Copies an entry unchanged: a symlink stays a symlink. */
 async function pass(entry: Entry, packed: Pack): Promise<void> {
   const target = packed.entry(entry.header);
   await pipeline(toNode<Readable>(entry), toNode<Writable>(target));
 }
 
-/** tar-stream's streams are Node's in all but their types. */
+/** Casts a stream of tar-stream, which differs from Node's only in its type. */
 function toNode<T extends Readable | Writable>(stream: unknown): T {
   return stream as T;
 }

@@ -1,27 +1,27 @@
 import type Docker from "dockerode";
 import type { GcItem } from "@budgie/core";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
 import { OURS, parseLabels, type LabelFacts } from "../engine/labels.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
-/** Something on the engine that carries budgie's labels. */
+/** A container or volume with budgie's labels. */
 export type LabelledThing = {
   readonly item: GcItem;
   readonly facts: LabelFacts;
   readonly isRunning: boolean;
-  /** Answers why it stays after all, or with nothing if it is gone */
+  /** Removes it; resolves to the reason if it has to stay */
   readonly remove: () => Promise<string | undefined>;
 };
 
-/** Finds all that budgies made on an engine, in the order in which it can be removed. */
+/** Finds all containers and volumes of budgies on an engine, in the order in which they can be removed. */
 export async function findLabelledThings(docker: Docker): Promise<readonly LabelledThing[]> {
-  // A volume cannot go before the containers that mention it.
+  // A volume cannot be removed before the containers that mount it.
   return [...(await findContainers(docker)), ...(await findVolumes(docker))];
 }
 
 async function findContainers(docker: Docker): Promise<readonly LabelledThing[]> {
-  const containers = await docker.listContainers({ all: true, filters: OURS, ...withLimit() });
+  const containers = await docker.listContainers({ all: true, filters: OURS, ...timeLimit() });
   const things = containers.map(({ Id, Labels, Names, State }): LabelledThing => {
     const facts = parseLabels(Labels);
     const name = Names[0]?.replace(/^\//, "") ?? Id;
@@ -38,7 +38,7 @@ async function findContainers(docker: Docker): Promise<readonly LabelledThing[]>
 }
 
 async function findVolumes(docker: Docker): Promise<readonly LabelledThing[]> {
-  const { Volumes } = await docker.listVolumes({ filters: OURS, ...withLimit() });
+  const { Volumes } = await docker.listVolumes({ filters: OURS, ...timeLimit() });
   return Volumes.map(({ Labels, Name }) => {
     const facts = parseLabels(Labels);
     const item = { kind: "volume", name: Name, session: facts.session || undefined } as const;
@@ -48,9 +48,9 @@ async function findVolumes(docker: Docker): Promise<readonly LabelledThing[]> {
 
 async function removeVolume(volume: Docker.Volume): Promise<string | undefined> {
   try {
-    await volume.remove(withLimit());
+    await volume.remove(timeLimit());
   } catch (error) {
-    // One that was made meanwhile, such as by a budgie that went on with the session.
+    // A container that was created meanwhile, such as by a budgie that resumed the session.
     if (statusOf(error) === 409) return "a container uses it";
     ignoreMissing(error);
   }

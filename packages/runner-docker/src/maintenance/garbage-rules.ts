@@ -12,20 +12,20 @@ import {
 import type { LabelledThing } from "./find-labelled.ts";
 import type { LabelFacts } from "../engine/labels.ts";
 
-/** Tells why a thing must stay, or `undefined` if it may go. */
-export type GarbageJudge = (facts: LabelFacts) => Promise<string | undefined>;
+/** Returns the reason to keep a container or volume; `undefined` if it may be removed. */
+export type GarbageRules = (facts: LabelFacts) => Promise<string | undefined>;
 
 type Place = { readonly owner: Owner; readonly policy: GcPolicy };
 
-/** Creates the judge of what was found on an engine; each owner is asked once, and one that only has its name apart from it. */
-export function createGarbageJudge(things: readonly LabelledThing[], { owner, policy }: Place): GarbageJudge {
+/** Creates the rules for what was found on an engine. Each owner's state is read once; records that differ count as different owners. */
+export function createGarbageRules(things: readonly LabelledThing[], { owner, policy }: Place): GarbageRules {
   const leases = new Set(things.filter(isLease).map(({ facts }) => facts.owner.instance));
   const kept = new Set(things.filter(({ facts }) => facts.keepMs > 0).map(({ facts }) => facts.session));
   const youngest = toYoungest(things);
   const asked = new Map<string, Promise<OwnerState>>();
 
   function stateOf(record: OwnerRecord, place: RecordPlace): Promise<OwnerState> {
-    // Whoever reaches the engine can write another's name beside a lock that nobody holds.
+    // Everybody with access to the engine can write another owner's name beside a lock that nobody holds.
     const key = JSON.stringify([place, record]);
     const state = asked.get(key) ?? owner.stateOf(record, place);
     asked.set(key, state);
@@ -37,7 +37,7 @@ export function createGarbageJudge(things: readonly LabelledThing[], { owner, po
     const made = await stateOf(facts.owner, "labels");
     const has = use === undefined ? made : await stateOf(use.owner, "state-directory");
     return {
-      // Who made a thing of a session that another has by now may still be needed.
+      // The creator may still use what belongs to a session that another owner has now.
       owner: made === "own" || made === "live" ? made : has,
       usedMs: Math.max(use?.usedMs ?? 0, youngest.get(toGroup(facts)) ?? 0),
       keepMs: toKeepMs(facts, use),
@@ -51,17 +51,17 @@ export function createGarbageJudge(things: readonly LabelledThing[], { owner, po
   };
 }
 
-/** The labels are those of who made it, and stay as they are when another goes on with it for longer. */
+/** Returns the keep time. The creator's labels do not change when another owner resumes the session with a longer one. */
 function toKeepMs({ keepMs }: LabelFacts, use: SessionUse | undefined): number {
   return keepMs === 0 ? 0 : (use?.keepMs ?? keepMs);
 }
 
-/** What ends with its owner, since the owner holds its stdin. */
+/** Tells whether a container ends with its owner, which holds its stdin open. */
 function isLease({ facts: { role }, isRunning }: LabelledThing): boolean {
   return isRunning && (role === "turn" || role === "proxy");
 }
 
-/** A session's things go together, so they are as old as the youngest of them. */
+/** Returns the latest creation time by session: its containers and volumes are removed together. */
 function toYoungest(things: readonly LabelledThing[]): ReadonlyMap<string, number> {
   const youngest = new Map<string, number>();
   for (const { facts } of things) {

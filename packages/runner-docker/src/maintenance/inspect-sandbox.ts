@@ -27,12 +27,12 @@ export type InspectOptions = {
   readonly kiroDataDir: string;
   readonly home: string;
   readonly hostEnv: HostEnvironment;
-  /** As of the runner; default `full` */
+  /** The runner's option; default `full` */
   readonly credentials?: Credentials | undefined;
   readonly runtime?: string | undefined;
 };
 
-/** What `budgie doctor` tells of the sandbox; a part that is missing says why. */
+/** The facts about the sandbox for `budgie doctor`; a missing part has its problem instead. */
 export type SandboxFacts = {
   readonly engine: Part<{
     readonly name: string;
@@ -44,9 +44,9 @@ export type SandboxFacts = {
   }>;
   readonly image: Part<SandboxImage>;
   readonly program: Part<{ readonly path: string }>;
-  /** `undefined` if none was asked for */
+  /** `undefined` if none was requested */
   readonly runtime: Part<{ readonly name: string }> | undefined;
-  /** The one that a sandbox would be handed */
+  /** The login that a sandbox would get */
   readonly login: Part<
     | { readonly from: "database"; readonly updated: Date; readonly expires: Date | undefined }
     | { readonly from: "api-key" | "nothing" }
@@ -57,8 +57,8 @@ export type SandboxFacts = {
 type Part<Facts> = { readonly ok: true; readonly facts: Facts } | { readonly ok: false; readonly problem: string };
 
 /**
- * Looks at everything that a sandboxed turn needs, and changes nothing: a container that never starts comes and goes, for a
- * look at the image's files.
+ * Inspects everything that a sandboxed turn needs, without changes: it only creates a container that never starts, to inspect
+ * the image's files, and removes it.
  */
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxFacts> {
   const engine = await attempt(() => connectEngine(options.hostEnv, options.home));
@@ -150,11 +150,11 @@ type ProgramsQuestion = {
   readonly image: SandboxImage;
   readonly program: string;
   readonly user: SandboxUser;
-  /** Who made the container, should it be left behind */
+  /** The owner of the container, should it be left behind */
   readonly owner: OwnerRecord;
 };
 
-/** Finds where an image has the agents' program, or throws if it lacks that or the shell that starts it. */
+/** Finds the path of the agents' program in an image. Throws if the image lacks it or the shell that starts it. */
 async function inspectPrograms(engine: Engine, question: ProgramsQuestion): Promise<string> {
   const { image, owner, program, user } = question;
   const labels = toLabels(owner, createSessionId(), "session");

@@ -1,11 +1,11 @@
 import type Docker from "dockerode";
 import { isSessionId, type Owner, type SessionRecord } from "@budgie/core";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 import { OURS, parseLabels } from "../engine/labels.ts";
 
 /** Lists the sessions whose homes are volumes of an engine. */
 export async function listSessions(docker: Docker, owner: Owner): Promise<readonly SessionRecord[]> {
-  const { Volumes } = await docker.listVolumes({ filters: OURS, ...withLimit() });
+  const { Volumes } = await docker.listVolumes({ filters: OURS, ...timeLimit() });
   const homes = Volumes.map((volume) => ({ name: volume.Name, facts: parseLabels(volume.Labels) })).filter(
     ({ facts }) => facts.role === "home",
   );

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type Docker from "dockerode";
 import type { Owner, SessionHomes, SessionId } from "@budgie/core";
-import { API_LIMIT_MS, endingInSilence, withinLimit } from "../engine/time-limits.ts";
+import { API_LIMIT_MS, destroyWhenIdle, withTimeout } from "../engine/time-limits.ts";
 import { toSessionContainer } from "../sandbox/container-options.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { translated } from "../engine/docker-errors.ts";
@@ -19,14 +19,14 @@ import { findHome, removeContainers, removeVolumes, toVolumeNames } from "../ses
 import { removeContainer } from "../engine/remove-container.ts";
 
 export type DockerHomesOptions = {
-  /** Who the containers belong to that a home is read through; the caller releases it */
+  /** The owner of the containers through which homes are read; the caller releases it */
   readonly owner: Owner;
   readonly stateDir: string;
   readonly home: string;
   readonly hostEnv: HostEnvironment;
 };
 
-/** Opens the homes on the user's engine; needs no image. Throws `RUNNER_UNAVAILABLE` without an engine. */
+/** Opens the homes on the user's engine, without an image. Throws `RUNNER_UNAVAILABLE` without an engine. */
 export async function openDockerHomes(options: DockerHomesOptions): Promise<SessionHomes> {
   const engine = await connectEngine(options.hostEnv, options.home);
   const { docker } = engine;
@@ -39,40 +39,40 @@ export async function openDockerHomes(options: DockerHomesOptions): Promise<Sess
   }
 
   return {
-    list: () => told(listSessions(docker, owner)),
-    remove: (id) => told(remove(id)),
+    list: () => translate(listSessions(docker, owner)),
+    remove: (id) => translate(remove(id)),
     async pack(id, to, signal) {
       await owner.hold();
-      const container = await told(createReader(engine, owner, id));
+      const container = await translate(createReader(engine, owner, id));
       try {
-        const archive = await told(fetchHome(container, signal));
-        return await told(packHome({ archive, to, scratchDir, signal }));
+        const archive = await translate(fetchHome(container, signal));
+        return await translate(packHome({ archive, to, scratchDir, signal }));
       } finally {
-        await told(removeContainer(container));
+        await translate(removeContainer(container));
         await rm(scratchDir, { recursive: true, force: true });
       }
     },
   };
 }
 
-/** An engine that hangs, before it answers or on the way, ends it; a reader who is slow does not. */
+/** Fetches the archive of `/home`. It fails if the engine hangs before or during the answer, and not if the reader is slow. */
 async function fetchHome(container: Docker.Container, signal: AbortSignal): Promise<Readable> {
   const over = new AbortController();
   const abortSignal = AbortSignal.any([signal, over.signal]);
   const answered = container.getArchive({ path: "/home", abortSignal }) as Promise<Readable>;
-  const archive = await withinLimit(answered, API_LIMIT_MS).catch((error: unknown) => {
+  const archive = await withTimeout(answered, API_LIMIT_MS).catch((error: unknown) => {
     over.abort();
     throw error;
   });
-  return endingInSilence(archive);
+  return destroyWhenIdle(archive);
 }
 
-/** No image of the user's has a part in it. */
-function told<T>(call: Promise<T>): Promise<T> {
+/** Translates errors, which can only be about the session image. */
+function translate<T>(call: Promise<T>): Promise<T> {
   return translated(call, "budgie-session");
 }
 
-/** A container that never runs, and has nothing but the home, read-only. */
+/** Creates a container that never runs and mounts only the home, read-only. */
 async function createReader(engine: Engine, owner: Owner, id: SessionId): Promise<Docker.Container> {
   await findHome(engine.docker, id);
   const body = toSessionContainer({

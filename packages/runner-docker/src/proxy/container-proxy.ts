@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type Docker from "dockerode";
 import type { EgressProxy, UpstreamOptions } from "@budgie/egress";
 import type { OwnerRecord } from "@budgie/core";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 import { ignoreMissing } from "../engine/docker-errors.ts";
 import { SOCKETS_TARGET, type ProxySockets } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -15,7 +15,7 @@ import { removeContainer } from "../engine/remove-container.ts";
 
 export type ContainerProxyOptions = {
   readonly engine: Engine;
-  /** Must hold `node` */
+  /** An image with `node` */
   readonly image: SandboxImage;
   readonly user: SandboxUser;
   readonly owner: OwnerRecord;
@@ -23,8 +23,8 @@ export type ContainerProxyOptions = {
 };
 
 /**
- * The proxy sockets of a proxy in a container: sockets in a volume that session containers see read-only. Each is told the name of its own, which
- * cannot be guessed; turns do not see the volume.
+ * Creates the proxy sockets of a proxy in a container. They are in a volume that session containers mount read-only, and turns
+ * do not. Each session container knows the name of its own socket only, which cannot be guessed.
  */
 export function createContainerProxySockets(options: ContainerProxyOptions): ProxySockets {
   const { docker } = options.engine;
@@ -35,7 +35,7 @@ export function createContainerProxySockets(options: ContainerProxyOptions): Pro
   let isUsed = false;
 
   async function connect(): Promise<EgressProxy> {
-    // Identified by the time in its labels.
+    // New labels, whose time identifies the container.
     const made = { name: volume.name, mount, labels: toProxyLabels() };
     const started = (starting ??= startProxyContainer({ ...options, ...made }));
     const forget = (): void => void (starting === started && (starting = undefined));
@@ -46,23 +46,23 @@ export function createContainerProxySockets(options: ContainerProxyOptions): Pro
   return {
     async reserve() {
       isUsed = true;
-      // Podman gives no labels to a volume that it makes for a mount, and then nothing would ever collect it.
-      await docker.createVolume({ Name: volume.name, Labels: { ...volume.labels }, ...withLimit() });
+      // Podman gives no labels to a volume that it creates for a mount, and garbage collection would never find it.
+      await docker.createVolume({ Name: volume.name, Labels: { ...volume.labels }, ...timeLimit() });
       const socketPath = `${SOCKETS_TARGET}/sockets/${randomBytes(8).toString("hex")}`;
       return {
         mount: { ...mount, ReadOnly: true },
         socketPath,
         open: async () => (await connect()).open({ socketPath }),
-        // Closed, it is removed by the proxy.
+        // The proxy removes a socket that it closes.
         remove: async () => undefined,
       };
     },
     async close() {
       if (!isUsed) return;
       await (await starting?.catch(() => undefined))?.stop();
-      // If it ended by itself, its volume is still there.
+      // A proxy that ended by itself left its container, which blocks the volume's removal.
       await removeProxies(docker, options.owner);
-      await docker.getVolume(volume.name).remove(withLimit()).catch(ignoreMissing);
+      await docker.getVolume(volume.name).remove(timeLimit()).catch(ignoreMissing);
       isUsed = false;
     },
   };
@@ -70,6 +70,6 @@ export function createContainerProxySockets(options: ContainerProxyOptions): Pro
 
 async function removeProxies(docker: Docker, { instance }: OwnerRecord): Promise<void> {
   const filters = { label: [`dev.budgie.instance=${instance}`, "dev.budgie.role=proxy"] };
-  const proxies = await docker.listContainers({ all: true, filters, ...withLimit() });
+  const proxies = await docker.listContainers({ all: true, filters, ...timeLimit() });
   await Promise.all(proxies.map(({ Id }) => removeContainer(docker.getContainer(Id))));
 }

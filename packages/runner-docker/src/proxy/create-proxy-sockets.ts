@@ -20,7 +20,7 @@ type ProxySocketsParts = {
   readonly startProxy: StartProxy | undefined;
 };
 
-/** Creates the proxy sockets of a runner's sessions, where the engine can have them. Nothing listens before the first is opened. */
+/** Creates the proxy sockets of a runner's sessions in the place that the engine can mount. No proxy starts before the first is opened. */
 export function createProxySockets(parts: ProxySocketsParts): ProxySockets {
   const { engine, hostEnv, image, owner, proxyPlacement, startProxy, stateDir, upstreamProxy: url, user } = parts;
   const noProxy = hostEnv["NO_PROXY"] ?? hostEnv["no_proxy"] ?? "";
@@ -39,13 +39,13 @@ export function createProxySockets(parts: ProxySocketsParts): ProxySockets {
   }
 }
 
-/** Where the egress proxy runs: in budgie's own process, or in a container where an engine cannot mount a socket of the host. */
+/** The place of the egress proxy: budgie's process, or a container if the engine cannot mount a socket of the host. */
 export type ProxyPlacement = "host" | "container";
 
-/** What is known of this machine. */
+/** The facts about this machine that the placement depends on. */
 export type Machine = { readonly platform: string; readonly kernel: string };
 
-/** Tells whether an engine's containers can reach a socket of this machine: only if they share its kernel and its files. */
+/** Returns the proxy's place: containers can reach a socket of this machine only if they share its kernel and its files. */
 export function toProxyPlacement(
   { endpoint, kernel, system }: Pick<Engine, "endpoint" | "kernel" | "system">,
   machine: Machine,

@@ -10,14 +10,14 @@ export type HostProxyOptions = {
   readonly instance: string;
   readonly users: Engine["users"];
   readonly upstream: UpstreamOptions | undefined;
-  /** Default the one that keeps sessions to their policies */
+  /** Default the egress proxy of `@budgie/egress` */
   readonly startProxy?: StartProxy | undefined;
 };
 
-/** Starts the proxy that listens behind the proxy sockets. */
+/** Starts the proxy that listens on the proxy sockets. */
 export type StartProxy = () => Promise<EgressProxy>;
 
-/** The proxy sockets of a proxy in this process: sockets in folders of the host, one a session. */
+/** Creates the proxy sockets of a proxy in this process. Each session's is in a folder of the host. */
 export function createHostProxySockets(options: HostProxyOptions): ProxySockets {
   const { instance, startProxy, stateDir, upstream, users } = options;
   const folder = toSocketsFolder(stateDir, instance);
@@ -39,7 +39,7 @@ export function createHostProxySockets(options: HostProxyOptions): ProxySockets 
       async open() {
         const socketPath = join(own, "s");
         const proxySocket = await (await (proxy ??= (startProxy ?? startOwn)())).open({ socketPath });
-        // A remapped session container is a stranger to its caller's files; the folder above keeps all other strangers out.
+        // A remapped container's user is another user to the host. The parent folder keeps all other users out.
         chmodSync(own, users === "remapped" ? 0o711 : 0o700);
         chmodSync(socketPath, users === "remapped" ? 0o666 : 0o600);
         return proxySocket;
@@ -57,7 +57,7 @@ export function createHostProxySockets(options: HostProxyOptions): ProxySockets 
   };
 }
 
-/** Where a budgie keeps its proxy sockets. Short: with what is below, no longer than its lock, which was let pass. */
+/** Returns the folder of a budgie's proxy sockets. It is short: a socket's path is no longer than the lock's, whose length was checked. */
 export function toSocketsFolder(stateDir: string, instance: string): string {
   return join(stateDir, "sockets", instance.slice(24));
 }

@@ -6,7 +6,7 @@ import type { MountSettings } from "dockerode";
 import { pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
 import type { SessionProxy, EgressProxy, ProxyProgram, UpstreamOptions } from "@budgie/egress";
-import { API_LIMIT_MS, withLimit } from "../engine/time-limits.ts";
+import { API_LIMIT_MS, timeLimit } from "../engine/time-limits.ts";
 import { attach } from "../engine/attach.ts";
 import { toProxyContainer } from "../sandbox/container-options.ts";
 import { createContainer } from "../engine/create-container.ts";
@@ -24,7 +24,7 @@ export type ProxyContainerOptions = {
   readonly user: SandboxUser;
   readonly upstream: UpstreamOptions | undefined;
   readonly name: string;
-  /** The volume that holds the program and the proxy sockets, writable */
+  /** The volume of the program and the proxy sockets, writable */
   readonly mount: MountSettings;
   readonly labels: Readonly<Record<string, string>>;
 };
@@ -32,14 +32,14 @@ export type ProxyContainerOptions = {
 /** An egress proxy that runs in a container of its own. */
 export type ProxyContainerProcess = {
   readonly proxy: EgressProxy;
-  /** Resolves when nobody answers there any more */
+  /** Resolves when the proxy's connection has ended */
   readonly gone: Promise<void>;
   stop(): Promise<void>;
 };
 
 /**
- * Starts the egress proxy in the sandbox image, with the program brought along. It ends with the connection to it, and so with
- * budgie. Throws `RUNNER_UNAVAILABLE` if the image has no `node`.
+ * Starts the egress proxy in the sandbox image, into which its program is copied. It ends with budgie's connection to it.
+ * Throws `RUNNER_UNAVAILABLE` if the image has no `node`.
  */
 export async function startProxyContainer(options: ProxyContainerOptions): Promise<ProxyContainerProcess> {
   const { engine, image, labels, mount, name, user } = options;
@@ -57,9 +57,9 @@ export async function startProxyContainer(options: ProxyContainerOptions): Promi
   const container = await createContainer(engine, name, body);
   try {
     await refuseWithoutNode(container, options);
-    await container.putArchive(createArchive(program, user), { path: SOCKETS_TARGET, ...withLimit() });
+    await container.putArchive(createArchive(program, user), { path: SOCKETS_TARGET, ...timeLimit() });
     const socket = await attach(engine.endpoint.address, container.id);
-    await container.start(withLimit());
+    await container.start(timeLimit());
     return await connect(options, container, socket);
   } catch (error) {
     await removeContainer(container);
@@ -100,7 +100,7 @@ async function connect(
     proxy: { ...proxy, open: async (proxySocket) => withTimeLimits(await inTime(proxy.open(proxySocket))) },
     gone,
     async stop() {
-      // The other way round it would end by itself while it is removed, which Podman takes for an error.
+      // In the opposite order it would end by itself during its removal, which is an error on Podman.
       await removeContainer(container);
       socket.destroy();
     },
@@ -126,7 +126,7 @@ function withTimeLimits(session: SessionProxy): SessionProxy {
   };
 }
 
-/** A process in a container can be held up by others; a turn must not be with it. */
+/** Awaits a call to the proxy for at most `API_LIMIT_MS`: a container that is blocked must not block a turn. */
 async function inTime<T>(call: Promise<T>): Promise<T> {
   const stop = new AbortController();
   const late = sleep(API_LIMIT_MS, undefined, { signal: stop.signal }).then(() => {
@@ -140,7 +140,7 @@ async function inTime<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-/** The folder of the proxy sockets is its user's alone, and so are the sockets in it. */
+/** Creates the archive of the proxy's program and of the folder for proxy sockets, which only its user may enter. */
 function createArchive({ files }: ProxyProgram, { gid, uid }: SandboxUser): NodeJS.ReadableStream {
   const archive = pack();
   archive.entry({ name: "sockets", type: "directory", mode: 0o700, uid, gid });

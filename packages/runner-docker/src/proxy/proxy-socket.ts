@@ -1,23 +1,23 @@
 import type { MountSettings } from "dockerode";
 import type { SessionProxy } from "@budgie/egress";
 
-/** Where the sockets of sessions' proxy sockets are, and who listens there. */
+/** The proxy sockets of a runner's sessions. */
 export type ProxySockets = {
-  /** Makes a place for one session's proxy socket; nobody listens there yet */
+  /** Reserves a session's proxy socket, on which no proxy listens yet. */
   reserve(): Promise<ProxySocket>;
-  /** Closes all proxy sockets, and removes what they need. */
+  /** Closes all proxy sockets, and removes their folders, container and volume. */
   close(): Promise<void>;
 };
 
-/** One session's place for a proxy socket. */
+/** The unix socket through which a session's container reaches its proxy. */
 export type ProxySocket = {
-  /** What the session's container sees, and nobody else */
+  /** The mount that the session's container gets, and no other container */
   readonly mount: MountSettings;
-  /** In the session container */
+  /** Path in the session container */
   readonly socketPath: string;
   open(): Promise<SessionProxy>;
   remove(): Promise<void>;
 };
 
-/** Where a session container finds proxy sockets. */
+/** The folder of proxy sockets in a session container. */
 export const SOCKETS_TARGET = "/run/budgie";

@@ -4,42 +4,42 @@ import { INIT_SCRIPT } from "./init-script.ts";
 import { CA_ENV, PROXY_ENV } from "./proxy-environment.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
 
-/** The only file of the session image: it takes the path of the proxy's socket, and carries 127.0.0.1:3128 there. */
+/** Path of the session image's only file, a program that forwards connections from 127.0.0.1:3128 to the proxy socket in its argument. */
 export const FORWARDER = "/forwarder";
 
 /** Paths inside a sandbox. */
 export const SANDBOX = { home: "/home/agent", workspace: "/workspace", auth: "/auth" } as const;
 
-/** The limits that an engine enforces: none limits the size of a volume. */
+/** The limits that an engine enforces. No engine limits the size of a volume. */
 type EngineLimits = Omit<Limits, "diskBytes">;
 
 export type TurnContainer = {
-  /** The image's id, not its name: a name can come to mean another image between the check and the start */
+  /** The image's id: a name may point to another image between the check and the start */
   readonly imageId: string;
   readonly command: Command;
   readonly user: SandboxUser;
   readonly extraGroups: readonly string[];
   readonly mounts: readonly MountSettings[];
-  /** `none`, `bridge` or `container:` and the name of one whose network it joins */
+  /** `none`, `bridge`, or `container:` and the name of the container whose network it joins */
   readonly network: string;
-  /** On the host; `undefined` if the image's own certificates will do */
+  /** Path on the host; `undefined` for the image's own certificates */
   readonly caFile: string | undefined;
   readonly limits: EngineLimits;
   /** The seccomp profile in the engine's form; `undefined` if the engine has no seccomp */
   readonly seccomp: string | undefined;
-  /** Whether the engine takes ulimits on resources that the kernel counts per user */
+  /** True if the engine sets ulimits on resources that the kernel counts per user */
   readonly hasUlimits: boolean;
-  /** The engine's own if undefined */
+  /** `undefined` for the engine's default */
   readonly runtime: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
 };
 
-/** The isolation profile: the diff of this function is every change of what a sandbox may do. */
+/** Returns the isolation profile of a turn. Every change of a sandbox's rights is in the diff of this function. */
 export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
   const { extraGroups, hasUlimits, imageId, labels, limits, mounts, network, runtime, seccomp, user } = turn;
   return {
     Image: imageId,
-    // Replaces the image's own entrypoint: any image with a /bin/sh will do, and none can run something first.
+    // Replaces the image's entrypoint, which could run something first. Any image with a /bin/sh works.
     Entrypoint: ["/bin/sh", "-c", INIT_SCRIPT, "budgie"],
     Cmd: [...turn.command.argv],
     Env: toEnv(turn),
@@ -57,7 +57,7 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
       Init: true,
       NetworkMode: network,
       GroupAdd: [...extraGroups],
-      // Without `exec` no build could run what it made in /tmp.
+      // Without `exec`, builds could not run programs in /tmp.
       Tmpfs: {
         "/tmp": "rw,nosuid,nodev,exec,size=512m,mode=1777",
         "/var/tmp": "rw,nosuid,nodev,exec,size=64m,mode=1777",
@@ -67,9 +67,9 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
   };
 }
 
-// The kernel counts all but the last for all processes of a user, also on the host and in other sandboxes: these limits leave
-// the rest to those. None is above an ordinary user's limit, which a rootless engine could not raise. A core file would be
-// left in the workspace.
+// The kernel counts all but the last for all processes of a user, also on the host and in other sandboxes, so these limits
+// leave a share for the others. None exceeds an ordinary user's limit, which a rootless engine cannot raise. A core file would
+// stay in the workspace.
 const ULIMITS = [
   ["nofile", 16_384],
   ["sigpending", 1024],
@@ -78,7 +78,7 @@ const ULIMITS = [
   ["core", 0],
 ] as const;
 
-/** What every container of budgie's that runs something lacks, and the most that it may use. */
+/** Returns the isolation and the limits of every container that runs something. */
 function toIsolation({ cpus, memoryBytes, pids }: EngineLimits) {
   return {
     ReadonlyRootfs: true,
@@ -89,12 +89,12 @@ function toIsolation({ cpus, memoryBytes, pids }: EngineLimits) {
     // The engine would double the memory with swap.
     MemorySwap: memoryBytes,
     NanoCpus: Math.round(cpus * 1e9),
-    // A log file would hold the answers, and slows output down twenty times.
+    // A log file would contain the answers, and slows output down twenty times.
     LogConfig: { Type: "none", Config: {} },
   };
 }
 
-// One that is spoken to over the engine ends its stdin with the connection: that is its lease.
+// With StdinOnce, a container's stdin ends with budgie's connection, which is its lease.
 const SPOKEN_TO = { OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true };
 
 function toEnv({ caFile, command, network, user: { uid } }: TurnContainer): string[] {
@@ -104,7 +104,7 @@ function toEnv({ caFile, command, network, user: { uid } }: TurnContainer): stri
     USER: user,
     LOGNAME: user,
     LANG: "C.UTF-8",
-    // An image may point these elsewhere, where the login would not be found and nothing can be written.
+    // An image may set these to other folders, which are not writable and lack the login.
     XDG_DATA_HOME: `${SANDBOX.home}/.local/share`,
     XDG_CONFIG_HOME: `${SANDBOX.home}/.config`,
     XDG_CACHE_HOME: `${SANDBOX.home}/.cache`,
@@ -118,7 +118,7 @@ function toEnv({ caFile, command, network, user: { uid } }: TurnContainer): stri
 }
 
 export type SessionContainerSpec = {
-  /** Of budgie's own image */
+  /** The session image's id */
   readonly imageId: string;
   readonly user: SandboxUser;
   readonly mounts: readonly MountSettings[];
@@ -128,8 +128,8 @@ export type SessionContainerSpec = {
 };
 
 /**
- * The container whose network turns join, and through which a session's volumes are read and written, whether it runs or
- * not. What runs in it carries connections from its loopback to the proxy socket, and has no other way out.
+ * Returns the options of a session's container. Turns join its network, and the session's volumes are read and written through
+ * it whether it runs or not. Its program forwards connections from its loopback to the proxy socket, and has no other network.
  */
 export function toSessionContainer(sessionContainer: SessionContainerSpec): ContainerCreateOptions {
   const { imageId, labels, mounts, socketPath, user } = sessionContainer;
@@ -137,7 +137,7 @@ export function toSessionContainer(sessionContainer: SessionContainerSpec): Cont
     Image: imageId,
     Entrypoint: [FORWARDER],
     Cmd: [socketPath],
-    // Who may use the proxy socket; Podman also gives what is written through this container to its user.
+    // The user that may use the proxy socket. On Podman, files written through this container belong to it too.
     User: `${user.uid}:${user.gid}`,
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
@@ -149,7 +149,7 @@ export function toSessionContainer(sessionContainer: SessionContainerSpec): Cont
   };
 }
 
-// The forwarder's buffers are 32 MiB at most; an engine's own helper counts as a process while it starts.
+// The forwarder's buffers take at most 32 MiB. The engine's helper counts as a process during the start.
 const SESSION_CONTAINER_LIMITS: EngineLimits = { memoryBytes: 64 * 1024 ** 2, cpus: 1, pids: 32 };
 
 export type ProxyContainer = {
@@ -161,15 +161,15 @@ export type ProxyContainer = {
   readonly labels: Readonly<Record<string, string>>;
 };
 
-/** The container in which the egress proxy runs where it cannot run in budgie's own process. */
+/** Returns the options of the egress proxy's container, for engines that cannot mount a socket of budgie's process. */
 export function toProxyContainer({ command, imageId, labels, mounts, user }: ProxyContainer): ContainerCreateOptions {
   return {
     Image: imageId,
     Entrypoint: [...command],
     Cmd: [],
-    // Nothing of the image may change how it runs.
+    // The image must not change how node runs.
     Env: ["HOME=/", "NODE_OPTIONS="],
-    // The same as the session containers': who may use the proxy sockets.
+    // The same user as the session containers', which may use the proxy sockets.
     User: `${user.uid}:${user.gid}`,
     WorkingDir: "/",
     Labels: { ...labels },
@@ -186,7 +186,7 @@ export function toProxyContainer({ command, imageId, labels, mounts, user }: Pro
 
 const PROXY_LIMITS: EngineLimits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 64 };
 
-/** A container that is only looked into, and can do nothing even if somebody starts it. */
+/** Returns the options of a container that is only inspected, and exits at once if somebody starts it. */
 export function toIdleContainer(imageId: string, labels: Readonly<Record<string, string>>): ContainerCreateOptions {
   return {
     Image: imageId,

@@ -1,5 +1,5 @@
 /**
- * What of the host's login a sandbox gets. `full`: every row of it; `access-token`: what it takes to be logged in until the
- * token runs out, and nothing that renews it; `api-key` and `none`: no row.
+ * The part of the host's login that a sandbox gets. `full`: all its rows; `access-token`: the rows of a login until its token
+ * expires, without anything that renews it; `api-key` and `none`: no row.
  */
 export type Credentials = "full" | "access-token" | "api-key" | "none";

@@ -4,8 +4,8 @@ import { BudgieError } from "@budgie/core";
 import type { HeldSource, HeldSources } from "./mount-sources.ts";
 
 /**
- * Where Kiro, or the program that it came from, takes an agent's definition from the folder that it works in: agents, MCP
- * servers and settings, hooks. What it takes as context, such as `.kiro/steering`, stays.
+ * The paths in its working folder from which Kiro, or its predecessor Amazon Q, takes an agent's definition: agents, MCP
+ * servers, settings and hooks. Paths that it reads as context, such as `.kiro/steering`, are not hidden.
  */
 const PLACES: Readonly<Record<string, Places>> = {
   ".kiro": { agents: "folder", settings: "folder", hooks: "folder" },
@@ -15,14 +15,14 @@ const PLACES: Readonly<Record<string, Places>> = {
 // Each entry becomes a mount.
 const MOST_CHILDREN = 64;
 
-/** What lies in place of a hidden list of MCP servers. */
+/** The content that replaces a hidden list of MCP servers. */
 const NO_SERVERS = '{ "mcpServers": {} }\n';
 
-/** A folder of a workspace over which budgie mounts a folder of its own, the cover. */
+/** A folder of a workspace over which budgie mounts another folder, the cover. */
 export type CoveredFolder = {
   /** Such as `.kiro` */
   readonly name: string;
-  /** Path on the host, which lasts as long as the sandbox */
+  /** Path of the cover on the host, which exists as long as the sandbox */
   readonly cover: string;
   /** The repository's files and folders that are mounted in the cover */
   readonly shown: readonly HeldSource[];
@@ -35,9 +35,9 @@ export type Covers = {
 };
 
 /**
- * Covers the folders in which a repository can redefine the configured agent, each as a whole: an agent that has it covered
- * can exchange neither the folder nor an entry. A folder that does not exist is not covered, since
- * the engine would make it in the user's repository. Anything but a folder is refused, since no mount covers it reliably.
+ * Covers each folder in which a repository can redefine the configured agent as a whole, so that the agent can replace neither
+ * the folder nor an entry. A missing folder is not covered, since the engine would create it in the user's repository. Throws
+ * for anything but a folder, which no mount covers reliably.
  */
 export async function coverHiddenPaths(
   workspace: HeldSource,
@@ -73,7 +73,7 @@ async function cover(folder: HeldSource, places: Places, { heldSources, path }: 
 async function readNames(folder: HeldSource): Promise<readonly string[]> {
   const names: string[] = [];
   const entries = await opendir(folder.here).catch((error: NodeJS.ErrnoException) => {
-    // What budgie may not look at, an agent of the same user can make visible again.
+    // An agent of the same user could make a folder readable that budgie cannot read.
     throw uncoverable(folder.path, `cannot be read (${error.code})`, "Make it readable.");
   });
   for await (const { name } of entries) {
@@ -93,7 +93,7 @@ async function makePlace(path: string, kind: "folder" | "list" | undefined): Pro
   else await mkdir(path, { recursive: true });
 }
 
-/** Shows an entry in the cover. A link becomes the same link; a pipe, a socket or a name that is no UTF-8 is left out. */
+/** Shows an entry in the cover. A symlink is copied; a pipe, a socket or a name that is not UTF-8 is omitted. */
 async function show(name: string, folder: HeldSource, { heldSources, path }: Cover): Promise<readonly HeldSource[]> {
   const child = await heldSources.open(name, folder);
   if (child?.kind === "link") {
@@ -106,7 +106,7 @@ async function show(name: string, folder: HeldSource, { heldSources, path }: Cov
   return [child];
 }
 
-/** Makes an empty file or folder for something to be mounted on. */
+/** Creates an empty file or folder as a mount point. */
 export async function makeMountPoint(path: string, kind: HeldSource["kind"]): Promise<void> {
   await mkdir(kind === "folder" ? path : dirname(path), { recursive: true, mode: 0o755 });
   if (kind !== "folder") await writeFile(path, "");

@@ -2,31 +2,31 @@ import { constants } from "node:fs";
 import { open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { BudgieError } from "@budgie/core";
 
-/** An open file or folder of the host. Its identity tells it from anything else at the same path later. */
+/** An open file or folder of the host. Its identity distinguishes it from anything that is at the same path later. */
 export type HeldSource = {
   readonly path: string;
-  /** Path of the descriptor, to reach entries by */
+  /** Path of the descriptor, for access to entries */
   readonly here: string;
   readonly kind: "file" | "folder" | "link" | "other";
   readonly gid: number;
   readonly identity: Identity;
-  /** Whether links on the way were followed */
+  /** True if symlinks on the path were followed */
   readonly isFollowed: boolean;
 };
 
 /** Device and inode. */
 type Identity = string;
 
-/** Open sources, which are closed when it is disposed of. */
+/** A set of open sources, which are closed when it is disposed. */
 export type HeldSources = AsyncDisposable & {
-  /** Opens a path, or a name in an open folder; throws `WORKSPACE_INVALID` if a link is on the way. The last step may be a link, which is not followed. */
+  /** Opens a path, or a name in an open folder. Throws `WORKSPACE_INVALID` if a parent is a symlink. A symlink at the end is opened and not followed. */
   open(path: string, folder?: HeldSource): Promise<HeldSource | undefined>;
-  /** Opens a path of the user's configuration or of budgie's, and follows links. */
+  /** Opens a path of the user's configuration or of budgie, and follows symlinks. */
   follow(path: string): Promise<HeldSource | undefined>;
 };
 
 const isLinux = process.platform === "linux";
-// Node has no constant for it. It needs no permission to read, and has no effect on a device or pipe.
+// Node has no constant for O_PATH, which needs no read permission and has no effect on a device or pipe.
 const O_PATH = 0o10000000;
 const PLACE = isLinux ? O_PATH : constants.O_RDONLY | constants.O_NONBLOCK;
 
@@ -69,17 +69,17 @@ export async function readFacts(handle: FileHandle): Promise<Pick<HeldSource, "g
   };
 }
 
-/** Finds the real path; on Linux by the descriptor. */
+/** Reads the real path, on Linux from the descriptor. */
 async function pathOf(handle: FileHandle, path: string): Promise<string | undefined> {
   return (isLinux ? readlink(toOpened(handle)) : realpath(path)).catch(() => undefined);
 }
 
-/** Creates the error for a path that an agent could have exchanged. */
+/** Returns the error for a path that an agent could have exchanged. */
 export function toMoved(path: string, what = "was exchanged since it was checked"): BudgieError {
   return new BudgieError("WORKSPACE_INVALID", `"${path}" ${what}. Check it, and ask again.`);
 }
 
-/** The path of what is open, whatever has become of its name. */
+/** Returns the path of an open file's descriptor, which is valid even if the file was renamed. */
 export function toOpened({ fd }: FileHandle): string {
   return `/proc/self/fd/${fd}`;
 }

@@ -5,16 +5,16 @@ import { DEPTH_VARIABLES } from "@budgie/core";
 import { toPasswd, type SandboxUser } from "./sandbox-user.ts";
 import { SECCOMP_PROFILE } from "./seccomp-profile.ts";
 
-/** Paths of budgie's own small files for sandboxes. */
+/** Paths of budgie's small files for sandboxes. */
 export type MountedFiles = {
   /** Mounted over `/etc/passwd` */
   readonly passwdFile: string;
-  /** Mounted over `/etc/resolv.conf` and `/etc/hosts`, where an engine tells of the host's network */
+  /** Mounted over `/etc/resolv.conf` and `/etc/hosts`, in which an engine describes the host's network */
   readonly resolvFile: string;
   readonly hostsFile: string;
   /** Mounted where a budgie in the sandbox finds its depth */
   readonly depthFile: string;
-  /** For Podman, which takes a seccomp profile as a file; not mounted */
+  /** For Podman, which needs the seccomp profile in a file; not mounted */
   readonly seccompFile: string;
 };
 
@@ -39,12 +39,12 @@ export function ensureMountedFiles(
   };
 }
 
-/** Containers of this and of other budgies may be reading it. */
+/** Writes a file if its content differs, atomically, since containers of any budgie may read it. */
 function ensureFile(folder: string, name: string, content: string): string {
   const path = join(folder, name);
   if (existsSync(path) && readFileSync(path, "utf8") === content) return path;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Another budgie, or an engine that takes it by name, must not read half of it.
+  // Another budgie or the engine must not read half of it.
   const draft = `${path}-${randomUUID()}`;
   writeFileSync(draft, content, { mode: 0o644 });
   renameSync(draft, path);

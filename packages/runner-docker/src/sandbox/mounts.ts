@@ -25,35 +25,35 @@ export type TurnMounts = {
   /** Below the workspace */
   readonly protectedPaths: readonly string[];
   readonly projections: readonly Projection[];
-  /** On the host, as the next */
+  /** Paths on the host */
   readonly passwdFile: string;
   readonly resolvFile: string;
   readonly hostsFile: string;
   readonly depthFile: string;
   /** The container's network mode */
   readonly network: string;
-  /** On the host; `undefined` if the image's own certificates will do */
+  /** Path on the host; `undefined` for the image's own certificates */
   readonly caFile: string | undefined;
-  /** Path on the host for a folder with the turn's covers and mount points */
+  /** Path on the host of the folder for the turn's covers and mount points */
   readonly skeleton: string;
 };
 
 /** One mount of a turn's container. */
 export type TurnMount = {
   readonly settings: MountSettings;
-  /** Source of a bind mount; missing if it does not exist, and then the engine refuses the mount */
+  /** The source of a bind mount; missing if it does not exist, and then the engine refuses the mount */
   readonly source?: HeldSource | undefined;
 };
 
-/** The mounts of a turn, with their sources open until it is disposed of. */
+/** The mounts of a turn, with their sources open until it is disposed. */
 export type HeldMounts = AsyncDisposable & {
   readonly mounts: readonly TurnMount[];
   readonly workspace: HeldSource;
-  /** Folders to cover that did not exist */
+  /** Folders to cover that do not exist */
   readonly absent: readonly { readonly folder: HeldSource; readonly name: string }[];
 };
 
-/** Everything of the host that a turn sees, as mounts: unlike `-v` strings they take any path, and refuse a missing one. */
+/** Opens the sources of all mounts of a turn. Unlike `-v` strings, mounts accept any path and refuse a missing one. */
 export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
   const heldSources = createHeldSources();
   try {
@@ -88,7 +88,7 @@ function toOwnFiles({ caFile, depthFile, hostsFile, network, passwdFile, resolvF
   return [
     [passwdFile, "/etc/passwd"],
     [depthFile, DEPTH_FILE],
-    // On other networks, only the proxy resolves names.
+    // Except on the bridge, only the proxy resolves names.
     ...(network === "bridge"
       ? []
       : ([
@@ -99,15 +99,15 @@ function toOwnFiles({ caFile, depthFile, hostsFile, network, passwdFile, resolvF
   ] as const;
 }
 
-/** What a session's container has besides its proxy socket: the volumes, writable. */
+/** Returns the mounts of a session's container besides its proxy socket: the volumes, writable. */
 export function toSessionMounts(volumes: SessionVolumes): MountSettings[] {
   return [volumeMount(volumes.home, "/home"), volumeMount(volumes.auth, SANDBOX.auth)];
 }
 
-/** Shows a volume, as it is. */
+/** Returns the mount of a volume. */
 export function volumeMount({ labels, name }: SessionVolume, target: string): MountSettings {
-  // Copying up what the image has there would bring its owner and its files into the home. The labels are for a volume that
-  // somebody removed, and that the engine then makes anew: without them nothing would ever collect it.
+  // Without NoCopy, the image's files would be copied into the home with their owner. The labels are for a volume that
+  // somebody removed and the engine creates again: without them, garbage collection would never find it.
   return {
     Type: "volume",
     Source: name,
@@ -116,7 +116,7 @@ export function volumeMount({ labels, name }: SessionVolume, target: string): Mo
   };
 }
 
-/** Shows a file or folder of the host. */
+/** Returns the read-only mount of a file or folder of the host. */
 export function readOnlyBind(source: string, target: string): MountSettings {
   return { Type: "bind", Source: source, Target: target, ReadOnly: true };
 }
@@ -131,15 +131,15 @@ async function ownBind(heldSources: HeldSources, path: string, target: string): 
   return { settings: readOnlyBind(path, target), source: await heldSources.follow(path) };
 }
 
-/** Shows the workspace, or something in it, as a mount of its own. */
+/** Returns the mount of the workspace, or of a path in it. */
 function workspaceBind(source: HeldSource, target: string, mode: Access["workspace"]): TurnMount {
   if (mode === "rw") return { settings: { Type: "bind", Source: source.path, Target: target }, source };
-  // "Read-only" is true of the mount itself: what is mounted further down would stay writable, and so stays out.
+  // ReadOnly applies to this mount only: nested mounts would stay writable, so NonRecursive omits them.
   const BindOptions = { Propagation: "rprivate", NonRecursive: true } as MountSettings["BindOptions"];
   return { settings: { ...readOnlyBind(source.path, target), BindOptions }, source };
 }
 
-/** Mounts a cover over a folder of the repository, and in it the entries to show. */
+/** Returns the mounts of a cover over a folder of the repository, and of the entries to show in it. */
 async function coveringMounts(
   { cover, name, shown }: CoveredFolder,
   heldSources: HeldSources,
@@ -152,8 +152,8 @@ async function coveringMounts(
 }
 
 /**
- * Paths of the workspace, read-only. The folders on the way to each become mounts too, writable as they were: renamed, a plain
- * folder would take the mount with it, and another could be put in its place.
+ * Returns read-only mounts of paths of the workspace. Their parents become writable mounts, since an agent could rename a plain
+ * folder with the mount in it, and put another folder in its place.
  */
 async function protectingMounts(
   workspace: HeldSource,
@@ -185,8 +185,9 @@ async function protectingMount(path: string, heldSources: HeldSources, { folder,
 }
 
 /**
- * Mounts each projection below the agent's `$HOME` and at its path on the host: agent files name prompts by absolute path. The
- * rest of the folder of agents is empty and budgie's own: a file there could give the agent more tools in its next turn.
+ * Returns mounts of each projection below the agent's `$HOME` and at its path on the host, since agent files name prompts by
+ * absolute path. The folder of agents is otherwise an empty one of budgie's: a file there could give the agent more tools in
+ * its next turn.
  */
 async function homeMounts(
   heldSources: HeldSources,
@@ -199,7 +200,7 @@ async function homeMounts(
     const source = await heldSources.follow(path);
     if (source === undefined) continue;
     const targets = home === undefined ? [path] : [`${SANDBOX.home}/${home}`, path];
-    // The engine takes `a/` for `a`, and refuses to mount both.
+    // The engine treats `a/` as `a`, and refuses to mount both.
     for (const target of targets.map((written) => posix.join(written, "."))) {
       mounts.push({ settings: readOnlyBind(path, target), source });
       if (target.startsWith(`${AGENTS}/`)) await makeMountPoint(cover + target.slice(AGENTS.length), source.kind);

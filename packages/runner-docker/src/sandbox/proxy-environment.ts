@@ -1,8 +1,8 @@
 const PROXY = "http://127.0.0.1:3128";
 
 /**
- * Tells programs of the way out. In small letters too, since curl and others ignore `HTTP_PROXY` in capitals; an agent's own
- * servers are reached without it.
+ * The variables that name the proxy. They are set in lower case too, since curl and others ignore `HTTP_PROXY`. Connections to
+ * an agent's own servers bypass the proxy.
  */
 export const PROXY_ENV: Readonly<Record<string, string>> = {
   HTTP_PROXY: PROXY,
@@ -11,14 +11,14 @@ export const PROXY_ENV: Readonly<Record<string, string>> = {
   https_proxy: PROXY,
   NO_PROXY: "localhost,127.0.0.1,::1",
   no_proxy: "localhost,127.0.0.1,::1",
-  // Node's own fetch, from 22.21 on, asks for the variables only with this.
+  // Node's fetch reads the other variables only with this one, from Node 22.21 on.
   NODE_USE_ENV_PROXY: "1",
 };
 
-/** Where a sandbox has the user's certificates. */
+/** Path of the user's certificates in a sandbox. */
 export const CA_FILE = "/etc/budgie/ca.pem";
 
-/** Tells programs of the user's certificates; only Node adds them to its own, for the others the file is all there is. */
+/** The variables that name the user's certificates. Node adds them to its own; for other programs they replace the default ones. */
 export const CA_ENV: Readonly<Record<string, string>> = Object.fromEntries(
   [
     "SSL_CERT_FILE",

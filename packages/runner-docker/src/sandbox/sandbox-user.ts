@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/engine.ts";
 
-/** Who a sandbox runs as. */
+/** The user that a sandbox runs as. */
 export type SandboxUser = {
   readonly uid: number;
   readonly gid: number;
@@ -11,11 +11,11 @@ export type Caller = {
   readonly gid: number | undefined;
 };
 
-/** The caller's own ids, so that files written in the workspace belong to the caller. */
+/** Returns the caller's ids, so that files written in the workspace belong to the caller. */
 export function toSandboxUser({ gid, uid }: Caller, users: Engine["users"]): SandboxUser {
-  // A rootless engine shows its user as uid 0, and an ordinary uid of the container is a stranger to the workspace.
+  // A rootless engine maps its user to uid 0; any other uid of the container has no rights in the workspace.
   if (users === "rootless") return { uid: 0, gid: 0 };
-  // Windows has no ids; Docker Desktop there makes every file the user's own.
+  // Windows has no ids; Docker Desktop there gives every file to the user.
   return { uid: uid ?? 1000, gid: gid ?? 1000 };
 }
 
@@ -24,12 +24,12 @@ const ROOT =
 const REMAPPED =
   "The engine remaps user ids, so agents are strangers to the workspace: they can change there only what everybody may.";
 
-/** What a user must know about running as this; empty for an ordinary caller of an ordinary engine. */
+/** Lists the notices about the sandbox's user; empty for an ordinary caller and engine. */
 export function toUserNotices({ uid }: Caller, users: Engine["users"] = "same"): readonly string[] {
   return [...(uid === 0 ? [ROOT] : []), ...(users === "remapped" ? [REMAPPED] : [])];
 }
 
-/** The workspace's group, if the caller is in it by a supplementary group: without it, group-writable projects would be read-only. */
+/** Returns the workspace's group if it is a supplementary group of the caller: without it, group-writable projects would be read-only. */
 export function toExtraGroups(
   workspaceGid: number,
   user: SandboxUser,
@@ -38,7 +38,7 @@ export function toExtraGroups(
   return workspaceGid !== user.gid && callerGroups.includes(workspaceGid) ? [String(workspaceGid)] : [];
 }
 
-/** A passwd file that gives the uid a name and a home: programs crash or ask questions without one. */
+/** Returns a passwd file that gives the uid a name and a home, without which some programs crash or ask questions. */
 export function toPasswd({ gid, uid }: SandboxUser): string {
   if (uid === 0) return "root:x:0:0:root:/home/agent:/bin/sh\n";
   return `root:x:0:0:root:/root:/bin/sh\nagent:x:${uid}:${gid}:agent:/home/agent:/bin/sh\n`;

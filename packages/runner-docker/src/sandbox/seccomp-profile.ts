@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/engine.ts";
 
-// Calls that no argument makes dangerous. Missing from Docker's list are those for 32 bits, asynchronous I/O, which has one limit
+// Calls that are harmless with any argument. Docker's list also has those for 32 bits, asynchronous I/O, which has one limit
 // for the whole machine, and io_uring, which bypasses every rule below.
 const PLAIN = `
   accept accept4 access adjtimex alarm arch_prctl bind brk cachestat capget capset chdir chown clock_adjtime
@@ -49,13 +49,13 @@ export const SECCOMP_PROFILE = JSON.stringify({
   syscalls: [
     allow(PLAIN.trim().split(/\s+/)),
     allow(["clone"], without(0, NEW_NAMESPACES)),
-    // Most other families are not isolated by a namespace.
+    // No namespace isolates most other families.
     ...[AF_UNIX, AF_INET, AF_INET6].map((family) => allow(["socket"], equal(0, family))),
     allow(["socket"], equal(0, AF_NETLINK), equal(2, NETLINK_ROUTE)),
     allow(["socketpair"], equal(0, AF_UNIX)),
-    // Sets 0, or queries the current one.
+    // Sets persona 0, or queries the current one.
     ...[0, 0xffffffff].map((persona) => allow(["personality"], equal(0, persona))),
-    // No setuid modes: the host sees the workspace's files. Setgid is a mode of folders too, which a filter cannot tell apart.
+    // No setuid modes, since the host sees the workspace's files. Setgid is allowed: a filter cannot tell files from folders.
     allow(["fchmod"], without(1, SETUID)),
     allow(["fchmodat", "fchmodat2", "mknodat"], without(2, SETUID)),
     allow(["openat"], without(3, SETUID)),
@@ -63,12 +63,12 @@ export const SECCOMP_PROFILE = JSON.stringify({
     onX86(allow(["chmod", "creat", "mknod"], without(1, SETUID))),
     onX86(allow(["open"], without(2, SETUID))),
     onX86(allow(["open"], without(1, O_CREAT_OR_TMPFILE))),
-    // Their arguments lie in memory, where seccomp cannot read them. Programs then fall back to the older call.
+    // Their arguments are in memory, which seccomp cannot read. Programs fall back to the older calls.
     { names: ["clone3", "openat2"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
   ],
 });
 
-/** Gives the profile, or its file for Podman; `undefined` if the engine has no seccomp. */
+/** Returns the profile, or its file for Podman; `undefined` if the engine has no seccomp. */
 export function toSeccomp(
   { name, protections }: Pick<Engine, "name" | "protections">,
   file: string,
@@ -80,7 +80,7 @@ export function toSeccomp(
 
 type Condition = Readonly<Record<"index" | "value" | "valueTwo", number>> & { readonly op: string };
 
-/** Allows calls if all conditions hold. Of several rules for one call, one is enough. */
+/** Returns a rule that allows calls if all conditions hold. One of several rules for a call is sufficient. */
 function allow(names: readonly string[], ...args: readonly Condition[]) {
   return { names, action: "SCMP_ACT_ALLOW", args };
 }
@@ -93,7 +93,7 @@ function without(index: number, bits: number): Condition {
   return { index, value: bits, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" };
 }
 
-/** Limits a rule to x86-64, for calls that aarch64 lacks. */
+/** Restricts a rule to x86-64, for calls that aarch64 lacks. */
 function onX86(rule: ReturnType<typeof allow>) {
   return { ...rule, includes: { arches: ["amd64"] } };
 }

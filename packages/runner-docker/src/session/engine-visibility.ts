@@ -5,7 +5,7 @@ import { openContainerRoot, type LookInto } from "../container-files/container-r
 import type { Engine } from "../engine/engine.ts";
 import type { IdleContainers } from "./idle-containers.ts";
 
-/** A session's container, as far as a look into it needs it. */
+/** The part of a session's container that a look into it needs. */
 type SessionContainer = {
   readonly handle: Docker.Container;
   readonly name: string;
@@ -14,16 +14,16 @@ type SessionContainer = {
   isRunning(): Promise<boolean>;
 };
 
-/** Knowledge of whether the kernel shows budgie the mounts of an engine's containers. */
-export type EngineSight = {
+/** Decides whether budgie can see the mounts of an engine's containers through the kernel. */
+export type EngineVisibility = {
   /**
-   * Decides once, by the session container of the first session: no agent runs in it that could make the look fail. From then on
-   * a container that cannot be looked into is refused.
+   * Decides once, by looking into the container of the first session, in which no agent runs that could prevent it. If that
+   * succeeds, containers that cannot be looked into are refused from then on.
    */
   decide(sessionContainer: SessionContainer): Promise<boolean>;
 };
 
-export type EngineSightParts = {
+export type EngineVisibilityParts = {
   readonly engine: Engine;
   /** `undefined` for the engine's default */
   readonly runtime: string | undefined;
@@ -31,25 +31,30 @@ export type EngineSightParts = {
   readonly lookInto: LookInto | undefined;
 };
 
-/** Time after a container's start within which the kernel must show its mounts. */
-export const PATIENCE_MS = 2000;
+/** The time after a container's start in which its mounts must become visible, in milliseconds. */
+export const LOOK_TIMEOUT_MS = 2000;
 
-// Session containers run on the engine's default runtime. These others are known to use this kernel.
+// Session containers run on the engine's default runtime. These runtimes are known to use the same kernel.
 const SAME_KERNEL = new Set([undefined, "runc", "crun", "io.containerd.runc.v2"]);
 
-/** Creates the sight of an engine, not yet decided. */
-export function createEngineSight({ engine, idleContainers, lookInto, runtime }: EngineSightParts): EngineSight {
+/** Creates the decision for an engine, which is still open. */
+export function createEngineVisibility({
+  engine,
+  idleContainers,
+  lookInto,
+  runtime,
+}: EngineVisibilityParts): EngineVisibility {
   let deciding: Promise<boolean> | undefined;
-  // As far as it says: whatever the way to it, the look itself shows whether its containers are this machine's.
+  // By the engine's own report; the look itself shows whether its containers run on this machine.
   const isHere = platform() === "linux" && engine.kernel === release() && engine.system !== "Docker Desktop";
-  // A remapped container is a stranger's to all but root.
+  // Only root may look into the container of a remapped user.
   const isOwn = engine.users !== "remapped" || process.getuid?.() === 0;
 
   async function look(sessionContainer: SessionContainer): Promise<boolean> {
     idleContainers.acquire(sessionContainer);
     try {
       await sessionContainer.start();
-      await using root = await openContainerRoot(sessionContainer.handle, { lookInto, patienceMs: PATIENCE_MS });
+      await using root = await openContainerRoot(sessionContainer.handle, { lookInto, timeoutMs: LOOK_TIMEOUT_MS });
       if (root === undefined && !(await sessionContainer.isRunning())) throw toEnded(sessionContainer);
       return root !== undefined;
     } finally {
@@ -60,7 +65,7 @@ export function createEngineSight({ engine, idleContainers, lookInto, runtime }:
   async function decide(sessionContainer: SessionContainer): Promise<boolean> {
     if (!isHere || !isOwn || !SAME_KERNEL.has(runtime)) return false;
     deciding ??= look(sessionContainer);
-    // An engine that failed can be asked again.
+    // After an error, the next call decides again.
     deciding.catch(() => (deciding = undefined));
     return deciding;
   }
@@ -68,7 +73,7 @@ export function createEngineSight({ engine, idleContainers, lookInto, runtime }:
   return { decide };
 }
 
-/** The error of a session container in which nobody could look: that says nothing of the kernel. */
+/** Returns the error for a session container that ended before the look, which says nothing about the kernel. */
 function toEnded({ name }: SessionContainer): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",

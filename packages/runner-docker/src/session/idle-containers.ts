@@ -1,15 +1,15 @@
-/** A session container that can be stopped and started again. */
+/** A session's container, which can be stopped and started again. */
 type Stoppable = { stop(): Promise<void> };
 
-/** Keeps the number of session containers that run in bounds, and stops those that nobody needs. */
+/** The running session containers, whose number is limited and which are stopped when idle. */
 export type IdleContainers = {
-  /** Notes that a process joins this session container, and stops another one if there are too many. */
+  /** Records that a process joins a container, and stops an idle one if there are too many. */
   acquire(container: Stoppable): void;
-  /** Notes that a process has left it. */
+  /** Records that a process left a container, and stops it after `idleMs` without another one. */
   release(container: Stoppable): void;
-  /** Releases it, and stops it unless a process is in it. */
+  /** Releases a container, and stops it at once unless another process uses it. */
   releaseAndStop(container: Stoppable): Promise<void>;
-  /** Notes that it is being removed. */
+  /** Forgets a container that is being removed. */
   forget(container: Stoppable): void;
 };
 
@@ -20,7 +20,7 @@ export type IdleContainersOptions = {
 
 type Use = { processes: number; timer: NodeJS.Timeout | undefined };
 
-/** Creates the book of a runner's session containers. One that a process is in is never stopped, whatever the bound. */
+/** Creates the table of a runner's session containers. One that a process uses is never stopped, even above the limit. */
 export function createIdleContainers({ idleMs, most }: IdleContainersOptions): IdleContainers {
   // In the order of their last use.
   const uses = new Map<Stoppable, Use>();
@@ -32,7 +32,7 @@ export function createIdleContainers({ idleMs, most }: IdleContainersOptions): I
 
   async function stop(container: Stoppable): Promise<void> {
     forget(container);
-    // One that cannot be stopped stays until its session goes.
+    // A container that cannot be stopped stays until its session ends.
     await container.stop().catch(() => undefined);
   }
 

@@ -3,38 +3,38 @@ import type { Command, Limits, Owner } from "@budgie/core";
 import type { Credentials } from "../sandbox/credentials.ts";
 import type { ProxySockets } from "../proxy/proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { EngineSight } from "./engine-visibility.ts";
+import type { EngineVisibility } from "./engine-visibility.ts";
 import type { LookInto } from "../container-files/container-root.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import type { IdleContainers } from "./idle-containers.ts";
 import type { MountedFiles } from "../sandbox/mounted-files.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 
-/** What all sessions of a runner share. */
+/** The state and settings that all sessions of a runner share. */
 export type SandboxContext = {
   readonly engine: Engine;
   readonly image: SandboxImage;
   readonly owner: Owner;
-  /** How long a home outlives its owner after its last use; `undefined` if it does not */
+  /** Time for which a home is kept after its last use; `undefined` if it ends with its owner */
   readonly keepSessionsMs: number | undefined;
   readonly user: SandboxUser;
   readonly callerGroups: readonly number[];
   readonly limits: Limits;
-  /** The engine's own if undefined */
+  /** `undefined` for the engine's default */
   readonly runtime: string | undefined;
   readonly credentials: Credentials;
   readonly kiroDataDir: string;
-  /** A private folder of the host for files that live no longer than a turn */
+  /** A private folder of the host for files that exist during a turn */
   readonly scratchDir: string;
   readonly proxySockets: ProxySockets;
   readonly idleContainers: IdleContainers;
-  readonly sight: EngineSight;
+  readonly visibility: EngineVisibility;
   /** Default a look through `/proc` */
   readonly lookInto: LookInto | undefined;
-  /** Certificates of the host that sandboxes shall trust */
+  /** A file of certificates that sandboxes trust */
   readonly caFile: string | undefined;
   /** Writes the mounted files for a process with this environment, if they are missing */
   readonly ensureMountedFiles: (env: Command["env"]) => MountedFiles;
-  /** Bounds how many containers are created and started at once */
+  /** Limits the number of containers that are created and started at once */
   readonly starting: LimitFunction;
 };

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type Docker from "dockerode";
 import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 import { toSessionContainer } from "../sandbox/container-options.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
 import type { ProxySocket } from "../proxy/proxy-socket.ts";
@@ -14,19 +14,19 @@ import type { SandboxContext } from "./sandbox-context.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
-/** A session's container: its volumes are read and written through it, and its network is what turns join. */
+/** A session's container: its volumes are read and written through it, and turns join its network. */
 export type SessionContainer = {
-  /** By name, since it may have to be made again. */
+  /** dockerode's handle of it, by name, since the container may be created again */
   readonly handle: Docker.Container;
   readonly name: string;
-  /** Makes it again if somebody removed it; throws `SESSION_UNUSABLE` if the volumes went too. */
+  /** Creates it again if somebody removed it. Throws `SESSION_UNUSABLE` if the volumes were removed too. */
   ensure(): Promise<void>;
-  /** Has it running. */
+  /** Starts it unless it runs. */
   start(): Promise<void>;
-  /** Ends what runs in it, and keeps it. */
+  /** Kills its process, and keeps the container. */
   stop(): Promise<void>;
   isRunning(): Promise<boolean>;
-  /** Lends a copy of it that never runs: an engine lets nothing into a container while it starts. */
+  /** Passes a copy that never runs to `use`, and removes it afterwards: an engine blocks archive calls while a container starts. */
   lend(use: (copy: Docker.Container) => Promise<void>): Promise<void>;
 };
 
@@ -36,7 +36,7 @@ export type SessionContainerParts = {
   readonly proxySocket: ProxySocket;
 };
 
-/** Creates a session's container, which does not run yet. */
+/** Creates a session's container without starting it. */
 export async function createSessionContainer(
   context: SandboxContext,
   parts: SessionContainerParts,
@@ -45,7 +45,7 @@ export async function createSessionContainer(
   const name = `budgie-session-${parts.session}`;
   const place: OwnPlace = { docker, name, labels: toLabels(context.owner.record, parts.session, "session") };
   const container = docker.getContainer(name);
-  // What stops an idle one must not meet what starts it for the next turn.
+  // Serializes the stop of an idle container and its start for the next turn.
   const inTurn = pLimit(1);
 
   async function ensure(): Promise<State> {
@@ -59,7 +59,7 @@ export async function createSessionContainer(
   async function start(): Promise<void> {
     if (await startIfThere(container)) return;
     await ensure();
-    await container.start(withLimit());
+    await container.start(timeLimit());
   }
 
   async function lend(use: (copy: Docker.Container) => Promise<void>): Promise<void> {
@@ -70,7 +70,7 @@ export async function createSessionContainer(
       pendingRemovals.suspect(error);
       throw error;
     } finally {
-      await pendingRemovals.remove(() => removeContainer(copy)).tried;
+      await pendingRemovals.remove(() => removeContainer(copy)).firstAttempt;
     }
   }
 
@@ -88,17 +88,17 @@ export async function createSessionContainer(
 
 type State = "missing" | "stopped" | "running";
 
-/** Throws `RUNNER_UNAVAILABLE` if another container has its name, since a turn would join that one's network. */
+/** Reads its state. Throws `RUNNER_UNAVAILABLE` if another container has its name, since a turn would join that one's network. */
 async function stateOf(place: OwnPlace): Promise<State> {
   const facts = await findOwn(place);
   if (facts === undefined || isBeingRemoved(facts.State)) return "missing";
   return facts.State.Running ? "running" : "stopped";
 }
 
-/** Starts it, or leaves it running, without asking first which of the two; `false` if there is none. */
+/** Starts it without checking first if it runs; `false` if it does not exist. */
 async function startIfThere(container: Docker.Container): Promise<boolean> {
   try {
-    await container.start(withLimit());
+    await container.start(timeLimit());
     return true;
   } catch (error) {
     if (statusOf(error) === 304) return true;
@@ -122,11 +122,11 @@ async function makeContainer(
   return createContainer(engine, name, body);
 }
 
-/** Without the session container the volumes may be gone too, and an engine makes new ones without a word. */
+/** Throws if the volumes were removed together with the container, since an engine would silently create new ones. */
 async function refuseLostVolumes(docker: Docker, { session, volumes }: SessionContainerParts): Promise<void> {
   const names = [volumes.home.name, volumes.auth.name];
   const found = await Promise.all(
-    names.map((name) => docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)),
+    names.map((name) => docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing)),
   );
   if (!found.includes(undefined)) return;
   throw new BudgieError(
@@ -136,8 +136,8 @@ async function refuseLostVolumes(docker: Docker, { session, volumes }: SessionCo
 }
 
 async function killContainer(container: Docker.Container): Promise<void> {
-  await container.kill(withLimit()).catch((error: unknown) => {
-    // 409: it is not running any more.
+  await container.kill(timeLimit()).catch((error: unknown) => {
+    // 409: it is not running.
     if (statusOf(error) !== 409) ignoreMissing(error);
   });
 }

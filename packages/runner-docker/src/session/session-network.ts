@@ -5,25 +5,25 @@ import type { ProxySocket } from "../proxy/proxy-socket.ts";
 import type { SessionContainer } from "./session-container.ts";
 import type { IdleContainers } from "./idle-containers.ts";
 
-/** A session's way out: a proxy socket for its session container's network, with the policy of the process that runs. */
+/** A session's network: that of its container, with a proxy that applies the policy of the running process. */
 export type SessionEgress = {
-  /** Prepares the network of a process that is about to start. Whatever becomes of it, `close` must be called. */
+  /** Prepares the network of a process that is about to start. The caller must call `close`, even if the start fails. */
   join(policy: EgressPolicy): TurnNetwork;
   close(): Promise<void>;
 };
 
 /** The network of one process. */
 export type TurnNetwork = {
-  /** For a container's `NetworkMode` */
+  /** A container's `NetworkMode` */
   readonly mode: string;
-  /** When a container can be started in it */
+  /** Resolves when a container can be started in it */
   readonly joinable: Promise<unknown>;
-  /** When it leads where the policy allows, and nowhere else */
+  /** Resolves when the proxy applies the policy */
   readonly guarded: Promise<unknown>;
-  /** Whether it was lost, such as with a session container that somebody removed, and is there again. */
+  /** Starts the session's container again if it was stopped or removed; `false` if it runs. */
   restore(): Promise<boolean>;
   readonly isWatched: boolean;
-  /** Closes it once the process has ended, and tells what was reached and refused. */
+  /** Closes the network of a process that has ended, and reports the allowed and denied connections. */
   close(): Promise<EgressReport>;
 };
 
@@ -36,7 +36,7 @@ export type SessionEgressParts = {
 const CLOSED: EgressPolicy = { mode: "none", hosts: [] };
 const NOTHING: EgressReport = { allowed: [], denied: [] };
 
-/** Creates a session's way out, still closed. */
+/** Creates a session's network, with a proxy that denies everything. */
 export function createSessionEgress({
   sessionContainer,
   idleContainers,
@@ -48,7 +48,7 @@ export function createSessionEgress({
 
   function open(): Promise<SessionProxy> {
     const opened = (opening ??= proxySocket.open());
-    // One that could not be opened can be tried again.
+    // After an error, the next call opens it again.
     opened.catch(() => (opening = undefined));
     return opened;
   }
@@ -56,7 +56,7 @@ export function createSessionEgress({
   async function guard(asked: EgressPolicy): Promise<void> {
     const sessionProxy = await open();
     await sessionProxy.setPolicy(asked).catch(async () => {
-      // Who listened there is gone, such as a proxy in a container.
+      // The proxy may have ended, such as one in a container.
       opening = undefined;
       await (await open()).setPolicy(asked);
     });
@@ -70,13 +70,13 @@ export function createSessionEgress({
       if (policy === CLOSED) await sessionProxy?.setPolicy(CLOSED);
       return (await sessionProxy?.take()) ?? NOTHING;
     } catch {
-      // What went away took its log with it.
+      // A proxy that ended took its log with it.
       return NOTHING;
     }
   }
 
   function joinContainer(asked: EgressPolicy): TurnNetwork {
-    // They share a network, and with it its proxy socket.
+    // Processes of a session share a network and its proxy.
     if (processes > 0 && !isDeepStrictEqual(policy, asked)) throw anotherPolicy();
     processes++;
     policy = asked;
@@ -101,7 +101,7 @@ export function createSessionEgress({
       asked.mode === "none" || asked.mode === "bridge" ? toPlainNetwork(asked.mode) : joinContainer(asked),
     async close() {
       idleContainers.forget(sessionContainer);
-      // A proxy socket whose proxy is gone is closed, and must not keep the session from being removed.
+      // A proxy that has ended must not keep the session from being removed.
       await opening?.then((sessionProxy) => sessionProxy.close()).catch(() => undefined);
       await proxySocket.remove();
     },
@@ -120,7 +120,7 @@ function toPlainNetwork(mode: "none" | "bridge"): TurnNetwork {
   };
 }
 
-/** Whoever waits for it sees it fail; nobody may. */
+/** Marks a rejection as handled; callers that await the promise still see it. */
 function settled<T>(call: Promise<T>): Promise<T> {
   call.catch(() => undefined);
   return call;

@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { BudgieError, type SessionId } from "@budgie/core";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 import { ignoreMissing } from "../engine/docker-errors.ts";
 import { createSessionContainer, type SessionContainer, type SessionContainerParts } from "./session-container.ts";
 import { parseLabels, toLabels, type LabelFacts } from "../engine/labels.ts";
@@ -8,7 +8,7 @@ import type { SessionVolume, SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
-/** The volumes that a session has, or is to have. */
+/** Returns the names and labels of a session's volumes. */
 export function toVolumes({ keepSessionsMs, owner }: SandboxContext, id: SessionId): SessionVolumes {
   const keep = keepSessionsMs === undefined ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
   return {
@@ -17,7 +17,7 @@ export function toVolumes({ keepSessionsMs, owner }: SandboxContext, id: Session
   };
 }
 
-/** Makes a session's volumes and its session container, or nothing. */
+/** Creates a session's volumes and its container. Removes everything if one fails. */
 export async function createHome(context: SandboxContext, parts: SessionContainerParts): Promise<SessionContainer> {
   const { docker, pendingRemovals } = context.engine;
   const { proxySocket, session, volumes } = parts;
@@ -28,7 +28,7 @@ export async function createHome(context: SandboxContext, parts: SessionContaine
       return await createSessionContainer(context, parts);
     } catch (error) {
       pendingRemovals.suspect(error);
-      await pendingRemovals.remove(() => removeHome(docker, session, volumes)).tried.catch(() => undefined);
+      await pendingRemovals.remove(() => removeHome(docker, session, volumes)).firstAttempt.catch(() => undefined);
       throw error;
     }
   } catch (error) {
@@ -37,7 +37,7 @@ export async function createHome(context: SandboxContext, parts: SessionContaine
   }
 }
 
-/** Opens the home that a dead owner kept. All else of the session is made anew, and nothing of the home is lost if that fails. */
+/** Opens the home that a dead owner kept, and creates the session's other volume and container again. The home survives a failure. */
 export async function resumeHome(context: SandboxContext, parts: SessionContainerParts): Promise<SessionContainer> {
   try {
     await refuseOwned(context, parts.session);
@@ -52,7 +52,7 @@ async function reopenHome(context: SandboxContext, parts: SessionContainerParts)
   const { docker, pendingRemovals } = context.engine;
   const { session, volumes } = parts;
   const find = async () => (await listContainers(docker, session)).filter(isOfSession);
-  // A budgie that was killed left its session container, and perhaps a turn.
+  // A killed budgie left the session's container, and perhaps a turn's.
   await removeEach(await find(), docker);
   await removeVolumes(docker, [volumes.auth.name]);
   try {
@@ -66,17 +66,17 @@ async function reopenHome(context: SandboxContext, parts: SessionContainerParts)
       await removeEach(own, docker);
       if (own.length === found.length) await removeVolumes(docker, [volumes.auth.name]);
     };
-    await pendingRemovals.remove(removeOwn).tried.catch(() => undefined);
+    await pendingRemovals.remove(removeOwn).firstAttempt.catch(() => undefined);
     throw error;
   }
 }
 
-/** Another budgie may have taken over the session meanwhile. */
+/** Tells whether a container belongs to this budgie: another one may have taken over the session meanwhile. */
 function isOwn({ owner }: SandboxContext, labels: Readonly<Record<string, string>>): boolean {
   return parseLabels(labels).owner.instance === owner.record.instance;
 }
 
-/** What a home is exported through is the exporting program's. */
+/** Tells whether a container belongs to the session, and not to a program that exports its home. */
 function isOfSession({ Labels }: Docker.ContainerInfo): boolean {
   return parseLabels(Labels).role !== "reader";
 }
@@ -86,7 +86,7 @@ async function removeHome(docker: Docker, id: SessionId, { auth, home }: Session
   await removeVolumes(docker, [home.name, auth.name]);
 }
 
-/** Removes all of a session's containers, by label: the session container, and what a call left that was given up before the engine answered. */
+/** Removes all of a session's containers by label, also those of calls that budgie gave up before the engine answered. */
 export async function removeContainers(docker: Docker, id: SessionId): Promise<void> {
   await removeEach(await listContainers(docker, id), docker);
 }
@@ -99,20 +99,20 @@ async function removeEach(left: readonly Docker.ContainerInfo[], docker: Docker)
   await Promise.all(left.filter(isSessionContainer).map(remove));
 }
 
-/** Removes volumes that no container uses; those that are gone already are fine. */
+/** Removes volumes that no container uses, and ignores missing ones. */
 export async function removeVolumes(docker: Docker, names: readonly string[]): Promise<void> {
-  await Promise.all(names.map((name) => docker.getVolume(name).remove(withLimit()).catch(ignoreMissing)));
+  await Promise.all(names.map((name) => docker.getVolume(name).remove(timeLimit()).catch(ignoreMissing)));
 }
 
-/** The names of a session's volumes. */
+/** Returns the names of a session's volumes. */
 export function toVolumeNames(id: SessionId): { readonly home: string; readonly auth: string } {
   const home = `budgie-session-${id}`;
   return { home, auth: `${home}-auth` };
 }
 
 /**
- * The labels of the volume that holds a session's home, or `SESSION_NOT_FOUND`: whoever made a volume of that name could have
- * put it anywhere.
+ * Finds the labels of the volume with a session's home. Throws `SESSION_NOT_FOUND` unless budgie created it: another
+ * program's volume of that name could be any folder.
  */
 export async function findHome(docker: Docker, id: SessionId): Promise<LabelFacts> {
   const { home } = toVolumeNames(id);
@@ -133,30 +133,30 @@ export async function findHome(docker: Docker, id: SessionId): Promise<LabelFact
 }
 
 function listContainers(docker: Docker, id: SessionId): Promise<Docker.ContainerInfo[]> {
-  return docker.listContainers({ all: true, filters: { label: [`dev.budgie.session=${id}`] }, ...withLimit() });
+  return docker.listContainers({ all: true, filters: { label: [`dev.budgie.session=${id}`] }, ...timeLimit() });
 }
 
 type VolumeFacts = Docker.VolumeInspectInfo | undefined;
 
 async function findVolume(docker: Docker, name: string): Promise<VolumeFacts> {
-  return (await docker.getVolume(name).inspect(withLimit()).catch(ignoreMissing)) ?? undefined;
+  return (await docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing)) ?? undefined;
 }
 
 async function createVolume(docker: Docker, { labels, name }: SessionVolume): Promise<void> {
-  await docker.createVolume({ Name: name, Labels: { ...labels }, ...withLimit() });
+  await docker.createVolume({ Name: name, Labels: { ...labels }, ...timeLimit() });
 }
 
 async function refuseOwned({ engine, owner }: SandboxContext, id: SessionId): Promise<void> {
   const made = await findHome(engine.docker, id);
-  // The home says who made it, and its session container who has it now.
+  // The home's labels name its creator, and the session container's its present owner.
   const containers = (await listContainers(engine.docker, id)).filter(isOfSession);
   const owners = [made, ...containers.map(({ Labels }) => parseLabels(Labels))].map((thing) => thing.owner);
-  // Who goes on with a session found it in the state directory.
+  // A budgie that resumes a session found it in the state directory.
   const states = await Promise.all(owners.map((record) => owner.stateOf(record, "state-directory")));
   if (states.some((state) => state === "live" || state === "foreign")) throw notOurs(id);
 }
 
-/** The engine would hand out an existing volume without a word, and with it another owner's session. */
+/** Returns the error for a session of another owner, whose volume the engine would silently reuse. */
 function notOurs(id: SessionId): BudgieError {
   return new BudgieError(
     "SESSION_NOT_FOUND",

@@ -6,15 +6,14 @@ import { createHeldSources, openPath, readFacts, toMoved } from "../sandbox/moun
 import type { HeldMounts, TurnMount } from "../sandbox/mounts.ts";
 
 /**
- * Checks that a container whose agent has not begun has exactly the held sources mounted, or throws
- * `WORKSPACE_INVALID`. The engine resolves every path again later: a program that may write to a folder on the way
- * can exchange it in between, and back.
+ * Throws `WORKSPACE_INVALID` unless a container whose agent has not started has exactly the held sources mounted. The engine
+ * resolves each path again, so a program that may write to a parent folder could exchange it in between, and back.
  */
 export async function confirmMounts({ absent, mounts }: HeldMounts, root: ContainerRoot | undefined): Promise<void> {
   const table = root && toTable(await root.readMounts());
   const right = await Promise.all(
     mounts.map((mount) =>
-      // On another machine or kernel only the host's own paths can be checked.
+      // With an engine on another machine or kernel, only the host's paths can be checked.
       root === undefined || table === undefined ? isStillThere(mount) : isMounted(mount, root.path, table),
     ),
   );
@@ -38,7 +37,7 @@ function toTable(mountinfo: string): MountTable {
   return { mounts, targets: new Set(mounts.map(({ point }) => point).filter((point) => point !== "/")) };
 }
 
-/** Checks a mount by opening its target: another mount may lie over it, or over a folder on the way. */
+/** Checks a mount by opening its target, since another mount may cover it or one of its parents. */
 async function isMounted({ settings, source }: TurnMount, root: string, table: MountTable): Promise<boolean> {
   const target = await resolveInImage(root, settings.Target, table.targets);
   const place = await openPath(root + target).catch(() => undefined);
@@ -56,7 +55,7 @@ async function isMounted({ settings, source }: TurnMount, root: string, table: M
 
 const MOST_LINKS = 40;
 
-/** Resolves a target as the engine does: links of the image are followed, and none inside a mount. */
+/** Resolves a target like the engine: it follows symlinks of the image, and none inside a mount. */
 async function resolveInImage(root: string, target: string, mounted: ReadonlySet<string>): Promise<string> {
   let [path, rest] = ["/", target.split("/").slice(1)];
   for (let links = 0; links <= MOST_LINKS;) {
@@ -73,7 +72,7 @@ async function resolveInImage(root: string, target: string, mounted: ReadonlySet
   return target;
 }
 
-/** Looks at the source's path on the host once more. */
+/** Checks that the source is still at its path on the host. */
 async function isStillThere({ source }: TurnMount): Promise<boolean> {
   if (source === undefined) return true;
   await using heldSources = createHeldSources();

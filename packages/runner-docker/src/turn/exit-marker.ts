@@ -2,38 +2,38 @@ import { PassThrough, Transform } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ContainerRoot } from "../container-files/container-root.ts";
 
-/** What the init script of a turn says last, on both of its streams: how the command ended. */
+/** The last output of a turn's init script on both of its streams, with the command's exit code. */
 export type ExitMarker = {
   readonly exitCode: number;
-  /** How many processes were killed for memory; `undefined` where a container cannot tell */
+  /** Number of processes that the kernel killed for memory; `undefined` if the container cannot read it */
   readonly oomKills: number | undefined;
 };
 
-/** One of a turn's streams, for whoever reads what the agent says: the exit marker is not in it. */
+/** One of a turn's streams, without its exit marker. */
 export type Output = {
   readonly stream: Transform;
   readonly exitMarker: Promise<ExitMarker>;
-  /** Lets the reader have its end, though the connection still stands */
+  /** Ends the stream for its reader while the connection is still open */
   end(): void;
 };
 
-// A code, a number and the end of the line.
+// The longest exit code, number and newline.
 const LONGEST_BYTES = 64;
 
-/** Creates a stream that passes everything on, but for an exit marker behind `token`; without one there will be none. */
+/** Creates a stream that passes everything on except the exit marker after `token`. Without a token there is no marker. */
 export function createOutput(token: string | undefined): Output {
   const { exitMarker, stream } = token === undefined ? createUnmarked() : createMarked(token);
   return { stream, exitMarker, end: () => void stream.push(null) };
 }
 
-type Hearing = Pick<Output, "exitMarker" | "stream">;
+type MarkedStream = Pick<Output, "exitMarker" | "stream">;
 
-function createUnmarked(): Hearing {
+function createUnmarked(): MarkedStream {
   return { stream: new PassThrough(), exitMarker: new Promise(() => undefined) };
 }
 
-function createMarked(token: string): Hearing {
-  // No text has a NUL character, so nothing of a conversation is ever held back.
+function createMarked(token: string): MarkedStream {
+  // Text has no NUL character, so no part of a conversation is ever delayed.
   const mark = Buffer.from(`\0${token} `);
   let say: (word: ExitMarker) => void = () => undefined;
   const exitMarker = new Promise<ExitMarker>((resolve) => void (say = resolve));
@@ -41,7 +41,7 @@ function createMarked(token: string): Hearing {
   let isOver = false;
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      // Who still talks then is about to be killed.
+      // Processes that still write after the marker are about to be killed.
       if (isOver) return done();
       const all = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
       const { at, word } = find(all, mark);
@@ -57,7 +57,7 @@ function createMarked(token: string): Hearing {
 
 type Found = { readonly at: number; readonly word: ExitMarker | undefined };
 
-/** Where the exit marker begins, or may begin when more has come. */
+/** Finds the position at which the exit marker begins, or may begin once more bytes arrive. */
 function find(bytes: Buffer, mark: Buffer): Found {
   const at = bytes.indexOf(mark);
   if (at < 0) return { at: bytes.length - toBegunLength(bytes, mark), word: undefined };
@@ -67,20 +67,21 @@ function find(bytes: Buffer, mark: Buffer): Found {
   return { at, word: { exitCode: Number(code), oomKills: kills ? Number(kills) : undefined } };
 }
 
-/** How many bytes at the end may be the beginning of a mark. */
+/** Returns the number of bytes at the end that may be the beginning of a mark. */
 function toBegunLength(bytes: Buffer, mark: Buffer): number {
   const at = bytes.lastIndexOf(mark.subarray(0, 1));
   const end = bytes.subarray(at);
   return at >= 0 && end.length < mark.length && mark.subarray(0, end.length).equals(end) ? end.length : 0;
 }
 
-// A container dies within a few milliseconds of its exit marker; later the engine knows too.
+// A container ends a few milliseconds after its exit marker; after 200 ms the engine knows too.
 const POLL_MS = 2;
 const MOST_POLLS = 100;
 
 /**
- * Waits for the exit marker and for the kernel to say that nothing runs in the container any more, some 40 ms before its engine
- * does. `undefined` where either is silent, or the container cannot tell whether memory ran out: ask the engine.
+ * Waits for the exit marker and for the end of the container's last process, which the kernel shows some 40 ms before the
+ * engine. `undefined` if the process does not end in time, or the container cannot tell whether memory ran out: the caller
+ * then asks the engine.
  */
 export async function awaitExitMarker(
   outputs: readonly Output[],
@@ -88,7 +89,7 @@ export async function awaitExitMarker(
 ): Promise<ExitMarker | undefined> {
   const [word] = await Promise.all(outputs.map(({ exitMarker }) => exitMarker));
   if (word?.oomKills === undefined) return undefined;
-  // The word alone would not do: what else runs there could still change files.
+  // The marker alone is not sufficient: other processes in the container could still change files.
   for (let polls = 0; polls < MOST_POLLS; polls++) {
     if (await root.hasEnded()) return word;
     await sleep(POLL_MS);

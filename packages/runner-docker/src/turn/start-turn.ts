@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
 import { BudgieError, type Access, type Command, type Limits, type SessionId, type StartOptions } from "@budgie/core";
-import { withLimit } from "../engine/time-limits.ts";
+import { timeLimit } from "../engine/time-limits.ts";
 import { attach } from "../engine/attach.ts";
 import { toTurnContainer } from "../sandbox/container-options.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { toBudgieError } from "../engine/docker-errors.ts";
-import { openConfirmedRoot, type Sight } from "./open-confirmed-root.ts";
+import { openConfirmedRoot, type LookOptions } from "./open-confirmed-root.ts";
 import { toInitInput } from "../sandbox/init-script.ts";
 import { toLabels } from "../engine/labels.ts";
 import type { MountedFiles } from "../sandbox/mounted-files.ts";
@@ -28,24 +28,24 @@ export type TurnStart = {
   readonly command: Command;
   readonly options: StartOptions;
   readonly network: TurnNetwork;
-  /** Whether a container that cannot be looked into is refused */
-  readonly decideSight: () => Promise<boolean>;
-  /** Size of its home after its last turn; `undefined` if unknown */
+  /** Decides whether a container that cannot be looked into is refused */
+  readonly decideVisibility: () => Promise<boolean>;
+  /** Size of the home after the last turn; `undefined` if unknown */
   readonly heldBytes: number | undefined;
-  /** When the session's container, and with it its volumes, are known to be there */
+  /** Resolves when the session's container, and so its volumes, are known to exist */
   readonly containerReady: Promise<unknown>;
-  /** Fills the session's home, while the container starts */
+  /** Fills the session's home while the container starts */
   readonly prepareHome: () => Promise<void>;
-  /** Throws where a mount point is not what it seems */
+  /** Throws if a mount point in the home is a symlink */
   readonly checkMountPoints: (paths: readonly string[]) => Promise<void>;
 };
 
-/** What a process may use of the host when nobody says less: everything that its runner has to give. */
+/** The default access of a process: everything that its runner can give. */
 export const EVERYTHING: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 
 /**
- * Starts a turn's container and fills the home at the same time: the container waits for its first line of stdin. Whatever
- * fails or is cancelled on the way, no container is left.
+ * Starts a turn's container, and fills the home in parallel: the container waits for its first line of stdin. If it fails or is
+ * cancelled, no container is left behind.
  */
 export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const { context, options } = turn;
@@ -73,7 +73,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
 
 type Launched = Pick<StartedTurn, "container" | "root" | "socket"> & { readonly skeleton: string };
 
-/** The network may be lost at the last moment, when somebody removes the session container that it belongs to. */
+/** Launches the container, and once more if somebody removed the session's container, whose network it joins, in the meantime. */
 async function launchIn(turn: TurnStart): Promise<Launched> {
   try {
     return await launch(turn);
@@ -97,15 +97,15 @@ async function launch(turn: TurnStart): Promise<Launched> {
 }
 
 async function launchWith(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Omit<Launched, "skeleton">> {
-  const { container, sight } = await createTurnContainer(turn, held, seccompFile);
+  const { container, visibility } = await createTurnContainer(turn, held, seccompFile);
   try {
     refuseCancelled(turn.options.signal);
     const socket = await attach(turn.context.engine.endpoint.address, container.id);
     try {
       await turn.network.joinable;
       refuseCancelled(turn.options.signal);
-      await container.start(withLimit());
-      return { container, socket, root: await openConfirmedRoot(container, held, sight) };
+      await container.start(timeLimit());
+      return { container, socket, root: await openConfirmedRoot(container, held, visibility) };
     } catch (error) {
       socket.destroy();
       throw error;
@@ -133,17 +133,17 @@ async function holdMounts(
   });
 }
 
-// If this fails, it goes with the runner's other scratch files.
+// If this fails, the folder is removed with the runner's other scratch files.
 async function removeSkeleton(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true }).catch(() => undefined);
 }
 
-type Created = { readonly container: Docker.Container; readonly sight: Sight };
+type Created = { readonly container: Docker.Container; readonly visibility: LookOptions };
 
 async function createTurnContainer(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Created> {
   const { command, context, network, options, session } = turn;
   const { caFile, callerGroups, engine, image, limits, lookInto, owner, runtime, user } = context;
-  // The engine would make new volumes in the place of lost ones.
+  // The engine would create new volumes in place of removed ones.
   await turn.containerReady;
   const mounts = held.mounts.map(({ settings }) => settings);
   const body = toTurnContainer({
@@ -164,24 +164,24 @@ async function createTurnContainer(turn: TurnStart, held: HeldMounts, seccompFil
   const [created, checked] = await Promise.allSettled([
     createContainer(engine, name, body),
     Promise.all([
-      turn.decideSight(),
-      // Before the start, which makes the mounts.
+      turn.decideVisibility(),
+      // Before the start, at which the engine mounts.
       turn.checkMountPoints(mounts.map(({ Target }) => Target)),
     ]),
   ]);
   if (created.status === "rejected") throw created.reason;
   if (checked.status === "fulfilled") {
-    return { container: created.value, sight: { lookInto, isRequired: checked.value[0] } };
+    return { container: created.value, visibility: { lookInto, isRequired: checked.value[0] } };
   }
   await discard(turn, created.value, checked.reason);
   throw checked.reason;
 }
 
-/** Removes a container that was not used, or says that it may be there still. */
+/** Removes an unused container. Throws if the removal is not confirmed. */
 async function discard({ context }: TurnStart, container: Docker.Container, why: unknown): Promise<void> {
   const { pendingRemovals } = context.engine;
   pendingRemovals.suspect(why);
-  await pendingRemovals.remove(() => removeContainer(container)).tried;
+  await pendingRemovals.remove(() => removeContainer(container)).firstAttempt;
 }
 
 function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {
@@ -199,7 +199,7 @@ function refuseCancelled(signal: AbortSignal | undefined): void {
 
 function stoppingOn(signal: AbortSignal | undefined, child: TurnProcess): TurnProcess {
   if (signal === undefined) return child;
-  // `exit` tells how it went; a stop that fails leaves the container to the next collection.
+  // `exit` reports the outcome. If the stop fails, garbage collection removes the container.
   const stop = (): void => void child.stop("cancelled").catch(() => undefined);
   signal.addEventListener("abort", stop, { once: true });
   const forget = (): void => signal.removeEventListener("abort", stop);
@@ -207,7 +207,7 @@ function stoppingOn(signal: AbortSignal | undefined, child: TurnProcess): TurnPr
   return child;
 }
 
-/** The connection stays open as the turn's lease, but there is nothing more for the agent to read. */
+/** Creates an ended stdin: the connection stays open as the turn's lease, and the agent gets no more input. */
 function endedInput(): PassThrough {
   return new PassThrough().end();
 }

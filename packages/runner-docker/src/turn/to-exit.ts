@@ -2,15 +2,15 @@ import { constants } from "node:os";
 import type { Exit, StopReason } from "@budgie/core";
 import { NOT_RUN } from "../sandbox/init-script.ts";
 
-/** What the engine says of a container that has ended. */
+/** The engine's facts about a container that has ended. */
 export type ContainerEnd = {
   readonly exitCode: number;
   readonly oomKilled: boolean;
-  /** Why budgie stopped it, if it did */
+  /** The reason for which budgie stopped it, if it did */
   readonly stopped: StopReason | "disk-limit" | undefined;
 };
 
-// Shells and the engine report a death by signal n as 128 + n. Of two names for one signal the usual one comes first.
+// Shells and the engine report death by signal n as 128 + n. If a signal has two names, the first one is the usual.
 const SIGNALS = new Map(
   Object.entries(constants.signals)
     .toReversed()
@@ -19,7 +19,7 @@ const SIGNALS = new Map(
 
 const NEVER_RUN = { exitCode: undefined, signal: undefined, reason: "command-not-found" } as const;
 
-/** Tells how a turn ended. A success in spite of a killed helper process stays one: the agent lived on. */
+/** Returns how a turn ended. If only a helper process was killed for memory and the agent succeeded, it is a success. */
 export function toExit({ exitCode, oomKilled, stopped }: ContainerEnd): Exit {
   if (exitCode === NOT_RUN && stopped === undefined) return { ...NEVER_RUN, oomKilled };
   const signal = SIGNALS.get(exitCode);

@@ -5,43 +5,43 @@ import type Docker from "dockerode";
 import { BudgieError, type AgentProcess, type Exit, type StopReason } from "@budgie/core";
 import { demultiplex } from "../engine/demultiplex.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
-import { API_LIMIT_MS, ENDING_LIMIT_MS, withinLimit, withLimit } from "../engine/time-limits.ts";
+import { API_LIMIT_MS, ENDING_LIMIT_MS, withTimeout, timeLimit } from "../engine/time-limits.ts";
 import type { ContainerRoot } from "../container-files/container-root.ts";
 import { createOutput, awaitExitMarker, type Output } from "./exit-marker.ts";
 import { toUnverified, type PendingRemovals } from "../engine/pending-removals.ts";
 import { toExit } from "./to-exit.ts";
 import { watchDisk } from "./watch-disk.ts";
 
-/** A container that was started, seen as a process. */
+/** A turn's container as a process. */
 export type TurnProcess = AgentProcess & {
-  /** Resolves once the container is known to be removed, however long its engine is away; never rejects */
+  /** Resolves once the container's removal is confirmed, even if the engine is unavailable for long; never rejects */
   readonly gone: Promise<void>;
 };
 
 type Reason = StopReason | "disk-limit";
 
-// Whoever ends budgie waits for it, and gets 10 s in all.
+// The grace periods of a stop. A shutdown's fits into the 10 s that budgie takes to end.
 const GRACE_S: Readonly<Record<Reason, number>> = { timeout: 5, cancelled: 5, shutdown: 2, "disk-limit": 1 };
-// How long an engine that restarts is waited for, before the turn is given up.
+// The time for an engine's restart, before the turn is given up.
 const ENGINE_LOSS_MS = 60_000;
 
-/** A turn's container, which waits for its word to begin. */
+/** A turn's container, which waits for the first line of its stdin. */
 export type StartedTurn = {
   readonly container: Docker.Container;
   readonly pendingRemovals: PendingRemovals;
-  /** What it is attached to */
+  /** The attached connection */
   readonly socket: Duplex;
-  /** `undefined` if it is not here to be looked at */
+  /** `undefined` if the container is not accessible */
   readonly root: ContainerRoot | undefined;
-  /** Goes before its exit marker; `undefined` if it will say none */
+  /** Precedes its exit marker; `undefined` if it writes none */
   readonly token: string | undefined;
   /** Limit of the session's home */
   readonly diskBytes: number;
-  /** Its size before; `undefined` if unknown */
+  /** Size of the home before the turn; `undefined` if unknown */
   readonly heldBytes: number | undefined;
 };
 
-/** Wraps a started container and its attach stream. When it has ended, the container is removed. */
+/** Creates the process of a started container and its attached stream. Removes the container once it has ended. */
 export function createTurnProcess(turn: StartedTurn): TurnProcess {
   const { container, diskBytes, heldBytes, pendingRemovals, root, socket, token } = turn;
   const outputs = [createOutput(token), createOutput(token)] as const;
@@ -54,16 +54,16 @@ export function createTurnProcess(turn: StartedTurn): TurnProcess {
 
   const givingUp = new AbortController();
   const endedOnEngine = waitForEnd(container, closed, givingUp.signal);
-  const ended = Promise.race([hearEnd(outputs, root, endedOnEngine), endedOnEngine]);
+  const ended = Promise.race([awaitEnd(outputs, root, endedOnEngine), endedOnEngine]);
   const exit = ended.then(async (end): Promise<Exit> => {
-    // Whoever asked for the end of a turn is told of it when all of it has gone.
+    // The exit of a stopped turn is reported once its container is removed.
     await stopping;
     return toExit({ ...end, stopped });
   });
   exit.catch(() => undefined);
-  // The engine would take a container that it believes to run for one that has to be killed.
+  // Not before the engine reports the end: it would kill a container that it believes to be running.
   const removal = settled(endedOnEngine).then(() => pendingRemovals.remove(() => removeContainer(container)));
-  const removed = removal.then(({ tried }) => tried);
+  const removed = removal.then(({ firstAttempt }) => firstAttempt);
   const gone = removal.then((begun) => begun.gone);
   removed.catch(() => undefined);
   const setOver = (): void => void (isOver = true);
@@ -78,10 +78,10 @@ export function createTurnProcess(turn: StartedTurn): TurnProcess {
   const disk = exit.then(reportDisk, reportDisk).catch(() => undefined);
 
   async function end(reason: Reason): Promise<void> {
-    // What was given up must not be waited for again.
+    // A second stop must not wait again for an engine that was given up.
     givingUp.signal.throwIfAborted();
     if (!isOver) await endContainer(container, GRACE_S[reason]);
-    await withinLimit(removed, ENDING_LIMIT_MS);
+    await withTimeout(removed, ENDING_LIMIT_MS);
   }
 
   async function endOrGiveUp(reason: Reason): Promise<void> {
@@ -89,11 +89,11 @@ export function createTurnProcess(turn: StartedTurn): TurnProcess {
       await end(reason);
     } catch (error) {
       pendingRemovals.suspect(error);
-      // An engine that does not answer must not hang the turn as well.
+      // An engine that does not answer must not hang the turn.
       givingUp.abort(toUnverified(error));
       throw givingUp.signal.reason;
     } finally {
-      // An output that nobody reads would keep the connection for ever.
+      // Unread output would keep the connection open for ever.
       socket.destroy();
     }
   }
@@ -109,8 +109,8 @@ export function createTurnProcess(turn: StartedTurn): TurnProcess {
 
 type End = { readonly exitCode: number; readonly oomKilled: boolean };
 
-/** By its exit marker, and else as the engine tells it. */
-async function hearEnd(
+/** Returns the turn's end from its exit marker, or else from the engine. */
+async function awaitEnd(
   outputs: readonly Output[],
   root: ContainerRoot | undefined,
   endedOnEngine: Promise<End>,
@@ -118,13 +118,13 @@ async function hearEnd(
   const word = root && (await awaitExitMarker(outputs, root));
   if (word === undefined) return endedOnEngine;
   for (const output of outputs) output.end();
-  // The kernel counts a kill before it is seen; a loaded engine may hear of one only after the end.
+  // The kernel counts a kill at once; a loaded engine may notice it only after the end.
   return { exitCode: word.exitCode, oomKilled: word.oomKills !== 0 };
 }
 
 /**
- * Waits after the start, for "not running": waiting earlier can hang for ever. The wait itself never settles when the
- * engine dies, so the closed output is the second witness, and then the container is asked directly.
+ * Waits for "not running", only after the start, since an earlier wait can hang for ever. The wait never settles if the engine
+ * dies, so the end of the output counts too, and then the container is inspected.
  */
 async function waitForEnd(container: Docker.Container, closed: Promise<void>, giveUp: AbortSignal): Promise<End> {
   const over = new AbortController();
@@ -159,18 +159,18 @@ async function inspectEnd(container: Docker.Container, giveUp: AbortSignal): Pro
   }
 }
 
-/** Asks a container to end, and kills it after the grace; one that has ended or is gone already is fine. */
+/** Stops a container, and kills it after the grace period. Ignores a container that has ended or is missing. */
 async function endContainer(container: Docker.Container, graceS: number): Promise<void> {
-  const limit = withLimit(graceS * 1000 + ENDING_LIMIT_MS);
+  const limit = timeLimit(graceS * 1000 + ENDING_LIMIT_MS);
   try {
     await container.stop({ t: graceS, ...limit });
   } catch (error) {
     const status = statusOf(error);
     if (status === 304 || status === 404) return;
-    // An engine that left one call unanswered would leave the next.
+    // An engine that did not answer one call would not answer the next.
     if (status === undefined) throw error;
     await container.kill(limit).catch((refusal: unknown) => {
-      // 409: it is not running any more.
+      // 409: it is not running.
       if (statusOf(refusal) !== 409) ignoreMissing(refusal);
     });
   }

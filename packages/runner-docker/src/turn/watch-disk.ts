@@ -10,26 +10,26 @@ import { measureFolder, type FolderSize } from "../container-files/measure-folde
 export type DiskLimit = {
   /** Limit of the home */
   readonly bytes: number;
-  /** Its size after the last turn; `undefined` if unknown. A size during a turn would include the mount points in it */
+  /** Size of the home after the last turn; `undefined` if unknown. During a turn it would include the mount points */
   readonly heldBytes: number | undefined;
   /** Called once when the home exceeds the limit, or a disk is nearly full */
   readonly onReached: () => void;
 };
 
-/** Ends the watch, and reports the home's size; `undefined` where it cannot be measured, such as on another machine. */
+/** Ends the watch, and reports the home's size; `undefined` if it cannot be measured, such as on another machine. */
 export type DiskReporter = () => Promise<DiskReport | undefined>;
 
 const TICK_MS = 1000;
 const LONGEST_UNMEASURED_MS = 60_000;
-// Rests 20 times as long as it measured: a home of many files takes a twentieth of a CPU at most.
+// A pause lasts 20 times as long as the measurement, which so takes at most a twentieth of a CPU.
 const REST = 20;
 const MEASURING_LIMIT_MS = 60_000;
 const LAST_MEASURING_LIMIT_MS = 5000;
 const LEAST_FREE: Room = { bytes: 2 ** 30, files: 100_000 };
 
 /**
- * Watches the disks of a turn's home and workspace. It asks for their free space every second, and counts
- * files only if the home may have exceeded its limit by then.
+ * Watches the disks of a turn's home and workspace. It reads their free space every second, and measures the home only if it
+ * may have exceeded its limit.
  */
 export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): DiskReporter {
   const over = new AbortController();
@@ -52,14 +52,14 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
 
   function isDue({ endedMs, size, space, tookMs }: Measured, used: number): boolean {
     const grown = used - space.used;
-    // Without a rest.
+    // Large growth is measured without a pause.
     if (grown > Math.max(limit.bytes - size.bytes, limit.bytes / 8)) return true;
     const restedMs = performance.now() - endedMs;
     if (restedMs < REST * tookMs) return false;
     return size.bytes + grown > limit.bytes || restedMs > LONGEST_UNMEASURED_MS;
   }
 
-  /** Tells whether the home exceeds its limit. If not all could be counted, growth of the whole disk counts as the home's. */
+  /** Tells whether the home exceeds its limit. If some files could not be counted, growth of the whole disk counts as the home's. */
   function isAbove({ size, space }: Measured, before: Measured): boolean {
     const uncounted = size.isPartial ? Math.max(0, space.used - before.space.used) : 0;
     return size.bytes + uncounted > limit.bytes;
@@ -78,7 +78,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   };
 }
 
-/** Open folders, which can still be measured when the container is gone. */
+/** Open folders, which can be measured after the container's end. */
 type Places = { readonly home: FileHandle; readonly workspace: FileHandle };
 
 async function openPlaces({ path }: ContainerRoot): Promise<Places> {
@@ -92,7 +92,7 @@ async function openPlaces({ path }: ContainerRoot): Promise<Places> {
   }
 }
 
-/** What is left of a disk: empty files take no bytes, and most file systems have a number of files. */
+/** The free space of a disk, in bytes and in files: most file systems limit the number of files too. */
 type Room = { readonly bytes: number; readonly files: number };
 
 type Space = { readonly used: number; readonly free: Room };
@@ -102,7 +102,7 @@ async function readSpace(place: FileHandle): Promise<Space> {
   return { used: (blocks - bfree) * bsize, free: { bytes: bavail * bsize, files: ffree } };
 }
 
-/** Whether hardly anything is left of a disk; one that was nearly full before is not the turn's doing. */
+/** Tells whether a disk is nearly full, unless it was so before the turn. */
 function isFull({ free }: Pick<Space, "free">, { free: before }: Pick<Space, "free">): boolean {
   const isShort = (kind: keyof Room): boolean => free[kind] < Math.min(LEAST_FREE[kind], before[kind] / 2);
   return isShort("bytes") || isShort("files");

@@ -35,7 +35,7 @@ describe("a look that the kernel refuses", () => {
   it("is made again for as long as there is patience", async () => {
     const { lookInto, looks } = toFailing(5);
 
-    expect(await openContainerRoot(toContainer("id", 1), { lookInto, patienceMs: 60_000 })).toBe(ROOT);
+    expect(await openContainerRoot(toContainer("id", 1), { lookInto, timeoutMs: 60_000 })).toBe(ROOT);
     expect(looks()).toBe(6);
   });
 
@@ -43,14 +43,14 @@ describe("a look that the kernel refuses", () => {
     const [without, ended] = [toFailing(5), toFailing(5)];
 
     expect(await openContainerRoot(toContainer("id", 1), without)).toBeUndefined();
-    expect(await openContainerRoot(toContainer("id", 0), { ...ended, patienceMs: 60_000 })).toBeUndefined();
+    expect(await openContainerRoot(toContainer("id", 0), { ...ended, timeoutMs: 60_000 })).toBeUndefined();
     expect([without.looks(), ended.looks()]).toEqual([1, 1]);
   });
 
   it("is given up in the end", async () => {
     const { lookInto, looks } = toFailing(Infinity);
 
-    expect(await openContainerRoot(toContainer("id", 1), { lookInto, patienceMs: 50 })).toBeUndefined();
+    expect(await openContainerRoot(toContainer("id", 1), { lookInto, timeoutMs: 50 })).toBeUndefined();
     expect(looks()).toBeGreaterThan(1);
   });
 });

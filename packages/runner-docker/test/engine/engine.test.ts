@@ -78,11 +78,11 @@ describe("connectEngine", () => {
     const socket = join(home, "silent.sock");
     const server = createServer(() => undefined).listen(socket);
 
-    const tried = [fake.hostEnv, { DOCKER_HOST: `unix://${socket}` }].map((hostEnv) =>
+    const firstAttempt = [fake.hostEnv, { DOCKER_HOST: `unix://${socket}` }].map((hostEnv) =>
       expectOneLine(connectEngine(hostEnv, home), /no answer within 15 s/),
     );
 
-    await Promise.all(tried);
+    await Promise.all(firstAttempt);
     server.close();
   });
 

@@ -8,9 +8,9 @@ describe("the list of what is to go", () => {
     const pendingRemovals = createPendingRemovals(TIMES);
     const { attempt, tries } = failing(3, refused());
 
-    const { gone, tried } = pendingRemovals.remove(attempt);
+    const { gone, firstAttempt } = pendingRemovals.remove(attempt);
 
-    await expect(tried).rejects.toMatchObject({
+    await expect(firstAttempt).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
       message: expect.stringMatching(/HTTP 500.*goes on removing.*gc-volumes/),
     });
@@ -41,7 +41,7 @@ describe("the list of what is to go", () => {
     pendingRemovals.suspect(unanswered());
     const { attempt, tries } = failing(0, refused());
 
-    await expect(pendingRemovals.remove(attempt).tried).rejects.toMatchObject({
+    await expect(pendingRemovals.remove(attempt).firstAttempt).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
       message: expect.stringContaining("did not answer in time"),
     });
@@ -59,7 +59,7 @@ describe("the list of what is to go", () => {
 
     for (const pendingRemovals of [trusting, closed]) {
       const { attempt, tries } = failing(0, refused());
-      await pendingRemovals.remove(attempt).tried;
+      await pendingRemovals.remove(attempt).firstAttempt;
       expect(tries()).toBe(1);
     }
   });
@@ -67,8 +67,8 @@ describe("the list of what is to go", () => {
   it("tries what is left as soon as the engine has answered something", async () => {
     const pendingRemovals = createPendingRemovals({ ...TIMES, delayMs: 60_000 });
     const { attempt } = failing(1, unanswered());
-    const { gone, tried } = pendingRemovals.remove(attempt);
-    await expect(tried).rejects.toThrow();
+    const { gone, firstAttempt } = pendingRemovals.remove(attempt);
+    await expect(firstAttempt).rejects.toThrow();
 
     pendingRemovals.trust();
 
@@ -80,7 +80,7 @@ describe("the list of what is to go", () => {
     pendingRemovals.suspect(refused());
     const { attempt, tries } = failing(0, refused());
 
-    await pendingRemovals.remove(attempt).tried;
+    await pendingRemovals.remove(attempt).firstAttempt;
 
     expect(tries()).toBe(1);
   });
@@ -88,7 +88,7 @@ describe("the list of what is to go", () => {
   it("tries what is left once more when it is closed, says if it stays, and then lets it be", async () => {
     const pendingRemovals = createPendingRemovals(TIMES);
     const { attempt, tries } = failing(Infinity, refused());
-    pendingRemovals.remove(attempt).tried.catch(() => undefined);
+    pendingRemovals.remove(attempt).firstAttempt.catch(() => undefined);
     await expect.poll(tries).toBeGreaterThan(1);
 
     await expect(pendingRemovals.close()).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });

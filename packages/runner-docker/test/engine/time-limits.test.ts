@@ -3,13 +3,13 @@ import { PassThrough } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { endingInSilence } from "../../src/engine/time-limits.ts";
+import { destroyWhenIdle } from "../../src/engine/time-limits.ts";
 
 const LIMIT_MS = 50;
 
 it("ends a stream that says nothing any more, as a call that hangs", async () => {
   const source = new PassThrough();
-  const stream = endingInSilence(source, LIMIT_MS);
+  const stream = destroyWhenIdle(source, LIMIT_MS);
   source.write("begun");
   stream.pipe(new PassThrough()).resume();
 
@@ -20,7 +20,7 @@ it("ends a stream that says nothing any more, as a call that hangs", async () =>
 
 it("waits for a reader, and hands on all that was said", async () => {
   const source = new PassThrough();
-  const stream = endingInSilence(source, LIMIT_MS);
+  const stream = destroyWhenIdle(source, LIMIT_MS);
   source.end("begun and ended");
   await sleep(5 * LIMIT_MS);
 

@@ -2,7 +2,7 @@ import { release } from "node:os";
 import type Docker from "dockerode";
 import { describe, expect, it } from "vitest";
 import type { Engine } from "../../src/engine/engine.ts";
-import { createEngineSight } from "../../src/session/engine-visibility.ts";
+import { createEngineVisibility } from "../../src/session/engine-visibility.ts";
 import type { ContainerRoot, LookInto } from "../../src/container-files/container-root.ts";
 import type { SessionContainer } from "../../src/session/session-container.ts";
 import { createIdleContainers } from "../../src/session/idle-containers.ts";
@@ -31,7 +31,7 @@ function createSight(looks: LookInto, engine: Partial<Engine> = {}, runtime?: st
   const idleContainers = createIdleContainers({ idleMs: 60_000, most: 9 });
   return {
     idleContainers,
-    sight: createEngineSight({ engine: { ...HERE, ...engine }, runtime, idleContainers, lookInto: looks }),
+    visibility: createEngineVisibility({ engine: { ...HERE, ...engine }, runtime, idleContainers, lookInto: looks }),
   };
 }
 
@@ -46,47 +46,50 @@ const seeing: LookInto = async () => ROOT;
 describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
   it("is decided by a session container, once, and whatever becomes of later looks", async () => {
     let looks = 0;
-    const { sight } = createSight(async () => (looks++ === 0 ? ROOT : undefined));
+    const { visibility } = createSight(async () => (looks++ === 0 ? ROOT : undefined));
     const { done, sessionContainer } = createFakeContainer();
 
-    expect([await sight.decide(sessionContainer), await sight.decide(sessionContainer)]).toEqual([true, true]);
+    expect([await visibility.decide(sessionContainer), await visibility.decide(sessionContainer)]).toEqual([
+      true,
+      true,
+    ]);
     expect([looks, done]).toEqual([1, ["started", "stopped"]]);
   });
 
   it("waits until the kernel lets the session container be looked into", async () => {
     let looks = 0;
-    const { sight } = createSight(async () => (looks++ < 5 ? undefined : ROOT));
+    const { visibility } = createSight(async () => (looks++ < 5 ? undefined : ROOT));
 
-    expect(await sight.decide(createFakeContainer().sessionContainer)).toBe(true);
+    expect(await visibility.decide(createFakeContainer().sessionContainer)).toBe(true);
   });
 
   it("leaves a session container running that a turn is in", async () => {
-    const { idleContainers, sight } = createSight(seeing);
+    const { idleContainers, visibility } = createSight(seeing);
     const { done, sessionContainer } = createFakeContainer();
     idleContainers.acquire(sessionContainer);
 
-    await sight.decide(sessionContainer);
+    await visibility.decide(sessionContainer);
 
     expect(done).toEqual(["started"]);
     idleContainers.forget(sessionContainer);
   });
 
   it("can be decided by the next turn when the engine failed", async () => {
-    const { sight } = createSight(seeing);
+    const { visibility } = createSight(seeing);
     const { sessionContainer } = createFakeContainer();
     const failing = { ...sessionContainer, start: () => Promise.reject(new Error("no engine")) };
 
-    await expect(sight.decide(failing)).rejects.toThrow("no engine");
-    expect(await sight.decide(sessionContainer)).toBe(true);
+    await expect(visibility.decide(failing)).rejects.toThrow("no engine");
+    expect(await visibility.decide(sessionContainer)).toBe(true);
   });
 
   it(
     "is none where the kernel does not let a session container that runs be looked into",
     { timeout: 10_000 },
     async () => {
-      const { sight } = createSight(async () => undefined);
+      const { visibility } = createSight(async () => undefined);
 
-      expect(await sight.decide(createFakeContainer().sessionContainer)).toBe(false);
+      expect(await visibility.decide(createFakeContainer().sessionContainer)).toBe(false);
     },
   );
 
@@ -95,23 +98,25 @@ describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
     { timeout: 10_000 },
     async () => {
       let isBlind = true;
-      const { sight } = createSight(async () => (isBlind ? undefined : ROOT));
+      const { visibility } = createSight(async () => (isBlind ? undefined : ROOT));
 
-      await expect(sight.decide(createFakeContainer({ isRunning: false }).sessionContainer)).rejects.toMatchObject({
-        code: "RUNNER_UNAVAILABLE",
-      });
+      await expect(visibility.decide(createFakeContainer({ isRunning: false }).sessionContainer)).rejects.toMatchObject(
+        {
+          code: "RUNNER_UNAVAILABLE",
+        },
+      );
       isBlind = false;
-      expect(await sight.decide(createFakeContainer().sessionContainer)).toBe(true);
+      expect(await visibility.decide(createFakeContainer().sessionContainer)).toBe(true);
     },
   );
 
   it("does not depend on the way to the engine: one on this machine may listen on TCP", async () => {
     const address = { host: "127.0.0.1", port: 2375, protocol: "http", tls: undefined } as const;
-    const { sight } = createSight(seeing, {
+    const { visibility } = createSight(seeing, {
       endpoint: { address, url: "tcp://127.0.0.1:2375", foundBy: "DOCKER_HOST" },
     });
 
-    expect(await sight.decide(createFakeContainer().sessionContainer)).toBe(true);
+    expect(await visibility.decide(createFakeContainer().sessionContainer)).toBe(true);
   });
 
   it.each([
@@ -119,10 +124,10 @@ describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
     ["Docker Desktop", { system: "Docker Desktop" }, undefined],
     ["a runtime with a kernel of its own", {}, "runsc"],
   ] as const)("is none with %s, and nothing is started for that", async (_what, engine, runtime) => {
-    const { sight } = createSight(seeing, engine, runtime);
+    const { visibility } = createSight(seeing, engine, runtime);
     const { done, sessionContainer } = createFakeContainer();
 
-    expect(await sight.decide(sessionContainer)).toBe(false);
+    expect(await visibility.decide(sessionContainer)).toBe(false);
     expect(done).toEqual([]);
   });
 });
