@@ -25,7 +25,7 @@ import { SESSION_CLAIMS } from "./session/session-claims.ts";
 import { SMUGGLING_CLAIMS } from "./network/smuggling-claims.ts";
 import { SWAP_CLAIMS } from "./session/swap-claims.ts";
 
-/** All claims by what they are about; each group has a file of its name in `test/escape`. */
+/** All claims, grouped by subject. Each group is tested by the file of its name, such as `kernel.docker.test.ts`. */
 export const CLAIM_GROUPS = {
   kernel: [...CAPABILITY_CLAIMS, ...MOUNT_CLAIMS, ...KERNEL_CLAIMS, ...SECCOMP_CLAIMS, ...KERNEL_FILE_CLAIMS],
   container: [...PROCESS_CLAIMS, ...ENGINE_CLAIMS, ...FILE_SYSTEM_CLAIMS],
@@ -40,5 +40,5 @@ export const CLAIM_GROUPS = {
   proxy: [...PROXY_CLAIMS, ...REBINDING_CLAIMS, ...SMUGGLING_CLAIMS],
 } as const satisfies Readonly<Record<string, readonly Claim[]>>;
 
-/** Everything budgie promises of a sandbox, with its probes. */
+/** All promises that budgie makes about a sandbox, with their probes. */
 export const CLAIMS: readonly Claim[] = Object.values(CLAIM_GROUPS).flat();

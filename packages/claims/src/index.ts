@@ -1,4 +1,4 @@
-// The public surface of @budgie/claims: every export is named here, and becomes API.
+// The public API of @budgie/claims. Every export is named here.
 export { CLAIM_GROUPS, CLAIMS } from "./claims.ts";
 export type { LabOptions } from "./lab/lab.ts";
 export type { Claim, Probe, Verdict, Protection } from "./probe/claim.ts";

@@ -4,13 +4,13 @@ import { CLAIMS } from "./claims.ts";
 import { createLab, type Lab, type LabOptions } from "./lab/lab.ts";
 
 export type ProveOptions = LabOptions & {
-  /** Default all */
+  /** Defaults to all claims */
   readonly claims?: readonly Claim[];
-  /** Told of each claim once its probes were made */
+  /** Called with each claim once all its probes have run */
   readonly onResult?: (result: ClaimResult) => void;
 };
 
-/** A claim after its probes were made. */
+/** The verdicts on a claim's probes. */
 export type ClaimResult = {
   readonly id: string;
   readonly promise: string;
@@ -18,17 +18,17 @@ export type ClaimResult = {
   readonly probes: readonly { readonly name: string; readonly verdict: Verdict }[];
 };
 
-// A probe with several turns, on a busy machine.
+// Enough for a probe with several turns on a busy machine.
 const PROBE_LIMIT_MS = 240_000;
 
-// Most of a probe's time goes by in the engine, waiting.
+// Probes spend most of their time waiting for the engine.
 const AT_ONCE = 4;
 
 const ABORTED: Verdict = { outcome: "untried", detail: "aborted" };
 
 /**
- * Makes every claim's probes in the real profile, against a host made up in a temporary folder, and removes all it made.
- * Rejects as the runner does where there is no engine or no image, and once all is removed if it was aborted.
+ * Runs the probes of all claims under the real security profile, against a fake home in a temporary folder, and removes
+ * everything it created. Rejects like the runner without an engine or image. After an abort, rejects once all is removed.
  */
 export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOptions): Promise<readonly ClaimResult[]> {
   await using lab = await createLab(options);
@@ -42,13 +42,13 @@ export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOpti
     if (!options.signal?.aborted) onResult?.(result);
     return result;
   };
-  // All of them end before the lab does, so that none starts anything in its ruins.
+  // The lab is disposed of only after all probes, so that none starts anything in a lab that is being removed.
   const results = await Promise.all(claims.map(proveClaim));
   options.signal?.throwIfAborted();
   return results;
 }
 
-/** Makes one probe in bounded time. */
+/** Runs one probe. Resolves to `untried` if it fails or gives no verdict within 240 s. */
 export async function attempt(lab: Lab, probe: Probe): Promise<Verdict> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<Verdict>((resolve) => {

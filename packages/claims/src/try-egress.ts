@@ -6,18 +6,19 @@ import { inPerl, NO_PERL } from "./probe/in-sandbox.ts";
 import { createLab, type LabOptions } from "./lab/lab.ts";
 import { attempt } from "./prove.ts";
 
+/** The egress policy to try in a sandbox. */
 export type EgressTrial = {
   readonly policy: EgressPolicy;
-  /** One of the policy's, without a wildcard; the only one that is contacted */
+  /** A host of the policy without a wildcard. No other host is contacted */
   readonly allowed: AllowedHost | undefined;
 };
 
-/** What was seen of a sandbox's way out; `untried` where the image lacks what it takes to try. */
+/** One observation about a sandbox's egress; `untried` if the image lacks the programs to try it. */
 export type EgressAnswer = { readonly state: "as-it-should" | "broken" | "untried"; readonly text: string };
 
-/** Tries in turns of a sandbox whether an allowed host is reached, another one refused, and DNS closed. Removes all it made. */
+/** Tries from sandboxes whether an allowed host is reached, another host is refused, and DNS is closed. Removes all it created. */
 export async function tryEgress(options: LabOptions, trial: EgressTrial): Promise<readonly EgressAnswer[]> {
-  // This is about the user's own names.
+  // The trial is about the user's own hosts, so it uses the real proxy and real name resolution.
   await using lab = await createLab(options, {});
   const make = ({ attempt: tried, name }: Probe): Promise<Verdict> => attempt(lab, { name, attempt: tried });
   const { allowed } = trial;
@@ -30,26 +31,26 @@ export async function tryEgress(options: LabOptions, trial: EgressTrial): Promis
   return [
     ...(allowed === undefined || reached === undefined ? [] : [toReachedAnswer(allowed, reached)]),
     toClosedAnswer(refused, {
-      good: `"${toStranger(trial)}" is refused, as what is not allowed`,
-      bad: `"${toStranger(trial)}" is not allowed, and was not refused`,
+      good: `"${toRefusedTarget(trial)}" is refused, because it is not allowed`,
+      bad: `"${toRefusedTarget(trial)}" is not allowed, and was not refused`,
     }),
     toClosedAnswer(resolved, { good: "no DNS server answers a sandbox", bad: "a DNS server answers a sandbox" }),
   ];
 }
 
-/** An address of its own is the one thing that `open` refuses without asking anyone. */
-function toStranger({ policy }: EgressTrial): string {
+/** Returns a target that the policy refuses. In mode `open` only a private address is refused without contacting anyone. */
+function toRefusedTarget({ policy }: EgressTrial): string {
   return policy.mode === "open" ? "127.0.0.1:443" : "not-allowed.invalid:443";
 }
 
 async function toReaching({ host, port }: AllowedHost, { policy }: EgressTrial): Promise<Probe> {
-  // The proxy dials only what begins to speak; nothing is sent after that.
+  // The proxy dials only after a client's first bytes. Nothing is sent after the hello.
   const hello = (await createHello(host)).toString("hex");
   const script = `${ASK}
     my ($status, $said, $proxy) = ask('${host}:${port}');
     held($said) if $status ne "200";
     syswrite($proxy, pack("H*", "${hello}"));
-    sysread($proxy, my $answer, 7) or held("it hung up without a word");
+    sysread($proxy, my $answer, 7) or held("it hung up without an answer");
     held("it could not be reached") if $answer eq pack("C*", 21, 3, 3, 0, 2, 2, 80);
     held("the proxy hung up") if $answer eq pack("C*", 21, 3, 3, 0, 2, 2, 49);
     through("it answered");`;
@@ -57,10 +58,10 @@ async function toReaching({ host, port }: AllowedHost, { policy }: EgressTrial):
 }
 
 function toRefused(trial: EgressTrial): Probe {
-  // There is no proxy then to say so.
+  // Without a proxy there is no status 403.
   const refused = trial.policy.mode === "none" ? '$status ne "200"' : '$status eq "403"';
   const script = `${ASK}
-    my ($status, $said) = ask('${toStranger(trial)}');
+    my ($status, $said) = ask('${toRefusedTarget(trial)}');
     ${refused} ? held($said) : through($said);`;
   return inPerl("reach a host that is not allowed", script, { access: { egress: trial.policy } });
 }
@@ -69,9 +70,9 @@ function toResolving({ policy }: EgressTrial): Probe {
   return inPerl("ask a DNS server", RESOLVE, { access: { egress: policy } });
 }
 
-/** What a TLS client says first. */
+/** Creates the first message of a TLS client. */
 async function createHello(servername: string): Promise<Buffer> {
-  // A server, which asks nothing here, does not wait for it to load.
+  // Loaded on demand, so that a server that tries nothing does not load it.
   const { connect } = await import("node:tls");
   const wire = new Duplex({
     read: () => undefined,
@@ -102,7 +103,7 @@ const ASK = `
     return ($status, defined $said ? $said : "the proxy lets it through", $proxy);
   }`;
 
-// Any answer counts, that there is no such name too.
+// Any answer counts, including NXDOMAIN.
 const RESOLVE = `
   use Socket;
   my @servers = ("127.0.0.1", "127.0.0.11");
@@ -121,7 +122,7 @@ function toReachedAnswer({ from, host, port }: AllowedHost, { detail, outcome }:
   const target = `"${host}:${port}"`;
   if (outcome === "got-through") return { state: "as-it-should", text: `${target} is reached from a sandbox` };
   if (detail === NO_PERL) return { state: "untried", text: `${target} was not tried: ${detail}` };
-  return { state: "broken", text: `${target} is allowed (${from}), and not reached from a sandbox: ${detail}` };
+  return { state: "broken", text: `${target} is allowed (${from}), but not reached from a sandbox: ${detail}` };
 }
 
 function toClosedAnswer(
@@ -130,5 +131,5 @@ function toClosedAnswer(
 ): EgressAnswer {
   if (outcome === "held") return { state: "as-it-should", text: good };
   if (outcome === "got-through") return { state: "broken", text: `${bad}: ${detail}` };
-  return { state: detail === NO_PERL ? "untried" : "broken", text: `it was not seen that ${good}: ${detail}` };
+  return { state: detail === NO_PERL ? "untried" : "broken", text: `could not confirm that ${good}: ${detail}` };
 }

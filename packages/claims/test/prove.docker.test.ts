@@ -8,8 +8,8 @@ import { BASE_IMAGE, testEngine } from "../../runner-docker/test/helpers/docker-
 import { isMoot } from "../src/probe/verdicts.ts";
 
 const options = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
-// Probes that need another user's file, which a rootless engine does not have.
-const STRANGERS = ["read another user's file", "run a program as the user that it is setuid for"];
+// A rootless engine has no other users, whose files these probes need.
+const FOREIGN_FILE_PROBES = ["read another user's file", "run a setuid program as its owner"];
 let temporary: string;
 
 beforeEach(() => {
@@ -39,7 +39,7 @@ describe("prove", () => {
     expect(
       untried.map(({ name }) => name),
       JSON.stringify(untried),
-    ).toEqual(users === "rootless" ? STRANGERS : []);
+    ).toEqual(users === "rootless" ? FOREIGN_FILE_PROBES : []);
     expect(verdicts.filter(({ id, outcome }) => broken.has(id) && outcome === "held")).toEqual([]);
     expect(results.map(({ id, promise, protections }) => ({ id, promise, protections }))).toEqual(
       CLAIMS.map(({ id, promise, protections }) => ({ id, promise, protections })),

@@ -11,7 +11,7 @@ import { createRewritingEngine } from "./helpers/rewriting-engine.ts";
 const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
 
 const REACHED = { state: "as-it-should", text: '"allowed.test:7000" is reached from a sandbox' };
-const REFUSED = { state: "as-it-should", text: '"not-allowed.invalid:443" is refused, as what is not allowed' };
+const REFUSED = { state: "as-it-should", text: '"not-allowed.invalid:443" is refused, because it is not allowed' };
 const NO_DNS = { state: "as-it-should", text: "no DNS server answers a sandbox" };
 
 // It answers whatever it is sent, and as little of TLS as that.
@@ -43,7 +43,7 @@ describe("trying a sandbox's way out", () => {
     const [reached, refused, resolved] = answers;
     expect([reached, resolved]).toEqual([REACHED, NO_DNS]);
     expect(refused).toEqual(
-      mode === "allowlist" ? REFUSED : { ...REFUSED, text: '"127.0.0.1:443" is refused, as what is not allowed' },
+      mode === "allowlist" ? REFUSED : { ...REFUSED, text: '"127.0.0.1:443" is refused, because it is not allowed' },
     );
   });
 
@@ -59,7 +59,7 @@ describe("trying a sandbox's way out", () => {
 
     const answers = await tryPolicy({ mode: "allowlist", hosts: [allow("allowed.test", port)] });
 
-    const text = `"allowed.test:${port}" is allowed (--allow-host), and not reached from a sandbox: it could not be reached`;
+    const text = `"allowed.test:${port}" is allowed (--allow-host), but not reached from a sandbox: it could not be reached`;
     expect(answers).toEqual([{ state: "broken", text }, REFUSED, NO_DNS]);
   });
 

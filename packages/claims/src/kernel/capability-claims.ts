@@ -7,50 +7,53 @@ import type { Lab } from "../lab/lab.ts";
 export const CAPABILITY_CLAIMS: readonly Claim[] = [
   {
     id: "no-capabilities",
-    promise: "An agent has no capability, nor anything that needs one.",
+    promise: "An agent has no Linux capabilities and can do nothing that requires one.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
       inSandbox("have a capability", toSetProbe("CapEff")),
-      inSandbox("find one that a program could give it", toSetProbe("CapBnd")),
-      inSandbox("give a file away", toCommandProbe('touch "$HOME/given"; chown 12345 "$HOME/given"')),
+      inSandbox("find one in its bounding set", toSetProbe("CapBnd")),
+      inSandbox("change a file's owner", toCommandProbe('touch "$HOME/given"; chown 12345 "$HOME/given"')),
       inSandbox("read another user's file", async (lab) => {
-        await makeStrangersFile(lab);
-        return `${findStrangersFile()}
+        await createForeignFile(lab);
+        return `${findForeignFile()}
 ${toCommandProbe('head -c 1 "$file"')}`;
       }),
       inPerl("open a raw socket", "socket(my $socket, 2, 3, 1) ? tried(0) : tried(-1);"),
       inPerl("become another user", "$< = $> = 12345; $> == 12345 ? through('uid 12345') : tried(-1);"),
       inPerl("give a program capabilities", giveCapabilities),
-      inPerl("open host files by their handles", openByHandle),
-      inPerl("change its root folder", "chroot('/tmp') ? tried(0) : tried(-1);"),
+      inPerl("open host files by file handle", openByHandle),
+      inPerl("change its root directory", "chroot('/tmp') ? tried(0) : tried(-1);"),
     ],
   },
   {
     id: "no-setuid",
-    promise: "A program that is setuid runs with the agent's own rights.",
+    promise: "A setuid program runs with the agent's own privileges.",
     protections: ["no-new-privileges"],
     probes: [
-      inPerl("run a program as the user that it is setuid for", async (lab) => {
+      inPerl("run a setuid program as its owner", async (lab) => {
         await lendProgram(lab);
         return runSetuid();
       }),
-      inSandbox("have the kernel allow it", toFlagProbe("NoNewPrivs", "1")),
+      inSandbox("have the kernel allow setuid programs", toFlagProbe("NoNewPrivs", "1")),
     ],
   },
   {
     id: "no-setuid-files",
-    promise: "An agent leaves no file in its workspace that runs with the rights of its owner, whoever starts it.",
+    promise: "An agent cannot leave a setuid file in its workspace, which would run with its owner's privileges.",
     protections: ["seccomp"],
     probes: [
       inPerl("make a file setuid", toLendingProbe("chmod 04755, $file;")),
       inPerl("make an open file setuid", toLendingProbe("open(my $open, '<', $file); chmod 04755, $open;")),
-      inPerl("make it so by the newest call", toLendingProbe('call("fchmodat2", -100, $file, 04755, 0);')),
+      inPerl(
+        "make a file setuid by the newest system call",
+        toLendingProbe('call("fchmodat2", -100, $file, 04755, 0);'),
+      ),
       inPerl("create a setuid file", toLendingProbe("unlink $file; sysopen(my $new, $file, 0101, 04755);")),
       inPerl(
-        "create it by the call that no filter can look into",
+        "create one by a system call whose arguments seccomp cannot read",
         toLendingProbe('unlink $file; my $how = pack("Q3", 0101, 04755, 0); call("openat2", -100, $file, $how, 24);'),
       ),
-      inPerl("create it as a node", toLendingProbe('unlink $file; call("mknodat", -100, $file, 0104755, 0);')),
+      inPerl("create one as a node", toLendingProbe('unlink $file; call("mknodat", -100, $file, 0104755, 0);')),
     ],
   },
 ];
@@ -75,28 +78,28 @@ function toFlagProbe(name: string, held: string): string {
     case $value in "") untried "/proc does not say";; ${held}) held "${name} $value";; *) through "${name} $value";; esac`;
 }
 
-/** Through if the command succeeds, and held with what it says if not. */
+/** Returns a script that is through if the command succeeds, and else held with its output. */
 function toCommandProbe(command: string): string {
   return `said=$( (${command}) 2>&1 ) && through "it was done"; held "$said"`;
 }
 
-/** Only root can; for an ordinary user a file of root's will do, which the image has. */
-async function makeStrangersFile({ workspace }: Lab): Promise<void> {
+/** Creates a file of another user in the workspace. Only root can; for others, a root-owned file of the image serves. */
+async function createForeignFile({ workspace }: Lab): Promise<void> {
   if (process.getuid?.() !== 0) return;
-  const file = join(workspace, "strangers-file");
-  await writeFile(file, "a stranger's\n", { mode: 0o600 });
+  const file = join(workspace, "foreign-file");
+  await writeFile(file, "another user's\n", { mode: 0o600 });
   await chown(file, 12345, 12345);
 }
 
-function findStrangersFile(): string {
+function findForeignFile(): string {
   return `
   read -r _ outside _ </proc/self/uid_map
-  [ "$outside" = 0 ] || untried "who is another user is not known where ids are mapped"
-  for file in /workspace/strangers-file /etc/shadow; do [ -e "$file" ] && break; done
+  [ "$outside" = 0 ] || untried "with mapped user ids, other users are unknown"
+  for file in /workspace/foreign-file /etc/shadow; do [ -e "$file" ] && break; done
   [ -e "$file" ] || untried "there is no file of another user"`;
 }
 
-// The extended attribute that a file's capabilities are in, with CAP_NET_RAW.
+// A file's capabilities are an extended attribute; this one holds CAP_NET_RAW.
 function giveCapabilities(): string {
   return `
   my ($file, $name) = ("$ENV{HOME}/given-capabilities", "security.capability");
@@ -115,23 +118,23 @@ function openByHandle(): string {
     sysopen(my $place, $path, 0) or next;
     tried(call("open_by_handle_at", fileno($place), $handle, 0));
   }
-  untried("no file system here gives handles");`;
+  untried("no file system here supports file handles");`;
 }
 
 /**
- * A program in the workspace that is setuid for another user, as a repository of root's may hold. Only root can make one; for
- * an ordinary user those of the image do, which are root's.
+ * Puts a program into the workspace that is setuid for another user, as a repository of root's may contain. Only root can;
+ * for others, the root-owned setuid programs of the image serve.
  */
 async function lendProgram({ run, workspace }: Lab): Promise<void> {
   if (process.getuid?.() !== 0) return;
   await run(["/bin/sh", "-c", "cp /bin/cat /workspace/lent"]);
   const program = join(workspace, "lent");
   await chown(program, 12345, 12345);
-  // After the change of the owner, which takes the bit away.
+  // Changing the owner clears the setuid bit, so it is set afterwards.
   await chmod(program, 0o4755);
 }
 
-// It waits for input that never comes, and meanwhile the kernel says as whom it runs.
+// The program waits for input that never comes; meanwhile /proc shows its effective user.
 function runSetuid(): string {
   return `
   my @candidates = ("/workspace/lent", map { ("/usr/bin/$_", "/bin/$_") } qw(su passwd chsh newgrp));

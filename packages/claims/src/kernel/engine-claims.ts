@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import type { Claim, Probe } from "../probe/claim.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
 
-/** Where engines and what they are made of listen on a usual machine. */
+/** The default sockets of engines and their components. */
 const SOCKETS: Readonly<Record<string, readonly string[]>> = {
   Docker: ["/run/docker.sock", "/var/run/docker.sock"],
   containerd: ["/run/containerd/containerd.sock", "/run/docker/containerd/containerd.sock"],
@@ -13,13 +13,13 @@ const SOCKETS: Readonly<Record<string, readonly string[]>> = {
 export const ENGINE_CLAIMS: readonly Claim[] = [
   {
     id: "no-engine",
-    promise: "An agent reaches no container engine through a file.",
+    promise: "An agent cannot reach a container engine through a Unix socket file.",
     protections: ["mounts"],
     probes: [
       ...Object.entries(SOCKETS).map(([name, paths]) => toSocketProbe(name, paths)),
       inSandbox("find any socket", () => {
         return `command -v find >/dev/null || untried "the image has no find"
-          # A mounted socket is a plain file to who lists its folder.
+          # find does not report a mounted socket as one.
           mounted() { while read -r _ path _; do [ -S "$path" ] && echo "$path"; done </proc/mounts; }
           found=$( { mounted; find / -path /proc -prune -o -type s -print; } 2>/dev/null | head -n 3)
           [ "$found" ] && through "$found"; held "there is none"`;
@@ -28,7 +28,7 @@ export const ENGINE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-abstract-sockets",
-    promise: "An agent reaches no socket without a file, such as those of an engine's helpers.",
+    promise: "An agent cannot reach abstract Unix sockets of the host, such as those of an engine's helper processes.",
     protections: ["own-network"],
     probes: [
       {
@@ -47,7 +47,7 @@ function toSocketProbe(name: string, paths: readonly string[]): Probe {
 }
 
 function toAbstractProbe(name: string): Probe {
-  // Padded or not, the name is another one.
+  // The kernel distinguishes padded names from unpadded ones.
   const addresses = ["pack_sockaddr_un($name)", 'pack("S a108", AF_UNIX, $name)'];
   const attempts = addresses.map((address) => `connect_to($name, ${address});`).join(" ");
   return inPerl("connect", `${connectTo()} my $name = "\\0${name}"; ${attempts} held("$!");`);
@@ -62,7 +62,7 @@ function connectTo(): string {
   }`;
 }
 
-/** Listens in this process, where the engine's machine is this one, while the action runs. */
+/** Runs `action` while this process listens on an abstract socket. */
 async function besideAbstractSocket<T>(action: (name: string) => Promise<T>): Promise<T> {
   const name = `budgie-lab-${randomUUID()}`;
   const server = createServer((socket) => socket.destroy());

@@ -4,24 +4,23 @@ import { inSandbox } from "../probe/in-sandbox.ts";
 export const FILE_SYSTEM_CLAIMS: readonly Claim[] = [
   {
     id: "read-only-root",
-    promise: "An agent cannot change the image's files.",
+    promise: "An agent cannot change the files of the image.",
     protections: ["read-only-root", "user"],
     probes: [
       ...["/", "/etc/", "/usr/bin/", "/usr/local/bin/", "/root/", "/var/lib/", "/opt/"].map((folder) =>
         toWriteProbe(`add a file to ${folder}`, `${folder}budgie-probe`),
       ),
       toWriteProbe("change a program", "/usr/bin/env"),
-      toWriteProbe("change a setting", "/etc/group"),
+      toWriteProbe("change a system setting", "/etc/group"),
     ],
   },
   {
     id: "read-only-mounts",
-    promise:
-      "An agent cannot change what it is shown besides its workspace: its login's folder, its name, its owner's ~/.kiro.",
+    promise: "An agent cannot change the other files it is shown: its login's folder, /etc/passwd, its user's ~/.kiro.",
     protections: ["read-only-mounts", "verified-mounts", "user", "capabilities"],
     probes: [
       toWriteProbe("add a file to /auth", "/auth/budgie-probe"),
-      toWriteProbe("change who it is", "/etc/passwd"),
+      toWriteProbe("change its user entry", "/etc/passwd"),
       toWriteProbe("change a steering file", "$HOME/.kiro/steering/style.md"),
       toWriteProbe("add a steering file", "$HOME/.kiro/steering/budgie-probe.md"),
       inSandbox("change a steering file at its path on the host", ({ host }) =>
@@ -37,7 +36,7 @@ function toWriteProbe(name: string, path: string): Probe {
   return inSandbox(name, toWriteScript(path));
 }
 
-/** Nothing is added to a file that is there. */
+/** Returns a script that opens a file for appending, but writes nothing to it. */
 function toWriteScript(path: string): string {
   return `path="${path}"
     [ -d "$(dirname "$path")" ] || untried "there is no $path"

@@ -2,8 +2,8 @@ import type { Claim } from "../probe/claim.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
 import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 
-// Where a call would do harm it is made with arguments that the kernel refuses, though only to whom it would have obeyed:
-// the numbers after it are the errors that say so.
+// Calls that could do harm have arguments that the kernel rejects after the permission check. The numbers after such a call
+// are the errors that it then returns.
 export const KERNEL_CLAIMS: readonly Claim[] = [
   {
     id: "no-kernel-modules",
@@ -20,29 +20,26 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-kernel-control",
-    promise: "An agent cannot program, observe, restart or adjust the kernel that it shares with the host.",
+    promise: "An agent cannot program, trace, restart or reconfigure the kernel that it shares with the host.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
+      inPerl("create a BPF map", 'my $map = pack("L4 x104", 2, 4, 4, 1); tried(call("bpf", 0, $map, length $map));'),
       inPerl(
-        "load something into the kernel's own machine (bpf)",
-        'my $map = pack("L4 x104", 2, 4, 4, 1); tried(call("bpf", 0, $map, length $map));',
-      ),
-      inPerl(
-        "measure other processes (perf)",
+        "trace other processes (perf)",
         'my $event = pack("L2 x104", 1, 112); tried(call("perf_event_open", $event, 0, -1, -1, 0));',
       ),
       inPerl("stall the kernel at page faults (userfaultfd)", 'tried(call("userfaultfd", 1));'),
       inPerl("start another kernel (kexec)", 'tried(call("kexec_load", 0, 0, 0, 0x7f000000), 16, 22);'),
       inPerl("restart the machine", 'tried(call("reboot", 0, 0, 0, 0), 22);'),
       inPerl("set the clock", 'my $time = pack("L x204", 0x4000); tried(call("adjtimex", $time), 22);'),
-      inPerl("read the kernel's log", 'tried(call("syslog", 10, 0, 0));'),
+      inPerl("read the kernel log", 'tried(call("syslog", 10, 0, 0));'),
       inPerl("add swap space", 'my $path = "/tmp/none"; tried(call("swapon", $path, 0), 2);'),
-      inPerl("keep accounts of all processes", 'my $path = "/tmp/none"; tried(call("acct", $path), 2);'),
+      inPerl("turn on process accounting", 'my $path = "/tmp/none"; tried(call("acct", $path), 2);'),
     ],
   },
   {
     id: "no-keyrings",
-    promise: "An agent cannot use the kernel's keyrings, which no namespace divides.",
+    promise: "An agent cannot use the kernel's keyrings, which are not namespaced.",
     protections: ["seccomp"],
     probes: [
       inPerl(
@@ -50,21 +47,22 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
         'my ($type, $name, $key) = ("user", "budgie-probe", "x"); tried(call("add_key", $type, $name, $key, 1, -2));',
       ),
       inPerl(
-        "ask for a key",
+        "request a key",
         'my ($type, $name) = ("user", "budgie-none"); tried(call("request_key", $type, $name, 0, 0), 126);',
       ),
-      inPerl("open the keyring of its session", 'tried(call("keyctl", 0, -3, 0));'),
+      inPerl("open its session keyring", 'tried(call("keyctl", 0, -3, 0));'),
     ],
   },
   {
     id: "no-devices",
-    promise: "An agent has no device but terminals and sources of zeros and chance, and can make none.",
+    promise:
+      "An agent has no devices except terminals, /dev/null, /dev/zero, /dev/full and random sources, and cannot create any.",
     protections: ["user", "capabilities", "devices"],
     probes: [
       inSandbox("find a device", findDevice),
-      inSandbox("make a device", toDeviceProbe("c 1 3", 'through "made"')),
+      inSandbox("create a device", toDeviceProbe("c 1 3", 'through "made"')),
       inSandbox("read the machine's memory", toDeviceProbe("c 1 1", openNode())),
-      inSandbox("read the kernel's log from its device", toDeviceProbe("c 1 11", openNode())),
+      inSandbox("read the kernel log from its device", toDeviceProbe("c 1 11", openNode())),
       inSandbox(
         "open the machine's disk",
         `disk=$(cat /sys/block/*/dev 2>/dev/null | head -n 1 | tr ':' ' '); [ "$disk" ] || untried "there is no disk"
@@ -83,7 +81,7 @@ function findDevice(): string {
   held "there is none"`;
 }
 
-// The home's file system may hold devices, unlike /tmp.
+// Unlike /tmp, the home's file system is not mounted with nodev.
 function toDeviceProbe(numbers: string, then: string): string {
   return `node=$HOME/device-\${nonce##*-}
     command -v mknod >/dev/null || untried "the image has no mknod"

@@ -2,24 +2,24 @@ import type { Claim } from "../probe/claim.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
 import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 
-// Files are opened for writing, and nothing is written: they are the machine's own once a probe gets through.
+// Files are only opened for writing: once a probe gets through, they are the real machine's.
 export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
   {
     id: "no-kernel-settings",
-    promise: "An agent cannot change the kernel's settings in /proc.",
+    promise: "An agent cannot change kernel settings in /proc.",
     protections: ["masked-paths", "user", "apparmor"],
     probes: [
-      inSandbox("give the kernel an emergency command", toOpenProbe("/proc/sysrq-trigger")),
-      inSandbox("have the host run a program when one crashes", toOpenProbe("/proc/sys/kernel/core_pattern")),
-      inSandbox("change how much memory is given away", toOpenProbe("/proc/sys/vm/overcommit_memory")),
-      inSandbox("change how much it may learn of addresses", toOpenProbe("/proc/sys/kernel/kptr_restrict")),
-      inSandbox("allow links to files of others", toOpenProbe("/proc/sys/fs/protected_hardlinks")),
-      inSandbox("move interrupts", toOpenProbe("/proc/irq/default_smp_affinity")),
+      inSandbox("send a SysRq command", toOpenProbe("/proc/sysrq-trigger")),
+      inSandbox("have the host run a program on a crash (core_pattern)", toOpenProbe("/proc/sys/kernel/core_pattern")),
+      inSandbox("change memory overcommit", toOpenProbe("/proc/sys/vm/overcommit_memory")),
+      inSandbox("reveal kernel addresses (kptr_restrict)", toOpenProbe("/proc/sys/kernel/kptr_restrict")),
+      inSandbox("allow hard links to other users' files", toOpenProbe("/proc/sys/fs/protected_hardlinks")),
+      inSandbox("change interrupt affinity", toOpenProbe("/proc/irq/default_smp_affinity")),
     ],
   },
   {
     id: "no-kernel-secrets",
-    promise: "An agent cannot read the kernel's memory, timers and keys in /proc.",
+    promise: "An agent cannot read kernel memory, timers or keys in /proc.",
     protections: ["masked-paths", "user", "capabilities", "apparmor"],
     probes: [
       inSandbox("read the kernel's memory", toReadProbe("/proc/kcore")),
@@ -29,12 +29,12 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-system-settings",
-    promise: "An agent cannot change the kernel's objects in /sys, or its own limits.",
+    promise: "An agent cannot change kernel objects in /sys or its own cgroup limits.",
     protections: ["user", "capabilities", "seccomp", "apparmor"],
     probes: [
       inPerl("write to /sys", writeSys),
-      inPerl("leave its own limits", writeCgroup),
-      inPerl("have the host run a program when a group of processes ends", releaseAgent),
+      inPerl("leave its cgroup", writeCgroup),
+      inPerl("have the host run a program when a cgroup empties (release_agent)", releaseAgent),
     ],
   },
 ];
@@ -50,7 +50,7 @@ function toReadProbe(path: string): string {
     case $said in [1-9]*) through "$said bytes";; *) held "$said bytes";; esac`;
 }
 
-// Whoever may remount it does.
+// First tries to remount the file system writable.
 function openFirst(): string {
   return `
   sub open_first {
@@ -71,11 +71,11 @@ function writeSys(): string {
 function writeCgroup(): string {
   return `${openFirst()}
   my ($mount) = grep { -e "$_/cgroup.procs" } qw(/sys/fs/cgroup/memory /sys/fs/cgroup);
-  untried("no cgroups are to be seen") unless defined $mount;
+  untried("no cgroups are visible") unless defined $mount;
   open_first($mount, "$mount/cgroup.procs");`;
 }
 
-// The second version of cgroups has no such file; there it is the whole tree that must stay out of reach.
+// cgroup v2 has no release_agent; there, the whole hierarchy must stay out of reach.
 function releaseAgent(): string {
   return `
   my ($none, $place, $data) = ("none", "/tmp/groups", "memory");

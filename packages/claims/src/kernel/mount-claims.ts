@@ -9,24 +9,27 @@ export const MOUNT_CLAIMS: readonly Claim[] = [
     probes: [
       inPerl("mount a file system", toMount("none", "/tmp", "tmpfs", 0)),
       inPerl("mount one folder over another", toMount("/workspace", "/tmp", "", 0x1000)),
-      inPerl("make the login's mount writable", toMount("none", "/auth", "", 0x1020)),
-      inPerl("make the root file system writable", toMount("none", "/", "", 0x1020)),
-      inPerl("mount one in the new way", 'my $type = "tmpfs"; tried(call("fsopen", $type, 0));'),
+      inPerl("remount the login's folder writable", toMount("none", "/auth", "", 0x1020)),
+      inPerl("remount the root file system writable", toMount("none", "/", "", 0x1020)),
+      inPerl("mount one by the new mount API", 'my $type = "tmpfs"; tried(call("fsopen", $type, 0));'),
       inPerl("uncover what a mount hides", 'my $path = "/etc/passwd"; tried(call("umount2", $path, 2));'),
       inPerl("unmount the workspace", 'my $path = "/workspace"; tried(call("umount2", $path, 2));'),
-      // EBUSY and EINVAL: allowed, but not with these folders.
-      inPerl("swap the root file system", 'my $path = "/tmp"; tried(call("pivot_root", $path, $path), 16, 22);'),
+      // EBUSY and EINVAL mean permitted, but not with these folders.
+      inPerl(
+        "replace the root file system (pivot_root)",
+        'my $path = "/tmp"; tried(call("pivot_root", $path, $path), 16, 22);',
+      ),
     ],
   },
   {
     id: "no-namespaces",
-    promise: "An agent can neither make nor enter a namespace, where it would be root.",
+    promise: "An agent cannot create or enter a namespace, in which it would be root.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
-      inPerl("make a user namespace", 'tried(call("unshare", 0x10000000));'),
-      inPerl("make a mount namespace", 'tried(call("unshare", 0x00020000));'),
-      inPerl("make a network namespace", 'tried(call("unshare", 0x40000000));'),
-      inPerl("make a process namespace", 'tried(call("unshare", 0x20000000));'),
+      inPerl("create a user namespace", 'tried(call("unshare", 0x10000000));'),
+      inPerl("create a mount namespace", 'tried(call("unshare", 0x00020000));'),
+      inPerl("create a network namespace", 'tried(call("unshare", 0x40000000));'),
+      inPerl("create a PID namespace", 'tried(call("unshare", 0x20000000));'),
       inPerl(
         "enter a namespace",
         'sysopen(my $space, "/proc/self/ns/net", 0) or untried("$!"); tried(call("setns", fileno($space), 0));',

@@ -6,7 +6,7 @@ import type { Lab } from "../lab/lab.ts";
 export const PROCESS_CLAIMS: readonly Claim[] = [
   {
     id: "no-other-processes",
-    promise: "An agent sees, reads and signals no process outside its own sandbox.",
+    promise: "An agent cannot see, read or signal processes outside its own sandbox.",
     protections: ["own-pid-namespace"],
     probes: [
       inSandbox("find another sandbox's process", async (lab) => `${await findProcess(lab)} through "process $found"`),
@@ -28,7 +28,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-tracing",
-    promise: "An agent cannot trace or change a process outside its own sandbox.",
+    promise: "An agent cannot trace or modify processes outside its own sandbox.",
     protections: ["own-pid-namespace", "user", "capabilities"],
     probes: [
       inPerl("trace another sandbox's process", async (lab) => {
@@ -41,7 +41,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-shared-memory",
-    promise: "An agent shares no memory and no message queue with a process outside its own sandbox.",
+    promise: "An agent shares no memory and no message queues with processes outside its own sandbox.",
     protections: ["own-ipc"],
     probes: [
       inSandbox("read another sandbox's shared memory", async (lab) => {
@@ -61,16 +61,16 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-host-name",
-    promise: "An agent does not learn the machine's name, its name servers and the domains that it searches.",
+    promise: "An agent cannot learn the machine's host name, DNS servers or search domains.",
     protections: ["own-host-name", "name-files"],
     probes: [
-      inSandbox("read the machine's name", () => {
+      inSandbox("read the machine's host name", () => {
         return `name=$(cat /proc/sys/kernel/hostname) || untried "/proc does not say"
           [ "$name" = '${hostname().replaceAll("'", "")}' ] && through "$name"; held "$name"`;
       }),
       inSandbox(
-        "read how the machine looks up names",
-        'said=$(grep -E "^(nameserver|search|domain)" /etc/resolv.conf) && through "$said"; held "nothing says so"',
+        "read the machine's DNS settings",
+        'said=$(grep -E "^(nameserver|search|domain)" /etc/resolv.conf) && through "$said"; held "there are none"',
       ),
     ],
   },
@@ -78,21 +78,22 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
 
 type Victim = Awaited<ReturnType<Lab["victim"]>>;
 
-/** What the victim could not make, nobody can find. */
+/** Returns the victim, or throws if the image could not create the thing to look for. */
 async function victimWith(lab: Lab, thing: string): Promise<Victim> {
   const victim = await lab.victim();
-  if (!victim.has.includes(thing)) throw new Error(`The image has no means to make a ${thing} in another sandbox.`);
+  if (!victim.has.includes(thing))
+    throw new Error(`The image lacks the programs to create a ${thing} in another sandbox.`);
   return victim;
 }
 
-/** A script that sets `found`, or ends. Split up, the name is not in the script's own arguments. */
+/** Returns a script that sets `found`, or ends as held. It splits the name, so that it does not match its own arguments. */
 async function findProcess(lab: Lab): Promise<string> {
   const { name } = await lab.victim();
   return `
     for process in /proc/[0-9]*; do
       tr '\\0' '\\n' <"$process/cmdline" 2>/dev/null | grep -qx '${name.slice(0, 8)}''${name.slice(8)}' && found=\${process#/proc/}
     done
-    [ "\${found-}" ] || held "it is not to be seen"
+    [ "\${found-}" ] || held "it is not visible"
 `;
 }
 
@@ -105,6 +106,6 @@ async function findInPerl(lab: Lab): Promise<string> {
       local $/;
       $found = substr($process, 6) if grep { $_ eq "${name.slice(0, 8)}" . "${name.slice(8)}" } split /\\0/, <$file> // "";
     }
-    held("it is not to be seen") unless defined $found;
+    held("it is not visible") unless defined $found;
 `;
 }

@@ -5,80 +5,80 @@ import type { Ran } from "../lab/lab.ts";
 
 const MIB = 1024 ** 2;
 
-// Every attack ends by itself, far past its protection and far below what would hurt a machine.
+// Every attack stops by itself, far beyond its limit and far below what would hurt a machine.
 export const RESOURCE_CLAIMS: readonly Claim[] = [
   {
     id: "bounded-processes",
-    promise: "A fork bomb ends at the limit of processes.",
+    promise: "A fork bomb stops at the process limit.",
     protections: ["pids-limit"],
     probes: [
-      inPerl("fork 300 processes where 64 are allowed", forkBomb, within({ pids: 64 })),
+      inPerl("fork 300 processes where 64 are allowed", forkBomb, limitedTo({ pids: 64 })),
       inSandbox("start 300 programs where 64 are allowed", startPrograms, {
-        ...within({ pids: 64 }),
+        ...limitedTo({ pids: 64 }),
         silent: ({ stderr }) => (/fork/i.test(stderr) ? { outcome: "held", detail: stderr.trim() } : undefined),
       }),
     ],
   },
   {
     id: "bounded-memory",
-    promise: "Who takes more memory than the limit is killed, swap and temporary files included.",
+    promise: "A process that exceeds the memory limit is killed. Swap and temporary files count towards the limit.",
     protections: ["memory-limit"],
     probes: [
       inPerl(
-        "take 256 MiB where 128 are allowed",
+        "use 256 MiB where 128 are allowed",
         'my $all = "x" x (256 << 20); through(length $all);',
         killed(128 * MIB),
       ),
       inSandbox(
-        "have a tool take them",
+        "have a tool use as much",
         `size=$(head -c 268435456 /dev/zero | tail -c 268435000 | wc -c)
         [ "$size" -gt 0 ] && through "$size bytes"; held "the tool was killed"`,
         killed(128 * MIB),
       ),
-      inSandbox("take them as files in /tmp", toFillScript("/tmp", 256), killed(128 * MIB)),
-      inPerl("take 64 MiB as 200,000 empty files", manyFiles, killed(64 * MIB)),
-      inSandbox("take 60 MiB of shared memory where 32 are allowed", toFillScript("/dev/shm", 60), killed(32 * MIB)),
+      inSandbox("use as much for files in /tmp", toFillScript("/tmp", 256), killed(128 * MIB)),
+      inPerl("use 64 MiB for 200,000 empty files", manyFiles, killed(64 * MIB)),
+      inSandbox("use 60 MiB of shared memory where 32 are allowed", toFillScript("/dev/shm", 60), killed(32 * MIB)),
     ],
   },
   {
     id: "bounded-temporary-files",
-    promise: "Temporary folders have a size, which no agent can exceed.",
+    promise: "Temporary folders have a fixed size that an agent cannot exceed.",
     protections: ["tmpfs-size"],
     probes: [
-      inSandbox("fill /tmp past its 512 MiB", toFillScript("/tmp", 540), killed()),
-      inSandbox("fill /var/tmp past its 64 MiB", toFillScript("/var/tmp", 80), killed()),
-      inSandbox("fill /dev/shm past its 64 MiB", toFillScript("/dev/shm", 80), killed()),
+      inSandbox("write more than 512 MiB to /tmp", toFillScript("/tmp", 540), killed()),
+      inSandbox("write more than 64 MiB to /var/tmp", toFillScript("/var/tmp", 80), killed()),
+      inSandbox("write more than 64 MiB to /dev/shm", toFillScript("/dev/shm", 80), killed()),
     ],
   },
   {
     id: "bounded-user-shares",
     promise:
-      "Of timers, message queues, locked memory and descriptors, which the kernel counts for a user as a whole, an agent leaves most to the user.",
+      "An agent can use only a part of the timers, message queues, locked memory and file descriptors that the kernel allows its user.",
     protections: ["user-shares"],
     probes: [
-      inPerl("make 2,000 timers where 1,024 are allowed", makeTimers),
-      inPerl("make message queues of 500 KiB where 256 are allowed", makeQueues),
+      inPerl("create 2,000 timers where 1,024 are allowed", makeTimers),
+      inPerl("create message queues of 500 KiB where 256 are allowed", makeQueues),
       inPerl("lock 1 MiB of shared memory where 64 KiB are allowed", lockMemory),
       inPerl("open 17,000 files where 16,384 are allowed", openFiles),
     ],
   },
   {
     id: "bounded-cpu",
-    promise: "An agent gets no more processor time than its limit.",
+    promise: "An agent gets no more CPU time than its limit.",
     protections: ["cpu-limit"],
-    probes: [inPerl("use a tenth of a processor where a twentieth is allowed", compute, within({ cpus: 0.05 }))],
+    probes: [inPerl("use a tenth of a CPU where a twentieth is allowed", compute, limitedTo({ cpus: 0.05 }))],
   },
 ];
 
-function within(limits: Access["limits"]): ScriptOptions {
+function limitedTo(limits: Access["limits"]): ScriptOptions {
   return { access: { limits } };
 }
 
-/** The engine says so of a turn that did not live to report; of any, where the user's own limit is low. */
+/** Returns options that judge a turn which ended without a report as held if the engine says that it ran out of memory. */
 function killed(memoryBytes?: number): ScriptOptions {
   const silent = ({ exit }: Ran): Verdict | undefined =>
-    exit.oomKilled ? { outcome: "held", detail: "it was killed for its memory" } : undefined;
-  return { ...within(memoryBytes === undefined ? {} : { memoryBytes }), silent };
+    exit.oomKilled ? { outcome: "held", detail: "it was killed for its memory use" } : undefined;
+  return { ...limitedTo(memoryBytes === undefined ? {} : { memoryBytes }), silent };
 }
 
 function forkBomb(): string {
@@ -110,7 +110,7 @@ function makeTimers(): string {
     through("2,000 timers");`;
 }
 
-// 80 KiB each, and what the kernel adds.
+// Each takes 80 KiB and the kernel's overhead.
 function makeQueues(): string {
   return `my $attributes = pack("q8", 0, 10, 8192, 0, 0, 0, 0, 0);
     for my $count (1 .. 6) {
@@ -120,7 +120,7 @@ function makeQueues(): string {
     through("6 queues");`;
 }
 
-// The segment goes with the sandbox's IPC namespace.
+// The segment is removed with the sandbox's IPC namespace.
 function lockMemory(): string {
   return `my $memory = call("shmget", 0, 1 << 20, 0600);
     untried("$!") if $memory == -1;
@@ -140,8 +140,8 @@ function toFillScript(folder: string, mebibytes: number): string {
     held "$said"`;
 }
 
-// A busy machine gives little even without a limit, so it counts whether the kernel held the process back; where that cannot
-// be seen, what it got.
+// A busy machine gives little CPU time even without a limit. So the kernel's throttle count decides, and the share only where
+// there is no such count.
 function compute(): string {
   return `use Time::HiRes ();
     my ($file) = grep { -r $_ } map { "/sys/fs/cgroup/$_" } qw(cpu/cpu.stat cpu,cpuacct/cpu.stat cpu.stat);
@@ -150,9 +150,9 @@ function compute(): string {
       my ($begin, $user, $system) = (Time::HiRes::time(), times);
       1 while Time::HiRes::time() - $begin < 1;
       $share = ((times)[0] + (times)[1] - $user - $system) / (Time::HiRes::time() - $begin);
-      through("$share of a processor") if $share > 0.1;
+      through("$share of a CPU") if $share > 0.1;
       next unless defined $file && open(my $counts, "<", $file);
-      held("held back $1 times") if join("", <$counts>) =~ /^nr_throttled ([1-9]\\d*)/m;
+      held("throttled $1 times") if join("", <$counts>) =~ /^nr_throttled ([1-9]\\d*)/m;
     }
-    defined $file ? through("never held back") : held("$share of a processor");`;
+    defined $file ? through("never throttled") : held("$share of a CPU");`;
 }

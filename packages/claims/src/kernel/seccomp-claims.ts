@@ -2,16 +2,16 @@ import type { Claim } from "../probe/claim.ts";
 import { inPerl } from "../probe/in-sandbox.ts";
 import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 
-/** Claims that only budgie's own seccomp profile keeps. */
+/** Claims that rest only on budgie's own seccomp profile. */
 export const SECCOMP_CLAIMS: readonly Claim[] = [
   {
     id: "no-shared-io",
-    promise: "An agent takes nothing of the asynchronous I/O that the machine has once for all, and has no io_uring.",
+    promise: "An agent cannot use up the machine-wide asynchronous I/O contexts, and has no io_uring.",
     protections: ["seccomp"],
     probes: [
-      inPerl("set asynchronous I/O up", 'my $context = pack("Q", 0); tried(call("io_setup", 1, $context));'),
+      inPerl("create an asynchronous I/O context", 'my $context = pack("Q", 0); tried(call("io_setup", 1, $context));'),
       inPerl(
-        "set up io_uring, whose work no filter sees",
+        "set up io_uring, which bypasses seccomp",
         `if (open(my $setting, "<", "/proc/sys/kernel/io_uring_disabled")) {
           untried("${NOT_IN_THIS_KERNEL} io_uring for ordinary users") if <$setting> > 0;
         }
@@ -22,14 +22,14 @@ export const SECCOMP_CLAIMS: readonly Claim[] = [
   {
     id: "no-other-sockets",
     promise:
-      "An agent opens sockets of the internet's families, of files and of its network's own routes, and no others.",
+      "An agent can open IPv4, IPv6 and Unix sockets and read its own network's routes by netlink; other kinds of sockets are refused.",
     protections: ["seccomp"],
     probes: [
-      inPerl("speak to the hypervisor (AF_VSOCK)", toSocketProbe(40, 1, 0)),
-      inPerl("speak to it from a program for 32 bits", callFrom32Bits),
-      inPerl("have the kernel encrypt (AF_ALG)", toSocketProbe(38, 5, 0)),
-      inPerl("hear of the host's devices (uevents)", toSocketProbe(16, 3, 15)),
-      inPerl("configure the kernel's subsystems (generic netlink)", toSocketProbe(16, 3, 16)),
+      inPerl("connect to the hypervisor (AF_VSOCK)", toSocketProbe(40, 1, 0)),
+      inPerl("connect to it from a 32-bit program", callFrom32Bits),
+      inPerl("use the kernel's crypto API (AF_ALG)", toSocketProbe(38, 5, 0)),
+      inPerl("receive the host's device events (uevents)", toSocketProbe(16, 3, 15)),
+      inPerl("configure kernel subsystems (generic netlink)", toSocketProbe(16, 3, 16)),
     ],
   },
 ];
@@ -44,16 +44,16 @@ function toSocketProbe(family: number, type: number, protocol: number): string {
 const ELF32 =
   "7f454c46010101000000000000000000020003000100000054800408340000000000000000000000340020000100000000000000" +
   "0100000000000000008004080080040870000000700000000500000000100000";
-// socket(AF_VSOCK, SOCK_STREAM, 0); exit(what came of it)
+// socket(AF_VSOCK, SOCK_STREAM, 0); exit(result)
 const OPEN_VSOCK = "b867010000bb28000000b90100000031d2cd8089c3b801000000cd80";
 
 function callFrom32Bits(): string {
   return `
-  untried("${NOT_IN_THIS_KERNEL} programs for 32 bits of this kind") if $column != 0;
+  untried("${NOT_IN_THIS_KERNEL} 32-bit programs of this kind") if $column != 0;
   open(my $file, ">", "/tmp/program"); print $file pack("H*", "${ELF32}${OPEN_VSOCK}"); close $file;
   chmod 0755, "/tmp/program";
   my $status = do { no warnings; system("/tmp/program") };
-  untried("${NOT_IN_THIS_KERNEL} programs for 32 bits") if $status == -1;
+  untried("${NOT_IN_THIS_KERNEL} 32-bit programs") if $status == -1;
   held("it was killed for the call") if $status & 127;
   my $result = $status >> 8;
   untried("${NOT_IN_THIS_KERNEL} such socket") if $result == 256 - 97;

@@ -15,22 +15,22 @@ import {
 } from "@budgie/core";
 import type { FakeHome } from "./fake-home.ts";
 
-/** Of the host that calls are about, and what its user configured. */
+/** The host that calls are about, and its user's configuration. */
 export type CallerOptions = {
   readonly runner: Runner;
   readonly host: FakeHome;
   readonly allowedRoots?: readonly string[];
-  /** Default those of the made-up home's owner */
+  /** Defaults to the rules of the fake home's owner */
   readonly rules?: WorkspaceRules;
-  /** Hooks of the agent "guarded"; default {@link GUARDS} */
+  /** Hooks of the agent "guarded". Defaults to {@link GUARDS} */
   readonly hooks?: readonly AgentHook[];
-  /** Default {@link TIGHT} */
+  /** Defaults to {@link TIGHT} */
   readonly policy?: Policy;
-  /** Default budgie's own */
+  /** Defaults to budgie's own */
   readonly watch?: TurnDependencies["watch"];
 };
 
-/** What the callers' agents may do. */
+/** The policy of the callers' agents. */
 export const TIGHT: Policy = {
   workspace: "ro",
   egress: { mode: "none", hosts: [] },
@@ -41,7 +41,7 @@ export const TIGHT: Policy = {
 /** The policy of agents that may write to their directory. */
 export const WRITING: Policy = { ...TIGHT, workspace: "rw" };
 
-/** Hooks that a sandbox hides if the repository has these folders. */
+/** Hooks whose files a sandbox hides if the repository has these folders. */
 export const GUARDS: readonly AgentHook[] = [
   "bash .kiro/hooks/guard.sh",
   'python3 "$PWD/.kiro/hooks/guard.py"',
@@ -49,7 +49,7 @@ export const GUARDS: readonly AgentHook[] = [
   "~/.kiro/hooks/guard.sh",
 ].map((command) => ({ trigger: "preToolUse", command }));
 
-/** All of budgie behind its tools, with agents that do what their prompt says: each is a shell. */
+/** Creates the whole of budgie behind a tool call. Its agents are shells that run their prompt. */
 export function createCaller(options: CallerOptions): RunTurn {
   const { allowedRoots = [], hooks = GUARDS, host, policy = TIGHT, rules, runner, watch } = options;
   const agents = ["reviewer", "writer"].map((name) => toAgent(name, host));

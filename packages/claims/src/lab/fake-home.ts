@@ -5,21 +5,21 @@ import { toAgentProjections, toSharedProjections, type Projection } from "@budgi
 import { DATABASE } from "@budgie/runner-docker/lab";
 import { loadSqlite } from "@budgie/store";
 
-/** A user's home, made up: nothing of the real user's is read for a probe. */
+/** A fake home of a user, so that probes read nothing of the real user's. */
 export type FakeHome = {
   readonly path: string;
-  /** The project that the sandbox is given */
+  /** The project mounted as the workspace */
   readonly project: string;
-  /** One beside it, of another session's */
+  /** Another session's project beside it */
   readonly otherProject: string;
   readonly kiroDataDir: string;
   readonly agentsDir: string;
   readonly promptsDir: string;
-  /** Budgie's own */
+  /** budgie's own state */
   readonly stateDir: string;
-  /** In the login's rows */
+  /** The secrets in the login's rows */
   readonly login: { readonly access: string; readonly refresh: string; readonly registration: string };
-  /** Strings that occur nowhere else, by their paths below the home */
+  /** Unique strings, by their paths below the home */
   readonly canaries: Readonly<Record<SecretPath, string>>;
 };
 
@@ -41,22 +41,22 @@ const SECRET_PATHS = [
   ".kiro/agents/orchestrator.json",
   ".aws/sso/cache/kiro-mcp-oauth.json",
   ".local/share/kiro-cli/data.sqlite3",
-  // Beside the home: the path of a socket below it is bounded, and temporary folders can be deep.
+  // Beside the home, because the path of a Unix socket is limited and temporary folders can be deep.
   "../own/secret.txt",
   "code/other/secret.txt",
 ] as const;
 
-/** A secret of the made-up home, by its path below it. */
+/** The path of a secret below the fake home. */
 export type SecretPath = (typeof SECRET_PATHS)[number];
 
-// What the agent's turn is shown.
+// The files that an agent's turn is shown.
 const SHOWN: Readonly<Record<string, string>> = {
   ".kiro/agents/reviewer.json": '{ "name": "reviewer" }\n',
   ".kiro/steering/style.md": "Write short sentences.\n",
   "code/app/readme.md": "A project.\n",
 };
 
-/** Makes the home. It belongs to the caller, as the real one does, so that only protections keep the agent from reading it. */
+/** Creates the home. The caller owns it, like a real one, so that only the protections keep the agent from reading it. */
 export async function createFakeHome(path: string): Promise<FakeHome> {
   const canary = (secret: string): string => `canary-${secret.replaceAll(/[^a-z]+/g, "-")}-${randomUUID()}`;
   const canaries = Object.fromEntries(SECRET_PATHS.map((secret) => [secret, canary(secret)])) as Record<
@@ -85,20 +85,20 @@ export async function createFakeHome(path: string): Promise<FakeHome> {
   };
 }
 
-/** What of the home an agent's turn is shown, as Kiro's is. */
+/** Returns the files of the home that a Kiro agent's turn is shown. */
 export function toProjections({ agentsDir, path, promptsDir }: FakeHome): readonly Projection[] {
   const agent = { file: join(agentsDir, "reviewer.json"), promptFile: undefined };
   return [...toSharedProjections(path, promptsDir), ...toAgentProjections(agent)];
 }
 
-/** Renews the login, as the user's own Kiro does, so that the next turn of a session gets it anew. */
+/** Renews the login like the user's own Kiro, so that the next turn of a session gets it again. */
 export async function renewLogin({ kiroDataDir }: FakeHome): Promise<void> {
   const database = (await loadSqlite())(join(kiroDataDir, DATABASE), { readOnly: false });
   database.run("UPDATE auth_kv SET value = value || ' '");
   database.close();
 }
 
-/** A login that no server knows, and conversations of another project, one of which was deleted and left its bytes. */
+/** Writes a fake login, and conversations of another project. One is deleted, but its bytes stay in the file. */
 async function fillDatabase(file: string, login: FakeHome["login"], canary: string): Promise<void> {
   const database = (await loadSqlite())(file, { readOnly: false });
   database.exec(`
@@ -107,7 +107,7 @@ async function fillDatabase(file: string, login: FakeHome["login"], canary: stri
     CREATE TABLE state (key TEXT PRIMARY KEY, value BLOB);
     CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT);`);
   const token = { access_token: login.access, refresh_token: login.refresh, expires_at: "2099-01-01T00:00:00Z" };
-  const registration = { client_id: "made-up", client_secret: login.registration };
+  const registration = { client_id: "fake", client_secret: login.registration };
   database.run("INSERT INTO auth_kv VALUES (?, ?)", "kirocli:odic:token", JSON.stringify(token));
   database.run("INSERT INTO auth_kv VALUES (?, ?)", "kirocli:odic:device-registration", JSON.stringify(registration));
   database.run("INSERT INTO state VALUES (?, ?)", "telemetry.clientId", `state-${canary}`);

@@ -7,37 +7,37 @@ import type { EgressProxy, Lookup, ResolvedAddress } from "@budgie/egress";
 import { greetOrTell } from "./naive-server.ts";
 import { createRebindingTrap, type RebindingTrap } from "./rebinding-trap.ts";
 
-/** Servers of this process, and names that lead to them: all that probes of the network are aimed at. */
+/** Servers in this process and names that resolve to them: the targets of network probes. */
 export type LabNetwork = {
-  /** Who reads it has reached what is out of reach */
+  /** The answer of every server that must be out of reach */
   readonly canary: string;
-  /** What the allowed host says to who asks for it as one should */
+  /** The allowed host's answer to a well-formed request */
   readonly greeting: string;
-  /** Listens on every address of this machine, TCP and UDP each */
+  /** Ports open on every address of this machine */
   readonly everywhere: Ports;
-  /** Listens on its loopback alone */
+  /** Ports open on the loopback only */
   readonly onLoopback: Ports;
-  /** Of the allowed host on 127.0.0.1, and of everything else that has a name on 127.0.0.2 and ::1 */
+  /** The port of the allowed host on 127.0.0.1, and of every other name on 127.0.0.2 and ::1 */
   readonly webPort: number;
   readonly addresses: readonly HostAddress[];
-  /** What an attacker's turn may reach, and what another session's may */
+  /** The hosts that the attacker may reach, and those that the other session may */
   readonly policy: EgressPolicy;
   readonly otherPolicy: EgressPolicy;
-  /** Names that turn between any two questions, by where they turn to */
+  /** Names that resolve differently each time, by the place of their private address */
   readonly traps: { readonly onLoopback: RebindingTrap; readonly onMachine: RebindingTrap };
-  /** How the proxy resolves names: no name server is ever asked */
+  /** The proxy's name resolution, which never contacts a DNS server */
   readonly lookup: Lookup;
-  /** Number of lookups without an answer */
+  /** The number of lookups without an answer */
   readonly unanswered: () => number;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
 type Ports = { readonly tcp: number; readonly udp: number };
 
-/** An address of this machine's, other than of its loopback. */
+/** A non-loopback address of this machine. */
 export type HostAddress = { readonly address: string; readonly family: 4 | 6 };
 
-/** Where names lead that are on the allow-list, and must not be reached for their addresses. */
+/** Names on the allow-list whose addresses must still be refused, with those addresses. */
 export const PRIVATE_NAMES: Readonly<Record<string, string>> = {
   "loopback.test": "127.0.0.2",
   "loopback6.test": "::1",
@@ -49,21 +49,21 @@ export const PRIVATE_NAMES: Readonly<Record<string, string>> = {
   "azure.test": "168.63.129.16",
 };
 
-/** Resolves to this machine, by an address that others have for it. */
+/** A name that resolves to this machine's own address on a network. */
 export const OWN_NAME = "own.test";
 
-/** Ending of names that never get an answer. */
+/** The suffix of names whose lookups never get an answer. */
 export const SILENT_SUFFIX = ".silent.test";
 
-/** Resolves to addresses of this machine's neighbours. */
+/** A name that resolves to addresses next to this machine's. */
 export const NEIGHBOUR_NAME = "neighbour.test";
 
-/** Resolves to a public address when it is first asked for, and then to a private one. */
+/** A name that first resolves to a public address, and then to a private one. */
 export const TURNING_NAME = "turning.test";
 
 const PUBLIC = { address: "203.0.113.7", family: 4 };
 
-/** Starts the servers. Where this machine has not the addresses for it, the rest of them. */
+/** Starts the servers, except those on addresses that this machine lacks. */
 export async function createLabNetwork(): Promise<LabNetwork> {
   const [canary, greeting] = [`canary-network-${randomUUID()}`, `welcome-${randomUUID()}`];
   const opened: (() => void)[] = [];
@@ -82,7 +82,7 @@ export async function createLabNetwork(): Promise<LabNetwork> {
     });
   };
   const everywhere = { tcp: await listen(tell, "0.0.0.0"), udp: await answer("0.0.0.0") };
-  // Not of every machine.
+  // Some machines have no IPv6.
   await listen(tell, "::", everywhere.tcp).catch(() => undefined);
   const onLoopback = { tcp: await listen(tell, "127.0.0.1"), udp: await answer("127.0.0.1") };
   const webPort = await listen(greetOrTell({ host: "allowed.test", greeting, canary }), "127.0.0.1");
@@ -167,21 +167,21 @@ function toPolicy(port: number, traps: readonly RebindingTrap[]): EgressPolicy {
   };
 }
 
-/** Starts the proxy that keeps sessions to their policies, with these names. */
+/** Starts the real proxy with the lab's name resolution. */
 export async function startLabProxy({ lookup }: LabNetwork): Promise<EgressProxy> {
   const { createEgressProxy } = await import("@budgie/egress");
   return createEgressProxy({ lookup });
 }
 
-/** All of them, however they are reached. */
+/** Lists this machine's non-loopback, non-link-local addresses. */
 export function toHostAddresses(): readonly HostAddress[] {
   const entries = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
-  // One of a link says nothing without its link, whose number is another in a sandbox.
+  // A link-local address needs a scope id, which differs in a sandbox.
   const own = entries.filter(({ address, internal }) => !internal && !address.startsWith("fe80:"));
   return own.map(({ address }) => ({ address, family: isIPv4(address) ? 4 : 6 }));
 }
 
-/** Picks an address of each of this machine's networks, other than its own there. */
+/** Returns one address of each of this machine's networks that is not its own. */
 function toNeighbours(): readonly ResolvedAddress[] {
   const entries = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   const shared = entries.filter(({ address, cidr, internal }) => {

@@ -27,65 +27,65 @@ import { createLabNetwork, startLabProxy, type LabNetwork } from "./lab-network.
 import { createFakeHome, toProjections, type FakeHome } from "./fake-home.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
-/** Where probes are made: the real runner with its real profile, and a host made up for it. */
+/** The place where probes run: the real runner with its real security profile, and a fake host. */
 export type Lab = AsyncDisposable & {
-  /** Below the temporary folder; everything else is in it */
+  /** The lab's own temporary folder, which contains all its files */
   readonly root: string;
-  /** The user's home, with secrets at all the places that matter */
+  /** The user's fake home, with a secret in every place that matters */
   readonly host: FakeHome;
-  /** A project in that home, which the sandbox is given */
+  /** A project in that home, mounted as the sandbox's workspace */
   readonly workspace: string;
   readonly runner: Runner;
-  /** The attacker's */
+  /** The attacker's session */
   readonly session: RunnerSession;
-  /** What probes of the network are aimed at */
+  /** The targets of network probes */
   readonly network: LabNetwork;
-  /** Another one, of the same user */
+  /** Another session of the same user */
   readonly other: RunnerSession;
-  /** Where the engine is looked for */
+  /** The environment in which the engine is looked up */
   readonly engine: Pick<LabOptions, "home" | "hostEnv">;
   /** A string in budgie's own environment */
   readonly environmentSecret: string;
-  /** Opens a session of a runner of its own */
+  /** Opens a session of a separate runner */
   readonly open: (options?: OpenOptions) => Promise<RunnerSession>;
-  /** A tool call of an MCP client whose budgie allows any directory but those that it always refuses */
+  /** A tool call of an MCP client, with only the directories refused that budgie always refuses */
   readonly call: RunTurn;
-  /** The same where only the project is allowed */
+  /** The same with only the project allowed */
   readonly callForProject: RunTurn;
-  /** The same of an agent that may write to its directory */
+  /** The same for an agent that may write to its directory */
   readonly callWriter: (options?: WriterOptions) => RunTurn;
-  /** A turn of the other session that stays for as long as the lab does; started when it is first asked for */
+  /** A turn of the other session that runs until the lab is disposed of; started on the first call */
   readonly victim: () => Promise<Victim>;
-  /** Disposes of something with the lab, after all that is made later. */
+  /** Disposes of something together with the lab, after everything created later. */
   readonly keep: (made: AsyncDisposable) => void;
-  /** Makes an empty directory, for a workspace of a probe's own. */
+  /** Creates an empty directory, as a probe's own workspace. */
   readonly makeDirectory: () => Promise<string>;
-  /** Runs a program to its end in a turn of its own, as the agent would be. */
+  /** Runs a program to its end in a turn of its own, like an agent. */
   readonly run: (argv: Command["argv"], options?: TurnOptions) => Promise<Ran>;
 };
 
-/** What a turn of the lab has otherwise than an agent's. */
+/** The differences of a lab turn from an agent's. */
 export type TurnOptions = {
-  /** Default the attacker's */
+  /** Defaults to the attacker's session */
   readonly session?: RunnerSession;
-  /** Default the lab's workspace */
+  /** Defaults to the lab's workspace */
   readonly directory?: string | undefined;
-  /** Tighter than an agent's by default */
+  /** Limits tighter than an agent's defaults */
   readonly access?: Partial<Access>;
-  /** Added to those of an agent's turn */
+  /** Projections added to an agent's own */
   readonly projections?: readonly Projection[];
   readonly login?: "kiro";
   readonly protectedPaths?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** What others do to the directory of an agent that may write to it. */
+/** Interference with the directory of an agent that may write to it. */
 export type WriterOptions = {
-  /** Called right before budgie opens a folder of the directory by its name */
+  /** Called with a folder's name right before budgie opens it */
   readonly beforeOpening?: (name: string) => void;
 };
 
-/** What a session of its own has otherwise than the lab's. */
+/** The differences of a separate session from the lab's. */
 export type OpenOptions = {
   readonly id?: SessionId;
   readonly credentials?: Credentials;
@@ -93,34 +93,36 @@ export type OpenOptions = {
   readonly lookInto?: LookInto;
 };
 
-/** A program that ran to its end. */
+/** The output and exit of a program. */
 export type Ran = { readonly stdout: string; readonly stderr: string; readonly exit: Exit };
 
-/** Of the runner's options those that say which engine and what to run on it. */
+/** The runner options that select the engine and the image. */
 export type LabOptions = Pick<
   DockerRunnerOptions,
   "caFile" | "credentials" | "home" | "hostEnv" | "image" | "limits" | "runtime" | "upstreamProxy"
 > & {
-  /** Ends the lab's turns, and lets none begin */
+  /** Aborts running turns and prevents new ones */
   readonly signal?: AbortSignal | undefined;
 };
 
-// The probes show which protections are missing, and no agent runs.
+// Accepts an engine without these protections: the probes show what is missing, and no agent runs.
 const ANY: readonly Weaker[] = ["limits", "seccomp", "ulimits"];
 
-// A probe's turn takes a fraction of a second.
+// A probe's turn usually takes a fraction of a second.
 const TURN_LIMIT_MS = 30_000;
 
 type RunnerOptions = Partial<LabOptions> & Pick<OpenOptions, "lookInto">;
 
-/** In place of the proxy that users have. */
+/** Replacements for parts of the product. */
 type LabParts = { readonly startProxy?: typeof startLabProxy };
 
-/** Builds the lab, by default with names that are its own; disposing it removes all that was made, on the engine and on the host. */
+/**
+ * Creates the lab, by default with its own host names. Disposing of it removes everything created on the engine and the host.
+ */
 export async function createLab(options: LabOptions, parts: LabParts = { startProxy: startLabProxy }): Promise<Lab> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "budgie-lab-")));
   const undo: (() => Promise<void>)[] = [() => rm(root, { recursive: true, force: true })];
-  // The last made goes first, and what cannot go keeps nothing else from going.
+  // Undoes in reverse order; a failure does not stop the rest.
   const dispose = async (): Promise<void> => {
     const problems: unknown[] = [];
     for (let next = undo.pop(); next !== undefined; next = undo.pop()) {
@@ -194,7 +196,7 @@ async function fillLab(
     },
     async run(argv, { directory = host.project, env = {}, projections = [], session: own = session, ...turn } = {}) {
       const { login, protectedPaths } = turn;
-      // Turns of one session that run at the same time share its policy.
+      // Concurrent turns of one session share its policy.
       const policy = own === other ? network.otherPolicy : network.policy;
       const access = { ...toAccess(policy), ...turn.access };
       const command: Command = { argv, env, projections: [...toProjections(host), ...projections], login };
@@ -213,7 +215,7 @@ function toTamperedWatch(beforeOpening: (name: string) => void): TurnDependencie
     });
 }
 
-/** For as long as the lab is there. */
+/** Sets an environment variable with a secret until the lab is disposed of, and returns the secret. */
 function putIntoEnvironment(undo: (() => Promise<void>)[]): string {
   const [name, secret] = [`BUDGIE_LAB_${randomUUID().replaceAll("-", "_")}`, `canary-environment-${randomUUID()}`];
   process.env[name] = secret;
@@ -225,7 +227,7 @@ function toAccess(egress: EgressPolicy): Access {
   return { workspace: "rw", egress, limits: {} };
 }
 
-/** Waits for a process and keeps what it says. */
+/** Waits for a process and collects its output. */
 export async function collect({ exit, stderr, stdout }: AgentProcess): Promise<Ran> {
   const [out, err, ended] = await Promise.all([text(stdout), text(stderr), exit]);
   return { stdout: out, stderr: err, exit: ended };

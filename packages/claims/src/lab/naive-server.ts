@@ -1,18 +1,19 @@
 import type { Socket } from "node:net";
 
+/** A server that believes any request which it can parse. */
 type NaiveServer = {
-  /** What it takes itself for */
+  /** The server's own name */
   readonly host: string;
-  /** Its answer to one plain request, or one TLS hello, that is for it beyond doubt */
+  /** The answer to a single HTTP request or TLS hello that is unambiguously for this host */
   readonly greeting: string;
-  /** Its answer to all else: another server could understand it as something that nobody checked */
+  /** The answer to anything else, which another server could interpret as an unchecked request */
   readonly canary: string;
 };
 
-// After what is left out between two parts of an attack.
+// Longer than the pause between two parts of an attack.
 const PAUSE_MS = 100;
 
-/** Serves connections one answer each, by all that came until a pause. */
+/** Creates a connection handler that answers once, by all bytes received before the first pause. */
 export function greetOrTell({ canary, greeting, host }: NaiveServer): (socket: Socket) => void {
   return (socket) => {
     let received = Buffer.alloc(0);
@@ -31,7 +32,7 @@ export function greetOrTell({ canary, greeting, host }: NaiveServer): (socket: S
   };
 }
 
-/** The only name in it is this host's. */
+/** Tells whether the only server name in a TLS hello is this host. */
 function isHelloFor(bytes: Buffer, host: string): boolean {
   const names = bytes
     .toString("latin1")
@@ -61,7 +62,7 @@ function isRequestFor(text: string, host: string): boolean {
   });
 }
 
-/** Nothing is left of the stream after the request's body, which ends in one way only. */
+/** Tells whether the rest of the stream is exactly one body, whose length is given in only one way. */
 function isOneBody(
   rest: string,
   { codings, lengths }: { readonly lengths: readonly string[]; readonly codings: readonly string[] },

@@ -1,23 +1,23 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import type { ResolvedAddress } from "@budgie/egress";
 
-/** A name that is public to who checks it and private to who asks again, and whom that leads to. */
+/** A host name that resolves alternately to a public and a private address, and the server at the private one. */
 export type RebindingTrap = {
   readonly host: string;
   readonly port: number;
-  /** How many connections the private address got */
+  /** The number of connections to the private address */
   readonly connections: () => number;
-  /** How often the name was said to be public */
+  /** The number of times the name resolved to the public address */
   readonly lures: () => number;
-  /** Says something else each time */
+  /** Resolves the name, each time to the other kind of address */
   readonly resolve: () => readonly ResolvedAddress[];
   readonly close: () => void;
 };
 
-// Public to who looks at the address, and no address of its family to the kernel: nothing is sent to it from here.
+// A check sees a public address, but the kernel rejects it for its family, so nothing is ever sent to it.
 const LURE: ResolvedAddress = { address: "203.0.113.7", family: 6 };
 
-/** Listens on a private address, for who is led to any of some that it has. */
+/** Creates a trap that listens on a private address and resolves to any of `addresses`. */
 export async function createRebindingTrap(
   host: string,
   onSocket: (socket: Socket) => void,

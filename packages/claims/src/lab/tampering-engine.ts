@@ -5,18 +5,22 @@ import { join } from "node:path";
 import type { DockerRunnerOptions } from "@budgie/runner-docker";
 import { connectEngine, type HostEnvironment } from "@budgie/runner-docker/lab";
 
+/** A proxy in front of the user's engine that runs callbacks at certain requests. */
 export type TamperingEngine = AsyncDisposable & {
-  /** With which a runner finds it */
+  /** The environment in which a runner finds this engine */
   readonly hostEnv: HostEnvironment;
   readonly tamper: (around: Tampering) => void;
-  /** Number of started turn containers */
+  /** The number of started turn containers */
   readonly starts: () => number;
 };
 
-/** Where the user's engine is looked for. */
+/** The environment in which the user's engine is looked up. */
 type EngineOptions = Pick<DockerRunnerOptions, "home" | "hostEnv">;
 
-/** The user's engine behind a socket that tampers around the first start of a turn's container; `undefined` if it is on no socket. */
+/**
+ * Creates a socket in front of the user's engine that tampers around the first start of a turn's container. Resolves to
+ * `undefined` if the engine is not on a Unix socket.
+ */
 export async function createTamperingEngine({ home, hostEnv }: EngineOptions): Promise<TamperingEngine | undefined> {
   const { endpoint } = await connectEngine(hostEnv, home);
   if (!("socketPath" in endpoint.address)) return undefined;
@@ -70,11 +74,12 @@ const CREATION = /^POST [^ ]*\/containers\/create\?name=budgie-(?!session-)/;
 const ATTACH = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/attach\?/;
 const START = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /;
 
+/** Callbacks around the creation and start of a turn's container. */
 export type Tampering = {
-  /** Right before the container is created, after all checks */
+  /** Called right before the container is created, after all checks */
   readonly atCreation?: () => void;
-  /** Right before the engine mounts anything, which Podman does on attach */
+  /** Called right before the engine mounts anything, which Podman does on attach */
   readonly before: () => void | Promise<void>;
-  /** Right after its start */
+  /** Called right after the start */
   readonly after: () => void;
 };

@@ -2,19 +2,19 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { Access, AgentProcess, RunnerSession } from "@budgie/core";
 
-/** A turn of another session, with something of every kind that could be taken from it. */
+/** A turn of another session that holds a secret in every place from which one could be stolen. */
 export type Victim = {
-  /** In its environment, in its home, in its shared memory, and in a message of a queue */
+  /** The secret in its environment, home, shared memory and message queue */
   readonly secret: string;
-  /** What its process is called */
+  /** The name of its process */
   readonly name: string;
-  /** Of its System V message queue */
+  /** The key of its System V message queue */
   readonly queueKey: number;
-  /** What it could make with what the image has: `memory`, `queue`, `system-v-queue` */
+  /** The resources that the image allowed it to create: `memory`, `queue`, `system-v-queue` */
   readonly has: readonly string[];
 };
 
-/** Starts the victim and waits until all is in place; it ends with its session. */
+/** Starts the victim and waits until its secrets are in place. It ends with its session. */
 export async function startVictim(session: RunnerSession, directory: string, access: Access): Promise<Victim> {
   const secret = `canary-victim-${randomUUID()}`;
   const name = `victim-${randomUUID().slice(0, 8)}`;
@@ -27,10 +27,10 @@ export async function startVictim(session: RunnerSession, directory: string, acc
     },
     { directory, access, input: "" },
   );
-  return { secret, name, queueKey, has: await madeBy(child) };
+  return { secret, name, queueKey, has: await readResources(child) };
 }
 
-// The queue's number is unlike any other.
+// The queue's key is unlikely to belong to another queue.
 const SCRIPT = `
 printf %s "$VICTIM_SECRET" >"$HOME/secret"
 has=ready
@@ -40,13 +40,13 @@ command -v perl >/dev/null && perl -e 'exit !defined msgget($ARGV[0], 0666 | 010
 echo "$has"
 while :; do sleep 1; done`;
 
-async function madeBy({ exit, stdout, stderr }: AgentProcess): Promise<readonly string[]> {
+async function readResources({ exit, stdout, stderr }: AgentProcess): Promise<readonly string[]> {
   stderr.resume();
-  const gone = exit.then(({ exitCode }): never => {
-    throw new Error(`The victim ended with exit code ${exitCode} before it was there.`);
+  const ended = exit.then(({ exitCode }): never => {
+    throw new Error(`The victim ended with exit code ${exitCode} before it was ready.`);
   });
-  const [said] = await Promise.race([once(stdout, "data"), gone]);
-  gone.catch(() => undefined);
+  const [said] = await Promise.race([once(stdout, "data"), ended]);
+  ended.catch(() => undefined);
   stdout.resume();
   return String(said).trim().split(" ").slice(1);
 }

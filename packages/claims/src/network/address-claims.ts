@@ -2,8 +2,8 @@ import type { Claim, Probe } from "../probe/claim.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
 import { NOBODY } from "./network-claims.ts";
 
-// What the kernel says to a request of the kind that programs such as `ip` make.
-const NETLINK = `sub tell_kernel {
+// Sends the kernel a request like those of `ip`, and reports its answer.
+const NETLINK = `sub ask_kernel {
     my ($type, $message) = @_;
     socket(my $socket, 16, SOCK_RAW, 0) or tried(-1);
     defined send($socket, pack("L S S L L", 16 + length $message, $type, 0x605, 1, 0) . $message, 0) or tried(-1);
@@ -16,21 +16,21 @@ const NETLINK = `sub tell_kernel {
 export const ADDRESS_CLAIMS: readonly Claim[] = [
   {
     id: "no-raw-network",
-    promise: "An agent makes no packets of its own and changes nothing of its network.",
+    promise: "An agent cannot send raw packets or reconfigure its network.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
       toProbe("open a raw socket", "tried(socket(my $socket, PF_INET, SOCK_RAW, 255) ? 0 : -1);"),
-      toProbe("open a raw socket for ICMP", "tried(socket(my $socket, PF_INET, SOCK_RAW, 1) ? 0 : -1);"),
-      toProbe("open a raw socket of IPv6", "tried(socket(my $socket, PF_INET6, SOCK_RAW, 58) ? 0 : -1);"),
+      toProbe("open a raw ICMP socket", "tried(socket(my $socket, PF_INET, SOCK_RAW, 1) ? 0 : -1);"),
+      toProbe("open a raw IPv6 socket", "tried(socket(my $socket, PF_INET6, SOCK_RAW, 58) ? 0 : -1);"),
       toProbe("open a packet socket", "tried(socket(my $socket, 17, SOCK_RAW, 0x0300) ? 0 : -1);"),
       toProbe(
-        "give a card another address",
+        "add an address to a network interface",
         `socket(my $socket, PF_INET, SOCK_DGRAM, 0) or untried("$!");
         my $request = pack("a16 S n a4 x8", "lo:9", AF_INET, 0, inet_aton("${NOBODY.address}"));
         tried(ioctl($socket, 0x8916, $request) ? 0 : -1);`,
       ),
       toProbe(
-        "switch a card off",
+        "switch a network interface off",
         `socket(my $socket, PF_INET, SOCK_DGRAM, 0) or untried("$!");
         my $request = pack("a16 s x14", "lo", 0);
         ioctl($socket, 0x8913, $request) or untried("$!");
@@ -39,19 +39,19 @@ export const ADDRESS_CLAIMS: readonly Claim[] = [
       toProbe(
         "add a route",
         `${NETLINK}
-        # RTM_NEWROUTE to the address by the loopback.
-        tell_kernel(24, pack("C8 L", 2, 32, 0, 0, 254, 4, 253, 1, 0)
+        # RTM_NEWROUTE to the address through the loopback.
+        ask_kernel(24, pack("C8 L", 2, 32, 0, 0, 254, 4, 253, 1, 0)
           . pack("S S a4", 8, 1, inet_aton("${NOBODY.address}")) . pack("S S L", 8, 4, 1));`,
       ),
       toProbe(
-        "add a network card",
+        "add a network interface",
         `${NETLINK}
-        # RTM_NEWLINK of the kind "bridge", which engines need themselves.
-        tell_kernel(16, pack("C x S l L L", 0, 0, 0, 0, 0) . pack("S S a8", 12, 3, "probe0")
+        # RTM_NEWLINK of the kind "bridge", which every engine's kernel supports.
+        ask_kernel(16, pack("C x S l L L", 0, 0, 0, 0, 0) . pack("S S a8", 12, 3, "probe0")
           . pack("S S", 16, 18) . pack("S S a8", 10, 1, "bridge"));`,
       ),
       toProbe(
-        "send past the routes",
+        "mark packets to bypass the routes",
         `socket(my $socket, PF_INET, SOCK_DGRAM, 0) or untried("$!");
         tried(setsockopt($socket, SOL_SOCKET, 36, pack("L", 1)) ? 0 : -1);`,
       ),
@@ -59,7 +59,7 @@ export const ADDRESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-names",
-    promise: "An agent cannot change how its sandbox looks up names.",
+    promise: "An agent cannot change how its sandbox resolves names.",
     protections: ["read-only-root", "read-only-mounts", "user", "capabilities"],
     probes: ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"].map((path) =>
       inSandbox(`change ${path}`, () => {

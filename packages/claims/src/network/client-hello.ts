@@ -1,4 +1,4 @@
-/** The first message of a TLS client that names these servers, with an encrypted second one if it is to hide another. */
+/** Returns a TLS ClientHello for these server names, with an encrypted ClientHello extension if `encrypted`. */
 export function toClientHello(names: readonly string[], { encrypted = false } = {}): Buffer {
   const list = Buffer.concat(names.map((name) => Buffer.concat([Buffer.from([0]), sized(2, Buffer.from(name))])));
   const extensions = Buffer.concat([

@@ -7,7 +7,7 @@ const asking = toProxyProbe({
   toAttacks: (port) => [tunnel(`${NEIGHBOUR_NAME}:${port}`), plain(`${NEIGHBOUR_NAME}:${port}`)],
 });
 
-/** Asks for a name of this machine's neighbours, which do not answer. It got through if the proxy tried to connect. */
+/** Requests a name that resolves to neighbours, which do not answer. It got through if the proxy tried to connect. */
 export const NEIGHBOUR_PROBE: Probe = {
   name: asking.name,
   async attempt(lab) {

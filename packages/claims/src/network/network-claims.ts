@@ -5,19 +5,19 @@ import { inPerl } from "../probe/in-sandbox.ts";
 import type { Lab } from "../lab/lab.ts";
 import { NETWORK_PRELUDE } from "./network-prelude.ts";
 
-/** Nobody's, and in no network: RFC 5737 and RFC 3849 keep them for examples. */
+/** Addresses without a host: RFC 5737 and RFC 3849 reserve them for documentation. */
 export const NOBODY = { address: "198.51.100.7", address6: "2001:db8::7", resolver: "198.51.100.53" } as const;
 
 const METADATA: Readonly<Record<string, string>> = {
   "most clouds": "169.254.169.254",
-  "containers in Amazon's": "169.254.170.2",
-  "Amazon's by IPv6": "fd00:ec2::254",
-  "Google's by IPv6": "fd20:ce::254",
-  "Azure's": "168.63.129.16",
-  "Alibaba's": "100.100.100.200",
+  "Amazon's containers": "169.254.170.2",
+  "Amazon over IPv6": "fd00:ec2::254",
+  "Google over IPv6": "fd20:ce::254",
+  Azure: "168.63.129.16",
+  Alibaba: "100.100.100.200",
 };
 
-/** Addresses that the claims are about; a test that plays them has all of them. */
+/** All addresses that the claims are about, for a test that answers at each of them. */
 export const PLAYED_ADDRESSES: readonly string[] = [...Object.values(NOBODY), ...Object.values(METADATA), "fe80::7"];
 
 const GET = '"GET /latest/meta-data/ HTTP/1.0\\r\\n\\r\\n"';
@@ -25,52 +25,55 @@ const GET = '"GET /latest/meta-data/ HTTP/1.0\\r\\n\\r\\n"';
 export const NETWORK_CLAIMS: readonly Claim[] = [
   {
     id: "no-direct-network",
-    promise: "An agent reaches no address but by the proxy.",
+    promise: "An agent can reach network addresses only through the proxy.",
     protections: ["own-network"],
     probes: [
-      toProbe("connect to an address by TCP", `aim(\\&tcp, at(443, "${NOBODY.address}"), "hello");`),
-      toProbe("connect to SSH there", `aim(\\&tcp, at(22, "${NOBODY.address}"), "");`),
+      toProbe("connect to an address over TCP", `aim(\\&tcp, at(443, "${NOBODY.address}"), "hello");`),
+      toProbe("connect to its SSH port", `aim(\\&tcp, at(22, "${NOBODY.address}"), "");`),
       toProbe("send it a datagram", `aim(\\&udp, at(443, "${NOBODY.address}"), "hello");`),
       toProbe("ping it", `aim(\\&ping, at(0, "${NOBODY.address}"));`),
-      toProbe("connect by IPv6", `aim(\\&tcp, at(443, "${NOBODY.address6}"), "hello");`),
-      toProbe("send a datagram by IPv6", `aim(\\&udp, at(443, "${NOBODY.address6}"), "hello");`),
-      toProbe("reach a neighbour on the link by IPv6", `aim(\\&tcp, at(443, "fe80::7", $_), "hello") for 1;`),
-      toProbe("reach it by an IPv4 address in IPv6", `aim(\\&tcp, at(443, "::ffff:c633:6407"), "hello");`),
+      toProbe("connect over IPv6", `aim(\\&tcp, at(443, "${NOBODY.address6}"), "hello");`),
+      toProbe("send a datagram over IPv6", `aim(\\&udp, at(443, "${NOBODY.address6}"), "hello");`),
+      toProbe("reach a link-local IPv6 neighbour", `aim(\\&tcp, at(443, "fe80::7", $_), "hello") for 1;`),
+      toProbe("reach it by an IPv4-mapped IPv6 address", `aim(\\&tcp, at(443, "::ffff:c633:6407"), "hello");`),
     ],
   },
   {
     id: "no-metadata",
-    promise: "An agent reaches no service of a cloud that tells who its machines are.",
+    promise: "An agent cannot reach a cloud's metadata service.",
     protections: ["own-network"],
     probes: [
       ...Object.entries(METADATA).map(([whose, address]) =>
-        toProbe(`ask that of ${whose}`, `aim(\\&tcp, at(80, "${address}"), ${GET});`),
+        toProbe(`ask the metadata service of ${whose}`, `aim(\\&tcp, at(80, "${address}"), ${GET});`),
       ),
-      toProbe("find it by name", toLookup("metadata.google.internal")),
+      toProbe("resolve the name of one", toLookup("metadata.google.internal")),
     ],
   },
   {
     id: "no-dns",
-    promise: "An agent asks no name server, so that nothing leaves as a name.",
+    promise: "An agent cannot query DNS servers, so no data can leave in DNS names.",
     protections: ["own-network", "name-files"],
     probes: [
       ...["udp", "tcp"].flatMap((how) => [
-        toProbe(`ask its resolver (${how})`, `${toQuery(how)} ask_resolvers();`),
-        toProbe(`ask the engine's resolver (${how})`, `${toQuery(how)} ask(at(53, "127.0.0.11")); held("$!");`),
-        toProbe(`ask any other (${how})`, `${toQuery(how)} aim($how, at(53, "${NOBODY.resolver}"), $query);`),
-        toProbe(`ask this machine (${how})`, ({ network }) => {
+        toProbe(`query its own resolver (${how})`, `${toQuery(how)} ask_resolvers();`),
+        toProbe(`query the engine's resolver (${how})`, `${toQuery(how)} ask(at(53, "127.0.0.11")); held("$!");`),
+        toProbe(
+          `query any other DNS server (${how})`,
+          `${toQuery(how)} aim($how, at(53, "${NOBODY.resolver}"), $query);`,
+        ),
+        toProbe(`query this machine (${how})`, ({ network }) => {
           const [own] = network.addresses;
           return own === undefined
             ? 'untried("this machine has no address");'
             : `${toQuery(how)} aim($how, at(53, "${own.address}"), $query);`;
         }),
       ]),
-      toProbe("look up a name as programs do", toLookup("secret.budgie.test")),
+      toProbe("look up a name by the C library", toLookup("secret.budgie.test")),
     ],
   },
   {
     id: "no-host-services",
-    promise: "An agent reaches no service of this machine and sees nothing of its network.",
+    promise: "An agent cannot reach services of this machine or see its network.",
     protections: ["own-network"],
     probes: [
       toServiceProbe("connect to a service on every address", ({ addresses, everywhere }) =>
@@ -85,7 +88,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
         `tcp(at(${everywhere.tcp}, "127.0.0.1"), "")`,
         `tcp(at(${everywhere.tcp}, "0.0.0.0"), "")`,
       ]),
-      toServiceProbe("connect to a service on the loopback alone", ({ onLoopback }) => [
+      toServiceProbe("connect to a service that listens only on the loopback", ({ onLoopback }) => [
         `tcp(at(${onLoopback.tcp}, "127.0.0.1"), "")`,
         `tcp(at(${onLoopback.tcp}, "0.0.0.0"), "")`,
         `tcp(at(${onLoopback.tcp}, "::ffff:7f00:1"), "")`,
@@ -99,13 +102,13 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
           $own eq "${own}" ? through($own) : held("it is another: $own");`;
       }),
       toProbe(
-        "find a network card",
+        "find a network interface",
         `open(my $list, "<", "/proc/net/dev") or untried("$!");
         my @cards = grep { $_ ne "lo" } map { /^\\s*([^:\\s]+):/ ? $1 : () } <$list>;
         @cards ? through("@cards") : held("there is none");`,
       ),
       toProbe(
-        "find a way out in the routes",
+        "find a route out",
         `my @routes;
         for my $file ("/proc/net/route", "/proc/net/ipv6_route") {
           open(my $list, "<", $file) or next;
@@ -114,7 +117,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
         @routes ? through($routes[0]) : held("there is none");`,
       ),
       toProbe(
-        "find a port besides the proxy's",
+        "find a listening port besides the proxy's",
         `my @ports;
         for my $file ("/proc/net/tcp", "/proc/net/tcp6", "/proc/net/udp", "/proc/net/udp6") {
           open(my $list, "<", $file) or next;
@@ -135,13 +138,13 @@ function toServiceProbe(name: string, toAttempts: (network: Lab["network"]) => r
     const attempts = toAttempts(network).map(
       (attempt) => `$got = ${attempt}; $why = "$!";
         through("it answered") if index($got // "", "${network.canary}") >= 0;
-        untried("somebody else answered") if defined $got;`,
+        untried("another service answered") if defined $got;`,
     );
     return `my ($got, $why) = (undef, "this machine has no address"); ${attempts.join("\n")} held($why);`;
   });
 }
 
-/** A name is only looked up where no query can leave, or by who plays the name server. */
+/** Returns a script that looks up a name, but only if no query can leave or a test plays the DNS server. */
 function toLookup(name: string): string {
   return `my @servers = map { /^nameserver\\s+(\\S+)/ ? $1 : () } do { open(my $f, "<", "/etc/resolv.conf"); <$f> };
     unless (defined $played) { for (@servers) { through("there is a way to $_") if !/^127\\./ && way(at(53, $_)) } }
@@ -157,7 +160,7 @@ function toQuery(how: string): string {
     sub ask_resolvers {
       open(my $file, "<", "/etc/resolv.conf") or held("there is none: $!");
       for (map { /^nameserver\\s+(\\S+)/ ? $1 : () } <$file>) {
-        # Its own loopback is nobody else's.
+        # A loopback address is the sandbox's own.
         /^127\\./ ? ask(at(53, $_)) : aim($how, at(53, $_), $query);
       }
       held("there is none");

@@ -1,9 +1,9 @@
 import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 
 /**
- * Before probes in Perl that need a network. `tcp`, `udp` and `ping` return what answered, or nothing and the error in `$!`.
- * `aim` makes an attempt at an address which may be somebody's: where there is a way to it, that says it all, and nothing is
- * sent there, unless a test plays whoever has it and says so in `BUDGIE_PLAYED`, which is then what must be heard.
+ * The start of Perl probes that need a network. `tcp`, `udp` and `ping` return the answer, or nothing and the error in `$!`.
+ * `aim` attacks an address that may belong to somebody. A route to it already counts as through, and nothing is sent there.
+ * Only if a test answers at all addresses and sets `BUDGIE_PLAYED` does `aim` send, and expects that value as the answer.
  */
 export const NETWORK_PRELUDE = `
 use Socket;
@@ -12,7 +12,7 @@ sub v6 {
   my ($left, $right) = map { [map { hex } split /:/, $_ // ""] } (split /::/, $_[0])[0, 1];
   return pack("n8", @$left, (0) x (8 - @$left - @$right), @$right);
 }
-# A port and an address, and of which link.
+# A port, an address, and a scope id.
 sub at {
   my ($port, $address, $link) = @_;
   return pack_sockaddr_in($port, inet_aton($address)) if $address !~ /:/;
@@ -67,11 +67,11 @@ sub aim {
   my ($attempt, $where, @more) = @_;
   my $way = way($where);
   my $why = "$!";
-  through("there is a way") if $way && !defined $played;
+  through("there is a route") if $way && !defined $played;
   my $got = $attempt->($where, @more);
   $why = "$!" unless $way;
   through($got =~ s/[^ -~]+/ /gr) if defined $got && (!defined $played || index($got, $played) >= 0 || $attempt != \\&tcp);
-  untried("there is a way, and nobody at its end") if $way;
+  untried("there is a route, but no answer") if $way;
   held($why);
 }
 `;

@@ -2,17 +2,18 @@ import type { Probe } from "../probe/claim.ts";
 import { inPerl } from "../probe/in-sandbox.ts";
 import type { Lab } from "../lab/lab.ts";
 
-/** What is said to the proxy, and what is said once it has let a tunnel through. */
+/** A request to the proxy, and the bytes sent through the tunnel once it is open. */
 export type Attack = { readonly request: string | Buffer; readonly inside?: string | Buffer };
 
+/** A probe of the proxy as a list of attacks. */
 export type ProxyProbe = {
   readonly name: string;
   readonly toAttacks: (port: number, lab: Lab) => readonly Attack[] | Promise<readonly Attack[]>;
 };
 
 /**
- * A probe of the proxy, from a turn. It is held if each attack is refused, or leads to the allowed host as it should; and it
- * is no probe where that host cannot be reached at all.
+ * Creates a probe that attacks the proxy from a turn. It is held if each attack is refused or reaches only the allowed host,
+ * and untried if that host cannot be reached at all.
  */
 export function toProxyProbe({ name, toAttacks }: ProxyProbe): Probe {
   return inPerl(name, async (lab) => {
@@ -28,17 +29,17 @@ export function toProxyProbe({ name, toAttacks }: ProxyProbe): Probe {
   });
 }
 
-/** A tunnel to a host, with a request in it that is the host's own business. */
+/** Returns an attack that opens a tunnel and sends a request through it, by default to the same host. */
 export function tunnel(authority: string, inside: string | Buffer = toGet("/", authority)): Attack {
   return { request: `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`, inside };
 }
 
-/** A plain request to a host, as a proxy gets them. */
+/** Returns an attack by a plain HTTP request to a proxy. */
 export function plain(authority: string): Attack {
   return { request: toGet(`http://${authority}/`, authority) };
 }
 
-/** The head of a request that has no body. */
+/** Returns a GET request without a body. */
 export function toGet(target: string, host: string): string {
   return `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 }
@@ -81,7 +82,7 @@ sub ask {
   return hear($socket);
 }
 sub allowed {
-  index(ask($_[0], ""), $greeting) >= 0 or untried("the allowed host is not reached by the proxy");
+  index(ask($_[0], ""), $greeting) >= 0 or untried("the proxy does not reach the allowed host");
 }
 my ($attacks, $through, $why) = (0, 0, undef);
 sub attack {

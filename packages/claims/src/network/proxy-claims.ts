@@ -4,7 +4,7 @@ import { toClientHello } from "./client-hello.ts";
 import { OWN_NAME, PRIVATE_NAMES, TURNING_NAME } from "../lab/lab-network.ts";
 import { NEIGHBOUR_PROBE } from "./neighbour-probe.ts";
 
-/** Ways to write 127.0.0.2, and the loopback's address in IPv6. */
+/** Spellings of 127.0.0.2 and of the IPv6 loopback address. */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
   "an address": ["127.0.0.2", "127.0.0.2."],
   "a decimal address": ["2130706434"],
@@ -12,7 +12,7 @@ const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
   "an octal address": ["0177.0.0.2", "017700000002"],
   "a short address": ["127.2", "127.0.2"],
   "an IPv6 address": ["[::1]", "[0:0:0:0:0:0:0:1]"],
-  "an IPv4 address in IPv6": ["[::ffff:127.0.0.2]", "[::ffff:7f00:2]"],
+  "an IPv4-mapped IPv6 address": ["[::ffff:127.0.0.2]", "[::ffff:7f00:2]"],
 };
 
 const HOST = "allowed.test";
@@ -20,22 +20,26 @@ const HOST = "allowed.test";
 export const PROXY_CLAIMS: readonly Claim[] = [
   {
     id: "only-allowed-names",
-    promise: "The proxy leads to the names and ports of the allow-list, however another one is written.",
+    promise: "The proxy connects only to hosts and ports on the allow-list, however another host is spelled.",
     protections: ["egress-proxy"],
     probes: [
       toNameProbe("reach another name", ["evil.test"]),
       toNameProbe("reach a name that begins like the allowed one", [`${HOST}.evil.test`, `${HOST}-evil.test`]),
-      toNameProbe("reach a name that ends like it", [`evil${HOST}`, `evil-${HOST}`, `evil.${HOST}`]),
-      toNameProbe("reach more than a wildcard stands for", ["wild.test", "evilwild.test", "x.wild.test.evil.test"]),
+      toNameProbe("reach a name that ends like the allowed one", [`evil${HOST}`, `evil-${HOST}`, `evil.${HOST}`]),
+      toNameProbe("reach names that a wildcard does not cover", [
+        "wild.test",
+        "evilwild.test",
+        "x.wild.test.evil.test",
+      ]),
       toNameProbe("reach another name in capitals", ["EVIL.TEST", "Allowed.Test.Evil.Test"]),
-      toNameProbe("reach it with a dot at its end", ["evil.test.", `${HOST}.evil.test.`]),
+      toNameProbe("reach another name with a trailing dot", ["evil.test.", `${HOST}.evil.test.`]),
       toProxyProbe({
-        name: "have the allowed name in capitals, or with a dot, be another's",
+        name: "reach another host through the allowed name in capitals or with a dot",
         toAttacks: (port) =>
           [`ALLOWED.TEST:${port}`, `${HOST}.:${port}`].map((name) => tunnel(name, toGet("/", "evil.test"))),
       }),
       toProxyProbe({
-        name: "reach another host by a user's name in the address",
+        name: "reach another host by user info in the URL",
         toAttacks: (port) => [
           tunnel(`${HOST}@evil.test:${port}`),
           tunnel(`${HOST}:${port}@evil.test:${port}`),
@@ -55,7 +59,7 @@ export const PROXY_CLAIMS: readonly Claim[] = [
         toAttacks: () => [tunnel(`${HOST}:25`), tunnel(`${HOST}:8080`), plain(`${HOST}:8080`), plain(HOST)],
       }),
       toProxyProbe({
-        name: "reach what only another session may",
+        name: "reach a host that only another session may",
         async toAttacks(port, lab) {
           await lab.victim();
           return [tunnel(`other.test:${port}`), plain(`other.test:${port}`)];
@@ -71,16 +75,17 @@ export const PROXY_CLAIMS: readonly Claim[] = [
   },
   {
     id: "only-public-addresses",
-    promise: "The proxy takes no address for a name, and follows no allowed name to a private one or a neighbour's.",
+    promise:
+      "The proxy accepts no addresses in place of names, and follows no allowed name to a private address or a neighbour's.",
     protections: ["egress-proxy"],
     probes: [
       ...Object.entries(SPELLINGS).map(([what, spellings]) => toNameProbe(`ask for ${what}`, spellings)),
-      toNameProbe("ask for the clouds' metadata by address", ["169.254.169.254", "2852039166", "[fd00:ec2::254]"]),
+      toNameProbe("ask for a metadata service by address", ["169.254.169.254", "2852039166", "[fd00:ec2::254]"]),
       ...[...Object.keys(PRIVATE_NAMES), OWN_NAME].map((name) => toNameProbe(`follow ${name}`, [name])),
       NEIGHBOUR_PROBE,
       toProxyProbe({
         name: "follow a name whose address has changed",
-        // What is let through the first time is left unused: nobody is there.
+        // The first tunnel is left unused, because nobody answers at its public address.
         toAttacks: (port) => [
           tunnel(`${TURNING_NAME}:${port}`, "\r\n"),
           tunnel(`${TURNING_NAME}:${port}`),
@@ -91,24 +96,24 @@ export const PROXY_CLAIMS: readonly Claim[] = [
   },
   {
     id: "only-for-its-host",
-    promise: "A tunnel to an allowed host is for that host alone.",
+    promise: "A tunnel to an allowed host can be used for that host only.",
     protections: ["egress-proxy"],
     probes: [
       toTunnelProbe("name another server in TLS", toClientHello(["evil.test"])),
-      toTunnelProbe("name one whose name begins alike", toClientHello([`${HOST}.evil.test`])),
-      toTunnelProbe("name none in TLS", toClientHello([])),
-      toTunnelProbe("name two in TLS", toClientHello([HOST, "evil.test"])),
-      toTunnelProbe("hide the name in TLS", toClientHello(["other.allowed.test"], { encrypted: true })),
-      toTunnelProbe("speak SSH in it", "SSH-2.0-probe\r\n"),
-      toTunnelProbe("speak nothing known in it", Buffer.from("000102030405060708090a0b0c", "hex")),
-      toTunnelProbe("ask another host in it", toGet("/", "evil.test")),
-      toTunnelProbe("ask another host in it by a whole address", toGet("http://evil.test/", HOST)),
-      toTunnelProbe("open another tunnel in it", "CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n"),
+      toTunnelProbe("name a server that begins like the allowed one", toClientHello([`${HOST}.evil.test`])),
+      toTunnelProbe("name no server in TLS", toClientHello([])),
+      toTunnelProbe("name two servers in TLS", toClientHello([HOST, "evil.test"])),
+      toTunnelProbe("encrypt the server name in TLS", toClientHello(["other.allowed.test"], { encrypted: true })),
+      toTunnelProbe("speak SSH in a tunnel", "SSH-2.0-probe\r\n"),
+      toTunnelProbe("speak an unknown protocol in a tunnel", Buffer.from("000102030405060708090a0b0c", "hex")),
+      toTunnelProbe("send a request to another host in a tunnel", toGet("/", "evil.test")),
+      toTunnelProbe("send one with an absolute URL in a tunnel", toGet("http://evil.test/", HOST)),
+      toTunnelProbe("open another tunnel in a tunnel", "CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n"),
     ],
   },
 ];
 
-/** Asks for each by a tunnel and by a plain request. */
+/** Creates a probe that requests each host by a tunnel and by a plain request. */
 function toNameProbe(name: string, hosts: readonly string[]): Probe {
   return toProxyProbe({
     name,
@@ -120,7 +125,7 @@ function toTunnelProbe(name: string, inside: string | Buffer): Probe {
   return toProxyProbe({ name, toAttacks: (port): readonly Attack[] => [tunnel(`${HOST}:${port}`, inside)] });
 }
 
-/** The first words of SOCKS 4a, which have all in one. */
+/** Returns a SOCKS 4a request, which is a single message. */
 function toSocks(host: string, port: number): Buffer {
   const head = Buffer.from([4, 1, port >> 8, port & 0xff, 0, 0, 0, 1, 0]);
   return Buffer.concat([head, Buffer.from(`${host}\0`)]);

@@ -10,10 +10,13 @@ import { SILENT_NAMES_PROBE } from "./silent-names-probe.ts";
 export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
   {
     id: "own-proxy-socket",
-    promise: "An agent finds no session's proxy socket, including its own.",
+    promise: "An agent cannot find the proxy socket of any session, including its own.",
     protections: ["mounts"],
     probes: [
-      inSandbox("find its own", '[ -e /run/budgie ] && through "/run/budgie is there"; held "it is not there"'),
+      inSandbox(
+        "find its own proxy socket",
+        '[ -e /run/budgie ] && through "/run/budgie is there"; held "it is not there"',
+      ),
       inPerl("use another session's by its path on the host", async (lab) => {
         await lab.victim();
         const { canary, webPort } = lab.network;
@@ -27,7 +30,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
             my $heard = join "", <$socket>;
             through($path) if index($heard, "${canary}") >= 0;
           }
-          held(@sockets ? "none opens" : "there is none");`;
+          held(@sockets ? "none accepts connections" : "there is none");`;
       }),
       inSandbox("read budgie's state", ({ root }) => {
         return `said=$(ls "${root}/own/sockets" 2>&1) && through "$said"; held "$said"`;
@@ -40,7 +43,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
     protections: ["own-network"],
     probes: [
       toProxyProbe({
-        name: "go out by another session's proxy",
+        name: "use another session's proxy",
         async toAttacks(port, lab) {
           await lab.victim();
           return [tunnel(`other.test:${port}`), plain(`other.test:${port}`)];
@@ -51,15 +54,15 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
   {
     id: "bounded-connections",
     promise:
-      "An agent's connections, 10,000 and more, and its lookups keep neither the next turn nor another session from the proxy.",
+      "An agent's connections (10,000 and more) and DNS lookups block neither its session's next turn nor other sessions from the proxy.",
     protections: ["egress-proxy"],
-    probes: [{ name: "take all connections of the proxy", attempt: flood }, SILENT_NAMES_PROBE],
+    probes: [{ name: "use up all connections of the proxy", attempt: flood }, SILENT_NAMES_PROBE],
   },
 ];
 
 const FULL_LIMIT_MS = 20_000;
 
-/** While one session has as many connections as it can get, another one asks for the allowed host; and then it does itself. */
+/** Has one session open as many connections as it can; meanwhile another session, and then its own next turn, use the proxy. */
 async function flood(lab: Lab): Promise<Verdict> {
   const session = await lab.runner.openSession(createSessionId());
   const directory = await lab.makeDirectory();
@@ -76,7 +79,8 @@ async function flood(lab: Lab): Promise<Verdict> {
       next.includes(lab.network.greeting) ? [] : ["the next turn"],
     ];
     const who = failed.flat();
-    const detail = who.length === 0 ? `made ${stdout.trim()} at once` : `kept from it: ${who.join(" and ")}`;
+    const detail =
+      who.length === 0 ? `the proxy served others beside ${stdout.trim()}` : `blocked: ${who.join(" and ")}`;
     return { outcome: who.length === 0 ? "held" : "got-through", detail };
   } finally {
     await writeFile(join(directory, "enough"), "");
@@ -98,7 +102,7 @@ async function appearing(path: string): Promise<void> {
   }
 }
 
-/** Most are left at once, some with half a request in them; the last are kept. */
+/** Returns a script that drops most of its connections at once, some in the middle of a request, and keeps the last. */
 function toFlood({ network: { webPort } }: Lab): string {
   const host = `allowed.test:${webPort}`;
   return `use Socket;

@@ -8,16 +8,16 @@ const ROUNDS = 4;
 export const REBINDING_CLAIMS: readonly Claim[] = [
   {
     id: "no-rebinding",
-    promise: "The proxy dials the address that it checked, whatever the name resolves to a moment later.",
+    promise: "The proxy connects to the address that it checked, whatever the name resolves to a moment later.",
     protections: ["egress-proxy"],
     probes: [
-      toProbe("have a name lead to the loopback once it was checked", "onLoopback"),
-      toProbe("have one lead to this machine's other addresses, the engine's gateway among them", "onMachine"),
+      toProbe("rebind a checked name to the loopback", "onLoopback"),
+      toProbe("rebind one to this machine's other addresses, including the engine's gateway", "onMachine"),
     ],
   },
 ];
 
-/** Asks for the name again and again. Who listens at its end tells whether anybody came, whatever the agent saw of it. */
+/** Creates a probe that requests the name repeatedly. The trap's own count of connections decides, not the agent's view. */
 function toProbe(name: string, where: keyof LabNetwork["traps"]): Probe {
   const asking = toProxyProbe({ name, toAttacks: (_, { network }) => toAttacks(network.traps[where]) });
   return {
@@ -30,13 +30,16 @@ function toProbe(name: string, where: keyof LabNetwork["traps"]): Probe {
       if (verdict.outcome === "got-through") return verdict;
       if (came > 0) return { outcome: "got-through", detail: `${came} connections` };
       if (verdict.outcome === "untried") return verdict;
-      if (lured === 0) return { outcome: "untried", detail: "the name was never checked" };
-      return { outcome: "held", detail: `0 connections, ${lured} times that the name was public: ${verdict.detail}` };
+      if (lured === 0) return { outcome: "untried", detail: "the name was never looked up" };
+      return {
+        outcome: "held",
+        detail: `0 connections, although the name was public ${lured} times: ${verdict.detail}`,
+      };
     },
   };
 }
 
-/** In each round every way to ask meets both answers first. */
+/** Returns rounds in which each kind of request gets both answers first. */
 function toAttacks({ host, port }: { readonly host: string; readonly port: number }): readonly Attack[] {
   const authority = `${host}:${port}`;
   const [tls, http] = [tunnel(authority, toClientHello([host])), tunnel(authority)];

@@ -5,12 +5,12 @@ import type { Probe, Verdict } from "../probe/claim.ts";
 import { OWN_NAME, SILENT_SUFFIX } from "../lab/lab-network.ts";
 import type { Lab } from "../lab/lab.ts";
 
-/** Two sessions ask for names without an answer; meanwhile a third, and then one of the two, ask for one with an answer. */
-export const SILENT_NAMES_PROBE: Probe = { name: "take all lookups of the proxy", attempt: askInVain };
+/** A probe in which two sessions look up names that never resolve; meanwhile a third, and then one of the two, need a lookup. */
+export const SILENT_NAMES_PROBE: Probe = { name: "use up all DNS lookups of the proxy", attempt: lookUpSilentNames };
 
 const FULL_LIMIT_MS = 20_000;
 
-async function askInVain(lab: Lab): Promise<Verdict> {
+async function lookUpSilentNames(lab: Lab): Promise<Verdict> {
   const before = lab.network.unanswered();
   const session = await lab.runner.openSession(createSessionId());
   const another = await lab.runner.openSession(createSessionId());
@@ -27,8 +27,8 @@ async function askInVain(lab: Lab): Promise<Verdict> {
     const next = await askForName(lab, { session });
     const failed = [others ? [] : ["another session"], next ? [] : ["the next turn"]].flat();
     return failed.length === 0
-      ? { outcome: "held", detail: `others were answered beside ${lab.network.unanswered() - before} names in vain` }
-      : { outcome: "got-through", detail: `kept from it: ${failed.join(" and ")}` };
+      ? { outcome: "held", detail: `others were served beside ${lab.network.unanswered() - before} unanswered lookups` }
+      : { outcome: "got-through", detail: `blocked: ${failed.join(" and ")}` };
   } finally {
     await writeFile(join(directory, "enough"), "");
     await Promise.allSettled([asking]);
@@ -55,7 +55,7 @@ function toQuestions({ network: { webPort } }: Lab): string {
     for (1 .. 300) { last if -e "/workspace/enough"; select(undef, undef, undef, 0.1) }`;
 }
 
-/** Tells whether the proxy resolves a name in much less time than it waits for names without an answer. */
+/** Tells whether the proxy resolves a name much faster than its timeout for unanswered lookups. */
 async function askForName(lab: Lab, options: { readonly session?: Lab["session"] }): Promise<boolean> {
   const host = `${OWN_NAME}:${lab.network.webPort}`;
   const script = `use Socket; alarm 8;

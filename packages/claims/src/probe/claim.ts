@@ -1,94 +1,94 @@
 import type { Lab } from "../lab/lab.ts";
 
-/** One promise about what an agent in a sandbox cannot do, with what keeps it and the attacks that would show it broken. */
+/** A promise about what an agent in a sandbox cannot do, the protections that keep it, and attacks that would break it. */
 export type Claim = {
-  /** Such as `no-capabilities` */
+  /** A name such as `no-capabilities` */
   readonly id: string;
-  /** In one sentence */
+  /** One sentence */
   readonly promise: string;
-  /** Taken away together, they let every one of the probes through; a single one may not */
+  /** The protections that must all be removed for every probe to get through */
   readonly protections: readonly Protection[];
   readonly probes: readonly Probe[];
 };
 
-/** What stands in an agent's way. */
+/** A measure that keeps an agent from something. */
 export type Protection = ContainerProtection | OwnProtection;
 
-/** Protections that the engine builds, as the body of a turn's container asks it to. */
+/** Protections that the engine enforces, as requested when a turn's container is created. */
 export type ContainerProtection =
   | "user"
   | "capabilities"
   | "no-new-privileges"
-  // budgie's profile, on every engine.
+  // budgie's own profile, on every engine.
   | "seccomp"
-  // The engine's profile, where the machine has AppArmor.
+  // The engine's default profile, on machines with AppArmor.
   | "apparmor"
   | "read-only-root"
   | "own-network"
   | "own-pid-namespace"
   | "own-ipc"
   | "own-host-name"
-  // budgie's files in place of the engine's, which name the host's name servers.
+  // budgie's resolv.conf and hosts files replace the engine's, which name the host's DNS servers.
   | "name-files"
   | "masked-paths"
   | "devices"
-  // Ulimits on resources that the kernel counts per user.
+  // Ulimits on resources that the kernel limits per user.
   | "user-shares"
   | "pids-limit"
   | "memory-limit"
   | "cpu-limit"
   | "tmpfs-size"
-  // Nothing is mounted but what a turn needs.
+  // Only what a turn needs is mounted.
   | "mounts"
   | "read-only-mounts"
   | "hidden-agents";
 
-/** Protections of budgie's own code. */
+/** Protections that budgie's own code enforces. */
 type OwnProtection =
-  // Only some children of `~/.kiro` and the running agent's own file are shown.
+  // Of `~/.kiro`, only shared folders and the running agent's own file are mounted.
   | "projection"
-  // Every parent of what goes through the archive API is a real directory.
+  // Every parent of a path written through the archive API is a real directory.
   | "real-parents"
-  // Before an agent begins, the container's mounts are compared with the sources, which are open since their check.
+  // Mount sources are held open from their check on, and compared with the container's mounts before the agent starts.
   | "verified-mounts"
-  // A session's volumes are mounted in its own turns alone.
+  // A session's volumes are mounted only in its own turns.
   | "own-volumes"
-  // Of the host's database only the login is copied, and of the login what --credentials says.
+  // Only the login is copied from the host's database, as far as --credentials allows.
   | "login-rows"
-  // A session's rows are copied into a new database, and nothing is written to the old one.
+  // Rows are copied from the session's database into a new one; the old one is never written to.
   | "copied-rows"
-  // Nothing of budgie's own environment is passed on.
+  // budgie's own environment is not passed on.
   | "own-environment"
   // Each turn has a new container.
   | "own-container"
-  // Sessions are found by ids that this budgie gave out, for the same agent and directory.
+  // Only ids that this budgie issued resolve to sessions, and only for the same agent and directory.
   | "session-ids"
-  // What the agent wrote is read by budgie as a plain file or not at all.
+  // budgie reads only regular files that the agent wrote.
   | "plain-files"
-  // The workspace is a mount of its own, and no link's name leads over its edge.
+  // The workspace is a separate mount, and hard links cannot cross mounts.
   | "own-mounts"
-  // A call can only ask for less than is configured.
+  // A call can only narrow its agent's policy.
   | "tighter-policy"
   | "protected-paths"
   | "workspace-rules"
   // Results name the hooks that a sandbox hides.
   | "reported-hooks"
-  // A result says what a turn left in its directory for the host to run or to follow.
+  // Results list changed files that the host would execute or follow.
   | "reported-changes"
-  // What is in a directory is reached through folders that are held open, and nothing outside of it is looked at.
+  // The directory is read through open folder descriptors; nothing outside it is read.
   | "held-folders"
   | "egress-proxy";
 
 /** One attack. */
 export type Probe = {
-  /** What the attacker tries, such as `mount a file system` */
+  /** The attacker's attempt as an imperative, such as `mount a file system` */
   readonly name: string;
   readonly attempt: (lab: Lab) => Promise<Verdict>;
 };
 
-/** How an attack went. Only what saw the protection hold says `held`; one that could not be made at all is `untried`. */
+/** The result of an attack. It is `held` only if a refusal was observed, and `untried` if the attack could not be made. */
 export type Verdict = {
   readonly outcome: "held" | "got-through" | "untried";
-  /** What refused it, what it got, or why it was not made */
+  /** The refusal, the evidence of success, or the reason why it was not tried */
   readonly detail: string;
 };

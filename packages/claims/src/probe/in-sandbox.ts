@@ -4,23 +4,23 @@ import type { Probe, Verdict } from "./claim.ts";
 import type { Lab, Ran, TurnOptions } from "../lab/lab.ts";
 import { PERL_PRELUDE } from "./perl-prelude.ts";
 
-/** What is reported of a probe in Perl where there is none. */
+/** The detail of a Perl probe's verdict if the image has no Perl. */
 export const NO_PERL = "the image has no perl";
 
-/** What a probe of a script may say of its turn. */
+/** The options of a script's turn. */
 export type ScriptOptions = TurnOptions & {
-  /** What to make of a turn that ended without a report */
+  /** Judges a turn that ended without a report */
   readonly silent?: (ran: Ran) => Verdict | undefined;
 };
 
-/** A function where it depends on the lab, or needs something made in it first; it may say more of its turn. */
+/** A script, or a function that creates it from the lab, together with further options of its turn. */
 type Script = string | ((lab: Lab) => Text | Promise<Text>);
 
 type Text = string | (TurnOptions & { readonly script: string });
 
 /**
- * A probe that is a `/bin/sh` script, run as the agent would be. It calls `held WHY`, `through EVIDENCE` or `untried WHY`
- * exactly once, and not in a subshell; whatever else happens is `untried`.
+ * Creates a probe from a `/bin/sh` script that runs like an agent. The script calls `held WHY`, `through EVIDENCE` or
+ * `untried WHY` exactly once, outside subshells. Anything else is `untried`.
  */
 export function inSandbox(name: string, script: Script, options: ScriptOptions = {}): Probe {
   return toProbe({ name, script, options }, (nonce, program) => [
@@ -32,7 +32,7 @@ export function inSandbox(name: string, script: Script, options: ScriptOptions =
   ]);
 }
 
-/** The same in Perl, which every Debian and Ubuntu has, for system calls: `tried(call("mount", …), @reached)` reports one. */
+/** Creates a probe from a Perl script, for system calls: `tried(call("mount", …), @reached)` reports on one. Debian and Ubuntu always have Perl. */
 export function inPerl(name: string, script: Script, options: ScriptOptions = {}): Probe {
   const start = `${SHELL_PRELUDE}command -v perl >/dev/null || untried "${NO_PERL}"\nexec perl -e "$2" "$1"`;
   return toProbe({ name, script, options }, (nonce, program) => {
@@ -56,7 +56,7 @@ function toProbe({ name, options, script }: Parts, toArgv: (nonce: string, progr
   };
 }
 
-// A line that the image or the workspace happens to print is not taken for the report.
+// The nonce keeps other output from being taken for the report.
 const SHELL_PRELUDE = `
 report() { printf '\\n%s %s %s\\n' "$nonce" "$1" "$(printf %s "$2" | tr '\\n' ' ')"; exit 0; }
 nonce=$1

@@ -1,6 +1,6 @@
 import { NOT_IN_THIS_KERNEL } from "./verdicts.ts";
 
-// By name: x86_64, aarch64.
+// The numbers of each system call on x86_64 and aarch64.
 const CALLS: Readonly<Record<string, readonly [number, number]>> = {
   acct: [163, 89],
   add_key: [248, 217],
@@ -41,8 +41,8 @@ const CALLS: Readonly<Record<string, readonly [number, number]>> = {
 };
 
 /**
- * Before every probe in Perl. `call` makes a system call, and `tried` reports on its result: refused, through, through as far
- * as to an error number (of `@reached`) that only the kernel proper gives, or not there to be attacked.
+ * The start of every Perl probe. `call` makes a system call, and `tried` reports its result: refused, through, or missing
+ * from this kernel. An error number in `@reached` counts as through, because only a permitted call gets that far.
  */
 export const PERL_PRELUDE = `
 use strict; use warnings; use Config;
@@ -57,9 +57,9 @@ sub held { report("held", $_[0]) }
 sub through { report("got-through", $_[0]) }
 sub untried { report("untried", $_[0]) }
 sub call {
-  # No copies of the arguments: the kernel writes to some.
+  # The kernel writes to some arguments, so they are not copied.
   my $name = shift;
-  untried("the numbers of system calls are not known on $Config{archname}") unless defined $column;
+  untried("system call numbers are unknown on $Config{archname}") unless defined $column;
   return syscall($calls{$name}[$column], @_);
 }
 sub tried {

@@ -13,11 +13,11 @@ export const CALLER_CLAIMS: readonly Claim[] = [
   {
     id: "guarded-directories",
     promise:
-      "No caller gets a directory that holds a secret of the user's, the system's own files, an engine's socket or budgie's state.",
+      "A caller cannot get a directory that holds a user's secrets, system files, an engine's socket or budgie's state.",
     protections: ["workspace-rules"],
     probes: [
       toSecretProbe("have the root directory", ".ssh/id_rsa", () => "/"),
-      toSecretProbe("have the directory above the home", ".ssh/id_rsa", ({ root }) => root),
+      toSecretProbe("have the parent directory of the home", ".ssh/id_rsa", ({ root }) => root),
       toSecretProbe("have the home", ".ssh/id_rsa", inHome("")),
       toSecretProbe("have ~/.kiro", ".kiro/settings/mcp.json", inHome(".kiro")),
       toSecretProbe("have ~/.ssh", ".ssh/id_rsa", inHome(".ssh")),
@@ -26,7 +26,7 @@ export const CALLER_CLAIMS: readonly Claim[] = [
       toSecretProbe("have budgie's state", "../own/secret.txt", ({ host }) => host.stateDir),
       toSecretProbe("have Kiro's database", ".local/share/kiro-cli/data.sqlite3", ({ host }) => host.kiroDataDir),
       toSecretProbe(
-        "have ~/.ssh by a link in the project",
+        "have ~/.ssh by a symlink in the project",
         ".ssh/id_rsa",
         linkTo(({ host }) => `${host.path}/.ssh`),
       ),
@@ -39,7 +39,7 @@ export const CALLER_CLAIMS: readonly Claim[] = [
       toSecretProbe("have ~/.config", ".config/gh/hosts.yml", inHome(".config")),
       toSecretProbe("have a program's login in ~/.config", ".config/gh/hosts.yml", inHome(".config/gh")),
       toSecretProbe(
-        "have what starts with the desktop",
+        "have the desktop's autostart folder",
         ".config/autostart/agent.desktop",
         inHome(".config/autostart"),
       ),
@@ -49,8 +49,8 @@ export const CALLER_CLAIMS: readonly Claim[] = [
       toSecretProbe("have a browser's profile", ".mozilla/firefox/default/logins.json", inHome(".mozilla/firefox")),
       toSecretProbe("have the keyrings", ".local/share/keyrings/login.keyring", inHome(".local/share/keyrings")),
       ...["/etc", "/usr", "/run"].map((folder) => toMachineProbe(`have ${folder}`, () => folder)),
-      toMachineProbe("have a folder of /run, where services have their sockets", () => findOpenFolder("/run")),
-      toMachineProbe("have a folder of /var/lib, where they keep their data", () => findOpenFolder("/var/lib")),
+      toMachineProbe("have a folder of /run, in which services have sockets", () => findOpenFolder("/run")),
+      toMachineProbe("have a folder of /var/lib, in which services keep data", () => findOpenFolder("/var/lib")),
       toProbe("have the host's /proc", () => ({
         directory: "/proc",
         script: `[ -d ./${process.pid} ] && echo "a process"`,
@@ -60,38 +60,42 @@ export const CALLER_CLAIMS: readonly Claim[] = [
   },
   {
     id: "named-directories",
-    promise: "A call works in the directory that it names: a link that an agent may have made leads it to no other.",
+    promise:
+      "A call works in the directory that it names; a symlink that an agent may have created cannot redirect it.",
     protections: ["workspace-rules"],
     probes: [
       toOtherProbe(
-        "have another project by a link in the project",
+        "have another project by a symlink in the project",
         linkTo(({ host }) => host.otherProject),
       ),
-      toOtherProbe("have it by a relative link, as a repository stores one", linkTo("../../other")),
-      toOtherProbe("have it by a link on the way", async (lab) => `${await linkTo("../..")(lab)}/other`),
-      toOtherProbe("have it by .. behind a link", async (lab) => `${await linkTo("..")(lab)}/../other`),
-      toOtherProbe("have it by a link to a link", async (lab) =>
+      toOtherProbe("have it by a relative symlink, such as a repository can contain", linkTo("../../other")),
+      toOtherProbe(
+        "have it by a symlink in the middle of the path",
+        async (lab) => `${await linkTo("../..")(lab)}/other`,
+      ),
+      toOtherProbe("have it by .. after a symlink", async (lab) => `${await linkTo("..")(lab)}/../other`),
+      toOtherProbe("have it by a symlink to a symlink", async (lab) =>
         linkTo(await linkTo(({ host }) => host.otherProject)(lab))(lab),
       ),
     ],
   },
   {
     id: "allowed-roots",
-    promise: "With --allow-root no caller gets a directory outside of it.",
+    promise: "With --allow-root, a caller cannot get a directory outside the allowed roots.",
     protections: ["workspace-rules"],
     probes: [
       toOutsideProbe("have a directory beside the root", ({ host }) => host.otherProject),
       toOutsideProbe("have it by way of ..", ({ host }) => `${host.project}/../other`),
       toOutsideProbe(
-        "have it by a link in the root",
+        "have it by a symlink in the root",
         linkTo(({ host }) => host.otherProject),
       ),
-      toOutsideProbe("have the directory above the root", ({ host }) => dirname(host.project)),
+      toOutsideProbe("have the parent directory of the root", ({ host }) => dirname(host.project)),
     ],
   },
   {
     id: "only-tighter",
-    promise: "No caller gets more than its agent is configured to have.",
+    promise: "A caller cannot get more access or resources than its agent is configured with.",
     protections: ["tighter-policy"],
     probes: [
       toWishProbe("write to a read-only workspace", { workspace: "rw" }),
@@ -103,13 +107,13 @@ export const CALLER_CLAIMS: readonly Claim[] = [
   },
   {
     id: "reported-hooks",
-    promise: "A result names the guard hooks of its agent that did not run, since a sandbox hides them.",
+    promise: "A result names the agent's guard hooks that did not run because the sandbox hides them.",
     protections: ["reported-hooks"],
     probes: GUARDS.map(toHookProbe),
   },
 ];
 
-/** A hook that is not found does not keep an agent from using a tool. */
+/** Creates a probe that works without a guard hook. An agent uses its tools even if a hook's file is missing. */
 function toHookProbe({ command }: AgentHook): Probe {
   return {
     name: `work without its guard ${command.replaceAll('"', "")}`,
@@ -117,8 +121,8 @@ function toHookProbe({ command }: AgentHook): Probe {
       const directory = await lab.makeDirectory();
       for (const place of ["hooks", "settings"]) await mkdir(join(directory, ".kiro", place), { recursive: true });
       const { warnings } = await lab.call({ agent: "guarded", prompt: "echo it ran", directory });
-      const told = warnings.find((text) => text.startsWith(`The guard hook ${JSON.stringify(command)}`));
-      return told === undefined ? through("nobody was told") : held(told);
+      const reported = warnings.find((text) => text.startsWith(`The guard hook ${JSON.stringify(command)}`));
+      return reported === undefined ? through("no warning was given") : held(reported);
     },
   };
 }
@@ -146,7 +150,7 @@ function toWishProbe(name: string, tightening: Tightening): Probe {
 type Attack = {
   readonly directory: string;
   readonly script: string;
-  /** In what the script says where it got through */
+  /** A part of the script's output that shows that it got through */
   readonly evidence: string;
   readonly tightening?: Tightening;
   readonly call?: RunTurn;
@@ -168,7 +172,7 @@ function toOtherProbe(name: string, toDirectory: ToDirectory): Probe {
   return toSecretProbe(name, "code/other/secret.txt", toDirectory);
 }
 
-/** Probes this machine's own directories. They show only whether something is in a directory. */
+/** Creates a probe of a directory of this machine, which shows only whether the directory has files. */
 function toMachineProbe(name: string, toDirectory: ToDirectory): Probe {
   return toProbe(name, async (lab) => ({
     directory: await toDirectory(lab),
@@ -177,7 +181,7 @@ function toMachineProbe(name: string, toDirectory: ToDirectory): Probe {
   }));
 }
 
-/** Finds the first directory that is readable and not empty. */
+/** Finds the first subdirectory that is readable and not empty. */
 async function findOpenFolder(folder: string): Promise<string> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
@@ -187,7 +191,7 @@ async function findOpenFolder(folder: string): Promise<string> {
   return folder;
 }
 
-/** Reads the secret wherever the home is in the directory, and however deep in the home the directory is. */
+/** Returns an attack that reads the secret, wherever the directory is above or below the home. */
 function toSecretAttack({ host }: Lab, secret: SecretPath, directory: string): Attack {
   const parts = join(host.path, secret).split("/").slice(1);
   const places = parts.map((_, index) => `'./${parts.slice(index).join("/")}'`);
@@ -199,7 +203,7 @@ function inHome(folder: string): ToDirectory {
   return ({ host }) => join(host.path, folder);
 }
 
-/** A link in the project, which is made first. */
+/** Returns a function that creates a symlink in the project and returns its path. */
 function linkTo(target: string | ((lab: Lab) => string)): (lab: Lab) => Promise<string> {
   return async (lab) => {
     const path = join(await mkdtemp(join(lab.host.project, "links-")), "link");

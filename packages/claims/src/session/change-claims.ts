@@ -7,32 +7,34 @@ import type { Claim, Probe } from "../probe/claim.ts";
 import type { Lab, WriterOptions } from "../lab/lab.ts";
 import { held, through, untried } from "../probe/verdicts.ts";
 
-/** What a result says of the directory that a turn worked in. */
+/** Claims about what a result says of the directory in which its turn worked. */
 export const CHANGE_CLAIMS: readonly Claim[] = [
   {
     id: "no-outside-names",
     promise:
-      "No name or content of a file outside of the directory comes into a result, but of a git folder that names it in turn.",
+      "A result never contains the name or content of a file outside the directory, except from a git folder that itself names the directory.",
     protections: ["held-folders"],
     probes: [
-      toOutsideProbe("name a folder of the home in .git", ({ home }) => ({ script: `echo 'gitdir: ${home}' >.git` })),
-      toOutsideProbe("have it named in .git by the repository", async ({ directory, hook, home }) => {
+      toOutsideProbe("name a folder of the home in a .git file", ({ home }) => ({
+        script: `echo 'gitdir: ${home}' >.git`,
+      })),
+      toOutsideProbe("have the repository's .git file name it", async ({ directory, hook, home }) => {
         await writeFile(join(directory, ".git"), `gitdir: ${home}\n`);
         await mkdir(join(directory, "folder"));
-        // Its user works there meanwhile.
+        // The user changes that folder during the turn.
         return { script: ":", beforeOpening: () => appendFileSync(hook, "#") };
       }),
-      toOutsideProbe("lead .git to it by a link", ({ home }) => ({ script: `ln -s '${home}' .git` })),
+      toOutsideProbe("replace .git with a symlink to it", ({ home }) => ({ script: `ln -s '${home}' .git` })),
       toOutsideProbe("have git take its hooks by commondir", ({ home }) => ({
         script: `mkdir .git && echo '${home}' >.git/commondir`,
       })),
       toOutsideProbe("have git include its configuration", ({ home }) => ({
         script: `mkdir .git && printf '[include]\\n\\tpath = ${home}/config\\n' >.git/config`,
       })),
-      toOutsideProbe("lead to it by a chain of links", ({ home }) => ({
+      toOutsideProbe("reach it by a chain of symlinks", ({ home }) => ({
         script: `ln -s '${home}' 0; for i in $(seq 30); do ln -s $((i - 1)) $i; done; ln -s 30 .vscode`,
       })),
-      toOutsideProbe("exchange a folder for a link to it while budgie looks", async ({ directory, home }) => {
+      toOutsideProbe("swap a folder for a symlink to it while budgie reads", async ({ directory, home }) => {
         const folder = join(directory, "folder");
         await mkdir(folder);
         return { script: ":", beforeOpening: exchangeAtSecond(folder, home) };
@@ -41,51 +43,54 @@ export const CHANGE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "reported-changes",
-    promise: "A result says what a turn left in its directory for the host's programs to run or to follow.",
+    promise: "A result lists what a turn left in its directory that host programs would execute or follow.",
     protections: ["reported-changes"],
     probes: [
       toChangeProbe("have git take its hooks from another folder", {
         script: "mkdir -p .git/objects .git/refs && echo ../other >.git/commondir",
-        told: ".git/commondir",
+        reported: ".git/commondir",
       }),
-      toChangeProbe("put another repository in place of .git", {
+      toChangeProbe("replace .git with another repository", {
         script: "echo 'gitdir: other' >.git",
-        told: ".git",
+        reported: ".git",
       }),
-      toChangeProbe("hide a hook below a folder whose name is no text", {
+      toChangeProbe("hide a hook below a folder whose name is not UTF-8", {
         script: `odd="$(printf 'odd\\377')"; mkdir -p "$odd/.husky" && echo evil >"$odd/.husky/pre-push"`,
-        told: "odd\uFFFD/.husky/pre-push",
+        reported: "odd\uFFFD/.husky/pre-push",
       }),
       toChangeProbe("hide a repository in node_modules", {
         script: `new=node_modules/new/.git; mkdir -p $new/objects $new/refs && echo 'ref: x' >$new/HEAD && echo evil >$new/config`,
-        told: "node_modules/new/.git/config",
+        reported: "node_modules/new/.git/config",
       }),
-      toChangeProbe("leave a link that leads out", { script: "ln -s ../../.ssh link", told: "link" }),
-      toChangeProbe("leave one that leads out by another", { script: "ln -s .. up; ln -s up/x link", told: "link" }),
-      // Its own chmod is refused, so another program makes it setuid.
-      toChangeProbe("have a file of its own made setuid", {
+      toChangeProbe("leave a symlink to a path outside", { script: "ln -s ../../.ssh link", reported: "link" }),
+      toChangeProbe("leave a symlink to a path outside by way of another symlink", {
+        script: "ln -s .. up; ln -s up/x link",
+        reported: "link",
+      }),
+      // The agent's own chmod is refused, so the host makes the file setuid.
+      toChangeProbe("have the host make one of its files setuid", {
         script: ": >program; until [ -u program ]; do sleep 0.1; done",
-        told: "program",
+        reported: "program",
         meanwhile: (directory) => chmodSync(join(directory, "program"), 0o4755),
         once: "program",
       }),
-      // An agent that says nothing has failed.
-      toChangeProbe("let its turn fail once it left something", { script: "echo evil >.envrc; exit", told: ".envrc" }),
+      // A turn without an answer has failed.
+      toChangeProbe("leave a file in a turn that fails", { script: "echo evil >.envrc; exit", reported: ".envrc" }),
     ],
   },
 ];
 
 type Scene = {
   readonly directory: string;
-  /** A folder of the user's, which git would take for a repository's */
+  /** A folder of the user's that git would accept as a repository */
   readonly home: string;
-  /** A file in it */
+  /** A file in that folder */
   readonly hook: string;
 };
 
 type Attack = WriterOptions & { readonly script: string };
 
-/** Leads budgie to files of the home that have a word in their names and in what is in them. */
+/** Creates a probe that points budgie at files of the home whose names and contents have a secret word. */
 function toOutsideProbe(name: string, toAttack: (scene: Scene) => Attack | Promise<Attack>): Probe {
   return {
     name,
@@ -96,8 +101,8 @@ function toOutsideProbe(name: string, toAttack: (scene: Scene) => Attack | Promi
       const said = await ask(lab, { directory, script, ...options });
       if (!said.response.endsWith("over\n")) return untried(`its script failed: ${said.response}`);
       return JSON.stringify(said).includes(word)
-        ? through("the result has the name or the content of a file of the home")
-        : held(`the result has ${said.changedExecutablePaths.length} paths of the directory, and none of the home's`);
+        ? through("the result has the name or content of a file of the home")
+        : held(`the result has ${said.changedExecutablePaths.length} paths of the directory and none of the home`);
     },
   };
 }
@@ -112,7 +117,7 @@ async function makeRepository({ host }: Lab, word: string): Promise<string> {
   return home;
 }
 
-/** After the turn, not before it. */
+/** Returns a callback that swaps the folder when it is opened for the second time, which is after the turn. */
 function exchangeAtSecond(folder: string, target: string): (name: string) => void {
   let times = 0;
   return (name) => {
@@ -125,13 +130,13 @@ function exchangeAtSecond(folder: string, target: string): (name: string) => voi
 type Change = {
   readonly script: string;
   /** The path that the result must name */
-  readonly told: string;
-  /** Done by the host while the script runs, when it has made this file */
+  readonly reported: string;
+  /** A file of the script's, at whose creation the host calls `meanwhile` */
   readonly once?: string;
   readonly meanwhile?: (directory: string) => void;
 };
 
-function toChangeProbe(name: string, { meanwhile, once, script, told }: Change): Probe {
+function toChangeProbe(name: string, { meanwhile, once, script, reported }: Change): Probe {
   return {
     name,
     async attempt(lab) {
@@ -142,9 +147,11 @@ function toChangeProbe(name: string, { meanwhile, once, script, told }: Change):
         meanwhile?.(directory);
       }
       const { changedExecutablePaths, warnings } = await asking;
-      const named = warnings.find((text) => text.includes(`"${told}"`));
+      const named = warnings.find((text) => text.includes(`"${reported}"`));
       if (named !== undefined) return held(named);
-      return changedExecutablePaths.includes(told) ? held(`"${told}" was changed`) : through("nobody was told");
+      return changedExecutablePaths.includes(reported)
+        ? held(`"${reported}" was reported`)
+        : through("it was not reported");
     },
   };
 }
@@ -160,7 +167,7 @@ type Said = Pick<Reply, "changedExecutablePaths" | "response" | "warnings">;
 
 type Asking = Attack & { readonly directory: string };
 
-/** Calls an agent, whose turn may fail. */
+/** Calls an agent, and returns the report of a failed turn too. */
 async function ask(lab: Lab, { directory, script, ...options }: Asking): Promise<Said> {
   const call = lab.callWriter(options);
   try {

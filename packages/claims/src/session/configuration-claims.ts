@@ -12,49 +12,52 @@ const PLANTED = "a definition that nobody configured";
 export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   {
     id: "read-only-workspace",
-    promise: "With --workspace ro an agent changes nothing in its workspace.",
+    promise: "With --workspace ro, an agent cannot change anything in its workspace.",
     protections: ["read-only-mounts", "verified-mounts"],
     probes: [
       toChangeProbe("create a file", "echo x >created"),
-      toChangeProbe("make a folder", "mkdir made"),
+      toChangeProbe("create a folder", "mkdir made"),
       toChangeProbe("change a file", "echo x >>readme.md"),
       toChangeProbe("rename a file", "mv readme.md renamed"),
       toChangeProbe("delete a file", "rm -f -- other.md && [ ! -e other.md ]"),
-      toChangeProbe("change a file's rights", "chmod 777 mine.sh"),
-      toChangeProbe("make a link", "ln -s readme.md link"),
+      toChangeProbe("change a file's mode", "chmod 777 mine.sh"),
+      toChangeProbe("create a symlink", "ln -s readme.md link"),
     ],
   },
   {
     id: "kept-configuration",
     promise:
-      "An agent cannot delete or replace what it is shown of its user's ~/.kiro, in its home or at its own path.",
+      "An agent cannot delete or replace the files of its user's ~/.kiro that it is shown, neither in its home nor at their path on the host.",
     protections: ["read-only-mounts", "verified-mounts"],
     probes: ["$HOME", "the host"].flatMap((place) => [
       toSteeringProbe(`delete a steering file in ${place}`, place, 'rm -f "$file" && [ ! -e "$file" ]'),
-      toSteeringProbe(`rename another over it in ${place}`, place, 'echo x >"$file-new" && mv "$file-new" "$file"'),
-      toSteeringProbe(`put a link in its place in ${place}`, place, 'ln -sf /workspace/readme.md "$file"'),
+      toSteeringProbe(
+        `rename another file over it in ${place}`,
+        place,
+        'echo x >"$file-new" && mv "$file-new" "$file"',
+      ),
+      toSteeringProbe(`replace it with a symlink in ${place}`, place, 'ln -sf /workspace/readme.md "$file"'),
     ]),
   },
   {
     id: "own-definition",
-    promise:
-      "Neither a repository nor an agent defines an agent, its MCP servers or its hooks for a turn that begins afterwards.",
+    promise: "Neither a repository nor an agent can define an agent, MCP servers or hooks for a later turn.",
     protections: ["hidden-agents", "verified-mounts"],
     probes: [
       toHiddenProbe("see an agent that the repository defines", ".kiro/agents/reviewer.json"),
-      toHiddenProbe("see MCP servers that it names", ".kiro/settings/mcp.json"),
-      toHiddenProbe("see hooks of its", ".kiro/hooks/start.json"),
-      toHiddenProbe("see an agent that it defines by the older name", ".amazonq/cli-agents/reviewer.json"),
-      toHiddenProbe("see MCP servers that it names by the older name", ".amazonq/mcp.json"),
-      inSandbox("add an agent to the repository's", async (lab) => ({
+      toHiddenProbe("see MCP servers that the repository defines", ".kiro/settings/mcp.json"),
+      toHiddenProbe("see hooks that the repository defines", ".kiro/hooks/start.json"),
+      toHiddenProbe("see an agent that the repository defines in .amazonq", ".amazonq/cli-agents/reviewer.json"),
+      toHiddenProbe("see MCP servers that the repository defines in .amazonq", ".amazonq/mcp.json"),
+      inSandbox("add an agent to those of the repository", async (lab) => ({
         directory: await plant(lab, ".kiro/agents/reviewer.json"),
         script: 'said=$( (echo x >.kiro/agents/mine.json) 2>&1 ) && through "it was added"; held "$said"',
       })),
-      inSandbox("add one where the repository has none", async (lab) => ({
+      inSandbox("add an agent to a repository without any", async (lab) => ({
         directory: await plant(lab, ".kiro/steering/style.md"),
         script: toTry("mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
       })),
-      inSandbox("exchange the folder that is hidden for one of its own", async (lab) => ({
+      inSandbox("replace the hidden folder with one of its own", async (lab) => ({
         directory: await plant(lab, ".kiro/agents/reviewer.json"),
         script: toTry("mv .kiro was && mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
       })),
@@ -64,7 +67,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
         const { exit } = await lab.run(["/bin/sh", "-c", leave], { directory });
         return exit.exitCode === 0 ? { directory, script: toFind(".kiro") } : `untried "it could not be left"`;
       }),
-      inSandbox("leave one in its home for the next turn", async (lab) => {
+      inSandbox("leave an agent in its home for the next turn", async (lab) => {
         const session = await lab.open();
         const leave = `cd "$HOME/.kiro" && mv agents "$HOME/was" || mv "$HOME/.kiro" "$HOME/was"
           mkdir -p "$HOME/.kiro/agents" && echo '${PLANTED}' >"$HOME/.kiro/agents/mine.json"`;
@@ -76,24 +79,24 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-disguised-agents",
-    promise: "Neither a link nor a file in the place of .kiro or .kiro/agents hands in a definition.",
+    promise: "A symlink or file in place of .kiro or .kiro/agents does not bring in an agent definition.",
     protections: ["hidden-agents", "verified-mounts"],
     probes: [
-      toDisguiseProbe("hand in its definitions by a link", ".kiro/agents", "../definitions"),
-      toDisguiseProbe("hand them in by a link to all of .kiro", ".kiro", "definitions"),
-      toDisguiseProbe("hand one in as a file", ".kiro/agents", undefined),
+      toDisguiseProbe("bring in definitions by a symlink at .kiro/agents", ".kiro/agents", "../definitions"),
+      toDisguiseProbe("bring in definitions by a symlink at .kiro", ".kiro", "definitions"),
+      toDisguiseProbe("bring in a definition by a file at .kiro/agents", ".kiro/agents", undefined),
     ],
   },
   {
     id: "protected-paths",
-    promise: "With --protect-executable-paths an agent cannot change or replace them.",
+    promise: "With --protect-executable-paths, an agent cannot change or replace those paths.",
     protections: ["protected-paths", "verified-mounts"],
     probes: [
       toProtectedProbe("change a git hook", "echo x >>.git/hooks/pre-commit"),
       toProtectedProbe("add a git hook", "echo x >.git/hooks/post-commit"),
       toProtectedProbe("delete a git hook", "rm -f .git/hooks/pre-commit && [ ! -e .git/hooks/pre-commit ]"),
-      toProtectedProbe("rename the hooks' folder away", "mv .git/hooks hooks"),
-      toProtectedProbe("replace it with the folder above it", "mv .git git && mkdir -p .git/hooks"),
+      toProtectedProbe("rename the hooks folder", "mv .git/hooks hooks"),
+      toProtectedProbe("replace its parent folder", "mv .git git && mkdir -p .git/hooks"),
       ...PROTECTED_SWAPS,
     ],
   },
@@ -107,7 +110,7 @@ function toChangeProbe(name: string, change: string): Probe {
   });
 }
 
-/** With a file of its own, which other probes leave alone. */
+/** Creates a probe with a steering file of its own, so that probes do not affect each other. */
 function toSteeringProbe(name: string, place: string, change: string): Probe {
   return inSandbox(name, async ({ host }) => {
     const rule = `rule-${randomUUID()}.md`;
@@ -126,7 +129,7 @@ function toFind(places: string): string {
   return `if grep -rqs '${PLANTED}' ${places}; then through "it is there"; fi; held "it is hidden"`;
 }
 
-/** A repository that holds a definition. */
+/** Creates a repository that contains a definition at this path. */
 async function plant(lab: Lab, path: string): Promise<string> {
   const directory = await lab.makeDirectory();
   await mkdir(join(directory, dirname(path)), { recursive: true });

@@ -7,9 +7,9 @@ import type { Claim, Probe } from "../probe/claim.ts";
 import { renewLogin } from "../lab/fake-home.ts";
 import { held, through, untried } from "../probe/verdicts.ts";
 
-/** Path of an agent's database; the shell expands the home. */
+/** The path of an agent's database, in which the shell expands the home. */
 const FILE = `"$HOME/.local/share/kiro-cli/${DATABASE}"`;
-// The effect of each on a row that is written, and the bytes in the file that prove it.
+// Each attack writes this expression's value when a row is written; the marker in the file proves that it ran.
 const MADE = "hex(new.key)";
 const MARK = Buffer.from("kirocli:odic:token").toString("hex").toUpperCase();
 const TRIGGER = `CREATE TRIGGER made AFTER INSERT ON auth_kv BEGIN INSERT OR IGNORE INTO state VALUES (${MADE}, 1); END`;
@@ -17,35 +17,36 @@ const TRIGGER = `CREATE TRIGGER made AFTER INSERT ON auth_kv BEGIN INSERT OR IGN
 export const DATABASE_CLAIMS: readonly Claim[] = [
   {
     id: "copied-database",
-    promise: "Nothing that an agent defines in its database is run when budgie puts a renewed login into it.",
+    promise: "Nothing that an agent defines in its database is executed when budgie writes a renewed login to it.",
     protections: ["copied-rows"],
     probes: [
       toProbe("have a trigger run", { sql: TRIGGER }),
-      toProbe("have a trigger run that calls itself TRIGGER", {
+      toProbe("have a trigger run whose type is spelled TRIGGER", {
         sql: TRIGGER,
         patch: ["triggermade", "TRIGGERmade"],
       }),
-      toProbe("have an expression run for an index", { sql: "CREATE INDEX made ON auth_kv (hex(key))" }),
-      toProbe("have an expression run for some rows of an index", {
+      toProbe("have the expression of an index run", { sql: "CREATE INDEX made ON auth_kv (hex(key))" }),
+      toProbe("have the expression of a partial index run", {
         sql: `CREATE INDEX made ON auth_kv (hex(key)) WHERE hex(key) <> ''`,
       }),
-      toProbe("have an expression run for a column", {
+      toProbe("have the expression of a generated column run", {
         sql: "DROP TABLE auth_kv; CREATE TABLE auth_kv (key TEXT PRIMARY KEY, value TEXT, made AS (hex(key)) STORED)",
       }),
-      toProbe("have an expression run for a default", {
+      toProbe("have the expression of a default value run", {
         sql: `DROP TABLE auth_kv; CREATE TABLE auth_kv (key TEXT PRIMARY KEY, value TEXT, made DEFAULT ('${MARK.slice(0, 5)}' || '${MARK.slice(5)}'))`,
       }),
     ],
   },
 ];
 
+/** Changes to a database that would run an expression. */
 type Spoiling = {
   readonly sql: string;
-  /** Bytes to replace by others of the same length */
+  /** Bytes to replace, and others of the same length */
   readonly patch?: readonly [string, string];
 };
 
-/** Held if renewing the login then ends the session, and nothing was run. */
+/** Creates a probe that is held if the next renewal of the login makes the session unusable and runs nothing. */
 function toProbe(name: string, spoiling: Spoiling): Probe {
   return {
     name,
@@ -64,14 +65,14 @@ function toProbe(name: string, spoiling: Spoiling): Probe {
       );
       if (refusal instanceof BudgieError && refusal.code === "SESSION_UNUSABLE") return held(refusal.message);
       if (refusal !== undefined) return untried(refusal.message);
-      // Without a login, which budgie would write again.
+      // Runs without a login, because budgie would write it again.
       const { exit } = await lab.run(["/bin/sh", "-c", `grep -aq ${MARK} ${FILE}`], { session, directory });
-      return exit.exitCode === 0 ? through("it was run") : untried("the next turn ran, and it was not");
+      return exit.exitCode === 0 ? through("it was run") : untried("the next turn ran, but the expression did not");
     },
   };
 }
 
-/** Edits the database as an agent can that has SQLite or knows its format. */
+/** Edits the database like an agent that has SQLite or knows its format. */
 async function spoil(file: string, { patch, sql }: Spoiling): Promise<void> {
   const database = (await loadSqlite())(file, { readOnly: false });
   database.exec(`DELETE FROM auth_kv; ${sql}`);

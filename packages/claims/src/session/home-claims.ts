@@ -12,7 +12,7 @@ const DATA = '"$HOME/.local/share/kiro-cli"';
 export const HOME_CLAIMS: readonly Claim[] = [
   {
     id: "planted-home",
-    promise: "No link that an agent plants in its home leads a renewed login into the repository.",
+    promise: "A symlink that an agent plants in its home does not redirect a renewed login into the repository.",
     protections: ["real-parents"],
     probes: [
       toPlantProbe(
@@ -30,7 +30,8 @@ export const HOME_CLAIMS: readonly Claim[] = [
   },
   {
     id: "planted-mount-points",
-    promise: "No link that an agent plants in its home makes the engine mount, or make a folder, in the repository.",
+    promise:
+      "A symlink that an agent plants in its home does not make the engine mount or create a folder in the repository.",
     protections: ["real-parents"],
     probes: [
       toPlantProbe(
@@ -45,19 +46,19 @@ export const HOME_CLAIMS: readonly Claim[] = [
   },
   {
     id: "plain-files",
-    promise: "Of an agent's home budgie reads and writes plain files of a bounded size, and follows no link.",
+    promise: "In an agent's home, budgie reads and writes only regular files of bounded size and follows no symlinks.",
     protections: ["plain-files"],
     probes: [
-      toReadProbe("hand in a link as its answer", (secret) => `ln -s '${secret}' "$HOME/answer"`),
-      toReadProbe("hand in a pipe as its answer", () => 'mkfifo "$HOME/answer"'),
-      toReadProbe("hand in a folder as its answer", () => 'mkdir "$HOME/answer" && truncate -s 200G "$HOME/answer/x"'),
-      toReadProbe("hand in 64 MiB of nothing as its answer", () => 'truncate -s 64M "$HOME/answer"'),
-      toAppendProbe("have the log written through a link"),
+      toReadProbe("leave a symlink as its answer", (secret) => `ln -s '${secret}' "$HOME/answer"`),
+      toReadProbe("leave a named pipe as its answer", () => 'mkfifo "$HOME/answer"'),
+      toReadProbe("leave a folder as its answer", () => 'mkdir "$HOME/answer" && truncate -s 200G "$HOME/answer/x"'),
+      toReadProbe("leave a sparse file of 64 MiB as its answer", () => 'truncate -s 64M "$HOME/answer"'),
+      toAppendProbe("have the log written through a symlink"),
     ],
   },
 ];
 
-/** Held if the next turn, and the login that was renewed before it, leave nothing in the repository. */
+/** Creates a probe that is held if the next turn, with a renewed login, leaves nothing in the repository. */
 function toPlantProbe(name: string, plant: string, login?: "kiro"): Probe {
   return {
     name,
@@ -75,15 +76,15 @@ function toPlantProbe(name: string, plant: string, login?: "kiro"): Probe {
       const found = (await readdir(directory, { recursive: true })).filter((path) => !LEAK.includes(path));
       if (found.length > 0) return through(`the repository holds ${found.join(", ")}`);
       if (refusal instanceof BudgieError && refusal.code === "SESSION_UNUSABLE") return held(refusal.message);
-      return untried(refusal?.message ?? "the next turn ran, and wrote nothing");
+      return untried(refusal?.message ?? "the next turn ran, but wrote nothing");
     },
   };
 }
 
-// Where the link leads, as deep as what would follow it needs.
+// The target of the symlinks, with all folders that a write through them needs.
 const LEAK = ["leak", "leak/share", "leak/share/kiro-cli", "leak/kiro-cli"];
 
-// What is longer than this would be read without a bound.
+// More than this would mean that the read is not bounded.
 const MOST_BYTES = 4 * 1024 * 1024;
 const READ_LIMIT_MS = 5000;
 
@@ -94,8 +95,8 @@ function toReadProbe(name: string, toPlant: (secret: string) => string): Probe {
     const reading = session.readFile("answer").catch((error: unknown) => `error ${String(error)}`);
     const content = await Promise.race([reading, toDelay(READ_LIMIT_MS, late)]);
     if (content === late) return through("budgie waited for it");
-    if (content === undefined) return held("it is taken for no file");
-    if (content.includes(host.canaries[".ssh/id_rsa"])) return through("budgie read what it leads to");
+    if (content === undefined) return held("it is not read as a file");
+    if (content.includes(host.canaries[".ssh/id_rsa"])) return through("budgie read the symlink's target");
     if (content.startsWith("error")) return through(content);
     return content.length > MOST_BYTES ? through(`${content.length} bytes were read`) : held(`${content.length} bytes`);
   });
@@ -107,7 +108,7 @@ function toAppendProbe(name: string): Probe {
     await plant(`ln -s '${target}' "$HOME/log"`);
     await session.appendFile("log", marker);
     const names = await readdir(join(target, ".."));
-    return names.length > 0 ? through("budgie wrote to what it leads to") : held("the link was replaced");
+    return names.length > 0 ? through("budgie wrote to the symlink's target") : held("the symlink was replaced");
   });
 }
 

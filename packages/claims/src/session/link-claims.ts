@@ -9,44 +9,51 @@ const SECRET = ".ssh/id_rsa";
 export const LINK_CLAIMS: readonly Claim[] = [
   {
     id: "links-end-inside",
-    promise: "A link in the workspace, made before a turn or during it, leads to nothing of the host.",
+    promise: "A symlink in the workspace, created before or during a turn, gives no access to files of the host.",
     protections: ["mounts"],
     probes: [
-      toGivenProbe("read through an absolute link of the repository", ({ host }) => `${host.path}/${SECRET}`),
-      toGivenProbe("read through a relative one", () => `../${SECRET}`),
-      toGivenProbe("read through one by the root of a process", ({ host }) => `/proc/self/root${host.path}/${SECRET}`),
-      toGivenProbe("read through one by the folder of a process", () => `/proc/self/cwd/../${SECRET}`),
-      toGivenProbe("read through one by a descriptor", () => `/proc/self/fd/9/../${SECRET}`),
-      toOwnProbe("read through an absolute link of its own", ({ host }) => `${host.path}/${SECRET}`),
-      toOwnProbe("read through a relative link of its own", () => `../${SECRET}`),
-      toWriteProbe("write through an absolute link of its own", ({ host }) => `${host.path}/.ssh/authorized_keys`),
-      toWriteProbe("write through a relative link of its own", () => "../.ssh/authorized_keys"),
+      toGivenProbe("read through an absolute symlink of the repository", ({ host }) => `${host.path}/${SECRET}`),
+      toGivenProbe("read through a relative symlink of the repository", () => `../${SECRET}`),
+      toGivenProbe(
+        "read through a symlink by way of /proc/self/root",
+        ({ host }) => `/proc/self/root${host.path}/${SECRET}`,
+      ),
+      toGivenProbe("read through a symlink by way of /proc/self/cwd", () => `/proc/self/cwd/../${SECRET}`),
+      toGivenProbe("read through a symlink by way of /proc/self/fd", () => `/proc/self/fd/9/../${SECRET}`),
+      toOwnProbe("read through an absolute symlink of its own", ({ host }) => `${host.path}/${SECRET}`),
+      toOwnProbe("read through a relative symlink of its own", () => `../${SECRET}`),
+      toWriteProbe("write through an absolute symlink of its own", ({ host }) => `${host.path}/.ssh/authorized_keys`),
+      toWriteProbe("write through a relative symlink of its own", () => "../.ssh/authorized_keys"),
     ],
   },
   {
     id: "no-hard-links-out",
-    promise: "An agent makes no hard link between its workspace, its home and what it is shown.",
+    promise: "An agent cannot create hard links between its workspace, its home and the files it is shown.",
     protections: ["own-mounts"],
     probes: [
       toHardLinkProbe(
-        "link a steering file into its workspace",
+        "hard-link a steering file into its workspace",
         '"$HOME/.kiro/steering/style.md"',
         "linked-steering.md",
       ),
       toHardLinkProbe(
-        "link its own definition into its workspace",
+        "hard-link its own definition into its workspace",
         '"$HOME/.kiro/agents/reviewer.json"',
         "linked.json",
       ),
-      toHardLinkProbe("link a steering file into its home", '"$HOME/.kiro/steering/style.md"', '"$HOME/linked.md"'),
-      toHardLinkProbe("link a file of the workspace into its home", "readme.md", '"$HOME/linked-readme.md"'),
+      toHardLinkProbe(
+        "hard-link a steering file into its home",
+        '"$HOME/.kiro/steering/style.md"',
+        '"$HOME/linked.md"',
+      ),
+      toHardLinkProbe("hard-link a file of the workspace into its home", "readme.md", '"$HOME/linked-readme.md"'),
     ],
   },
 ];
 
 type ToTarget = (lab: Lab) => string;
 
-/** Through a link that the host has made before the turn. */
+/** Creates a probe that reads through a symlink which existed before the turn. */
 function toGivenProbe(name: string, toTarget: ToTarget): Probe {
   return inSandbox(name, async (lab) => {
     const directory = await lab.makeDirectory();

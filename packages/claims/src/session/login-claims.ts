@@ -7,12 +7,12 @@ import { toSearch } from "./secret-claims.ts";
 export const LOGIN_CLAIMS: readonly Claim[] = [
   {
     id: "login-only",
-    promise: "Of Kiro's database on the host an agent gets the login, and no byte of a conversation or of other state.",
+    promise: "An agent gets only the login from the host's Kiro database, and no byte of conversations or other state.",
     protections: ["login-rows"],
     probes: [
       toLoginProbe("find another project's conversation", "full", (lab) => `kept-${databaseCanary(lab)}`),
       toLoginProbe(
-        "find a deleted one in the database's free pages",
+        "find a deleted conversation in the database's free pages",
         "full",
         (lab) => `deleted-${databaseCanary(lab)}`,
       ),
@@ -21,11 +21,16 @@ export const LOGIN_CLAIMS: readonly Claim[] = [
   },
   {
     id: "credentials",
-    promise: "With less than --credentials full an agent gets nothing that renews the login, and with none no login.",
+    promise:
+      "With less than --credentials full, an agent gets nothing that can renew the login. With --credentials none, it gets no login.",
     protections: ["login-rows"],
     probes: [
       toLoginProbe("find the refresh token with access-token", "access-token", ({ host }) => host.login.refresh),
-      toLoginProbe("find the device's secret with access-token", "access-token", ({ host }) => host.login.registration),
+      toLoginProbe(
+        "find the device registration's secret with access-token",
+        "access-token",
+        ({ host }) => host.login.registration,
+      ),
       toLoginProbe("find the access token with api-key", "api-key", ({ host }) => host.login.access),
       toLoginProbe("find the refresh token with api-key", "api-key", ({ host }) => host.login.refresh),
       toLoginProbe("find the access token with none", "none", ({ host }) => host.login.access),
@@ -34,7 +39,7 @@ export const LOGIN_CLAIMS: readonly Claim[] = [
   },
 ];
 
-/** In a session of its own, after a turn that had the login as the one before did. */
+/** Creates a probe that searches for a secret in a turn with the login, in a session of its own. */
 function toLoginProbe(name: string, credentials: Credentials, toSecret: (lab: Lab) => string): Probe {
   return inSandbox(name, async (lab) => {
     const session = await lab.open({ credentials });

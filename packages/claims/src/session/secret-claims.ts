@@ -6,7 +6,7 @@ import type { SecretPath } from "../lab/fake-home.ts";
 export const SECRET_CLAIMS: readonly Claim[] = [
   {
     id: "one-directory",
-    promise: "Of the host's files an agent reads those of its workspace, and no others.",
+    promise: "An agent can read no files of the host except those in its workspace.",
     protections: ["mounts"],
     probes: [
       toReadProbe("read the SSH keys", ".ssh/id_rsa"),
@@ -23,7 +23,7 @@ export const SECRET_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-kiro-files",
-    promise: "Of its user's ~/.kiro an agent reads its own file and what all agents share, and no secret.",
+    promise: "An agent can read its own agent file and the shared files in its user's ~/.kiro, but no secrets.",
     protections: ["projection"],
     probes: [
       toReadProbe("read the secrets of MCP servers", ".kiro/settings/mcp.json"),
@@ -33,17 +33,17 @@ export const SECRET_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-environment",
-    promise: "An agent's environment holds nothing of budgie's.",
+    promise: "An agent's environment contains nothing from budgie's environment.",
     protections: ["own-environment"],
     probes: [
-      inSandbox("read a variable of budgie's", (lab) => toVariableProbe(lab, "/proc/self/environ")),
-      inSandbox("read it from the first process", (lab) => toVariableProbe(lab, "/proc/1/environ")),
+      inSandbox("read a variable of budgie", (lab) => toVariableProbe(lab, "/proc/self/environ")),
+      inSandbox("read it from PID 1", (lab) => toVariableProbe(lab, "/proc/1/environ")),
       inSandbox("read it from any process", (lab) => toVariableProbe(lab, "/proc/[0-9]*/environ")),
     ],
   },
 ];
 
-/** A script that looks into all files that were made or changed since the lab was, the system's own views left out. */
+/** Returns a script that searches all files changed since the lab was created, except /proc and /sys. */
 export function toSearch(secrets: readonly string[]): string {
   const patterns = secrets.map((secret) => `-e '${secret}'`).join(" ");
   return `
@@ -55,7 +55,7 @@ export function toSearch(secrets: readonly string[]): string {
     held "it is in no file"`;
 }
 
-/** In the agent's home, and where the host has it. */
+/** Creates a probe that reads a secret in the agent's home and at its path on the host. */
 function toReadProbe(name: string, path: SecretPath): Probe {
   return inSandbox(
     name,
@@ -67,7 +67,7 @@ function toReadProbe(name: string, path: SecretPath): Probe {
   );
 }
 
-// The variable's value is also a part of this script, which is in the arguments of its process but not in its environment.
+// The script contains the variable's value, but a script is in a process's arguments, not in its environment.
 function toVariableProbe({ environmentSecret }: Lab, files: string): string {
   return `
     [ "$(cat ${files} 2>/dev/null | wc -c)" -gt 0 ] || untried "no environment could be read"

@@ -11,7 +11,7 @@ const OTHER_CODES = ["SESSION_NOT_FOUND", "INPUT_INVALID"] as const;
 export const SESSION_CLAIMS: readonly Claim[] = [
   {
     id: "own-volumes",
-    promise: "An agent reaches nothing of another session: no home, login or conversation.",
+    promise: "An agent cannot reach another session's home, login or conversation.",
     protections: ["own-volumes"],
     probes: [
       inSandbox("find a file of another session's home", async (lab) => toSearch([(await lab.victim()).secret])),
@@ -19,27 +19,27 @@ export const SESSION_CLAIMS: readonly Claim[] = [
       inSandbox(
         "have another session's volume mounted",
         ({ other }) => `
-          if grep -qF '${other.id}' /proc/self/mountinfo; then through "it is"; fi
-          grep -q ' /home ' /proc/self/mountinfo && held "its own is" || untried "there is no home"`,
+          if grep -qF '${other.id}' /proc/self/mountinfo; then through "it is mounted"; fi
+          grep -q ' /home ' /proc/self/mountinfo && held "only its own is mounted" || untried "there is no home"`,
       ),
     ],
   },
   {
     id: "session-ids",
-    promise: "No caller goes on with a session that it was not given, or reaches a volume by an id.",
+    promise: "A caller cannot resume a session that it was not given, or reach a volume by a crafted session id.",
     protections: ["session-ids"],
     probes: [
       {
-        name: "go on with a session of another budgie",
+        name: "resume a session of another budgie",
         async attempt(lab) {
           const secret = await leaveSecret(lab);
           const attack = async (): Promise<string> => readHome(await lab.open({ id: lab.other.id }), lab);
           return toRefusal(attack(), secret, OTHER_CODES);
         },
       },
-      toIdProbe("go on with a session that this budgie knows and its callers do not", ({ other }) => other.id),
+      toIdProbe("resume a session that this budgie has but issued to no caller", ({ other }) => other.id),
       {
-        name: "name another session's login as the home of its own",
+        name: "use another session's login volume as its home",
         async attempt(lab) {
           const target = await lab.open({ credentials: "full" });
           await lab.run(["/bin/true"], { session: target, login: "kiro" });
@@ -48,34 +48,38 @@ export const SESSION_CLAIMS: readonly Claim[] = [
         },
       },
       {
-        name: "go on with another agent's session",
-        attempt: (lab) => goOn(lab, { agent: "writer" }),
+        name: "resume another agent's session",
+        attempt: (lab) => resumeAs(lab, { agent: "writer" }),
       },
       {
-        name: "go on with a session about another directory",
-        attempt: async (lab) => goOn(lab, { directory: await lab.makeDirectory() }),
+        name: "resume a session about another directory",
+        attempt: async (lab) => resumeAs(lab, { directory: await lab.makeDirectory() }),
       },
     ],
   },
   {
     id: "new-container",
-    promise: "A turn finds nothing of an earlier one but its session's home and the workspace.",
+    promise: "A turn finds nothing of earlier turns except its session's home and the workspace.",
     protections: ["own-container"],
     probes: [
       toAfterProbe("find what an earlier turn left in /tmp", "echo x >/tmp/left", "[ -e /tmp/left ]"),
-      toAfterProbe("find what it left in /var/tmp", "echo x >/var/tmp/left", "[ -e /var/tmp/left ]"),
-      toAfterProbe("find what it left in shared memory", "echo x >/dev/shm/left", "[ -e /dev/shm/left ]"),
+      toAfterProbe("find what an earlier turn left in /var/tmp", "echo x >/var/tmp/left", "[ -e /var/tmp/left ]"),
+      toAfterProbe("find what an earlier turn left in shared memory", "echo x >/dev/shm/left", "[ -e /dev/shm/left ]"),
       toAfterProbe(
-        "find a process that it left",
+        "find a process that an earlier turn left",
         "(exec setsid sleep 4321 >/dev/null 2>&1 </dev/null) & sleep 0.2",
         "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -qx '432[1]'",
       ),
-      toAfterProbe("find its environment", "true", 'tr "\\0" "\\n" </proc/1/environ | grep -q "^LEFT_BEHIND="'),
+      toAfterProbe(
+        "find an earlier turn's environment",
+        "true",
+        'tr "\\0" "\\n" </proc/1/environ | grep -q "^LEFT_BEHIND="',
+      ),
     ],
   },
 ];
 
-/** Leaves what stands for a conversation in the other session's home. */
+/** Writes a fake conversation into the other session's home, and returns its secret. */
 async function converse(lab: Lab): Promise<string> {
   const secret = `canary-conversation-${randomUUID()}`;
   const script = 'mkdir -p "$HOME/.local/share/kiro-cli" && printf %s "$1" >"$HOME/.local/share/kiro-cli/conversation"';
@@ -101,8 +105,8 @@ function toIdProbe(name: string, toId: (lab: Lab) => string): Probe {
   };
 }
 
-/** Begins a session as the reviewer about the project, and goes on with it as or about something else. */
-async function goOn(lab: Lab, other: Partial<TurnRequest>): Promise<Verdict> {
+/** Starts a session of the reviewer about the project, and tries to resume it with another agent or directory. */
+async function resumeAs(lab: Lab, other: Partial<TurnRequest>): Promise<Verdict> {
   const secret = `canary-turn-${randomUUID()}`;
   const prompt = `printf ${secret} >"$HOME/secret"; echo left`;
   const { sessionId } = await lab.call({ agent: "reviewer", directory: lab.host.project, prompt });
@@ -115,11 +119,11 @@ async function callWith(lab: Lab, request: Partial<TurnRequest>, secret: string)
   return toRefusal(reply, secret, OTHER_CODES);
 }
 
-/** Two turns of the same session: what the first leaves, and how the second would notice. */
+/** Creates a probe with two turns of one session: `leave` runs in the first, and `isThere` tests for it in the second. */
 function toAfterProbe(name: string, leave: string, isThere: string): Probe {
   return inSandbox(name, async (lab) => {
     const { exit } = await lab.run(["/bin/sh", "-c", leave], { env: { LEFT_BEHIND: "x" } });
     if (exit.exitCode !== 0) return `untried "the first turn could not leave it"`;
-    return `if ${isThere}; then through "it is there"; fi; held "it is gone"`;
+    return `if ${isThere}; then through "it is there"; fi; held "nothing is left"`;
   });
 }

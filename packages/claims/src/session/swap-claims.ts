@@ -11,20 +11,24 @@ import { toHidden, toRefusal, untried } from "../probe/verdicts.ts";
 export const SWAP_CLAIMS: readonly Claim[] = [
   {
     id: "pinned-workspace",
-    promise: "An agent gets the directory that was checked, or does not begin.",
+    promise: "An agent gets the directory that was checked, or does not start.",
     protections: ["verified-mounts"],
     probes: [
-      toSwapProbe("swap the workspace for a link before its turn", toProject(), ({ swap }) => (swap(), {})),
+      toSwapProbe("swap the workspace for a symlink before its turn", toProject(), ({ swap }) => (swap(), {})),
       toSwapProbe("swap it between the check and the mount", toProject(), ({ swap }) => ({ before: swap })),
-      toSwapProbe("swap it when its container is made", toProject(), ({ swap }) => ({ atCreation: swap })),
-      toSwapProbe("swap it, and back once it is mounted", toProject(), swapAndBack),
-      toSwapProbe("swap a folder on the way to it", toProject("sub"), ({ swap }) => ({ before: swap })),
-      toSwapProbe("swap that one, and back", toProject("sub"), swapAndBack),
-      toSwapProbe("swap it, and back while the kernel lets nobody look", toProject(), ({ restore, swap }) => ({
-        before: swap,
-        lookInto: toRefusedLook(10, restore),
-      })),
-      toSwapProbe("swap it, and back where the kernel never lets anybody look", toProject(), (swapping) => ({
+      toSwapProbe("swap it when its container is created", toProject(), ({ swap }) => ({ atCreation: swap })),
+      toSwapProbe("swap it and back once it is mounted", toProject(), swapAndBack),
+      toSwapProbe("swap a parent folder of it", toProject("sub"), ({ swap }) => ({ before: swap })),
+      toSwapProbe("swap that one and back", toProject("sub"), swapAndBack),
+      toSwapProbe(
+        "swap it and back while the kernel refuses a look at the mounts",
+        toProject(),
+        ({ restore, swap }) => ({
+          before: swap,
+          lookInto: toRefusedLook(10, restore),
+        }),
+      ),
+      toSwapProbe("swap it and back where the kernel always refuses a look at the mounts", toProject(), (swapping) => ({
         ...swapAndBack(swapping),
         lookInto: toRefusedLook(Infinity),
       })),
@@ -32,40 +36,40 @@ export const SWAP_CLAIMS: readonly Claim[] = [
   },
   {
     id: "swapped-definition",
-    promise: "No other agent brings a hidden definition back while a turn's container is made.",
+    promise: "Another agent cannot bring a hidden definition back while a turn's container is being created.",
     protections: ["hidden-agents", "verified-mounts"],
     probes: [
-      toSwapProbe("make .kiro/agents once it is mounted", toRepository(".kiro/steering"), ({ swap }) => ({
+      toSwapProbe("create .kiro/agents once it is mounted", toRepository(".kiro/steering"), ({ swap }) => ({
         after: swap,
       })),
-      toSwapProbe("make .kiro between the check and the mount", toRepository(), ({ swap }) => ({ before: swap })),
-      toSwapProbe("exchange .kiro in between", toExchanged, ({ swap }) => ({ before: swap })),
+      toSwapProbe("create .kiro between the check and the mount", toRepository(), ({ swap }) => ({ before: swap })),
+      toSwapProbe("replace .kiro between the check and the mount", toExchanged, ({ swap }) => ({ before: swap })),
     ],
   },
 ];
 
 /** Probes that swap protected paths and the folders on the way to them. */
 export const PROTECTED_SWAPS: readonly Probe[] = [".git/hooks", ".git"].flatMap((path) => [
-  toSwapProbe(`swap ${path} for a link between the check and the mount`, toProtected(path), ({ swap }) => ({
+  toSwapProbe(`swap ${path} for a symlink between the check and the mount`, toProtected(path), ({ swap }) => ({
     before: swap,
   })),
-  toSwapProbe(`swap ${path}, and back once it is mounted`, toProtected(path), swapAndBack),
+  toSwapProbe(`swap ${path} and back once it is mounted`, toProtected(path), swapAndBack),
 ]);
 
-/** A repository, and another agent's changes to it. */
+/** A repository and another agent's changes to it. */
 type Scene = Pick<StartOptions, "directory" | "protectedPaths"> & {
   readonly swap: () => void;
   readonly restore: () => void;
   /** Prints what the agent must not see */
   readonly script: string;
   readonly evidence: string;
-  /** Default: held only if the turn is refused */
+  /** Defaults to held only if the turn is refused */
   readonly judge?: typeof toHidden;
 };
 
 type SwapTampering = Partial<Tampering> & { readonly lookInto?: LookInto };
 
-/** Lets another agent act when the engine creates and starts a turn's container. */
+/** Creates a probe in which another agent acts while the engine creates and starts a turn's container. */
 function toSwapProbe(
   name: string,
   toScene: (lab: Lab) => Promise<Scene>,
@@ -76,8 +80,8 @@ function toSwapProbe(
     async attempt(lab) {
       const scene = await toScene(lab);
       const engine = await createTamperingEngine(lab.engine);
-      if (engine === undefined) return untried("the engine is on no socket of this machine");
-      // The session's runner removes through it what a slow engine could not remove at once.
+      if (engine === undefined) return untried("the engine is not on a Unix socket of this machine");
+      // The runner may still remove things through it later, when the engine is slow.
       lab.keep(engine);
       const { lookInto, ...tampering } = toTampering(scene);
       const session = await lab.open({ hostEnv: engine.hostEnv, ...(lookInto === undefined ? {} : { lookInto }) });
@@ -102,7 +106,7 @@ function swapAndBack({ restore, swap }: Scene): SwapTampering {
   return { before: swap, after: restore };
 }
 
-/** Looks into the session container, and then fails a number of times, as the kernel does for users other than root. */
+/** Returns a look that succeeds for the session container, and then fails `times` times, like the kernel for ordinary users. */
 function toRefusedLook(times: number, meanwhile: () => void = () => undefined): LookInto {
   let hasSeen = false;
   let looks = 0;
@@ -117,7 +121,7 @@ function toRefusedLook(times: number, meanwhile: () => void = () => undefined): 
   };
 }
 
-/** What takes the place of the project is a folder with the keys in it, or with a folder that is a link to them. */
+/** Returns a scene in which the project, or a parent folder of it, is swapped for a folder with the keys. */
 function toProject(folder = "") {
   return async (lab: Lab): Promise<Scene> => {
     const root = await lab.makeDirectory();
@@ -129,14 +133,14 @@ function toProject(folder = "") {
   };
 }
 
-/** Makes a repository whose hooks, or whole git folder, become a link to the keys. */
+/** Returns a scene in which a repository's hooks, or its whole .git folder, become a symlink to the keys. */
 function toProtected(path: string) {
   return async (lab: Lab): Promise<Scene> => {
     const directory = await lab.makeDirectory();
     const secrets = await lab.makeDirectory();
     await mkdir(join(directory, ".git/hooks"), { recursive: true });
     for (const folder of ["", "hooks"]) await putKeys(lab, join(secrets, folder));
-    // The engine follows the link on the host for what it mounts, and in the container for where.
+    // The engine follows the symlink on the host for a mount's source, and in the container for its target.
     const script = `cat .git/id_rsa .git/hooks/id_rsa ${secrets}/id_rsa ${secrets}/hooks/id_rsa`;
     const evidence = lab.host.canaries[".ssh/id_rsa"];
     return {
@@ -151,7 +155,7 @@ function toProtected(path: string) {
 
 const PLANTED = "a definition that another agent made";
 
-// Without protections a turn may begin before the other agent acts.
+// Without protections, a turn may start before the other agent acts, so the script tries several times.
 const DEFINED = {
   script: "for _ in 1 2 3 4 5; do cat .kiro/agents/mine.json && break; sleep 0.2; done",
   evidence: PLANTED,
@@ -159,7 +163,7 @@ const DEFINED = {
   restore: () => undefined,
 };
 
-/** Makes a repository without agents, to which another agent adds one. */
+/** Returns a scene with a repository without agents, to which another agent adds one. */
 function toRepository(...folders: readonly string[]) {
   return async (lab: Lab): Promise<Scene> => {
     const directory = await lab.makeDirectory();
@@ -168,7 +172,7 @@ function toRepository(...folders: readonly string[]) {
   };
 }
 
-/** Makes a repository whose `.kiro` another agent replaces as a whole. */
+/** Returns a scene in which another agent replaces a repository's whole `.kiro`. */
 async function toExchanged(lab: Lab): Promise<Scene> {
   const [directory, other] = [await lab.makeDirectory(), await lab.makeDirectory()];
   for (const folder of [directory, other]) await mkdir(join(folder, ".kiro/steering"), { recursive: true });

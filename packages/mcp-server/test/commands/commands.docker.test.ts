@@ -94,12 +94,12 @@ describe("budgie doctor", () => {
     const target = `"allowed.test:${server.port}"`;
     expect(toEgress(named)).toEqual([
       `ok      egress     ${target} is reached from a sandbox`,
-      'ok      egress     "not-allowed.invalid:443" is refused, as what is not allowed',
+      'ok      egress     "not-allowed.invalid:443" is refused, because it is not allowed',
       "ok      egress     no DNS server answers a sandbox",
     ]);
     expect(named.exitCode).toBe(0);
     expect(toEgress(gone)[0]).toBe(
-      `failed  egress     ${target} is allowed (--allow-host), and not reached from a sandbox: it could not be reached`,
+      `failed  egress     ${target} is allowed (--allow-host), but not reached from a sandbox: it could not be reached`,
     );
     expect(gone.exitCode).toBe(1);
     expect(toEgress(unnamed)[0]).toMatch(/^note {4}egress {5}no allowed host was tried: .* --allow-host q\./);
