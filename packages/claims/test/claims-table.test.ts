@@ -7,12 +7,12 @@ import { toClaimsTable } from "./helpers/claims-table.ts";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 const page = join(checkout, "docs/claims.md");
-// The table ends with the first line that is none of its own.
+// The table ends before the first line that does not start with a pipe.
 const TABLE = /^\| Claim \|[^]*?(?=\n[^|])|^\| Claim \|[^]*/m;
 
 describe("the claims matrix", () => {
   // After a change of the claims: BUDGIE_WRITE_CLAIMS=1 node_modules/.bin/vitest run --project unit claims-table
-  it("in docs/claims.md says what the probes prove", () => {
+  it("in docs/claims.md is up to date", () => {
     const text = readFileSync(page, "utf8");
     if (process.env["BUDGIE_WRITE_CLAIMS"] === "1")
       writeFileSync(
@@ -24,11 +24,11 @@ describe("the claims matrix", () => {
     expect(text.match(/^\| Claim \|/gm)).toHaveLength(1);
   });
 
-  it("counts 60 probes at least", () => {
+  it("has at least 60 probes", () => {
     expect(CLAIMS.flatMap(({ probes }) => probes).length).toBeGreaterThanOrEqual(60);
   });
 
-  it("names every claim once, and each has protections and probes of different names", () => {
+  it("has unique claims, each with protections and uniquely named probes", () => {
     expect(new Set(CLAIMS.map(({ id }) => id)).size).toBe(CLAIMS.length);
     for (const { id, probes, protections } of CLAIMS) {
       expect(protections.length, id).toBeGreaterThan(0);

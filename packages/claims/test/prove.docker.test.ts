@@ -22,11 +22,11 @@ afterEach(() => {
 });
 
 describe("prove", () => {
-  it("finds every claim held but those that the engine breaks, tells of each, and leaves nothing behind", async () => {
+  it("finds every claim held except those that the engine breaks, reports each, and leaves nothing behind", async () => {
     const { users, protections } = await connectEngine(options.hostEnv, options.home);
-    const told: ClaimResult[] = [];
+    const reported: ClaimResult[] = [];
 
-    const results = await prove({ ...options, onResult: (result) => told.push(result) });
+    const results = await prove({ ...options, onResult: (result) => reported.push(result) });
 
     const verdicts = results.flatMap(({ id, probes }) => probes.map(({ name, verdict }) => ({ id, name, ...verdict })));
     const through = verdicts.filter(({ outcome }) => outcome === "got-through");
@@ -44,13 +44,13 @@ describe("prove", () => {
     expect(results.map(({ id, promise, protections }) => ({ id, promise, protections }))).toEqual(
       CLAIMS.map(({ id, promise, protections }) => ({ id, promise, protections })),
     );
-    expect(told.toSorted(byId)).toEqual(results.toSorted(byId));
+    expect(reported.toSorted(byId)).toEqual(results.toSorted(byId));
     expect(readdirSync(temporary)).toEqual([]);
     expect(await listFrom(temporary)).toEqual([]);
-    // Some engines take several times as long as others.
+    // Some engines are several times slower than others.
   }, 600_000);
 
-  it("says why where there is no engine", async () => {
+  it("rejects with the reason if there is no engine", async () => {
     const nowhere = { ...options, hostEnv: { DOCKER_HOST: `unix://${temporary}/none.sock` } };
 
     await expect(prove(nowhere)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
@@ -61,7 +61,7 @@ function byId(one: ClaimResult, other: ClaimResult): number {
   return one.id.localeCompare(other.id);
 }
 
-/** What is on the engine of owners whose lock is in a folder. */
+/** Lists the containers and volumes of owners whose lock is in a folder. */
 async function listFrom(folder: string): Promise<readonly string[]> {
   const docker = await testEngine();
   const filters = { label: ["dev.budgie=1"] };

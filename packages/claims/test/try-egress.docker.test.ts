@@ -14,7 +14,7 @@ const REACHED = { state: "as-it-should", text: '"allowed.test:7000" is reached f
 const REFUSED = { state: "as-it-should", text: '"not-allowed.invalid:443" is refused, because it is not allowed' };
 const NO_DNS = { state: "as-it-should", text: "no DNS server answers a sandbox" };
 
-// It answers whatever it is sent, and as little of TLS as that.
+// Answers any bytes with plain text, even a TLS hello.
 const server = createServer((socket) => socket.once("data", () => socket.end("hello")).on("error", () => undefined));
 let serverPort: number;
 
@@ -36,8 +36,8 @@ async function tryPolicy(
   return answers.map(({ state, text }) => ({ state, text: text.replace(String(serverPort), "7000") }));
 }
 
-describe("trying a sandbox's way out", () => {
-  it.each(["allowlist", "open"] as const)("sees it as it should be with %s", async (mode) => {
+describe("tryEgress", () => {
+  it.each(["allowlist", "open"] as const)("finds everything as it should be with %s", async (mode) => {
     const answers = await tryPolicy({ mode, hosts: [allow("allowed.test", serverPort)] });
 
     const [reached, refused, resolved] = answers;
@@ -47,11 +47,11 @@ describe("trying a sandbox's way out", () => {
     );
   });
 
-  it("sees that nothing is reached without a network", async () => {
+  it("finds nothing reachable without a network", async () => {
     expect(await tryPolicy({ mode: "none", hosts: [] })).toEqual([REFUSED, NO_DNS]);
   });
 
-  it("sees that an allowed host is not there", async () => {
+  it("reports an allowed host that is unreachable", async () => {
     const closed = createServer();
     await once(closed.listen(0, "127.0.0.1"), "listening");
     const { port } = closed.address() as AddressInfo;
@@ -63,7 +63,7 @@ describe("trying a sandbox's way out", () => {
     expect(answers).toEqual([{ state: "broken", text }, REFUSED, NO_DNS]);
   });
 
-  it("would see that a host is not refused", async () => {
+  it("reports a host that is not refused", async () => {
     const [, refused] = await tryPolicy({ mode: "allowlist", hosts: [allow("not-allowed.invalid", 443)] });
 
     expect(refused).toEqual({
@@ -72,7 +72,7 @@ describe("trying a sandbox's way out", () => {
     });
   });
 
-  it("would see a network around the proxy, and a DNS server in it", async () => {
+  it("reports a network around the proxy and a DNS server in it", async () => {
     await using resolver = await createResolver();
     await using engine = await createRewritingEngine(async (body) => {
       CONTAINER_REMOVALS["name-files"](body);
@@ -103,7 +103,7 @@ describe("trying a sandbox's way out", () => {
   });
 });
 
-/** A DNS server in a container of the test's own, which knows no name. */
+/** Starts a DNS server in a container, which answers NXDOMAIN to everything. */
 async function createResolver(): Promise<AsyncDisposable & { readonly address: string }> {
   const serve = `const server = require("node:dgram").createSocket("udp4");
     server.on("message", (m, { address, port }) => { m[2] |= 128; m[3] = 3; server.send(m, port, address); });

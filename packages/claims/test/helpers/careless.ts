@@ -3,7 +3,7 @@ import { createLab, type Lab, type LabOptions } from "../../src/lab/lab.ts";
 import type { Verdict } from "../../src/probe/claim.ts";
 import { OPTIONS, type Control } from "./describe-claims.ts";
 
-/** Makes the same probes in a lab some of which is done without budgie's care. */
+/** Creates a control that runs the same probes in a lab of which some parts lack budgie's protections. */
 export function inCarelessLab(
   toCareless: (lab: Lab) => Partial<Lab> | Promise<Partial<Lab>>,
   options: Partial<LabOptions> = {},

@@ -2,14 +2,14 @@ import { CLAIM_GROUPS, type Claim } from "@budgie/claims";
 
 const HEADER = ["Claim", "Promise", "Protections", "Probes"];
 
-/** The claims matrix as `docs/claims.md` has it. */
+/** Returns the claims matrix of `docs/claims.md`. */
 export function toClaimsTable(): string {
   const rows = Object.values(CLAIM_GROUPS).flatMap((claims) => claims.map(toRow));
   const lines = [HEADER, HEADER.map(() => "---"), ...rows];
   return lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
-/** What names a claim's test, in the table and among the tests that there are. */
+/** Returns the name of a claim's tests in vitest's list. */
 export function toTestId(group: string, id: string): string {
   return `${group}.docker.test.ts > ${id}`;
 }

@@ -7,19 +7,23 @@ import { isMoot } from "../../src/probe/verdicts.ts";
 import { CONTAINER_REMOVALS, type Removals } from "./remove-protections.ts";
 import { createRewritingEngine } from "./rewriting-engine.ts";
 
-/** Where protections cannot be taken out of the product, the same attack made without it: a verdict for each probe, by its name. */
+/**
+ * Runs a claim's probes without its protections, if they cannot be removed from the container's options. Resolves to a verdict
+ * for each probe, by its name.
+ */
 export type Control = (claim: Claim) => Promise<Readonly<Record<string, Verdict>>>;
 
+/** The negative controls of a group of claims. */
 export type ClaimSuite = {
-  /** For protections besides the engine's, or in place of them */
+  /** Removals of other protections than the engine's, or other removals of those */
   readonly removals?: Removals;
-  /** By the claim's id */
+  /** Controls by the claim's id */
   readonly controls?: Readonly<Record<string, Control>>;
 };
 
 export const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
 
-/** Tests claims: every probe is held, and gets through once exactly the claim's protections are gone. */
+/** Tests that every probe of the claims is held, and that it gets through once exactly the claim's protections are removed. */
 export function describeClaims(claims: readonly Claim[], { controls = {}, removals = {} }: ClaimSuite = {}): void {
   const verdicts: Verdict[] = [];
   let lab: Lab;
@@ -52,7 +56,7 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
   }
 }
 
-/** Makes a claim's probes with its protections taken away as it is said here. */
+/** Runs a claim's probes with its protections removed by `removals`. */
 export async function proveWithout(claim: Claim, removals: Removals): Promise<Readonly<Record<string, Verdict>>> {
   await using engine = await createRewritingEngine(async (body) => {
     for (const protection of claim.protections) await toRemoval(protection, removals)(body);
@@ -62,11 +66,11 @@ export async function proveWithout(claim: Claim, removals: Removals): Promise<Re
 }
 
 function toRemoval(protection: Protection, removals: Removals) {
-  // The engine that removes the other protections allows no look into a container.
+  // The rewriting engine removes this one by itself: it hides the PIDs that a look at the mounts needs.
   if (protection === "verified-mounts") return () => undefined;
   const remove = removals[protection];
   if (remove === undefined)
-    throw new Error(`Nothing here takes the protection "${protection}" away: give a removal or a control.`);
+    throw new Error(`Nothing here removes the protection "${protection}": add a removal or a control.`);
   return remove;
 }
 

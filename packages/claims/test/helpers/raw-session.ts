@@ -10,7 +10,7 @@ import { connectEngine } from "../../../runner-docker/src/engine/engine.ts";
 import { BASE_IMAGE } from "../../../runner-docker/test/helpers/docker-place.ts";
 import { OPTIONS } from "./describe-claims.ts";
 
-/** A session as it would be without a runner: the engine mounts what it is told, and nobody looks. */
+/** Opens a session without budgie's runner: the engine mounts the sources as named, and nothing verifies them. */
 export async function openRawSession({ hostEnv, id }: OpenOptions = {}): Promise<RunnerSession> {
   const { docker } = await connectEngine(hostEnv ?? OPTIONS.hostEnv, OPTIONS.home);
   return {
@@ -20,7 +20,7 @@ export async function openRawSession({ hostEnv, id }: OpenOptions = {}): Promise
       const stdout = await runRaw(docker, argv, [
         { Type: "bind", Source: directory, Target: "/workspace" },
         ...protectedPaths.flatMap((path) => toProtecting(directory, path)),
-        // One that is there: the engine would make another, and nobody would remove it.
+        // Only an existing volume: the engine would create a missing one, and nothing would remove it.
         ...(id === undefined ? [] : [toHomeMount(id)]),
       ]);
       const exit = { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false };
@@ -38,7 +38,7 @@ export async function openRawSession({ hostEnv, id }: OpenOptions = {}): Promise
   };
 }
 
-/** Makes the read-only mount of a path, and a mount of the folder on the way to it. */
+/** Returns the read-only mount of a path, and a mount of its parent folder. */
 function toProtecting(directory: string, path: string): Docker.MountSettings[] {
   return [dirname(path), path].map((part) => ({
     Type: "bind",
@@ -52,7 +52,7 @@ function toHomeMount(id: SessionId): Docker.MountSettings {
   return { Type: "volume", Source: `budgie-session-${id}`, Target: "/home" };
 }
 
-/** Makes a plain container of the caller's user, for as long as it is used. */
+/** Creates a plain container of the caller's user, which is removed on disposal. */
 export async function createRawContainer(docker: Docker, options: Docker.ContainerCreateOptions) {
   const container = await docker.createContainer({
     name: `budgie-raw-${randomUUID()}`,
@@ -70,7 +70,7 @@ async function runRaw(docker: Docker, argv: readonly string[], mounts: Docker.Mo
   await using raw = await createRawContainer(docker, { Cmd: [...argv], HostConfig: { Mounts: mounts } });
   await raw.container.start();
   await raw.container.wait();
-  // The log has all of it: what a terminal says last, or what is attached to late, is lost now and then.
+  // The log is complete. The end of a terminal's output, or of a late attach, is sometimes lost.
   const said = Readable.from([await raw.container.logs({ stdout: true })]);
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const { signal: dropping } = new AbortController();

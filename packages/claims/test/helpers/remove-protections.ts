@@ -2,13 +2,13 @@ import type { ContainerProtection, Protection } from "../../src/probe/claim.ts";
 import { testEngine } from "../../../runner-docker/test/helpers/docker-place.ts";
 import type { CreateBody } from "./rewriting-engine.ts";
 
-/** Takes one protection of a turn's container away. */
+/** Removes one protection from a turn's container. */
 export type RemoveProtection = (body: CreateBody) => void | Promise<void>;
 
-/** Of protections, how each is taken away; those of budgie's own code come from the suites about them. */
+/** The removals of protections. Those of budgie's own code come from the suites about them. */
 export type Removals = Partial<Readonly<Record<Protection, RemoveProtection>>>;
 
-/** How each protection that the engine builds is taken away, and nothing else with it. */
+/** The removals of the engine's protections. Each removes nothing else. */
 export const CONTAINER_REMOVALS = {
   user: (body) => {
     body.User = "0:0";
@@ -39,7 +39,7 @@ export const CONTAINER_REMOVALS = {
     const victim = await findVictim(body);
     if (victim === undefined) return;
     body.HostConfig.PidMode = `container:${victim}`;
-    // The init script refuses to run where it is not alone.
+    // The init script refuses to run unless it is PID 1.
     const [shell = "", flag = "", script = "", ...rest] = body.Entrypoint as readonly string[];
     body.Entrypoint = [shell, flag, script.replace(/^\[ "\$PPID" = 1 \].*\n/, ""), ...rest];
   },
@@ -70,7 +70,7 @@ export const CONTAINER_REMOVALS = {
     HostConfig.PidsLimit = -1;
   },
   "memory-limit": ({ HostConfig }) => {
-    // Enough for any probe, and no harm to the machine.
+    // Enough for any probe, but harmless to the machine.
     HostConfig.Memory = 1024 ** 3;
     HostConfig.MemorySwap = 1024 ** 3;
   },
@@ -85,7 +85,7 @@ export const CONTAINER_REMOVALS = {
     HostConfig.ShmSize = 1024 ** 3;
   },
   mounts: () => {
-    throw new Error("What more is mounted depends on the claim: its suite says so.");
+    throw new Error("The additional mounts depend on the claim: its suite must give a removal.");
   },
   "read-only-mounts": ({ HostConfig }) => {
     HostConfig.Mounts = HostConfig.Mounts?.map((mount) => ({ ...mount, ReadOnly: false })) ?? [];
@@ -96,13 +96,13 @@ export const CONTAINER_REMOVALS = {
   },
 } as const satisfies Readonly<Record<ContainerProtection, RemoveProtection>>;
 
-// Those that an engine can hand out even where it lacks some itself, as in a virtual machine or another container.
+// The capabilities that an engine can grant even in a virtual machine or container, where it lacks some itself.
 const CAPABILITIES: readonly string[] = (
   "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP NET_BIND_SERVICE NET_ADMIN NET_RAW " +
   "IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_TIME MKNOD SETFCAP SYSLOG"
 ).split(" ");
 
-/** The turn that probes take for somebody else's: another sandbox, and never the host. It is nobody's victim itself. */
+/** Finds the container of the lab's other session, which the probes attack. The victim's own container has no victim. */
 async function findVictim({ Env, Labels }: CreateBody): Promise<string | undefined> {
   if (Env?.some((variable) => variable.startsWith("VICTIM_SECRET=")) === true) return undefined;
   const labels = ["dev.budgie.role=turn", `dev.budgie.instance=${Labels["dev.budgie.instance"]}`];

@@ -7,22 +7,23 @@ import { json, text } from "node:stream/consumers";
 import type { ContainerCreateOptions } from "dockerode";
 import { connectEngine } from "../../../runner-docker/src/engine/engine.ts";
 
-/** The body with which a container is asked for. */
+/** The body of a request to create a container. */
 export type CreateBody = ContainerCreateOptions & {
   readonly Labels: Readonly<Record<string, string>>;
   HostConfig: NonNullable<ContainerCreateOptions["HostConfig"]>;
 };
 
 /**
- * The real engine behind a socket that changes what containers of a role are asked to be: the code under test stays as it is.
- * It allows no look into a container, which would show the change. A blind one answers that no path exists in a container.
+ * Creates a socket in front of the real engine that rewrites the creation of containers of a role, so that the code under test
+ * stays unchanged. It hides PIDs, because a look at a container's mounts would show the change. With `blind`, it answers that
+ * no path exists in a container.
  */
 export async function createRewritingEngine(
   rewrite: (body: CreateBody) => Promise<void>,
   { blind = false, role = "turn" } = {},
 ) {
   const { endpoint } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
-  if (!("socketPath" in endpoint.address)) throw new Error("The test needs an engine on a unix socket.");
+  if (!("socketPath" in endpoint.address)) throw new Error("The test needs an engine on a Unix socket.");
   const { socketPath } = endpoint.address;
   const folder = mkdtempSync(join(tmpdir(), "budgie-rewriting-"));
   const path = join(folder, "engine.sock");
@@ -76,7 +77,7 @@ export async function createRewritingEngine(
   };
 }
 
-/** Of the same length, as it was announced. */
+/** Replaces the PID without changing the length, which the response's header has already announced. */
 function hidePid(facts: string): string {
   return facts.replace(/"Pid":(\d+)/, (_, pid: string) => `"Pid":0${" ".repeat(pid.length - 1)}`);
 }

@@ -7,7 +7,7 @@ import { CLAIM_GROUPS } from "@budgie/claims";
 import { describeClaims } from "../helpers/describe-claims.ts";
 import type { RemoveProtection } from "../helpers/remove-protections.ts";
 
-// In place of an engine's: who reaches it reaches nothing.
+// A harmless socket in place of the engine's.
 let folder: string;
 let socket: string;
 const server = createServer((client) => client.destroy());

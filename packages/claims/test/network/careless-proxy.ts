@@ -2,14 +2,14 @@ import { rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import type { SessionProxy, EgressProxy } from "@budgie/egress";
 
-// Of all sessions together, in its life: who is first has them all.
+// The total for all sessions during the proxy's life, so that one session can use them all up.
 const MOST_CONNECTIONS = 2_000;
 
-/** Where a proxy leads who asks for a host and its port, if anywhere. */
-export type Lead = (host: string) => Socket | undefined | Promise<Socket | undefined>;
+/** Connects to the requested `host:port`, or returns `undefined` to refuse it. */
+export type ConnectTo = (host: string) => Socket | undefined | Promise<Socket | undefined>;
 
-/** A proxy that looks into nothing, and passes on what it is told, by a way that somebody else finds. */
-export function createCarelessProxy(lead: Lead): EgressProxy {
+/** Creates a proxy that inspects nothing and forwards everything over the connections of `connectTo`. */
+export function createCarelessProxy(connectTo: ConnectTo): EgressProxy {
   const sockets = new Set<Socket>();
   const servers = new Set<Server>();
   let served = 0;
@@ -22,7 +22,7 @@ export function createCarelessProxy(lead: Lead): EgressProxy {
       client.pause();
       const asked = understand(bytes);
       if (asked === undefined) return void client.end("HTTP/1.1 400 Bad Request\r\n\r\n");
-      void passOn(client, asked, lead);
+      void passOn(client, asked, connectTo);
     });
   }
 
@@ -49,8 +49,8 @@ export function createCarelessProxy(lead: Lead): EgressProxy {
   };
 }
 
-async function passOn(client: Socket, asked: Asked, lead: Lead): Promise<void> {
-  const host = await lead(asked.host);
+async function passOn(client: Socket, asked: Asked, connectTo: ConnectTo): Promise<void> {
+  const host = await connectTo(asked.host);
   if (host === undefined) return void client.end("HTTP/1.1 403 Forbidden\r\n\r\n");
   host.on("error", () => client.destroy()).on("close", () => client.destroy());
   client.on("close", () => host.destroy());
@@ -62,7 +62,7 @@ async function passOn(client: Socket, asked: Asked, lead: Lead): Promise<void> {
 
 type Asked = { readonly host: string; readonly answer: Buffer | string; readonly passOn: Buffer | string };
 
-/** SOCKS 4a, CONNECT, a request for a proxy, and one for a server. */
+/** Parses SOCKS 4a, CONNECT, a proxy request or an origin request. */
 function understand(bytes: Buffer): Asked | undefined {
   if (bytes[0] === 4) return understandSocks(bytes);
   const text = bytes.toString("latin1");

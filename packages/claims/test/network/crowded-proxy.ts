@@ -4,7 +4,7 @@ import type { EgressProxy } from "@budgie/egress";
 import type { LabNetwork } from "../../src/lab/lab-network.ts";
 import { createCarelessProxy } from "./careless-proxy.ts";
 
-/** A proxy with two lookups and some connections for all sessions together. */
+/** Creates a proxy with two concurrent lookups and a limited number of connections for all sessions together. */
 export function createCrowdedProxy({ lookup, webPort }: LabNetwork): EgressProxy {
   const limit = pLimit(2);
   return createCarelessProxy(async (host) => {

@@ -3,7 +3,7 @@ import type { EgressProxy } from "@budgie/egress";
 import type { LabNetwork } from "../../src/lab/lab-network.ts";
 import { createCarelessProxy } from "./careless-proxy.ts";
 
-/** A proxy that keeps to its list, and checks where a name leads; then it connects to the name, which is looked up again. */
+/** Creates a proxy that enforces its list and checks a name's address, but then connects by name, which resolves it again. */
 export function createForgetfulProxy({ lookup, policy }: LabNetwork): EgressProxy {
   return createCarelessProxy(async (asked) => {
     const known = policy.hosts.find(({ host, port }) => `${host}:${port}` === asked);

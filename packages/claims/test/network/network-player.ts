@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { BASE_IMAGE, testEngine } from "../../../runner-docker/test/helpers/docker-place.ts";
 
-/** A network of its own, without a way to any other, in which somebody has all of the addresses. */
+/** A container with an isolated network in which it has all given addresses. */
 export type NetworkPlayer = AsyncDisposable & {
   readonly container: string;
-  /** What everybody there says */
+  /** The answer of every service there */
   readonly canary: string;
 };
 
-/** Starts who plays them: name servers, web servers, metadata services, neighbours. */
+/** Starts a container that plays DNS servers, web servers, metadata services and neighbours at these addresses. */
 export async function createNetworkPlayer(addresses: readonly string[], resolver: string): Promise<NetworkPlayer> {
   const docker = await testEngine();
   const canary = `canary-played-${randomUUID()}`;
@@ -36,7 +36,7 @@ export async function createNetworkPlayer(addresses: readonly string[], resolver
     stream.once("end", () => said.end());
     await container.start();
     const [first] = (await Promise.race([once(said, "data"), once(said, "end")])) as readonly unknown[];
-    if (String(first).trim() !== "ready") throw new Error(`Nobody plays the network: ${String(first)}`);
+    if (String(first).trim() !== "ready") throw new Error(`The network player did not start: ${String(first)}`);
     said.resume();
   } catch (error) {
     await container.remove({ force: true });
@@ -63,7 +63,7 @@ for my $address (@addresses) {
     next;
   }
   my $label = "lo:" . ++$number;
-  # Each in a network of its own, or answers would come from the first.
+  # Each in a /32 network, or answers would come from the first address.
   for ([0x8916, $address], [0x891c, "255.255.255.255"]) {
     ioctl($four, $_->[0], pack("a16 S n a4 x8", $label, AF_INET, 0, inet_aton($_->[1]))) or die "$address: $!";
   }
@@ -86,7 +86,7 @@ for my $port (22, 53, 80, 443) {
     push @open, [$socket, $type, $port];
   }
 }
-# Asked there, it would answer from another address.
+# A socket on the wildcard address would answer from another address.
 my $engine;
 socket($engine, PF_INET, SOCK_DGRAM, 0) && setsockopt($engine, SOL_SOCKET, SO_REUSEADDR, 1)
   && bind($engine, pack_sockaddr_in(53, inet_aton("127.0.0.11"))) or die "$!";

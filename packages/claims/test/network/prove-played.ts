@@ -6,7 +6,7 @@ import { createNetworkPlayer } from "./network-player.ts";
 import { CONTAINER_REMOVALS } from "../helpers/remove-protections.ts";
 import { createRewritingEngine } from "../helpers/rewriting-engine.ts";
 
-/** Makes a claim's probes in a whole network in place of none, with nobody in it but who plays everybody. */
+/** Runs a claim's probes in the network of a player that answers at every address, in place of no network. */
 export async function provePlayed(claim: Claim): Promise<Readonly<Record<string, Verdict>>> {
   const own = toHostAddresses().map(({ address }) => address);
   await using player = await createNetworkPlayer([...new Set([...PLAYED_ADDRESSES, ...own])], NOBODY.resolver);

@@ -4,8 +4,8 @@ import type { LabNetwork } from "../../src/lab/lab-network.ts";
 import { createCarelessProxy } from "./careless-proxy.ts";
 
 /**
- * A proxy that leads anybody anywhere, and looks into nothing. In its world there are two machines: the allowed host, and one
- * that has all other names and addresses.
+ * Creates a proxy that connects anybody to anything and inspects nothing. It knows two machines: the allowed host, and one with
+ * all other names and addresses.
  */
 export function createUnwatchedProxy({ webPort }: LabNetwork): EgressProxy {
   return createCarelessProxy((host) => {

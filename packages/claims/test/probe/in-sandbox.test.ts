@@ -13,7 +13,7 @@ describe("the verdict on a script", () => {
     ["got-through", "got-through a key: x=y", { outcome: "got-through", detail: "a key: x=y" }],
     ["untried", "untried the image has no perl", { outcome: "untried", detail: "the image has no perl" }],
     ["held without a reason", "held", { outcome: "held", detail: "" }],
-  ])("is what it reports: %s", async (_, line, verdict) => {
+  ])("is the reported one: %s", async (_, line, verdict) => {
     expect(await judge((nonce) => `noise\n${nonce} ${line}\nnoise\n`)).toEqual(verdict);
   });
 
@@ -24,11 +24,11 @@ describe("the verdict on a script", () => {
     ["reports both ways", (nonce) => `${nonce} held one\n${nonce} got-through two\n`],
     ["reports something else", (nonce) => `${nonce} fine\n`],
     ["reports in the middle of a line", (nonce) => `so ${nonce} held no\n`],
-  ])("is never that it held when it %s", async (_, print) => {
+  ])("is never held when the script %s", async (_, print) => {
     expect(await judge(print)).toMatchObject({ outcome: "untried" });
   });
 
-  it("is made from how the turn ended where the probe says so, and only if nothing was reported", async () => {
+  it("comes from the turn's exit if the probe says so and nothing was reported", async () => {
     const silent = ({ exit }: Ran): Verdict | undefined =>
       exit.oomKilled ? { outcome: "held", detail: "killed" } : undefined;
     const exit: Exit = { ...ENDED, exitCode: undefined, signal: "SIGKILL", oomKilled: true };
@@ -40,7 +40,7 @@ describe("the verdict on a script", () => {
     expect(await judge(() => "", { silent })).toMatchObject({ outcome: "untried" });
   });
 
-  it("is that it was not tried when the turn could not run", async () => {
+  it("is untried when the turn could not run", async () => {
     const lab = toLab(() => Promise.reject(new Error("no engine")));
 
     expect(await attempt(lab, inPerl("do harm", "1;"))).toEqual({ outcome: "untried", detail: "no engine" });
@@ -52,7 +52,7 @@ function judge(print: (nonce: string) => string, options: ScriptOptions = {}, ex
   return attempt(lab, inSandbox("do harm", "true", options));
 }
 
-/** As much of a lab as a script takes. */
+/** Returns the part of a lab that a script needs. */
 function toLab(run: Lab["run"]): Lab {
   return { run } as Lab;
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Lab, Ran } from "../../src/lab/lab.ts";
 import { openRawSession } from "../helpers/raw-session.ts";
 
-/** Sessions whose homes are folders of the host, read and written as any file is, and whose turns have no sandbox. */
+/** Creates sessions whose homes are plain host folders, and whose turns run without a sandbox. */
 export function createHostSessions(): Pick<Lab, "open" | "run"> & AsyncDisposable {
   const root = mkdtempSync(join(tmpdir(), "budgie-host-sessions-"));
   return {
@@ -23,7 +23,7 @@ export function createHostSessions(): Pick<Lab, "open" | "run"> & AsyncDisposabl
     run: (argv, { directory = root, session } = {}) =>
       runOnHost(argv, { directory, home: join(root, session?.id ?? "") }),
     async [Symbol.asyncDispose]() {
-      for (const home of readdirSync(root)) letGo(join(root, home, "answer"));
+      for (const home of readdirSync(root)) releaseReader(join(root, home, "answer"));
       rmSync(root, { recursive: true });
     },
   };
@@ -43,11 +43,11 @@ export function runOnHost(
   });
 }
 
-/** Whoever waits for somebody to write to a pipe waits forever. */
-function letGo(path: string): void {
+/** Opens and closes a named pipe for writing, so that a reader that waits for a writer ends. */
+function releaseReader(path: string): void {
   try {
     closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch {
-    // It was none, or nobody waits.
+    // It is not a pipe, or has no reader.
   }
 }

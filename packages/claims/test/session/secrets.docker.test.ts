@@ -31,7 +31,7 @@ describeClaims(CLAIM_GROUPS.secrets, {
   },
 });
 
-/** All of the host's database, in place of the login in it. */
+/** Copies the host's whole database, in place of only its login. */
 async function copyDatabase(session: string, kiroDataDir: string): Promise<void> {
   const archive = pack();
   archive.entry({ name: "data.sqlite3", mode: 0o644 }, readFileSync(join(kiroDataDir, "data.sqlite3")));

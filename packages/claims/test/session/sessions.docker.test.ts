@@ -27,7 +27,7 @@ describeClaims(CLAIM_GROUPS.sessions, {
   },
 });
 
-/** Mounts the homes of all other sessions of the lab, in the probes' own turns alone. */
+/** Mounts the homes of the lab's other sessions, only in the turns of probes. */
 async function showOtherVolumes({ Cmd, HostConfig, Labels }: CreateBody): Promise<void> {
   if (Cmd?.includes("probe") !== true) return;
   const label = ["dev.budgie.role=home", `dev.budgie.instance=${Labels["dev.budgie.instance"]}`];
@@ -36,7 +36,7 @@ async function showOtherVolumes({ Cmd, HostConfig, Labels }: CreateBody): Promis
   for (const { Name } of others) HostConfig.Mounts?.push({ Type: "volume", Source: Name, Target: `/${Name}` });
 }
 
-/** Goes on with whatever session is named. */
+/** Creates a call that resumes any session, whoever names it. */
 function callAny(lab: Lab): Lab["call"] {
   return async (request) => {
     if (request.sessionId === undefined) return lab.call(request);

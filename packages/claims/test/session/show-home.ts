@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import type { CreateBody } from "../helpers/rewriting-engine.ts";
 
-/** Shows a turn the made-up home and what is beside it, where the host has them, and its keys where a relative link of the workspace leads. */
+/** Mounts the fake home and its siblings at their host paths, and its keys at the target of the workspace's relative symlinks. */
 export function showHome(body: CreateBody): void {
   const home = toHome(body);
   const root = dirname(home);
@@ -11,9 +11,9 @@ export function showHome(body: CreateBody): void {
   );
 }
 
-/** The made-up home of a turn: its steering files are shown to every turn. */
+/** Returns the path of a turn's fake home, whose steering files are mounted in every turn. */
 export function toHome({ HostConfig }: CreateBody): string {
   const steering = HostConfig.Mounts?.find(({ Target }) => Target.endsWith("/.kiro/steering"));
-  if (steering === undefined) throw new Error("A turn of the lab shows its home's steering files.");
+  if (steering === undefined) throw new Error("A turn of the lab must mount its home's steering files.");
   return join(steering.Source, "../..");
 }

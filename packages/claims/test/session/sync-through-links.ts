@@ -3,7 +3,7 @@ import type { Lab } from "../../src/lab/lab.ts";
 import { testEngine } from "../../../runner-docker/test/helpers/docker-place.ts";
 import { createRawContainer } from "../helpers/raw-session.ts";
 
-/** A lab that hands a renewed login over as the engine's archive calls make easy: into the turn's own container, by its path. */
+/** Changes a lab to write a renewed login by path through the engine's archive API, which follows symlinks. */
 export function syncThroughLinks(lab: Lab): Partial<Lab> {
   return {
     async run(argv, options = {}) {

@@ -4,7 +4,7 @@ import type { TurnDependencies } from "@budgie/core";
 
 type Watch = NonNullable<TurnDependencies["watch"]>;
 
-/** A look at a directory that goes by paths, follows links, and believes what git would; it names all that it finds. */
+/** Creates a watch that goes by paths, follows symlinks and git's own references, and reports every file that it finds. */
 export function toTrustingWatch(beforeOpening: (name: string) => void): Watch {
   return (directory) => {
     list(directory, beforeOpening);
@@ -26,7 +26,7 @@ function list(folder: string, beforeOpening: (name: string) => void): readonly s
   });
 }
 
-/** What a file of git's leads to. */
+/** Lists the files to which a git file refers. */
 function listNamed(path: string): readonly string[] {
   const [, named] = /^(?:gitdir: |\[include\]\n\tpath = )?(\/.+)\n$/.exec(readFileSync(path, "utf8")) ?? [];
   if (named === undefined) return [];

@@ -11,7 +11,7 @@ import { createRawContainer } from "../helpers/raw-session.ts";
 
 const FOLDER = "/home/agent/.local/share/kiro-cli";
 
-/** A lab that writes a renewed login into the existing database. */
+/** Changes a lab to write a renewed login into the existing database. */
 export function updateInPlace(lab: Lab): Partial<Lab> {
   return {
     async run(argv, options = {}) {
