@@ -1,6 +1,6 @@
 #!/bin/sh
-# Serves who runs the image by hand: brings a login mounted at /auth into a home that has none. budgie prepares the home
-# itself, and starts its programs without this script.
+# Copies a login mounted at /auth into a home without one, for users who run the image by hand. budgie prepares the home itself
+# and starts programs without this script.
 set -eu
 
 login=/auth/data.sqlite3

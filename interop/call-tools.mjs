@@ -1,7 +1,7 @@
-// A client of the SDK that its argument names. It reads from stdin which server to connect to and what to call there, and
-// prints what it saw. A process of its own for each client, so that no two versions of an SDK meet.
+// A client of the SDK that its argument names. It reads a server and calls from stdin, makes the calls, and prints the outcomes.
+// Each client is a separate process, so that no two versions of an SDK meet.
 //
-// stdin:  { server: { command, args, env } | { url, token }, calls: [{ name, arguments, goesOn?, options? }] }
+// stdin:  { server: { command, args, env } | { url, token }, calls: [{ name, arguments, resumes?, options? }] }
 // stdout: { server, revision?, tools: [name], outcomes: [{ result | error: { code, message }, progress }] }
 import { text } from "node:stream/consumers";
 
@@ -18,12 +18,12 @@ const outcomes = [];
 for (const call of calls) outcomes.push(await toOutcome(call));
 const seen = {
   server: client.getServerVersion(),
-  // The first SDK does not tell.
+  // SDK v1 has no such method.
   revision: client.getNegotiatedProtocolVersion?.(),
   tools: tools.map(({ name }) => name),
   outcomes,
 };
-// Only over HTTP is there something to say before one goes.
+// Only the HTTP transport has a session to end.
 await transport.terminateSession?.();
 await client.close();
 process.stdout.write(JSON.stringify(seen));
@@ -40,7 +40,7 @@ async function loadFirst() {
   };
 }
 
-/** `v2-legacy` begins with "initialize"; `v2-auto` asks first whether the server knows the revision that has none. */
+/** Loads SDK v2. `v2-legacy` starts with "initialize"; `v2-auto` first asks whether the server knows the revision without it. */
 async function loadSecond() {
   const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
@@ -59,11 +59,11 @@ function createTransport(Stdio, Http) {
   return new Http(new URL(server.url), { requestInit: { headers } });
 }
 
-/** A call that goes on takes the session of the one before it. */
-async function toOutcome({ arguments: input, goesOn, name, options = {} }) {
+/** Makes a call, and returns its outcome. A call that `resumes` uses the session of the previous one. */
+async function toOutcome({ arguments: input, resumes, name, options = {} }) {
   const progress = [];
-  const onprogress = (told) => progress.push(told);
-  const sessionId = goesOn ? outcomes.at(-1).result.structuredContent.sessionId : undefined;
+  const onprogress = (notification) => progress.push(notification);
+  const sessionId = resumes ? outcomes.at(-1).result.structuredContent.sessionId : undefined;
   try {
     const result = await callTool({ name, arguments: { ...input, sessionId } }, { onprogress, ...options });
     return { result, progress };
@@ -73,6 +73,6 @@ async function toOutcome({ arguments: input, goesOn, name, options = {} }) {
 }
 
 function giveUp() {
-  process.stderr.write(`Not done after ${LIMIT_MS} ms.\n`);
+  process.stderr.write(`Timed out after ${LIMIT_MS} ms.\n`);
   process.exit(1);
 }

@@ -1,10 +1,9 @@
-// Gives all requests of a program that has no option for it the bearer token, and changes nothing else of them:
-// node --import ./with-token.mjs PROGRAM, with the token in MCP_TOKEN.
+// node --import ./with-token.mjs PROGRAM: adds the bearer token in MCP_TOKEN to all requests of a program without an option for it.
 import { getGlobalDispatcher, setGlobalDispatcher } from "undici";
 
 const authorization = `Bearer ${process.env.MCP_TOKEN}`;
 
-// Node's own fetch uses this one too.
+// Node's own fetch uses this dispatcher too.
 setGlobalDispatcher(
   getGlobalDispatcher().compose((dispatch) => (request, handler) => {
     const { headers = [] } = request;

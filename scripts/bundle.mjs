@@ -1,5 +1,5 @@
-// node scripts/bundle.mjs: makes of budgie and its libraries the few files that bin/budgie.js runs, and of those what V8 needs
-// to start them quickly. docs/adr/0011 has the reasons.
+// node scripts/bundle.mjs: bundles budgie and its libraries into the few files that bin/budgie.js runs, with V8 code caches for a
+// quick start. See docs/adr/0011.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
@@ -23,28 +23,28 @@ const LOADER = fileURLToPath(new URL("../packages/mcp-server/bin/load-bundle.js"
 const LIBRARIES = fileURLToPath(new URL("../package-lock.json", import.meta.url));
 const ENGINE = fileURLToPath(new URL("lib/answer-as-engine.mjs", import.meta.url));
 const SOURCES = [join(DIST, ".tsbuildinfo"), LIBRARIES, LOADER, WARM_UP, ENGINE, fileURLToPath(import.meta.url)];
-// One has native code, and the other files that it looks for beside it.
+// better-sqlite3 has native code; dockerode loads files beside its own.
 const EXTERNAL = ["better-sqlite3", "dockerode"];
-// What it is for `require` hides from a bundler which files it needs.
+// The package's build for `require` is UMD, whose imports a bundler cannot follow.
 const ALIASES = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" };
 const LIMIT_MS = 60_000;
 
 if (!isCurrent()) await makeBundle();
 
-/** Made by this Node from what there is; the compiler leaves a new date in its file when it has written anything. */
+/** Tells whether this Node's code cache is newer than all sources. The compiler updates its build info whenever it writes output. */
 function isCurrent() {
   const timeOf = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const made = timeOf(toCacheFile(join(TARGET, MAIN)));
   return SOURCES.every((file) => timeOf(file) <= made);
 }
 
-/** Beside the old one, which may be running. */
+/** Builds beside the old bundle, which may be in use, and then replaces it. */
 async function makeBundle() {
   const folder = await mkdtemp(`${TARGET}-`);
   try {
     await bundle(folder);
     await writeCodeCaches(join(folder, MAIN));
-    // Others than who builds run it too.
+    // Other users than the builder run it too.
     await chmod(folder, 0o755);
     await rm(TARGET, { recursive: true, force: true });
     await rename(folder, TARGET);
@@ -61,7 +61,7 @@ async function bundle(folder) {
     resolve: { alias: ALIASES },
     plugins: [keepPlaces(), keepOwners()],
   });
-  // Names and lines stay, for who reads a stack.
+  // Names and lines are kept for readable stack traces.
   await build.write({
     dir: folder,
     format: "cjs",
@@ -73,7 +73,7 @@ async function bundle(folder) {
   await build.close();
 }
 
-/** Modules find files by where they are themselves: there they stay, as far as they are told. */
+/** Creates a plugin that keeps each module's `import.meta.url`, by which it finds files. */
 function keepPlaces() {
   return {
     name: "keep-places",
@@ -88,7 +88,7 @@ function keepPlaces() {
   };
 }
 
-/** What is not bundled is looked for from the package that needs it: others, budgie itself among them, need not find it. */
+/** Creates a plugin that resolves external packages from the package that needs them, because others may not find them. */
 function keepOwners() {
   return {
     name: "keep-owners",
@@ -105,7 +105,7 @@ function keepOwners() {
   };
 }
 
-/** Two starts as a client makes them, in an empty home, after which V8 knows which functions are needed. */
+/** Writes code caches after two starts like a client's, in an empty home, so that V8 has compiled the functions they need. */
 async function writeCodeCaches(program) {
   const home = await mkdtemp(join(tmpdir(), "budgie-bundle-"));
   const socket = join(home, "engine.sock");
@@ -116,7 +116,7 @@ async function writeCodeCaches(program) {
     const agent = { name: "one", description: "sub-agent: One.", allowedTools: ["fs_read", "fs_write"] };
     await writeFile(join(agents, "one.json"), JSON.stringify(agent));
     await start({ program, home, socket, flags: [] });
-    // What the first start has left a cache of keeps it.
+    // The second start keeps the caches that the first has written.
     await start({ program, home, socket, flags: ["--sandbox"] });
   } finally {
     await engine.close();

@@ -1,4 +1,4 @@
-// A user's day with budgie, told on the terminal: every promise is checked, and a broken one ends it with exit code 1.
+// Demonstrates a user's session with budgie on the terminal and checks each promise. Exits with 1 if one is broken.
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createHostHome } from "../packages/testkit/dist/index.js";
@@ -11,15 +11,15 @@ const { docker, endpoint } = await openEngine();
 const host = await createHostHome();
 const repository = await createSampleRepository();
 try {
-  await tell();
+  await runDemo();
 } finally {
   await host[Symbol.asyncDispose]();
   await repository.remove();
 }
 process.exitCode = failures() === 0 ? 0 : 1;
-say(failures() === 0 ? "Everything was as promised." : `Not as promised: ${failures()}.`);
+say(failures() === 0 ? "All checks passed." : `Checks failed: ${failures()}.`);
 
-async function tell() {
+async function runDemo() {
   const budgie = await startBudgie(host, endpoint);
   let instance;
   try {
@@ -40,10 +40,10 @@ async function tell() {
   }
   say("The client quits.");
   const left = countOf(await listTraces(docker), instance);
-  check(left === 0, `${left} containers and volumes are left of it`);
+  check(left === 0, `${left} of its containers and volumes are left`);
 }
 
-// Other budgies may use the engine too.
+// Counts only this budgie's, because others may use the engine too.
 function countOf(traces, instance) {
   return traces.filter((trace) => trace.instance === instance).length;
 }
@@ -70,16 +70,16 @@ async function holdConversation({ ask }) {
   check(first.response.includes(repository.bug), "The agent read the repository");
   check(first.isolation === "container", "It ran in a container");
 
-  say(`It goes on with the same session, ${first.sessionId}.`);
+  say(`It resumes the same session, ${first.sessionId}.`);
   const { sessionId } = first;
   const second = await ask("code-reviewer", { directory, sessionId, prompt: "Which word was it? [[recall]]" });
   quote(second.response);
   check(second.response.includes("token-parakeet"), "The agent remembers the first turn");
 
-  say("It asks the same in a new session.");
+  say("It asks the same question in a new session.");
   const other = await ask("code-reviewer", { directory, prompt: "Which word was it? [[recall]]" });
   quote(other.response);
-  check(!other.response.includes("token-"), "Another session knows nothing of it, nor of the host's conversations");
+  check(!other.response.includes("token-"), "Another session knows neither that word nor the host's conversations");
   return sessionId;
 }
 

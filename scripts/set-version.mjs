@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// scripts/set-version.mjs 0.2.0: of all packages, of what they need of each other, and of server.json and the lockfile.
+// scripts/set-version.mjs 0.2.0: sets the version of all packages, of their dependencies on each other, of server.json and of the
+// lockfile.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const root = new URL("..", import.meta.url);

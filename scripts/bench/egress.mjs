@@ -1,5 +1,5 @@
-// A sandbox's one way out beside the engine's plain network, asked of the same server on this machine by the same client; and
-// turns that join a network made before, beside a plain "docker run --rm".
+// Compares a sandbox's egress through the proxy with the engine's plain network, by the same client and server on this machine;
+// and follow-up turns, which join an existing network, with a plain "docker run --rm".
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { createOwner, createSessionId } from "../../packages/core/dist/index.js";
@@ -16,20 +16,20 @@ const THROUGHPUT_LIMIT = 0.8;
 // Without a bound, client, server, forwarder and proxy compete for the processors.
 const UNBOUND_THROUGHPUT_LIMIT = 0.4;
 const TURN_LIMIT = 0.55;
-// Of each side in each round.
+// Requests of each side in each round.
 const REQUESTS = 20;
 const REQUEST = { bytes: 200 };
 const DOWNLOAD = { bytes: 200e6 };
-// Bounded by the line, and bounded by the processors alone.
+// A server limited to 1 Gbit/s; without it, only the CPUs limit.
 const LINE = { ...DOWNLOAD, bytesPerS: 125e6 };
 
 const HOST = "bench.test";
 const DIRECT = "plain network";
-const PROXIED = "way out of a sandbox";
+const PROXIED = "sandbox's proxy";
 const BASE = "docker run --rm";
 const FOLLOW_UP = "sandbox, follow-up turn";
 
-/** Measures, prints, and tells whether latency, throughput and turns keep to their limits. */
+/** Measures, prints, and tells whether latency, throughput and turns are within their limits. */
 export const measureEgress = (rounds) =>
   withPlace(async (place) => {
     const fetched = await measureRequests(place, rounds);
@@ -73,20 +73,21 @@ async function openSides({ atEnd, directory, engine, host }) {
   };
 }
 
-/** This machine as containers on the engine's plain network see it. */
+/** Returns this machine's address on the engine's plain network. */
 async function findGateway({ docker }) {
   const { IPAM } = await docker.getNetwork("bridge").inspect();
   const gateway = IPAM.Config?.[0]?.Gateway;
-  if (gateway === undefined) throw new Error("This bench needs an engine whose bridge network this machine is on.");
+  if (gateway === undefined)
+    throw new Error("This benchmark needs an engine with a bridge network that this machine is on.");
   return gateway;
 }
 
-/** A comparison of two sides that are not what they are called would say nothing. */
+/** Throws unless the plain side bypassed the proxy and the other one used it. */
 async function checkSides(sides) {
   const [direct, proxied] = await Promise.all([sides[DIRECT].stop(), sides[PROXIED].stop()]);
   const reached = proxied?.allowed.map(({ host }) => host);
   if (direct === undefined && String(reached) === HOST && proxied.denied.length === 0) return;
-  throw new Error(`The sides are not so: ${JSON.stringify({ direct, proxied })}`);
+  throw new Error(`The two sides are not as expected: ${JSON.stringify({ direct, proxied })}`);
 }
 
 function report({ downloads, engine, requests, rounds, turns, unbound }) {

@@ -1,18 +1,18 @@
-// Sandboxed turns beside the same turns with nothing of their containers hardened. Both sides are the same budgie, through
-// proxies of the same code; one of them takes the hardening out of what containers are asked to be.
+// Compares sandboxed turns with the same turns in containers without hardening. Both sides are the same budgie behind the same
+// rewriting proxy; one proxy removes the hardening from the requests to create containers.
 import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { interleave, median } from "./lib/interleave.mjs";
 import { openRewritingProxy } from "./lib/rewriting-proxy.mjs";
 import { toCaption, toTable } from "./lib/table.mjs";
 
 const LIMIT = 1.1;
-// Each kind of turn, and what it is measured against.
+// Each kind of turn and its baseline.
 const TURNS = new Map([
   ["hardened, first turn", "plain, first turn"],
   ["hardened, follow-up turn", "plain, follow-up turn"],
 ]);
 
-/** Measures, prints, and tells whether both kinds of turn keep to the limit. */
+/** Measures, prints, and tells whether both kinds of turn are within the limit. */
 export const measureHardening = (rounds) =>
   withPlace(async (place) => {
     const hardened = await startBehind(place, (body) => body);
@@ -33,7 +33,7 @@ async function startBehind({ engine, atEnd, startServer }, rewrite) {
   return startServer(SANDBOX, proxy.url);
 }
 
-// The user stays, since it costs nothing and decides whose files they are; what the engine does for everybody stays as well.
+// The user is kept, because it costs nothing and decides who owns the files. The engine's own defaults are kept as well.
 const HARDENING = "CapDrop SecurityOpt ReadonlyRootfs PidsLimit Memory MemorySwap NanoCpus Tmpfs Ulimits".split(" ");
 
 function withoutHardening({ HostConfig, ...body }) {
@@ -47,13 +47,13 @@ function withoutHardening({ HostConfig, ...body }) {
 
 const LOOK = `grep -E "^(NoNewPrivs|Seccomp):" /proc/self/status; awk '$2 == "/" { print "root", substr($4, 1, 2) }' /proc/mounts`;
 
-/** A comparison of two sides that are not what they are called would say nothing. */
+/** Throws unless one side is hardened and the other is not. */
 async function checkSides(sides) {
   const expected = { hardened: ["1", "2", "ro"], plain: ["0", "2", "rw"] };
   for (const [name, server] of Object.entries(sides)) {
     const { response } = await server.ask("shell-worker", { prompt: `[[run: ${LOOK}]]` });
     const found = response.match(/(?<=\s)\S+$/gm);
-    if (String(found) !== String(expected[name])) throw new Error(`The ${name} side is not so: ${response}`);
+    if (String(found) !== String(expected[name])) throw new Error(`The ${name} side is not as expected: ${response}`);
   }
 }
 

@@ -1,4 +1,4 @@
-// node scripts/bench/main.mjs [CASE] [ROUNDS]: measures one case, and exits with 1 when it is over its limit.
+// node scripts/bench/main.mjs [CASE] [ROUNDS]: measures one case, and exits with 1 if it is over its limit.
 import { measureEgress } from "./egress.mjs";
 import { measureHardening } from "./hardening.mjs";
 import { measureStartup } from "./startup.mjs";

@@ -1,4 +1,4 @@
-// The time from budgie's start to its first list of tools, beside "node -e 0": what a client waits for, each time it starts.
+// Compares the time from budgie's start to its first list of tools with "node -e 0". A client waits that long at each start.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { toCaption, toTable } from "./lib/table.mjs";
 const PROGRAM = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
 const BASE = "node -e 0";
 const HOME_AGENTS = 3;
-/** How many times the base a start may take, with --sandbox and the three answers of the engine as well */
+/** Limits are multiples of the base. With --sandbox a start includes three requests to the engine */
 const STARTS = [
   { count: 22, mode: "", flags: [], limit: 5 },
   { count: 500, mode: "", flags: [], limit: 8 },
@@ -23,7 +23,7 @@ const STARTS = [
   { count: 500, mode: ", --sandbox", flags: SANDBOX, limit: 8 },
 ];
 
-/** Measures, prints, and tells whether all starts keep to their limits. */
+/** Measures, prints, and tells whether all starts are within their limits. */
 export const measureStartup = (rounds) =>
   withPlace(async ({ engine, atEnd }) => {
     const starts = new Map();
@@ -58,7 +58,7 @@ function report({ rounds, engine, starts, bytes, times }) {
   return over.length === 0;
 }
 
-/** As an MCP client gives it: what is in a user's own, such as more certificates to load, would slow the base down as well. */
+/** Returns an environment like an MCP client's. A user's variables, such as extra certificates, would slow the base down too. */
 function toEnvironment(home, { endpoint }) {
   const engine = { DOCKER_HOST: endpoint.url, DOCKER_CONFIG: join(homedir(), ".docker") };
   return { PATH: process.env.PATH, HOME: home, BUDGIE_ALLOW_ROOT: home, ...engine };
@@ -99,6 +99,6 @@ async function listTools({ env, flags }) {
     child.stdin.end();
   }
   await closed;
-  if (answer === undefined) throw new Error(`budgie told of no tools: ${errors}`);
+  if (answer === undefined) throw new Error(`budgie listed no tools: ${errors}`);
   return answer;
 }

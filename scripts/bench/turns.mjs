@@ -1,4 +1,4 @@
-// Sandboxed and local turns beside a plain "docker run --rm" of the same image and agent.
+// Compares sandboxed and local turns with a plain "docker run --rm" of the same image and agent.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
@@ -12,7 +12,7 @@ const BASE = "docker run --rm";
 const FIRST = "sandbox, first turn";
 const KIRO = fileURLToPath(new URL("../../packages/testkit/bin/kiro-cli", import.meta.url));
 
-/** Measures, prints, and tells whether a first turn and an idle server keep to their limits. */
+/** Measures, prints, and tells whether a first turn and an idle server are within their limits. */
 export const measureTurns = (rounds) =>
   withPlace(async (place) => {
     const sandboxed = await place.startServer(SANDBOX);

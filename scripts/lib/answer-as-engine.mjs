@@ -1,4 +1,4 @@
-// As much of a container engine as a start with --sandbox asks for.
+// A fake container engine that answers the requests of a start with --sandbox.
 import { once } from "node:events";
 import { createServer } from "node:http";
 
@@ -20,7 +20,7 @@ const ANSWERS = {
 };
 const IMAGE = { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Os: "linux", Architecture: "amd64", Config: {} };
 
-/** Answers on a unix socket, for every image, until it is disposed of. */
+/** Starts the fake engine on a Unix socket. It has every image. */
 export async function answerAsEngine(socket) {
   const server = createServer(({ url }, response) => {
     response.setHeader("Content-Type", "application/json");

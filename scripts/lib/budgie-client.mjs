@@ -1,4 +1,4 @@
-// budgie as an MCP client starts it: a child process that speaks JSON-RPC on its standard streams.
+// Starts budgie like an MCP client: as a child process that speaks JSON-RPC on its standard streams.
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,7 +37,7 @@ function toPlaces({ agentsDir, promptsDir, dataDir }) {
   return ["--agents-dir", agentsDir, "--prompts-dir", promptsDir, "--kiro-data-dir", dataDir];
 }
 
-/** The host's home is a sample, but its engine is the real one, which may have been found by way of the real home. */
+/** Returns the environment of a budgie with a sample home, but the real engine, which the real home's configuration may name. */
 function toEnvironment({ home }, { url }) {
   const passed = Object.entries(process.env).filter(([name]) => /^(?:PATH|LANG|TERM|TMPDIR|DOCKER_.*)$/.test(name));
   const engine = url.startsWith("unix:") ? { DOCKER_HOST: url } : {};

@@ -1,21 +1,21 @@
 # shellcheck shell=bash disable=SC2154
-# Sourced after steps.sh by the scripts that make images: a Debian, made of packages where it can be, so that no container
-# registry is needed.
+# Sourced after steps.sh by the scripts that build images. Provides a Debian base, built from packages as root on Debian, so that
+# no container registry is needed.
 
 engine() { node scripts/lib/engine-cli.mjs "$@"; }
 
 base=budgie-base
 tools=budgie-tools:latest
 
-# The image that others are built on. Its npm is fetched again only if docker/tools says something else than it did then.
+# Provides the image on which others are built. Its npm is fetched again only if docker/tools has changed.
 provide_tools() {
   engine has "$base" || make_debian
   if engine built docker/tools "$tools"; then return; fi
   step "Fetch npm" fetch docker/tools
-  step "Make $tools of it" engine build "$work/tools" "$tools" docker/tools
+  step "Build $tools with it" engine build "$work/tools" "$tools" docker/tools
 }
 
-# The packages are in it only where it is made of packages.
+# Only a base built from packages contains curl and git; docker/tools installs them on the other.
 make_debian() {
   if ! is_root_on_debian; then
     step "Pull debian:bookworm-slim" engine pull debian:bookworm-slim "$base"
@@ -33,8 +33,8 @@ bootstrap() {
     --dpkgopt='path-exclude=/usr/share/locale/*' bookworm "$work/debian.tar"
 }
 
-# fetch RECIPE: what its package.json asks npm for, beside a copy of it. The versions are exact, and so are those that they
-# ask for themselves.
+# fetch RECIPE: copies the recipe and installs the dependencies of its package.json. All versions are exact, including those of
+# transitive dependencies.
 fetch() {
   cp -R "$1" "$work/" &&
     npm install --prefix "$work/${1##*/}" --ignore-scripts --no-package-lock --no-audit --no-fund

@@ -1,4 +1,4 @@
-// What the bash scripts ask of the engine: node engine-cli.mjs COMMAND ARGUMENT...
+// node engine-cli.mjs COMMAND ARGUMENT...: the engine's operations for bash scripts.
 import { listTraces, openEngine } from "./engine.mjs";
 import { buildImage, hasImage, importImage, isBuilt, loadImage, pullImage, saveImage } from "./images.mjs";
 

@@ -1,4 +1,4 @@
-// Images, made through the engine's API so that no docker command is needed.
+// Builds images through the engine's API, so that no docker command is needed.
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { lstat, readFile, readdir, readlink } from "node:fs/promises";
@@ -12,14 +12,14 @@ export async function hasImage(docker, tag) {
   return (await inspect(docker, tag)) !== undefined;
 }
 
-/** Makes an image of a tar file with a root file system. */
+/** Imports an image from a tar file with a root file system. */
 export async function importImage(docker, file, tag) {
   const [repo, version = "latest"] = tag.split(":");
   const changes = [`LABEL ${TITLE}=${repo}`, `CMD ["/bin/sh"]`];
   await follow(docker, await docker.importImage(createReadStream(file), { repo, tag: version, changes }));
 }
 
-/** Writes an image with its name to a tar file, for another engine to load. */
+/** Saves an image with its name to a tar file for another engine. */
 export async function saveImage(docker, tag, file) {
   await pipeline(await docker.getImage(tag).get(), createWriteStream(file));
 }
@@ -28,20 +28,20 @@ export async function loadImage(docker, file) {
   await follow(docker, await docker.loadImage(createReadStream(file)));
 }
 
-/** Pulls an image from its registry and gives it a name of our own. */
+/** Pulls an image from its registry and tags it with another name. */
 export async function pullImage(docker, from, tag) {
   await follow(docker, await docker.pull(from));
   const [repo, version = "latest"] = tag.split(":");
   await docker.getImage(from).tag({ repo, tag: version });
 }
 
-/** Whether an image was built of just this content, on the base that there is now. */
+/** Tells whether an image was built from exactly this recipe on the current base. */
 export async function isBuilt(docker, recipe, tag) {
   const image = await inspect(docker, tag);
   return image?.Config.Labels?.[HASH] === (await hashBuild(docker, recipe));
 }
 
-/** Builds a folder that has a Dockerfile, unless it is built. The recipe decides that, where it implies the rest of the folder. */
+/** Builds a folder with a Dockerfile, unless the image is up to date with the recipe, which determines the rest of the folder. */
 export async function buildImage(docker, folder, { tag, recipe = folder }) {
   if (await isBuilt(docker, recipe, tag)) return;
   const before = await inspect(docker, tag);
@@ -62,7 +62,7 @@ async function inspect(docker, tag) {
     });
 }
 
-/** The engine reports a failed build or pull in its last event, not as an error. */
+/** Waits for the end of a stream of events. The engine reports a failed build or pull in its last event, not as an error. */
 function follow(docker, stream) {
   return new Promise((resolve, reject) => {
     const onEvent = ({ stream: text, error }) => {
@@ -73,7 +73,7 @@ function follow(docker, stream) {
   });
 }
 
-/** Everything that decides what the image becomes: the base's id, and each file's path, mode and content. */
+/** Hashes all inputs of an image: the base's id, and each file's path, mode and content. */
 async function hashBuild(docker, folder) {
   const dockerfile = await readFile(join(folder, "Dockerfile"), "utf8");
   const base = await inspect(docker, /^FROM (\S+)/m.exec(dockerfile)[1]);
@@ -88,7 +88,7 @@ async function hashBuild(docker, folder) {
   return hash.digest("hex");
 }
 
-/** The image that lost its name to a new one goes, unless a container still uses it. */
+/** Removes an image whose name moved to a new one, unless a container still uses it. */
 async function removeUnused(docker, image) {
   if (image === undefined) return;
   await docker

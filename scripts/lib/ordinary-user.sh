@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# Sourced after steps.sh: runs commands as an ordinary user without a name, in a copy of the checkout, since that may lie where
-# only root can read. The temporary folder has a short name, since the paths of sockets are bounded.
+# Sourced after steps.sh: runs commands as an ordinary user without a name. They run in a copy of the checkout, because only root
+# may be able to read the original. The temporary folder has a short name, because the paths of Unix sockets are limited.
 
 ordinary=61000
 
@@ -16,7 +16,7 @@ copy_checkout() {
   tar c --exclude=./.git --exclude=./interop/node_modules . | (cd "$work/user/checkout" && setpriv_ordinary tar x)
 }
 
-# Uses the engine at $socket.
+# Runs a command with the engine at $socket.
 as_ordinary_user() {
   (
     cd "$work/user/checkout" || exit

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const BUG = "WHERE name = '${name}'";
 
-/** Makes a folder with a few lines of code to review. */
+/** Creates a folder with a few lines of code to review. */
 export async function createSampleRepository() {
   const path = await mkdtemp(join(tmpdir(), "budgie demo, a repository: "));
   await writeFile(join(path, "README.md"), "# Log-in service\n");

@@ -1,4 +1,4 @@
-/** What a client sends to have the tools, all at once, as text: requests 1 and 2. */
+/** Returns the messages with which a client gets the list of tools, as one text. `tools/list` is request 2. */
 export function toStartMessages() {
   const clientInfo = { name: "budgie-start", version: "1.0.0" };
   const messages = [

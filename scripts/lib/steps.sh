@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the scripts beside it: one line a step, with how long it took. What a step prints goes to a log outside the
-# checkout, which is shown when the step fails and removed when the script ends well.
+# Sourced by the other scripts: prints one line per step with its duration. The output of steps goes to a log outside the
+# checkout, which is shown when a step fails and removed when the script succeeds.
 
 set -euo pipefail
 

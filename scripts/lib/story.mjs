@@ -1,4 +1,4 @@
-// How the demo talks: what happens, what was answered, and whether it was as promised.
+// The demo's output: steps, quoted answers and checks.
 
 let broken = 0;
 
@@ -17,7 +17,7 @@ export function check(kept, promise) {
   console.log(`  ${kept ? "ok  " : "FAIL"} ${promise}`);
 }
 
-/** Lets an agent try what it must and must not be able to do. */
+/** Lets an agent try what a sandbox must allow and must refuse, and checks the results. */
 export async function checkSandbox(ask, { home }, directory) {
   let session = {};
   for (const { promise, command, expected } of toAttempts(home)) {
@@ -39,20 +39,20 @@ function toAttempts(home) {
       expected: /^(?:.*No such file or directory\n?){3}$/,
     },
     {
-      // The brackets keep the command from finding itself.
+      // The brackets keep the command from matching its own text.
       promise: "No secret of the host is in any file: keys, MCP tokens, other agents, shell history, conversations",
       command:
         "grep -rslE 'cana[r]y-(ssh|aws|mcp|other|history|state)|cana[r]yconversation' /home /auth /workspace /tmp /etc /var || echo none",
       expected: /^none$/,
     },
     {
-      promise: "It has no capability, and can gain none",
+      promise: "It has no capabilities, and can gain none",
       command: "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status",
       expected: /CapEff:\s0+\nCapBnd:\s0+\nNoNewPrivs:\s1\nSeccomp:\s2$/,
     },
     { promise: "It cannot change the system", command: "touch /usr/bin/evil", expected: /Read-only file system/ },
     {
-      promise: "It has no door to the engine",
+      promise: "It cannot reach the engine's socket",
       command: "ls /var/run/docker.sock",
       expected: /No such file or directory/,
     },

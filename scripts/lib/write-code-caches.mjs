@@ -1,5 +1,5 @@
-// node write-code-caches.mjs MAIN [ARGUMENT...]: runs the bundle, and at its end writes beside each of its files what V8 made
-// of it, if nothing is there.
+// node write-code-caches.mjs MAIN [ARGUMENT...]: runs the bundle, and on exit writes V8's code cache beside each of its files that
+// has none.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createLoader, toCacheFile, toSums } from "../../packages/mcp-server/bin/load-bundle.js";
 
@@ -11,6 +11,6 @@ process.once("exit", () => {
     writeFileSync(toCacheFile(file), Buffer.concat([toSums(readFileSync(file), data), data]));
   }
 });
-// What follows the program's own name is its command line.
+// The program's own arguments must follow its name directly in argv.
 const [main] = process.argv.splice(2, 1);
 load(main);

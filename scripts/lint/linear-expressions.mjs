@@ -1,4 +1,4 @@
-// An oxlint plugin: regular expressions must take linear time, since an agent often writes the text that they match.
+// An oxlint plugin that requires regular expressions to take linear time, because agents often write the text that they match.
 import { analyse } from "scslre";
 
 const rule = {
@@ -6,7 +6,7 @@ const rule = {
     const report = (node, message) => context.report({ node, message });
     const refuseConstructor = (node) => {
       if (node.callee.type === "Identifier" && node.callee.name === "RegExp") {
-        report(node, "Write the expression as a literal: the cost of one that is made at run time cannot be checked.");
+        report(node, "Write the expression as a literal: the cost of one created at run time cannot be checked.");
       }
     };
     return {
@@ -23,7 +23,7 @@ const rule = {
       NewExpression: refuseConstructor,
       Identifier(node) {
         if (node.name !== "stripVTControlCharacters") return;
-        report(node, "It takes quadratic time for many ;# after an escape. Use removeTerminalSequences.");
+        report(node, "Takes quadratic time for many ;# after an escape. Use removeTerminalSequences.");
       },
     };
   },

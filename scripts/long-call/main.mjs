@@ -1,4 +1,4 @@
-// node scripts/long-call/main.mjs [SECONDS]: see the script beside it.
+// node scripts/long-call/main.mjs [SECONDS]: see scripts/long-call/run.
 import { mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { listTraces, openEngine } from "../lib/engine.mjs";
 
 const MAIN = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
 const ANSWER = "It took long.";
-// The SDK's own default.
+// The SDK's default timeout.
 const PATIENCE_S = 60;
 
 const [seconds = 600] = process.argv.slice(2).map(Number);
@@ -47,7 +47,7 @@ async function callOnce() {
   const client = new Client({ name: "budgie-long-call", version: "1.0.0" });
   await client.connect(transport);
   tell(
-    `A sandboxed agent that sleeps ${seconds} s is called; the client gives up after ${PATIENCE_S} s without progress.`,
+    `Calls a sandboxed agent that sleeps ${seconds} s; the client times out after ${PATIENCE_S} s without progress.`,
   );
   try {
     const prompt = `[[sleep ${1000 * seconds}]][[say: ${ANSWER}]]`;
@@ -64,7 +64,7 @@ async function callOnce() {
     tell(`${isError ? "Failed" : "Answered"} after ${notifications} notifications: ${text}`);
     return !isError && text === ANSWER;
   } catch (error) {
-    tell(`Given up after ${notifications} notifications: ${String(error)}`);
+    tell(`Timed out or failed after ${notifications} notifications: ${String(error)}`);
     return false;
   } finally {
     await client.close();
@@ -73,7 +73,7 @@ async function callOnce() {
 
 async function isNothingLeft() {
   const left = (await listTraces(engine.docker)).filter(({ lock }) => lock?.startsWith(host.home));
-  tell(`${left.length} containers and volumes of it are left on the engine.`);
+  tell(`${left.length} of its containers and volumes are left on the engine.`);
   return left.length === 0;
 }
 

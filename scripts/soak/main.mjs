@@ -1,4 +1,4 @@
-// node scripts/soak/main.mjs [TURNS] [SEED]: see the script beside it.
+// node scripts/soak/main.mjs [TURNS] [SEED]: see scripts/soak/run.
 import { createRandom } from "./lib/random.mjs";
 import { report } from "./lib/report.mjs";
 import { createSoakPlace } from "./lib/soak-place.mjs";
@@ -12,14 +12,14 @@ const SAMPLE_EVERY = 50;
 const [turns = TURNS, seed = Date.now() % 2 ** 31] = process.argv.slice(2).map(Number);
 if (!(turns >= 2 * KILLS) || !Number.isInteger(seed)) {
   console.error(
-    `Expected a number of turns, ${2 * KILLS} at least, and a seed, got "${process.argv.slice(2).join(" ")}".`,
+    `Expected a number of turns, at least ${2 * KILLS}, and a seed, got "${process.argv.slice(2).join(" ")}".`,
   );
   process.exit(2);
 }
 const random = createRandom(seed);
 const place = await createSoakPlace();
 const began = performance.now();
-// Those who call at the same time share what is left to be done.
+// Concurrent users share the remaining turns.
 const progress = { left: turns, done: 0, killsLeft: KILLS, ends: new Map() };
 
 async function work(user) {
@@ -29,7 +29,7 @@ async function work(user) {
     progress.ends.set(end, (progress.ends.get(end) ?? 0) + 1);
     progress.done++;
     if (progress.done % SAMPLE_EVERY === 0) await place.sample(progress.done);
-    // All kills lie in the first half, so that the last budgie lives through the second.
+    // All kills are in the first half, so that the last budgie runs through the second.
     if (progress.killsLeft > 0 && progress.done >= ((KILLS - progress.killsLeft + 1) * turns) / (2 * KILLS)) {
       progress.killsLeft--;
       await place.kill();

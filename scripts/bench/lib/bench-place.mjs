@@ -1,4 +1,4 @@
-// Where turns are measured: a user's home, a workspace, and budgies that an MCP client calls, as clients wait for them.
+// The environment of a measurement: a user's home, a workspace, and budgies called by an MCP client.
 import { mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ import { openEngine } from "../../lib/engine.mjs";
 
 export const IMAGE = "budgie-demo:latest";
 export const SANDBOX = ["--sandbox", "--sandbox-image", IMAGE];
-/** The agent that answers at once: what is left is the cost of running it. */
+/** An agent that answers at once, so that only the cost of running it is measured */
 export const AGENT = "code-reviewer";
 export const PROMPT = "Review this. [[say: Looks fine.]]";
 
 const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/bin/budgie.js", import.meta.url));
 
-/** Gives `measure` a place, and clears it away when that is done: what was begun last goes first. */
+/** Runs `measure` with an environment, and then removes all of it in reverse order. */
 export async function withPlace(measure) {
   const endings = [];
   const atEnd = (end) => void endings.unshift(end);
@@ -67,7 +67,7 @@ async function connect({ host, directory, flags, dockerHost }) {
     pid: transport.pid,
     ask,
     firstTurn: async () => void ({ sessionId: last } = await ask(AGENT, { prompt: PROMPT })),
-    /** Of the session that `firstTurn` began last */
+    /** A turn of the session that `firstTurn` created last */
     followUpTurn: () => ask(AGENT, { prompt: PROMPT, sessionId: last }),
     close: () => client.close(),
   };

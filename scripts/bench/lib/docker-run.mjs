@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { AGENT, IMAGE, PROMPT } from "./bench-place.mjs";
 
-/** A plain `docker run --rm`: the same image, agent and prompt, with the two mounts that the agent cannot do without. */
+/** Runs a plain `docker run --rm` with the same image, agent and prompt, and the two mounts that the agent needs. */
 export function dockerRun({ directory, host }) {
   const mounts = ["-v", `${directory}:/workspace`, "-v", `${host.agentsDir}:/root/.kiro/agents:ro`];
   const run = ["run", "--rm", "-i", "-e", "KIRO_API_KEY=key", "-w", "/workspace", ...mounts, IMAGE];

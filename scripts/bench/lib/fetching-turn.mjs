@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 
-// The one program of the demo image's that speaks TLS.
+// The only program in the demo image that speaks TLS.
 const NODE = "/usr/local/lib/kiro-cli/node";
 const CLIENT = new URL("tls-client.cjs", import.meta.url);
 
-/** Starts a turn that asks a server for pages, with a policy, and is told when: it lasts until it is stopped. */
+/** Starts a turn with a policy that requests pages from a server on command, until it is stopped. */
 export async function startFetchingTurn({ session, directory, egress, server }) {
   const argv = [NODE, "-e", await readFile(CLIENT, "utf8"), JSON.stringify(server)];
   const access = { workspace: "ro", egress, limits: {} };
@@ -14,14 +14,14 @@ export async function startFetchingTurn({ session, directory, egress, server }) 
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const said = text(child.stderr);
   return {
-    /** The times in ms of `count` requests, one after the other; a server may be told how fast it may answer */
+    /** Makes `count` sequential requests and returns their times in ms. `bytesPerS` limits the server's speed. */
     async fetch(count, { bytes, bytesPerS = Number.MAX_SAFE_INTEGER }) {
       child.stdin.write(`${JSON.stringify({ count, bytes, path: `/${bytes}/${bytesPerS}` })}\n`);
       const { done, value } = await lines.next();
       if (done) throw new Error(`The client in the sandbox ended: ${await said}`);
       return JSON.parse(value);
     },
-    /** Ends it, and tells what it reached. */
+    /** Stops the turn, and returns its egress report. */
     async stop() {
       await child.stop("shutdown");
       return child.egress;

@@ -1,8 +1,8 @@
 const WARM_UP_ROUNDS = 2;
 
 /**
- * Runs every case once a round and gives each one's times in ms, sorted: how long it took, or the times that it gives itself.
- * Every other round goes backwards, so that no case always comes after the same one.
+ * Runs every case once per round, and returns each one's sorted times in ms: its duration, or the times that it returns itself.
+ * Every other round is reversed, so that no case always follows the same one.
  */
 export async function interleave(cases, rounds) {
   const times = new Map(Object.keys(cases).map((title) => [title, []]));
@@ -22,7 +22,7 @@ export function median(times) {
   return percentile(times, 0.5);
 }
 
-/** Nearest rank, of sorted times. */
+/** Returns a percentile of sorted times by nearest rank. */
 export function percentile(times, share) {
   return times[Math.ceil(times.length * share) - 1];
 }

@@ -1,4 +1,4 @@
-// The real engine behind a socket that rewrites what containers are asked to be. Everything else passes as bytes.
+// A proxy in front of the real engine that rewrites requests to create containers. All other bytes pass unchanged.
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -6,11 +6,12 @@ import { join } from "node:path";
 
 const CREATION = /^POST \S*\/containers\/create(?:\?\S*)? HTTP\/1\.1\r\n/;
 
-/** Opens a socket in front of an engine; `rewrite` gets the body of each container's creation and gives another. */
+/** Opens a socket in front of an engine. `rewrite` maps the body of each request to create a container. */
 export async function openRewritingProxy({ endpoint }, rewrite) {
   const { address } = endpoint;
   const target = address.socketPath ? { path: address.socketPath } : { host: address.host, port: address.port };
-  if (address.tls) throw new Error("This bench needs an engine that is reached without TLS, such as by a unix socket.");
+  if (address.tls)
+    throw new Error("This benchmark needs an engine that is reached without TLS, such as by a Unix socket.");
   const folder = await mkdtemp(join(tmpdir(), "budgie-bench-"));
   const path = join(folder, "engine.sock");
   const sockets = new Set();
@@ -34,7 +35,7 @@ export async function openRewritingProxy({ endpoint }, rewrite) {
   };
 }
 
-/** A request begins with a chunk, as budgie sends the next one only after the answer to the last. */
+/** Forwards a connection. Each request starts with a new chunk, because budgie sends the next one only after an answer. */
 function pass(client, engine, rewrite) {
   let creation = Buffer.alloc(0);
   client.on("data", (chunk) => {
@@ -50,12 +51,12 @@ function pass(client, engine, rewrite) {
   client.on("end", () => engine.end()).on("close", () => engine.destroy());
 }
 
-/** `undefined` until all of it is there. */
+/** Parses a request, or returns `undefined` while it is incomplete. */
 function parseRequest(bytes) {
   const end = bytes.indexOf("\r\n\r\n") + 4;
   if (end < 4) return undefined;
   const head = bytes.toString("latin1", 0, end);
   const length = Number(/^content-length: (\d+)/im.exec(head)?.[1]);
-  if (Number.isNaN(length)) throw new Error("The body of a container's creation does not say how long it is.");
+  if (Number.isNaN(length)) throw new Error("A request to create a container has no Content-Length.");
   return bytes.length < end + length ? undefined : { head, body: bytes.toString("utf8", end, end + length) };
 }

@@ -6,13 +6,13 @@ import { createCertificateAuthority } from "../../../packages/testkit/dist/certi
 
 const PROGRAM = fileURLToPath(new URL("tls-server.mjs", import.meta.url));
 
-/** Starts a TLS server on an address of this machine, that shows `name`'s certificate. */
+/** Starts a TLS server on an address of this machine with a certificate for `name`. */
 export async function startTlsServer(address, name) {
   const { ca, ...identity } = await makeIdentity(name);
   const child = fork(PROGRAM, [address]);
   child.send(identity);
   const failed = once(child, "exit").then(([code]) => {
-    throw new Error(`The bench's server at ${address} ended with exit code ${code}.`);
+    throw new Error(`The benchmark's server at ${address} ended with exit code ${code}.`);
   });
   const [{ port }] = await Promise.race([once(child, "message"), failed]);
   failed.catch(() => undefined);

@@ -1,6 +1,6 @@
 import { median, percentile } from "./interleave.mjs";
 
-/** A table of times, each median also as a multiple of another case's: `toBase` names that by a case's title. */
+/** Returns a table of times with each median as a multiple of its base's. `toBase` maps a case's title to its base's. */
 export function toTable(times, heading, toBase) {
   const rows = [...times].map(([title, own]) => {
     const ratio = median(own) / median(times.get(toBase(title)));
@@ -9,7 +9,7 @@ export function toTable(times, heading, toBase) {
   return [`| turn | median ms | p95 ms | ${heading} |`, "|---|---|---|---|", ...rows].join("\n");
 }
 
-/** What the figures below it are of. */
+/** Returns the caption of a table: rounds, engine and Node. */
 export function toCaption(rounds, { name, version }) {
   return `\n${rounds} rounds, interleaved; ${name} ${version}, Node ${process.versions.node}\n`;
 }

@@ -1,4 +1,4 @@
-// Runs in a sandbox. Asks a server for pages, each over a connection of its own, as told by lines on stdin:
+// Runs in a sandbox. Requests pages from a server, each over its own connection, as commanded by lines on stdin:
 // {"count": 20, "path": "/100/1000", "bytes": 100} is answered with a line of 20 times in ms.
 const { connect } = require("node:net");
 const { createInterface } = require("node:readline");

@@ -1,5 +1,5 @@
-// A TLS server in a process of its own, so that it takes no time from the proxy: node tls-server.mjs ADDRESS, with its key and
-// certificate as the parent's first message. It tells its port. GET /BYTES/SPEED gets as many zeros, at most so many a second.
+// node tls-server.mjs ADDRESS: a TLS server in a separate process, so that it takes no time from the proxy. The parent's first
+// message has its key and certificate; its own message has its port. GET /BYTES/SPEED returns BYTES zeros at SPEED bytes a second.
 import { createServer } from "node:https";
 
 const CHUNK = Buffer.alloc(64 * 1024);

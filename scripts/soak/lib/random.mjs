@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that a seed decides, so that a run can be made again (mulberry32). */
+/** Creates a seeded source of numbers from 0 to 1, so that a run can be repeated (mulberry32). */
 export function createRandom(seed) {
   let state = seed;
   return () => {

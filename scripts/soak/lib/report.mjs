@@ -1,7 +1,7 @@
-// Of a process that has made its first hundred turns, this much more at the end is growth.
+// Memory growth over this factor, compared with the process after its first hundred turns, is a leak.
 const GROWTH_LIMIT = 1.25;
 
-/** Prints what came of a soak, and tells whether nothing was left, nothing lost, and memory flat. */
+/** Prints the report of a soak test, and tells whether nothing was left, nothing was lost, and memory was flat. */
 export function report({ ends, engine, kills, leftFiles, leftOnEngine, lives, runs, samples, seconds, seed, turns }) {
   const last = samples.filter(({ life }) => life === lives).map(({ residentMb }) => residentMb);
   const [early, late] = [last.slice(2, 6), last.slice(-4)].map(median);
@@ -13,10 +13,10 @@ export function report({ ends, engine, kills, leftFiles, leftOnEngine, lives, ru
       "turns",
       `${turns} in ${seconds} s on ${engine.name} ${engine.version}, Node ${process.versions.node}, seed ${seed}`,
     ],
-    ["ends, as clients saw them", toText(ends)],
-    ["ends, as the run log has them", toText(countOutcomes(runs))],
+    ["outcomes seen by clients", toText(ends)],
+    ["outcomes in the run log", toText(countOutcomes(runs))],
     ["budgie killed", `${kills} times; ${lives} processes in all`],
-    ["turns without an end in the log", running],
+    ["turns without an outcome in the log", running],
     ["left on the engine", leftOnEngine.length],
     ["left in the state directory", leftFiles.length],
     [
@@ -29,7 +29,7 @@ export function report({ ends, engine, kills, leftFiles, leftOnEngine, lives, ru
   for (const what of [...bugs, ...strange]) console.log(what);
   const isFlat = late <= early * GROWTH_LIMIT;
   const isGood = leftOnEngine.length + leftFiles.length + running + strange.length + bugs.length === 0 && isFlat;
-  console.log(isGood ? "\nNothing left, nothing lost, memory flat." : "\nNOT as it should be.");
+  console.log(isGood ? "\nNothing left, nothing lost, memory flat." : "\nFAILED.");
   return isGood;
 }
 

@@ -14,7 +14,7 @@ const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/bin/budgie.js",
 const CALL = { timeout: 120_000 };
 const run = promisify(execFile);
 
-/** A user's home with a budgie that may be killed at any time, and is started again by the next call. */
+/** Creates a user's home with a budgie that may be killed at any time and is restarted by the next call. */
 export async function createSoakPlace() {
   const engine = await openEngine();
   const before = new Set((await listTraces(engine.docker)).map(({ name }) => name));
@@ -66,7 +66,7 @@ export async function createSoakPlace() {
 
   async function listOwn() {
     const all = await listTraces(engine.docker);
-    // Other budgies may use the same engine, but what has lost its labels may be anyone's.
+    // Other budgies may use the engine. Containers without labels count, because they may be this one's.
     const own = all.filter(({ lock, name }) => !before.has(name) && (lock?.startsWith(host.home) ?? true));
     return own.map(({ title }) => title);
   }
@@ -88,11 +88,11 @@ export async function createSoakPlace() {
         .remove({ force: true })
         .catch(() => undefined);
     },
-    /** Ends budgie, has collected what is left of those that were killed, and tells what is left then and what the log knows */
+    /** Stops budgie, collects the garbage of the killed ones, and returns the leftovers and the run log. */
     async end() {
       const { client, transport } = await alive();
       const closed = new Promise((resolve) => (client.onclose = resolve));
-      // The SDK's own way kills it after some seconds.
+      // The SDK's own close would kill it after some seconds.
       process.kill(transport.pid, "SIGTERM");
       await closed;
       await run(process.execPath, [MAIN, "gc-volumes"], { env });

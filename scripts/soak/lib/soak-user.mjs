@@ -5,17 +5,17 @@ const NEW_SESSION = 0.1;
 const LATEST_KILL_MS = 800;
 const AGENT = "code-reviewer";
 
-/** Somebody who takes one turn after the other, most of them in the same session, and some of which are killed. */
+/** Creates a user who runs one turn after another, mostly in the same session, and kills some of them. */
 export function createSoakUser(place, random) {
   let sessionId;
 
-  /** Takes a turn, and tells how it ended. */
+  /** Runs a turn, and returns its outcome. */
   async function takeTurn() {
     if (random() < NEW_SESSION) sessionId = undefined;
     const killing = random() < KILLED ? KILLINGS[Math.floor(random() * KILLINGS.length)] : undefined;
     const word = `word-${randomUUID().slice(0, 8)}`;
     const cancelling = new AbortController();
-    // One that is to be killed has to be met.
+    // A turn to be killed must still be running then.
     const prompt = `${killing === undefined ? "" : "[[sleep 300]]"}[[say: ${word}]]`;
     const afterMs = Math.round(random() * LATEST_KILL_MS);
     const [told] = await Promise.all([

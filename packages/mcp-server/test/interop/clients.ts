@@ -19,7 +19,7 @@ export type Call = {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** In the session of the call before it */
-  readonly goesOn?: boolean;
+  readonly resumes?: boolean;
   readonly options?: { readonly timeout?: number; readonly resetTimeoutOnProgress?: boolean };
 };
 

@@ -99,7 +99,7 @@ function toCalls(directory: string): Readonly<Record<(typeof CALLS)[number], Cal
   const toLong = (ms: number) => ({ prompt: `[[sleep ${ms}]][[say: It took long.]]`, directory });
   return {
     answer: { name, arguments: { prompt: "Keep the word token-parakeet.", directory } },
-    memory: { name, arguments: { prompt: "[[recall]]", directory }, goesOn: true },
+    memory: { name, arguments: { prompt: "[[recall]]", directory }, resumes: true },
     failure: { name, arguments: { prompt: "[[fault silent]]", directory } },
     stranger: { name: "kiro-subagents.nobody", arguments: { prompt: "Hello", directory } },
     typo: { name, arguments: { prompt: "Hello", directory, session_id: "1" } },
