@@ -12,14 +12,14 @@ import { ENGINE_ANSWERS } from "../../runner-docker/test/helpers/engine-answers.
 
 const GOOD: EngineInfo = ENGINE_ANSWERS["Docker 20.10.24"];
 
-// The words that differ in the ids of claims.
+// Words that differ from those in the ids of claims.
 const CLAIM_NAMES: Readonly<Record<string, string>> = { processors: "cpu" };
 
-const wallOf = (name: string, changes: EngineInfo) =>
+const protectionOf = (name: string, changes: EngineInfo) =>
   toEngineProtections({ ...GOOD, ...changes }).find((protection) => protection.name === name);
 
 describe("toEngineProtections", () => {
-  it("misses nothing of an ordinary engine", () => {
+  it("finds everything on an ordinary engine", () => {
     const protections = toEngineProtections(GOOD);
 
     expect(protections.map(({ name, state }) => [name, state])).toEqual([
@@ -38,7 +38,7 @@ describe("toEngineProtections", () => {
     [{ CpuCfsQuota: false }, "processors"],
     [{ MemoryLimit: false, PidsLimit: false }, "memory or processes"],
   ])("misses limits with %j, and says which", (changes, what) => {
-    expect(wallOf("limits", changes)).toEqual({
+    expect(protectionOf("limits", changes)).toEqual({
       name: "limits",
       state: "missing",
       text: expect.stringMatching(new RegExp(`^The engine cannot limit ${what} \\(cgroup v1, cgroupfs\\): .*kernel`)),
@@ -47,7 +47,7 @@ describe("toEngineProtections", () => {
   });
 
   it.each(["name=rootless", "name=seccomp,profile=default"])(
-    "misses all limits on a rootless engine with cgroup v1, which says that it has them, with %s",
+    "finds no limits on a rootless engine with cgroup v1, although it reports them, with %s",
     (option) => {
       const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], SecurityOptions: [option] };
 
@@ -60,28 +60,28 @@ describe("toEngineProtections", () => {
     },
   );
 
-  it("misses none on one with cgroup v2 that has them", () => {
+  it("finds all limits on a rootless engine with cgroup v2 that has them", () => {
     const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], CgroupVersion: "2" };
 
     expect(toEngineProtections(info)[0]).toMatchObject({ name: "limits", state: "held" });
   });
 
-  it("tells the user of a rootless engine how it gets limits", () => {
+  it("tells the user of a rootless engine how to enable limits", () => {
     const SecurityOptions = ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"];
     const changes = { MemoryLimit: false, CgroupVersion: "2", CgroupDriver: "none", SecurityOptions };
 
-    expect(wallOf("limits", changes)?.text).toMatch(/\(cgroup v2, none\).*Delegate=/);
+    expect(protectionOf("limits", changes)?.text).toMatch(/\(cgroup v2, none\).*Delegate=/);
   });
 
-  it("knows no limits of an engine that does not tell of any", () => {
+  it("assumes no limits of an engine that reports none", () => {
     expect(toEngineProtections({})[0]).toMatchObject({
       state: "missing",
       text: expect.stringMatching(/cgroup v\?, no driver/),
     });
   });
 
-  it("notes that swap has no limit, since memory has one", () => {
-    expect(wallOf("swap", { SwapLimit: false })).toMatchObject({
+  it("notes that swap is unlimited if memory is limited", () => {
+    expect(protectionOf("swap", { SwapLimit: false })).toMatchObject({
       state: "weak",
       text: expect.stringMatching(/swapaccount/),
     });
@@ -89,19 +89,19 @@ describe("toEngineProtections", () => {
 
   it.each([
     [[], "missing", /without seccomp.*kernel that have it\.$/],
-    // The engine's own profile no longer matters.
+    // The engine's own profile does not matter, because budgie sets its own.
     [["name=seccomp,profile=unconfined"], "held", /budgie's own profile/],
     [["name=apparmor", "name=seccomp,profile=builtin"], "held", /budgie's own profile/],
-  ])("tells of seccomp with %j", (SecurityOptions, state, text) => {
-    expect(wallOf("seccomp", { SecurityOptions })).toMatchObject({ state, text: expect.stringMatching(text) });
+  ])("reports the state of seccomp with %j", (SecurityOptions, state, text) => {
+    expect(protectionOf("seccomp", { SecurityOptions })).toMatchObject({ state, text: expect.stringMatching(text) });
   });
 
   it.each([
     [["name=rootless"], "held", "rootless"],
     [["name=userns"], "held", "remapped"],
     [["name=seccomp,profile=default"], "weak", "same"],
-  ])("tells of users with %j", (SecurityOptions, state, users) => {
-    expect(wallOf("users", { SecurityOptions })?.state).toBe(state);
+  ])("reports how users are mapped with %j", (SecurityOptions, state, users) => {
+    expect(protectionOf("users", { SecurityOptions })?.state).toBe(state);
     expect(toUsers({ SecurityOptions })).toBe(users);
   });
 
@@ -112,18 +112,18 @@ describe("toEngineProtections", () => {
     // Podman before 4.5 does not say so in its security options: https://github.com/containers/podman/issues/18208
     ["Podman 4.3.1, rootless", "rootless"],
     ["Podman 5.4.2", "same"],
-  ] as const)("knows of %s whose its users are", (engine, users) => {
+  ] as const)("finds the user mapping of %s", (engine, users) => {
     expect(toUsers(ENGINE_ANSWERS[engine])).toBe(users);
   });
 
   it.each([
     [["name=apparmor"], "AppArmor"],
     [["name=selinux", "name=apparmor"], "AppArmor and SELinux"],
-  ])("names what else holds agents, with %j", (SecurityOptions, text) => {
-    expect(wallOf("mandatory", { SecurityOptions })).toEqual({ name: "mandatory", state: "held", text });
+  ])("names the mandatory access control with %j", (SecurityOptions, text) => {
+    expect(protectionOf("mandatory", { SecurityOptions })).toEqual({ name: "mandatory", state: "held", text });
   });
 
-  it("notes the one that takes no limits on what the kernel counts for a user", () => {
+  it("reports an engine that accepts no ulimits on per-user resources", () => {
     const [of43] = toUlimits({ name: "Podman", version: "4.3.1" });
 
     expect(of43).toMatchObject({ name: "ulimits", state: "missing", breaks: ["bounded-user-shares"] });
@@ -131,7 +131,7 @@ describe("toEngineProtections", () => {
     expect(toUlimits({ name: "Docker", version: "4.3.1" })).toEqual([]);
   });
 
-  it("passes an engine's warnings on, in one line each, and not those about limits", () => {
+  it("passes on an engine's warnings in one line each, except those about limits", () => {
     const Warnings = [
       "WARNING: No swap limit support",
       "WARNING: API is accessible on http://0.0.0.0:2375\n   see docs",
@@ -146,7 +146,7 @@ describe("toEngineProtections", () => {
 describe("the claims that a missing protection breaks", () => {
   const page = readFileSync(new URL("../../../docs/security.md", import.meta.url), "utf8");
 
-  it("are claims", () => {
+  it("exist", () => {
     const ids = CLAIMS.map(({ id }) => id);
 
     expect(
