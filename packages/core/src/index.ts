@@ -2,7 +2,7 @@
 export { toHidableHooks, type AgentHook } from "./agents/agent-hooks.ts";
 export type { Agent } from "./agents/agent.ts";
 export { cutText } from "./text/text.ts";
-export { DEPTH_FILE, DEPTH_VARIABLES, isTooDeep, OUTERMOST, type Depth } from "./policy/nesting.ts";
+export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "./policy/nesting.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./text/duration.ts";
 export {
   allowsHost,

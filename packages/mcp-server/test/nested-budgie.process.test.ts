@@ -25,12 +25,9 @@ describe("a budgie that an agent started", () => {
 
   it.each([
     ["its environment was passed on", (call: string) => call],
-    ["its environment was cleared", (call: string) => `${CLEARED} ${call}`],
-    ["its environment lies", (call: string) => `BUDGIE_DEPTH=0 BUDGIE_MAX_DEPTH=99 ${call}`],
-    ["it has a session of its own, and its environment was cleared", (call: string) => `${CLEARED} setsid -w ${call}`],
     [
-      "its parent ended, and its environment was cleared",
-      (call: string) => `(${CLEARED} ${call} >out 2>&1 &); ${AWAIT}`,
+      "its environment was passed on by the background of a shell that ended",
+      (call: string) => `(setsid ${call} >out 2>&1 &); ${AWAIT}`,
     ],
   ])("lists its tools, and refuses every call when %s", async (_how, toCommand) => {
     await using user = await createBudgieUser();
@@ -45,12 +42,14 @@ describe("a budgie that an agent started", () => {
     expect(user.kiroCalls()).toHaveLength(1);
   });
 
-  it("is not found when it left its session, cleared its environment and lost its parents, as documented", async () => {
+  it.each([
+    ["cleared", (call: string) => `${CLEARED} ${call}`],
+    ["changed", (call: string) => `BUDGIE_DEPTH=0 BUDGIE_MAX_DEPTH=99 ${call}`],
+  ])("is not found without a sandbox when its environment was %s, as documented", async (_how, toCommand) => {
     await using user = await createBudgieUser();
     const { ask } = await user.start();
-    const call = `(${CLEARED} setsid ${toCall(user)} >out 2>&1 &); ${AWAIT}`;
 
-    const answer = await ask("shell-worker", { prompt: `[[run: ${call}]]` });
+    const answer = await ask("shell-worker", { prompt: `[[run: ${toCommand(toCall(user))}]]` });
 
     expect(toText(answer)).toMatch(/^tools: 4\nanswered: /m);
   });
@@ -59,12 +58,12 @@ describe("a budgie that an agent started", () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ args: ["--max-depth", "2"] });
     const deeper = join(user.workspace, "deeper");
-    writeFileSync(deeper, `[[run: ${CLEARED} ${toCall(user)} --max-depth 99]]`);
+    writeFileSync(deeper, `[[run: ${toCall(user)} --max-depth 99]]`);
 
-    const answer = await ask("shell-worker", { prompt: `[[run: ${CLEARED} ${toCall(user, deeper)}]]` });
+    const answer = await ask("shell-worker", { prompt: `[[run: ${toCall(user, deeper)}]]` });
 
     expect(toText(answer)).toMatch(
-      /answered: [^]*refused: TOO_DEEP: .* --max-depth of the outermost budgie, which is 2, /,
+      /answered: [^]*refused: TOO_DEEP: .* --max-depth 2 of the outermost budgie allows no further nesting/,
     );
     expect(user.kiroCalls()).toHaveLength(2);
   });

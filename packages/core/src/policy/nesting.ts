@@ -1,38 +1,38 @@
 import { BudgieError } from "../errors.ts";
 
-/** How agents that budgie started lie one in another: one may itself start a budgie, which starts agents. */
-export type Depth = {
-  /** How many of them are above this budgie; infinite where that cannot be told */
-  readonly own: number;
-  /** How many there may be, one in another: what the outermost budgie allows */
+/** The nesting of budgies: an agent may start a budgie, whose agents may start another. */
+export type Nesting = {
+  /** The number of agents above this budgie; infinite if it is malformed */
+  readonly level: number;
+  /** The number of nested agents that the outermost budgie allows */
   readonly most: number;
 };
 
-/** That of a budgie which no agent started. */
-export const OUTERMOST: Depth = { own: 0, most: 1 };
+/** The nesting of a budgie that was not started by an agent. */
+export const OUTERMOST: Nesting = { level: 0, most: 1 };
 
-/** The variables by which a budgie knows what is above it. */
-export const DEPTH_VARIABLES = { own: "BUDGIE_DEPTH", most: "BUDGIE_MAX_DEPTH" } as const;
+/** The environment variables of an agent's processes that hold the nesting of a budgie below. */
+export const NESTING_VARIABLES = { level: "BUDGIE_DEPTH", most: "BUDGIE_MAX_DEPTH" } as const;
 
-/** The file in a sandbox with these variables. It is mounted read-only, since an agent can overwrite the memory of other processes. */
-export const DEPTH_FILE = "/etc/budgie/depth";
+/** The file in a sandbox with these variables. It is mounted read-only, so that an agent cannot clear it like an environment. */
+export const NESTING_FILE = "/etc/budgie/depth";
 
-/** Whether an agent of this budgie's would be one too many. */
-export function isTooDeep({ most, own }: Depth): boolean {
-  return own + 1 > most;
+/** Returns true if this budgie must not start agents. */
+export function isTooDeep({ level, most }: Nesting): boolean {
+  return level + 1 > most;
 }
 
-/** Throws `TOO_DEEP` where no more agents may be started. */
-export function refuseTooDeep(depth: Depth): void {
-  if (!isTooDeep(depth)) return;
+/** Throws `TOO_DEEP` if this budgie must not start agents. */
+export function checkNesting(nesting: Nesting): void {
+  if (!isTooDeep(nesting)) return;
   throw new BudgieError(
     "TOO_DEEP",
-    `An agent started this budgie, and --max-depth of the outermost budgie, which is ${depth.most}, allows none below it: no ` +
-      `agent was started. Do the work without this tool. Who runs the outermost budgie can allow more.`,
+    `An agent started this budgie, and --max-depth ${nesting.most} of the outermost budgie allows no further nesting: no ` +
+      `agent was started. Do the work without this tool. The user can raise --max-depth there.`,
   );
 }
 
-/** What an agent's processes, and with them a budgie that it starts, are told. */
-export function toDepthEnvironment({ most, own }: Depth): Readonly<Record<string, string>> {
-  return { [DEPTH_VARIABLES.own]: String(own + 1), [DEPTH_VARIABLES.most]: String(most) };
+/** Creates the environment variables for an agent's processes. */
+export function toNestingEnvironment({ level, most }: Nesting): Readonly<Record<string, string>> {
+  return { [NESTING_VARIABLES.level]: String(level + 1), [NESTING_VARIABLES.most]: String(most) };
 }

@@ -2,7 +2,7 @@ import type { EgressPolicy } from "../egress.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 import { findSilencedHooks } from "../agents/agent-hooks.ts";
 import type { CheckedRequest } from "./check-request.ts";
-import { toDepthEnvironment, type Depth } from "../policy/nesting.ts";
+import { toNestingEnvironment, type Nesting } from "../policy/nesting.ts";
 import type { EgressTally } from "./turn-report.ts";
 import { findProtectablePaths } from "../changes/find-protectable-paths.ts";
 import type { Protocol } from "../protocol/protocol.ts";
@@ -26,7 +26,7 @@ export type TurnInHand = {
   readonly tally: EgressTally;
   /** No process of the agent runs before this resolves */
   readonly ready: Promise<unknown>;
-  readonly depth: Depth;
+  readonly nesting: Nesting;
   readonly retry: RetryMode;
   readonly retryDelayMs: number;
   readonly protectExecutablePaths: boolean;
@@ -92,14 +92,14 @@ function toWatch({ request, retry, runner, session }: TurnInHand): WorkspaceWatc
 
 /** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
 function beginning(turn: TurnInHand, started: AgentProcess[]): Session["home"] {
-  const { depth, notes, onPhase, protectExecutablePaths, ready, session, tally } = turn;
+  const { nesting, notes, onPhase, protectExecutablePaths, ready, session, tally } = turn;
   const { egress, limits, workspace } = turn.request.policy;
   return {
     ...session.home,
     async start({ env, ...command }, options) {
       const protectedPaths = protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
       const access = { workspace, egress, limits };
-      const marked = { ...command, env: { ...env, ...toDepthEnvironment(depth) } };
+      const marked = { ...command, env: { ...env, ...toNestingEnvironment(nesting) } };
       const child = await session.home.start(marked, { ...options, ready, protectedPaths, access });
       started.push(child);
       tally.add(child.egress);

@@ -1,7 +1,7 @@
 import type { Agent } from "../agents/agent.ts";
 import { answerTurn } from "./answer-turn.ts";
 import { checkRequest, findAgent, refuseBroken, type CheckedRequest } from "./check-request.ts";
-import { OUTERMOST, refuseTooDeep, type Depth } from "../policy/nesting.ts";
+import { checkNesting, OUTERMOST, type Nesting } from "../policy/nesting.ts";
 import { followTurn, type Following } from "./turn-progress.ts";
 import { DEFAULT_HYGIENE, type Hygiene, withHygiene } from "../protocol/clean-answers.ts";
 import { endFailedSession } from "./end-failed-session.ts";
@@ -30,8 +30,8 @@ export type TurnDependencies = {
   /** What an agent may do */
   readonly policyOf: (agent: string) => Policy;
   readonly workspaceRules: WorkspaceRules;
-  /** Default: an outermost budgie, whose agents may start none */
-  readonly depth?: Depth;
+  /** Default {@link OUTERMOST} */
+  readonly nesting?: Nesting;
   /** Default those of this process alone */
   readonly sessions?: SessionBook;
   /** Default `safe` */
@@ -55,7 +55,7 @@ export type TurnDependencies = {
 /** Puts a turn together: checks, what was missed, the queue, the log, retry, hygiene, protocol, from the outside in. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const {
-    depth = OUTERMOST,
+    nesting = OUTERMOST,
     hygiene = DEFAULT_HYGIENE,
     protectExecutablePaths = false,
     retry = "safe",
@@ -69,7 +69,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const queue = createTurnQueue(turnLimits, rate);
   const { sessions: book = createSessionBook(runner) } = dependencies;
   const inOrder = createOrderOfArrival();
-  const parts = { runner, protocol, depth, retry, retryDelayMs, protectExecutablePaths };
+  const parts = { runner, protocol, nesting, retry, retryDelayMs, protectExecutablePaths };
 
   async function arrive(asked: TurnRequest): Promise<Arrival> {
     const request = await checkRequest(asked, { ...dependencies, hygiene });
@@ -132,7 +132,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   }
 
   return async (asked, hooks = {}) => {
-    refuseTooDeep(depth);
+    checkNesting(nesting);
     // A session's turns come to its queue as they were called, however long each of them took to get there.
     const { named, request } = await inOrder(asked.sessionId, arrive(asked));
     const following = followTurn(hooks, { agent: request.agent.name, sessionId: asked.sessionId });

@@ -1,47 +1,17 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { DEPTH_FILE, DEPTH_VARIABLES, OUTERMOST, type Depth } from "@budgie/core";
-
-const PLACES = { proc: "/proc", mark: DEPTH_FILE };
+import { NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "@budgie/core";
 
 /**
- * Finds this budgie's depth: from the sandbox's file, from its own environment and, since that may have
- * been cleared, from the environments of its ancestors and of the leaders of their process groups and sessions.
- * The outermost budgie's limit binds: `wanted` can only be less.
+ * Finds this budgie's nesting in its environment and in the sandbox's file. The deepest level and the lowest limit count;
+ * `wanted` can only lower the limit.
  */
-export function findNesting(env: NodeJS.ProcessEnv, wanted: number | undefined, places = PLACES): Depth {
+export function findNesting(env: NodeJS.ProcessEnv, wanted: number | undefined, file = NESTING_FILE): Nesting {
   const own = Object.entries(env).map(([name, value = ""]) => `${name}=${value}`);
-  const marks = [own, read(places.mark).split("\n"), ...readRelatives(places.proc)].flatMap(toMark);
-  const limits = marks.map(({ most }) => most);
+  const marks = [own, read(file).split("\n")].flatMap(toMark);
   return {
-    own: Math.max(OUTERMOST.own, ...marks.map(({ own }) => own)),
-    most: Math.min(wanted ?? (marks.length === 0 ? OUTERMOST.most : Infinity), ...limits),
+    level: Math.max(OUTERMOST.level, ...marks.map(({ level }) => level)),
+    most: Math.min(wanted ?? (marks.length === 0 ? OUTERMOST.most : Infinity), ...marks.map(({ most }) => most)),
   };
-}
-
-type Environment = readonly string[];
-
-// More than anybody meant: behind so many somebody hides a mark, and counts as too deep.
-const MOST_RELATIVES = 1000;
-const HIDDEN: Environment = [`${DEPTH_VARIABLES.own}=`];
-
-/** Those that are gone, or another user's, have nothing to say. */
-function readRelatives(proc: string): readonly Environment[] {
-  const found = new Set(toLeaders(proc, "self"));
-  // A set goes on with what is added to it meanwhile.
-  for (const pid of found) {
-    if (found.size > MOST_RELATIVES) return [HIDDEN];
-    for (const leader of toLeaders(proc, pid)) found.add(leader);
-  }
-  return [...found].map((pid) => read(join(proc, pid, "environ")).split("\0"));
-}
-
-/** Who is above a process: its parent, and who leads its group and its session, which it keeps when its parent has ended. */
-function toLeaders(proc: string, pid: string): readonly string[] {
-  const stat = read(join(proc, pid, "stat"));
-  // The name may hold spaces and parentheses, so the fields count from the last one.
-  const [, ...leaders] = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 4);
-  return leaders.filter((leader) => /^[1-9]\d*$/.test(leader));
 }
 
 function read(path: string): string {
@@ -52,22 +22,16 @@ function read(path: string): string {
   }
 }
 
-/** What a process was told of its depth; none if it was told nothing. */
-function toMark(environment: Environment): readonly Depth[] {
-  const depths = toValues(environment, DEPTH_VARIABLES.own);
-  if (depths.length === 0) return [];
-  const limits = toValues(environment, DEPTH_VARIABLES.most);
-  return [
-    {
-      // Whoever spoils the mark shall not get out by it.
-      own: Math.max(...depths.map((text) => parseNumber(text) ?? Infinity)),
-      most: Math.min(...limits.map((text) => parseNumber(text) ?? 0), ...(limits.length === 0 ? [OUTERMOST.most] : [])),
-    },
-  ];
-}
-
-function toValues(environment: Environment, name: string): readonly string[] {
-  return environment.filter((line) => line.startsWith(`${name}=`)).map((line) => line.slice(name.length + 1));
+/** Parses the lines of an environment; empty if they do not mark a process of an agent. */
+function toMark(lines: readonly string[]): readonly Nesting[] {
+  const [levels, limits] = [NESTING_VARIABLES.level, NESTING_VARIABLES.most].map((name) =>
+    lines.filter((line) => line.startsWith(`${name}=`)).map((line) => parseNumber(line.slice(name.length + 1))),
+  );
+  if (levels === undefined || limits === undefined || levels.length === 0) return [];
+  // A malformed mark counts as too deep.
+  const level = Math.max(...levels.map((number) => number ?? Infinity));
+  const most = limits.length === 0 ? OUTERMOST.most : Math.min(...limits.map((number) => number ?? 0));
+  return [{ level, most }];
 }
 
 function parseNumber(text: string): number | undefined {

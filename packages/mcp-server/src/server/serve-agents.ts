@@ -58,11 +58,11 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
   const sessions = createSessionBook(runner, { register, owner, keepMs });
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
-  const depth = findNesting(host.env, config.maxDepth);
+  const nesting = findNesting(host.env, config.maxDepth);
   const runTurn = createRunTurn({
     agents: catalog.agents,
     runner,
-    depth,
+    nesting,
     retry: config.retry,
     protocol: createKiroProtocol(toKiroOptions(config, host, outputFiles)),
     hygiene: toHygiene(config),
@@ -124,7 +124,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     runLog.close();
     await owner.release();
   });
-  for (const line of startupMessages({ config, runner, depth, toolCount: catalog.tools().length })) host.report(line);
+  for (const line of startupMessages({ config, runner, nesting, toolCount: catalog.tools().length })) host.report(line);
   await server.start();
   poll.start();
   return shutdown.ended;

@@ -1,22 +1,22 @@
-import { isTooDeep, type Depth, type Runner } from "@budgie/core";
+import { isTooDeep, type Nesting, type Runner } from "@budgie/core";
 import type { Config } from "../config/config.ts";
 import type { Policies } from "../config/agent-policies.ts";
 
 type Served = {
   readonly config: Pick<Config, "policies" | "sandbox">;
   readonly runner: Pick<Runner, "isolation" | "notices">;
-  readonly depth: Depth;
+  readonly nesting: Nesting;
   readonly toolCount: number;
 };
 
 /** What budgie says of itself at its start: what it serves, and what should not go unnoticed. */
-export function startupMessages({ config, depth, runner, toolCount }: Served): readonly string[] {
+export function startupMessages({ config, nesting, runner, toolCount }: Served): readonly string[] {
   const { isolation, notices } = runner;
   const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
   return [
     `Serving ${toolCount} ${toolCount === 1 ? "tool" : "tools"}, isolation: ${isolation}.${hint}`,
     ...notices,
-    ...(isTooDeep(depth) ? [TOO_DEEP] : []),
+    ...(isTooDeep(nesting) ? [TOO_DEEP] : []),
     ...(config.sandbox && hasBridge(config.policies) ? [BRIDGE] : []),
   ];
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DEPTH_VARIABLES } from "@budgie/core";
+import { NESTING_VARIABLES } from "@budgie/core";
 import { toPasswd, type SandboxUser } from "./sandbox-user.ts";
 import { SECCOMP_PROFILE } from "./seccomp-profile.ts";
 
@@ -25,7 +25,7 @@ export function ensureMountedFiles(
   env: Readonly<Record<string, string>>,
 ): MountedFiles {
   const folder = join(stateDir, "sandbox");
-  const marks = Object.values(DEPTH_VARIABLES).map((name) => [name, env[name] ?? ""] as const);
+  const marks = Object.values(NESTING_VARIABLES).map((name) => [name, env[name] ?? ""] as const);
   return {
     passwdFile: ensureFile(folder, `passwd-${user.uid}-${user.gid}`, toPasswd(user)),
     resolvFile: ensureFile(folder, "resolv.conf", "# There is no name server: budgie's proxy looks names up.\n"),

@@ -1,6 +1,6 @@
 import { basename, join, posix } from "node:path";
 import type { MountSettings } from "dockerode";
-import { DEPTH_FILE, type Access, type Projection } from "@budgie/core";
+import { NESTING_FILE, type Access, type Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
 import { coverHiddenPaths, makeMountPoint, type CoveredFolder } from "./hidden-paths.ts";
 import { createHeldSources, toMoved, type HeldSource, type HeldSources } from "./mount-sources.ts";
@@ -87,7 +87,7 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
 function toOwnFiles({ caFile, depthFile, hostsFile, network, passwdFile, resolvFile }: TurnMounts) {
   return [
     [passwdFile, "/etc/passwd"],
-    [depthFile, DEPTH_FILE],
+    [depthFile, NESTING_FILE],
     // Except on the bridge, only the proxy resolves names.
     ...(network === "bridge"
       ? []
