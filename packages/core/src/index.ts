@@ -34,7 +34,7 @@ export { createLeftOut, type LeftOut } from "./text/omissions.ts";
 export { parseMounts, type Mount } from "./policy/mount-table.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./agents/load-agents.ts";
 export { createOwner, type Owner, type OwnerOptions, type RecordPlace } from "./owners/owner.ts";
-export { toOwnProcess } from "./owners/owner-process.ts";
+export { readOwnProcess } from "./owners/owner-process.ts";
 export { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord } from "./owners/owner-record.ts";
 export type { OwnerState } from "./owners/owner-state.ts";
 export { createMemoryRunLog } from "./runs/memory-run-log.ts";

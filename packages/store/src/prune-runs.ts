@@ -61,13 +61,10 @@ function usedBytes(database: Database): number {
 
 // As many as take some milliseconds: the rest is for the next time, and is used for new runs until then.
 const PAGES_AT_ONCE = 2000;
-const INCREMENTAL = 2;
 
 /** Makes the file smaller by what is free in it. */
 function giveBackPages(database: Database): void {
-  // A file of the first version is made to do so once.
-  if (pragma(database, "auto_vacuum") !== INCREMENTAL) database.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
-  else if (pragma(database, "freelist_count") > 0) database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
+  if (pragma(database, "freelist_count") > 0) database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
 }
 
 function pragma(database: Database, name: string): number {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import { createOwner, toOwnProcess, type FinishedRun, type Run } from "@budgie/core";
+import { createOwner, readOwnProcess, type FinishedRun, type Run } from "@budgie/core";
 import { createRunArchive, createRunLog, type RunArchive, type RunLogFile, type RunLogOptions } from "@budgie/store";
 
 /** A run that is over, with all that one can have. */
@@ -57,7 +57,7 @@ type Opened = RunLogFile & {
 /** A log, and what it reported. */
 export function open(stateDir: string, options: Partial<RunLogOptions> = {}): Opened {
   const reports: string[] = [];
-  const process = toOwnProcess();
+  const process = readOwnProcess();
   // One that had this one's number: the owner is to live as long as it holds its lock, and not as long as the test.
   const owner = createOwner({ stateDir, process: process === undefined ? undefined : { ...process, started: "0" } });
   onTestFinished(() => owner.release());

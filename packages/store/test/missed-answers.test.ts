@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryRunLog } from "@budgie/core";
-import { createFolder, edit, makeRun, open, openArchive, toCaller } from "./helpers.ts";
+import { createFolder, makeRun, open, openArchive, toCaller } from "./helpers.ts";
 
 describe.each([
   ["in a file", (folder: string) => open(folder)],
@@ -91,49 +91,4 @@ describe("answers in the run log", () => {
     expect(missed).toEqual([]);
     expect(await openArchive(stateDir).find(run.id)).toMatchObject({ answer: undefined, answerBytes: 7 });
   });
-
-  it("of the first version's log were none, so that none is missed", async () => {
-    const stateDir = createFolder();
-    edit(stateDir, VERSION_1);
-
-    const log = open(stateDir);
-    const runs = await log.recent({ limit: 9 });
-    const missed = await log.missed({ agent: "tester", sessionId: "s" });
-    const next = makeRun();
-    await log.finish(next);
-
-    expect(runs).toMatchObject([
-      {
-        id: "b",
-        agent: "tester",
-        sessionId: "s",
-        outcome: "answered",
-        timedOut: false,
-        answerBytes: 3,
-        delivered: true,
-      },
-      {
-        id: "a",
-        outcome: "TIMED_OUT",
-        timedOut: true,
-        error: "Too late.",
-        exit: { exitCode: undefined, signal: "SIGKILL" },
-      },
-    ]);
-    expect(missed).toEqual([]);
-    expect((await log.recent({ limit: 9 })).map(({ id }) => id)).toEqual([next.id, "b", "a"]);
-    log.close();
-    expect(log.reports).toEqual([]);
-  });
 });
-
-const NOW = Date.now() - 60_000;
-const VERSION_1 = `
-  CREATE TABLE runs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, session TEXT,
-    isolation TEXT NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL, outcome TEXT NOT NULL, exit_code INTEGER,
-    exit_signal TEXT, prompt_bytes INTEGER NOT NULL, answer_bytes INTEGER, retried INTEGER NOT NULL, error TEXT, egress TEXT
-  ) STRICT;
-  INSERT INTO runs VALUES (7, 'a', 'tester', NULL, 'none', ${NOW - 9}, ${NOW}, 'TIMED_OUT', NULL, 'SIGKILL', 1, NULL, 1, 'Too late.', NULL);
-  INSERT INTO runs VALUES (9, 'b', 'tester', 's', 'none', ${NOW - 9}, ${NOW}, 'answered', 0, NULL, 1, 3, 0, NULL, NULL);
-  PRAGMA user_version = 1`;

@@ -91,22 +91,6 @@ describe("pruneRuns", () => {
     expect((await openArchive(stateDir).recent(ALL)).map(({ id }) => id).toReversed()).toEqual(others);
     await expect(openArchive(stateDir).find(oldest)).rejects.toMatchObject({ code: "INPUT_INVALID" });
   });
-
-  it("teaches a file to shrink that was made before it could", async () => {
-    const stateDir = createFolder();
-    edit(stateDir, "CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(1000000))");
-    const log = open(stateDir);
-    await log.finish(makeRun());
-    log.close();
-    edit(stateDir, "DROP TABLE filler");
-    const before = sizeOf(stateDir);
-
-    await prune(stateDir, {});
-
-    expect(before).toBeGreaterThan(1_000_000);
-    expect(sizeOf(stateDir)).toBeLessThan(200_000);
-    expect(await openArchive(stateDir).recent(ALL)).toHaveLength(1);
-  });
 });
 
 describe("the run log", () => {

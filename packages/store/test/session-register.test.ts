@@ -105,17 +105,6 @@ describe("the register of sessions", () => {
     },
   );
 
-  it("is added to the file of a budgie that did not know it yet", async () => {
-    const stateDir = createFolder();
-    edit(stateDir, VERSION_1);
-    const register = open(stateDir);
-
-    await register.save(makeSession());
-
-    expect(await register.list()).toHaveLength(1);
-    register.close();
-  });
-
   it("fails no turn where it cannot be used, and is reported once; who asks it something is told", async () => {
     const stateDir = createFolder();
     writeFileSync(join(stateDir, "runs.sqlite3"), "This is no database. ".repeat(500));
@@ -131,26 +120,6 @@ describe("the register of sessions", () => {
     await expect(register.list()).rejects.toMatchObject({ code: "CONFIG_INVALID" });
   });
 });
-
-const VERSION_1 = `
-  CREATE TABLE runs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    agent TEXT NOT NULL,
-    session TEXT,
-    isolation TEXT NOT NULL,
-    started INTEGER NOT NULL,
-    ended INTEGER NOT NULL,
-    outcome TEXT NOT NULL,
-    exit_code INTEGER,
-    exit_signal TEXT,
-    prompt_bytes INTEGER NOT NULL,
-    answer_bytes INTEGER,
-    retried INTEGER NOT NULL,
-    error TEXT,
-    egress TEXT
-  ) STRICT;
-  PRAGMA user_version = 1`;
 
 function open(stateDir: string): SessionRegisterFile & { readonly reports: readonly string[] } {
   const reports: string[] = [];

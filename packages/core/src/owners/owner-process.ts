@@ -1,11 +1,11 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import type { OwnerProcess } from "./owner-record.ts";
 
-/** What became of a process: `unclear` where it cannot be told from another with its number. */
-export type ProcessFate = "there" | "gone" | "unclear";
+/** The state of a process: `unclear` if it cannot be told from another process with the same number. */
+export type ProcessState = "running" | "ended" | "unclear";
 
-/** Names this process; `undefined` where there is no `/proc` to tell how. */
-export function toOwnProcess(): OwnerProcess | undefined {
+/** Reads the identity of this process; `undefined` on a system without `/proc`. */
+export function readOwnProcess(): OwnerProcess | undefined {
   try {
     const started = toStart(readFileSync("/proc/self/stat", "utf8"));
     if (started === undefined) return undefined;
@@ -20,26 +20,26 @@ export function toOwnProcess(): OwnerProcess | undefined {
   }
 }
 
-/** Looks for a process of this pid namespace and boot. A zombie is gone: the kernel has closed all that it had open. */
-export function toProcessFate({ pid, started }: OwnerProcess): ProcessFate {
-  if (!isNumberTaken(pid)) return "gone";
+/** Looks up a process of this pid namespace and boot. A zombie has ended: the kernel has closed its descriptors. */
+export function findProcessState({ pid, started }: OwnerProcess): ProcessState {
+  if (!isPidInUse(pid)) return "ended";
   try {
-    // Below `unshare --pid` without a /proc of its own, the numbers there are those of another namespace.
+    // After `unshare --pid` without a new /proc, the pids in /proc are those of another namespace.
     if (readlinkSync("/proc/self") !== String(process.pid)) return "unclear";
-    return toStart(readFileSync(`/proc/${pid}/stat`, "utf8")) === started ? "there" : "gone";
+    return toStart(readFileSync(`/proc/${pid}/stat`, "utf8")) === started ? "running" : "ended";
   } catch {
-    return isNumberTaken(pid) ? "unclear" : "gone";
+    return isPidInUse(pid) ? "unclear" : "ended";
   }
 }
 
-/** Reads proc(5)'s `stat`: the name may hold spaces and parentheses, so the fields count from the last one. */
+/** Parses the start time in proc(5)'s `stat`. The name may hold spaces and parentheses, so the fields count from the last one. */
 function toStart(stat: string): string | undefined {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
 }
 
-/** Unlike a look at `/proc`, this sees also what other users run. */
-function isNumberTaken(pid: number): boolean {
+/** Returns true also for processes of other users, unlike a look into `/proc`. */
+function isPidInUse(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

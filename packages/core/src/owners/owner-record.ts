@@ -1,27 +1,27 @@
-/** What stands between an agent and the host: a container, or nothing. */
+/** The protection between an agent and the host: a container, or none. */
 export type Isolation = "container" | "none";
 
-/** Who owns a session: enough to ask, from another process, whether the owner still lives. */
+/** The owner of a session, described so that another process can find out whether it is alive. */
 export type OwnerRecord = {
   readonly instance: string;
-  /** Which machine */
+  /** The machine's id */
   readonly host: string;
-  /** Path of the owner's lock */
+  /** The path of the owner's lock */
   readonly lock: string;
-  /** Left out where the system does not tell, and by the budgies that did not ask yet */
+  /** The owner's process; left out on a system without `/proc` */
   readonly process?: OwnerProcess | undefined;
 };
 
-/** A process, named for good: its number is given to others after it, and also below another namespace or boot. */
+/** The identity of a process. Its pid alone is none, since pids are reused, and are others in another namespace or boot. */
 export type OwnerProcess = {
   readonly pidNamespace: string;
   readonly pid: number;
-  /** In clock ticks since the boot */
+  /** The start time, in clock ticks since the boot */
   readonly started: string;
   readonly boot: string;
 };
 
-/** Reads a record back from JSON; `undefined` if it is none. */
+/** Parses a record from JSON data; `undefined` if it is malformed. */
 export function parseOwnerRecord(data: unknown): OwnerRecord | undefined {
   const { host, instance, lock, process } = toFields(data);
   if (!isText(instance) || !isText(host) || !isText(lock)) return undefined;
@@ -39,7 +39,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** Zero and what is negative would stand for groups of processes. */
+/** Rejects zero and negative numbers, which stand for process groups. */
 function isPid(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0;
 }

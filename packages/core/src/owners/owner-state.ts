@@ -1,56 +1,51 @@
-import type { ProcessFate } from "./owner-process.ts";
+import type { ProcessState } from "./owner-process.ts";
 import type { OwnerProcess, OwnerRecord } from "./owner-record.ts";
 
-/** How a lock answers: `unclear` for any trouble but a refused connection and a missing file. */
+/** The result of connecting to a lock: `unclear` for any error but a refused connection and a missing file. */
 export type LockState = "held" | "refused" | "missing" | "unclear";
 
-/** Who judges. */
-export type Judge = {
-  readonly instance: string;
-  /** All names of this machine */
-  readonly hosts: readonly string[];
-  readonly process: OwnerProcess | undefined;
-};
+/** The process that judges an owner. */
+export type Judge = Pick<OwnerRecord, "host" | "instance" | "process">;
 
-/** What can be seen of an owner. */
+/** The observations about an owner. */
 export type OwnerSigns = {
   readonly lock: LockState;
-  /** Asked only of processes of the judge's own pid namespace and boot */
-  readonly toProcessFate: (process: OwnerProcess) => ProcessFate;
-  /** Whether the record was found in the state directory that the lock is to be in */
+  /** Called only for processes of the judge's pid namespace and boot */
+  readonly findProcessState: (process: OwnerProcess) => ProcessState;
+  /** True if the record was found in the state directory that the lock belongs in */
   readonly isRecordedHere: boolean;
 };
 
-/** `own`: the judge; `live`: another that lives; `dead`: certainly nobody any more; `foreign`: out of sight, so age decides. */
+/** `own`: the judge; `live`: another live owner; `dead`: certainly ended; `foreign`: unreachable, so age decides. */
 export type OwnerState = "own" | "live" | "dead" | "foreign";
 
-/** Judges an owner. "Dead" is certain, and all that is not is `live` or `foreign` (ADR 0003, docs/ownership.md). */
+/** Judges an owner. Returns `dead` only if that is certain (ADR 0003, docs/ownership.md). */
 export function toOwnerState(record: OwnerRecord, judge: Judge, signs: OwnerSigns): OwnerState {
   if (record.instance === judge.instance) return "own";
-  // Wherever it is: a lock that can be reached is held by a process that lives.
+  // A lock that accepts connections is held by a live process, wherever it is.
   if (signs.lock === "held") return "live";
-  if (!judge.hosts.includes(record.host)) return "foreign";
+  if (judge.host !== record.host) return "foreign";
   if (record.process === undefined) return signs.lock === "unclear" ? "live" : "dead";
   if (judge.process === undefined) return "foreign";
   if (record.process.boot !== judge.process.boot) return isFromBeforeBoot(signs) ? "dead" : "foreign";
   if (record.process.pidNamespace !== judge.process.pidNamespace) return "foreign";
-  return toStateOfNeighbour(record.process, signs);
+  return toStateByProcess(record.process, signs);
 }
 
 /**
- * Two machines with one id, such as copies of one disk, differ in the boot too. The lock that was left in the very place, or the
- * record in this state directory, says that it was this machine.
+ * Returns true if the owner ran on this machine before its last boot. Machines with the same id, such as copies of a disk, differ in
+ * the boot too. The owner's abandoned lock, or its record in this state directory, shows that it was this machine.
  */
 function isFromBeforeBoot({ isRecordedHere, lock }: OwnerSigns): boolean {
   return lock === "refused" || (lock === "missing" && isRecordedHere);
 }
 
-function toStateOfNeighbour(process: OwnerProcess, { lock, toProcessFate }: OwnerSigns): OwnerState {
-  switch (toProcessFate(process)) {
-    case "there":
-      // Somebody removed its lock.
+function toStateByProcess(process: OwnerProcess, { lock, findProcessState }: OwnerSigns): OwnerState {
+  switch (findProcessState(process)) {
+    case "running":
+      // Its lock was removed.
       return "live";
-    case "gone":
+    case "ended":
       return "dead";
     case "unclear":
       if (lock === "refused") return "dead";

@@ -3,61 +3,61 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { connect, createServer, type Server } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { BudgieError } from "../errors.ts";
-import { toEarlierHostId, toHostId } from "./host-id.ts";
-import { toOwnProcess, toProcessFate } from "./owner-process.ts";
+import { readHostId } from "./host-id.ts";
+import { findProcessState, readOwnProcess } from "./owner-process.ts";
 import { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord } from "./owner-record.ts";
 import { toOwnerState, type LockState, type OwnerState } from "./owner-state.ts";
 
 /** This process as an owner of sessions. */
 export type Owner = {
   readonly record: OwnerRecord;
-  /** Takes the lock; cheap to repeat. Nothing is written before the first call. */
+  /** Takes the lock, unless it is held already. Nothing is written before the first call. */
   hold(): Promise<void>;
-  /** Judges an owner by its record: one from labels, which anyone may have written, or one kept in this state directory. */
+  /** Judges an owner by its record. A record from labels is not trusted, because anyone may have written it. */
   stateOf(record: OwnerRecord, place?: RecordPlace): Promise<OwnerState>;
-  /** Lists who took a lock in this state directory, neither released it nor was cleared, and may have sessions of such a runner. */
+  /** Lists the owners with a lock in this state directory that may have sessions of this isolation. */
   listHolders(isolation: Isolation): readonly OwnerRecord[];
-  /** Removes the lock of a dead owner; only a socket beside this owner's own, since anyone may have written the record. */
+  /** Removes the lock of a dead owner. Removes only a socket beside this owner's own, because anyone may have written the record. */
   clear(record: OwnerRecord): Promise<void>;
   release(): Promise<void>;
 };
 
-/** Where a record was found. */
+/** The place where a record was found. */
 export type RecordPlace = "labels" | "state-directory";
 
 export type OwnerOptions = {
   readonly stateDir: string;
-  /** Of all sessions to come; left out, any */
+  /** The isolation of all sessions of this owner; default any */
   readonly isolation?: Isolation | undefined;
-  /** Default this one */
+  /** Default this process */
   readonly process?: OwnerProcess | undefined;
 };
 
-// sun_path holds 104 bytes on macOS and 108 on Linux, with the final NUL.
+// The size of sun_path with the final NUL is 104 bytes on macOS, and 108 on Linux.
 const LONGEST_SOCKET_PATH = 103;
 
 /**
  * Creates this process's identity as an owner. Its lock is a listening unix socket in `stateDir`: the kernel frees it
  * when the process dies, however it dies, and it needs neither pids nor native code (ADR 0003).
  */
-export function createOwner({ isolation, stateDir, process = toOwnProcess() }: OwnerOptions): Owner {
+export function createOwner({ isolation, stateDir, process = readOwnProcess() }: OwnerOptions): Owner {
   const instance = randomUUID();
   const folder = join(stateDir, "owners");
   const lock = join(folder, `${instance.slice(0, 8)}${instance.slice(24)}`);
-  const hosts = [toHostId(), toEarlierHostId()] as const;
-  const record: OwnerRecord = { instance, host: hosts[0], lock, ...(process === undefined ? {} : { process }) };
-  const judge = { instance, hosts, process: toOwnProcess() };
+  const host = readHostId();
+  const record: OwnerRecord = { instance, host, lock, ...(process === undefined ? {} : { process }) };
+  const judge = { instance, host, process: readOwnProcess() };
   let server: Promise<Server> | undefined;
 
   async function stateOf(other: OwnerRecord, place: RecordPlace = "labels"): Promise<OwnerState> {
     const isRecordedHere = place === "state-directory" && dirname(other.lock) === folder;
-    return toOwnerState(other, judge, { lock: await askLock(other.lock), toProcessFate, isRecordedHere });
+    return toOwnerState(other, judge, { lock: await findLockState(other.lock), findProcessState, isRecordedHere });
   }
 
   return {
     record,
     async hold() {
-      server ??= take(record, isolation).catch((error: unknown) => {
+      server ??= takeLock(record, isolation).catch((error: unknown) => {
         server = undefined;
         throw unusable(folder, error);
       });
@@ -81,10 +81,10 @@ export function createOwner({ isolation, stateDir, process = toOwnProcess() }: O
   };
 }
 
-/** The record comes first and goes last: without it nobody would find the lock, nor what is named after its owner. */
-async function take(record: OwnerRecord, isolation: Isolation | undefined): Promise<Server> {
+/** Writes the record before the lock, because the lock and the owner's things are found by the record alone. */
+async function takeLock(record: OwnerRecord, isolation: Isolation | undefined): Promise<Server> {
   const folder = dirname(record.lock);
-  // Node would cut the path off, and listen somewhere else.
+  // Node would truncate the path, and listen at another one.
   if (Buffer.byteLength(record.lock) > LONGEST_SOCKET_PATH) {
     throw new BudgieError(
       "CONFIG_INVALID",
@@ -108,7 +108,7 @@ function toRecordFile({ lock }: OwnerRecord): string {
   return `${lock}${SUFFIX}`;
 }
 
-/** Whole or not at all: another budgie may read it at any time. */
+/** Writes the record atomically, because another budgie may read it at any time. */
 function writeRecord(record: OwnerRecord, isolation: Isolation | undefined): void {
   const file = toRecordFile(record);
   writeFileSync(`${file}.draft`, JSON.stringify({ isolation, owner: record }), { mode: 0o600 });
@@ -132,7 +132,7 @@ function listNames(folder: string): readonly string[] {
   }
 }
 
-/** One that was just removed, or is none of budgie's, has no fields. */
+/** Reads a JSON file; a file that was just removed, or that is malformed, has no fields. */
 function readJson(path: string): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(readFileSync(path, "utf8"))) as Record<string, unknown>;
@@ -162,8 +162,8 @@ function unusable(folder: string, error: unknown): unknown {
   );
 }
 
-/** Only a refused connection and a missing file are signs that nobody listens. */
-function askLock(lock: string): Promise<LockState> {
+/** Connects to a lock. Only a refused connection and a missing file show that no process listens. */
+function findLockState(lock: string): Promise<LockState> {
   return new Promise((resolve) => {
     const socket = connect({ path: lock });
     socket.once("connect", () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { OwnerProcess, OwnerRecord } from "@budgie/core";
 import { toOwnerState, type Judge, type LockState, type OwnerSigns } from "../../src/owners/owner-state.ts";
-import type { ProcessFate } from "../../src/owners/owner-process.ts";
+import type { ProcessState } from "../../src/owners/owner-process.ts";
 
 const HERE: OwnerProcess = { pidNamespace: "1", pid: 10, started: "500", boot: "now" };
-const JUDGE: Judge = { instance: "judge", hosts: ["this", "this, earlier"], process: HERE };
+const JUDGE: Judge = { instance: "judge", host: "this", process: HERE };
 const OTHER: OwnerRecord = { instance: "other", host: "this", lock: "/state/owners/other", process: HERE };
 const LOCKS: readonly LockState[] = ["held", "refused", "missing", "unclear"];
 
@@ -30,16 +30,11 @@ const CASES: readonly Case[] = [
     { ...OUT_OF_SIGHT, refused: "dead" },
   ],
   ["who named no process", NAMELESS, { held: "live", refused: "dead", missing: "dead", unclear: "live" }],
-  [
-    "who named no process, under the machine's earlier name",
-    { ...NAMELESS, host: "this, earlier" },
-    { held: "live", refused: "dead", missing: "dead", unclear: "live" },
-  ],
 ];
 
-const FATES: readonly [ProcessFate, Readonly<Record<LockState, string>>][] = [
-  ["there", all("live")],
-  ["gone", { ...all("dead"), held: "live" }],
+const STATES: readonly [ProcessState, Readonly<Record<LockState, string>>][] = [
+  ["running", all("live")],
+  ["ended", { ...all("dead"), held: "live" }],
   ["unclear", { held: "live", refused: "dead", missing: "foreign", unclear: "live" }],
 ];
 
@@ -47,17 +42,17 @@ describe("toOwnerState", () => {
   describe.each(CASES)("says of an owner %s", (_what, record, byLock) => {
     it.each(LOCKS)("whose lock is %s what the table says", (lock) => {
       // Numbers say nothing of a process that is not in sight.
-      const toProcessFate = (): never => {
+      const findProcessState = (): never => {
         throw new Error("nobody to ask");
       };
 
-      expect(toOwnerState(record, JUDGE, signs({ lock, toProcessFate }))).toBe(byLock[lock]);
+      expect(toOwnerState(record, JUDGE, signs({ lock, findProcessState }))).toBe(byLock[lock]);
     });
   });
 
-  describe.each(FATES)("says of a neighbour whose process is %s", (fate, byLock) => {
+  describe.each(STATES)("says of a neighbour whose process is %s", (state, byLock) => {
     it.each(LOCKS)("and whose lock is %s what the table says", (lock) => {
-      expect(toOwnerState(OTHER, JUDGE, signs({ lock, toProcessFate: () => fate }))).toBe(byLock[lock]);
+      expect(toOwnerState(OTHER, JUDGE, signs({ lock, findProcessState: () => state }))).toBe(byLock[lock]);
     });
   });
 
@@ -78,5 +73,5 @@ describe("toOwnerState", () => {
 });
 
 function signs(changes: Partial<OwnerSigns>): OwnerSigns {
-  return { lock: "missing", toProcessFate: () => "there", isRecordedHere: false, ...changes };
+  return { lock: "missing", findProcessState: () => "running", isRecordedHere: false, ...changes };
 }

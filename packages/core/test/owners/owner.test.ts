@@ -10,11 +10,9 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { createHash } from "node:crypto";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createOwner, toOwnProcess, type Owner, type OwnerOptions, type OwnerProcess } from "@budgie/core";
+import { createOwner, readOwnProcess, type Owner, type OwnerOptions, type OwnerProcess } from "@budgie/core";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("createOwner", () => {
@@ -162,18 +160,6 @@ describe("createOwner", () => {
     expect(await stateOf(join(folder, "file", "below"))).toBe("live");
   });
 
-  it("knows by the name that it had for budgies who named no process", async () => {
-    const stateDir = createTemporaryFolder();
-    const facts = [hostname(), read("/etc/machine-id"), readlinkSync("/proc/self/ns/pid")].join("\n");
-    const host = createHash("sha256").update(facts).digest("hex").slice(0, 16);
-    const { record } = await held(createOwnerFor(stateDir));
-    const stateOf = (lock: string) => createOwner({ stateDir }).stateOf({ instance: "x", host, lock });
-
-    expect(host).not.toBe(record.host);
-    expect(await stateOf(record.lock)).toBe("live");
-    expect(await stateOf(join(stateDir, "owners", "gone"))).toBe("dead");
-  });
-
   it("refuses a state directory that is too long for a socket", async () => {
     const stateDir = join(createTemporaryFolder(), "x".repeat(100));
     const owner = createOwner({ stateDir });
@@ -203,12 +189,8 @@ describe("createOwner", () => {
 const ENDED: OwnerProcess | undefined = toProcess({ started: "0" });
 
 function toProcess(changes: Partial<OwnerProcess>): OwnerProcess | undefined {
-  const own = toOwnProcess();
+  const own = readOwnProcess();
   return own === undefined ? undefined : { ...own, ...changes };
-}
-
-function read(path: string): string {
-  return existsSync(path) ? readFileSync(path, "utf8").trim() : "";
 }
 
 function createOwnerFor(stateDir: string, options: Partial<OwnerOptions> = {}): Owner {

@@ -35,7 +35,7 @@ export async function startOwner(
   { thenAsk = false, thenEnd = false, unshare = false } = {},
 ): Promise<Started> {
   const program = `
-    import { createOwner } from ${JSON.stringify(join(compileCore(), "owner.js"))};
+    import { createOwner } from ${JSON.stringify(join(compileCore(), "owners/owner.js"))};
     const owner = createOwner({ stateDir: ${JSON.stringify(stateDir)} });
     await owner.hold();
     process.stdout.write(JSON.stringify(owner.record) + "\\n");

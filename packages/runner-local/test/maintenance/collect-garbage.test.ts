@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createSessionId, toOwnProcess, type OwnerRecord, type SessionId } from "@budgie/core";
+import { createSessionId, readOwnProcess, type OwnerRecord, type SessionId } from "@budgie/core";
 import { describe, expect, it } from "vitest";
 import { createLocalPlace, hasProcessTable, type LocalPlace } from "../helpers/local-place.ts";
 
@@ -94,7 +94,7 @@ describe("collectGarbage", () => {
   ] as const)("judges an owner %s", async (...[, changes, why, fate]) => {
     await using place = createLocalPlace();
     const { id, record, write } = await leaveDeadSession(place);
-    write(JSON.stringify(of({ process: { ...toOwnProcess(), ...changes } }, record)));
+    write(JSON.stringify(of({ process: { ...readOwnProcess(), ...changes } }, record)));
 
     const report = await place.createRunner().runner.collectGarbage(EVERYTHING);
 
