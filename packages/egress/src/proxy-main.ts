@@ -1,5 +1,5 @@
 import { serveControlLines } from "./remote/serve-control-lines.ts";
 
-// Whoever started it has gone when its input ends, and then nobody may go out any more.
+// The input ends with the process that started this one, and then no connection may stay open.
 await serveControlLines(process.stdin, process.stdout);
 process.exit(0);

@@ -5,39 +5,42 @@ import { connect as connectTls } from "node:tls";
 import type { Route } from "./route.ts";
 import type { Upstream } from "./upstream.ts";
 
-// Node gives each of a name's addresses a quarter of a second, and then never looks at it again.
+// Node's default gives each address of a name 250 ms, and then never retries it.
 const ATTEMPT_MS = 3_000;
 
-/** Connects to the host at the end of a route, through the proxy on the way if there is one. */
+/** Connects to the host of a route, through its upstream proxy if it has one. */
 export function dialHost({ addresses, host, port, upstream }: Route, timeoutMs: number): Promise<Socket> {
-  if (upstream) return dialThrough(upstream, `${host}:${port}`, timeoutMs);
+  if (upstream) return dialThroughUpstream(upstream, `${host}:${port}`, timeoutMs);
   const socket = connect({
     host,
     port,
-    // The addresses that were checked, and not what the name resolves to by now.
+    // Dials the addresses that were checked: the name may resolve to others by now.
     lookup: (_host, _options, found) => found(null, [...addresses]),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     allowHalfOpen: true,
     noDelay: true,
   });
-  return whenReady(socket, "connect", timeoutMs);
+  return untilReady(socket, "connect", timeoutMs);
 }
 
-/** Connects to the proxy on a route itself. */
+/** Connects to the upstream proxy itself. */
 export function dialProxy({ host, port, secure }: Upstream, timeoutMs: number): Promise<Socket> {
   return secure
-    ? whenReady(
+    ? untilReady(
         connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}) }),
         "secureConnect",
         timeoutMs,
       )
-    : whenReady(connect({ host, port, noDelay: true }), "connect", timeoutMs);
+    : untilReady(connect({ host, port, noDelay: true }), "connect", timeoutMs);
 }
 
-function whenReady(socket: Socket, event: "connect" | "secureConnect", timeoutMs: number): Promise<Socket> {
+function untilReady(socket: Socket, event: "connect" | "secureConnect", timeoutMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error("No connection in time.")), timeoutMs);
+    const timer = setTimeout(
+      () => socket.destroy(new Error("The connection was not established before the timeout.")),
+      timeoutMs,
+    );
     socket.on("error", reject);
     socket.once("close", () => clearTimeout(timer));
     socket.once(event, () => {
@@ -47,7 +50,7 @@ function whenReady(socket: Socket, event: "connect" | "secureConnect", timeoutMs
   });
 }
 
-function dialThrough(
+function dialThroughUpstream(
   { authorization, host, port, secure }: Upstream,
   target: string,
   timeoutMs: number,
@@ -61,14 +64,17 @@ function dialThrough(
       headers: { host: target, ...(authorization === undefined ? {} : { "proxy-authorization": authorization }) },
       agent: false,
     });
-    const timer = setTimeout(() => request.destroy(new Error("No connection in time.")), timeoutMs);
+    const timer = setTimeout(
+      () => request.destroy(new Error("The connection was not established before the timeout.")),
+      timeoutMs,
+    );
     request.once("close", () => clearTimeout(timer)).on("error", reject);
     request.once("connect", ({ statusCode = 0 }, socket, head) => {
       clearTimeout(timer);
       socket.on("error", reject).setNoDelay?.(true);
       if (statusCode < 200 || statusCode > 299) {
         socket.destroy();
-        reject(new Error(`The proxy on the way answered with status ${statusCode}.`));
+        reject(new Error(`The upstream proxy answered with status ${statusCode}.`));
         return;
       }
       if (head.length > 0) socket.unshift(head);

@@ -1,15 +1,15 @@
-/** What one door allows of each resource. */
+/** The limits of one session's proxy. */
 export type EgressLimits = {
-  /** At once; more are answered with 503, and four times as many are not accepted */
+  /** Open at once; further ones are answered with 503, and beyond four times as many not accepted */
   readonly connections: number;
-  /** Both directions of one connection together */
+  /** Sum of both directions of one connection */
   readonly bytesPerConnection: number;
-  /** Without a byte in either direction */
+  /** Time without a byte in either direction */
   readonly idleMs: number;
   readonly headerBytes: number;
-  /** From the connection to the end of the request's headers, and from a tunnel to the end of its first message */
+  /** Time from the connection to the end of the request's headers, and from a tunnel's start to the end of its first message */
   readonly headerMs: number;
-  /** To resolve a name, and again to connect to it */
+  /** Time to resolve a name, and again to connect to it */
   readonly dialMs: number;
 };
 

@@ -1,25 +1,25 @@
 import pLimit from "p-limit";
 
-/** Turns a name into addresses; rejects if there are none. */
+/** Resolves a name to addresses; rejects if it has none. */
 export type Lookup = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 export type ResolvedAddress = { readonly address: string; readonly family: number };
 
-type ResolverBounds = {
-  /** How many names are asked for at once */
+type ResolverLimits = {
+  /** Names looked up at once */
   readonly most: number;
-  /** How long anybody waits for an answer: what was not asked for by then never is */
+  /** Time that callers wait; a name that is still queued then is never looked up */
   readonly waitMs: number;
 };
 
-/** A lookup that asks for few names at once, and for the same name once only at a time; it remembers nothing. */
-export function createResolver(lookup: Lookup, { most, waitMs }: ResolverBounds): Lookup {
+/** Limits how many names `lookup` resolves at once, and shares one pending lookup between callers. Caches nothing. */
+export function createResolver(lookup: Lookup, { most, waitMs }: ResolverLimits): Lookup {
   const limit = pLimit(most);
   const pending = new Map<string, Question>();
 
   function ask(host: string): Question {
     const answer = limit(async () => {
-      if (performance.now() > question.until) throw new Error("Nobody waits for this name any more.");
+      if (performance.now() > question.until) throw new Error("No caller waits for this name any more.");
       return lookup(host);
     });
     const question: Question = { answer: answer.finally(() => pending.delete(host)), until: 0 };

@@ -4,7 +4,7 @@ import { isPublicAddress } from "../rules/is-public-address.ts";
 import type { Lookup, ResolvedAddress } from "./resolver.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** A way to a host: its checked addresses, or the proxy that finds the way itself. */
+/** A route to a host: its checked addresses, or the upstream proxy that resolves its name. */
 export type Route = {
   readonly host: string;
   readonly port: number;
@@ -12,38 +12,39 @@ export type Route = {
   readonly upstream: Upstream | undefined;
 };
 
+/** Finds the route to a host: `unknown` if its name does not resolve, `private` if it resolves to private addresses only. */
 export type RouteFinder = (target: {
   readonly host: string;
   readonly port: number;
   readonly address: string | undefined;
 }) => Promise<Route | "unknown" | "private">;
 
-// Far more than a service has. Each is compared with this machine's, and the owner of a name may have it lead to thousands.
-const MOST_ADDRESSES = 256;
+// Far more than any service has. The owner of a name may let it resolve to thousands, and each is compared with all interfaces.
+const MAX_ADDRESSES = 256;
 
 /**
- * Finds ways to hosts. A pinned address is taken as it is. Of what a name resolves to, only public addresses are used; where
- * a proxy does the resolving, a name must not resolve to any other here, if it resolves here at all.
+ * Creates a route finder. A pinned address is used as it is. A name that resolves is routed to its public addresses only. If an
+ * upstream proxy resolves names, one that also resolves here must not have a private address here.
  */
 export function createRouteFinder(lookup: Lookup, upstream: Upstream | undefined, limits: EgressLimits): RouteFinder {
   return async ({ address, host, port }) => {
     if (address !== undefined) {
       return { host, port, addresses: [{ address, family: isIP(address) }], upstream: undefined };
     }
-    const through = upstream?.skips(host, port) === false ? upstream : undefined;
+    const proxy = upstream?.skips(host, port) === false ? upstream : undefined;
     const resolved = await withTimeout(lookup(host), limits.dialMs).catch(() => []);
-    if (resolved.length > MOST_ADDRESSES) return "unknown";
-    const open = resolved.filter((candidate) => isPublicAddress(candidate.address));
-    if (through) return open.length < resolved.length ? "private" : { host, port, addresses: [], upstream: through };
+    if (resolved.length > MAX_ADDRESSES) return "unknown";
+    const reachable = resolved.filter((candidate) => isPublicAddress(candidate.address));
+    if (proxy) return reachable.length < resolved.length ? "private" : { host, port, addresses: [], upstream: proxy };
     if (resolved.length === 0) return "unknown";
-    return open.length === 0 ? "private" : { host, port, addresses: open, upstream: undefined };
+    return reachable.length === 0 ? "private" : { host, port, addresses: reachable, upstream: undefined };
   };
 }
 
 async function withTimeout<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("No answer in time.")), timeoutMs);
+    timer = setTimeout(() => reject(new Error("The name servers did not answer before the timeout.")), timeoutMs);
   });
   return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }

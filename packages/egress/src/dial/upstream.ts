@@ -1,31 +1,31 @@
 import { BudgieError } from "@budgie/core/errors";
 
-/** The proxy that the host itself must use, and what it needs no proxy for. */
+/** The proxy that this machine must use, and the hosts that it reaches without. */
 export type UpstreamOptions = {
-  /** As in `HTTPS_PROXY`, with credentials if it wants them */
+  /** Format of `HTTPS_PROXY`, with credentials if the proxy requires them */
   readonly url: string;
-  /** As in `NO_PROXY` */
+  /** Format of `NO_PROXY` */
   readonly noProxy?: string;
 };
 
-/** A proxy on the way out. */
+/** A parsed upstream proxy. */
 export type Upstream = {
   readonly secure: boolean;
   readonly host: string;
   readonly port: number;
   /** The value of `Proxy-Authorization` */
   readonly authorization: string | undefined;
-  /** Whether a host is reached without it */
+  /** Tells if a host is reached without the proxy */
   readonly skips: (host: string, port: number) => boolean;
 };
 
-/** The proxy on the way out; throws without repeating the URL, which may hold a password. */
+/** Parses the upstream proxy's options. Errors do not repeat the URL, which may contain a password. */
 export function parseUpstream({ noProxy = "", url }: UpstreamOptions): Upstream {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed?.protocol !== "http:" && parsed?.protocol !== "https:") {
     throw new BudgieError(
       "CONFIG_INVALID",
-      "Cannot use the proxy of HTTPS_PROXY: it is no http:// or https:// URL. Correct the variable, or unset it.",
+      "Cannot use the proxy of HTTPS_PROXY: it is not an http:// or https:// URL. Correct the variable, or unset it.",
     );
   }
   const secure = parsed.protocol === "https:";
@@ -49,7 +49,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A password with a bare % in it was never encoded.
+    // A password with a bare % was never percent-encoded.
     return text;
   }
 }

@@ -8,13 +8,13 @@ import { splice } from "./splice.ts";
 import { parseAuthority, type Target } from "./target.ts";
 
 const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
-// A fatal alert, so that a TLS client says more than that the connection was lost.
+// Fatal alerts, so that a TLS client reports more than a lost connection.
 const ACCESS_DENIED = Buffer.from([21, 3, 3, 0, 2, 2, 49]);
 const INTERNAL_ERROR = Buffer.from([21, 3, 3, 0, 2, 2, 80]);
 
 /**
- * Opens the tunnel that a CONNECT asks for. On an allow-list it is for TLS that names the host that was asked for, or else
- * plain HTTP, which `serveHttp` is to look into request by request.
+ * Opens the tunnel that a CONNECT requests. On an allow-list it carries either TLS that names the requested host, or plain
+ * HTTP, which `serveHttp` checks request by request.
  */
 export async function handleConnect(
   context: ProxyContext,
@@ -22,7 +22,7 @@ export async function handleConnect(
   serveHttp: (target: Target) => void,
 ): Promise<void> {
   const target = parseAuthority(authority);
-  if ("why" in target) return hangUp(client, refuse(context, { host: target.shown, port: 0 }, target.why));
+  if ("why" in target) return hangUp(client, refuse(context, { host: target.printable, port: 0 }, target.why));
   const admission = await admit(context, target, client);
   if ("why" in admission) return hangUp(client, admission);
   if (client.destroyed) return;
@@ -55,7 +55,7 @@ async function checkTunnel(context: ProxyContext, tunnel: Tunnel, serveHttp: (ta
   if (read.opening.kind === "refused") return refuseTls(context, tunnel, read.opening.why);
   if (read.opening.kind === "tls") {
     const { end } = read.opening;
-    // What follows waits for the server's answer: it may have to be looked into as well.
+    // Later bytes wait for the server's answer, after which a second hello may have to be checked too.
     if (read.bytes.length > end) client.unshift(read.bytes.subarray(end));
     return passTls(context, tunnel, read.bytes.subarray(0, end));
   }

@@ -6,7 +6,7 @@ import type { Route, RouteFinder } from "../dial/route.ts";
 import type { Target } from "./target.ts";
 import { decide } from "../rules/decide.ts";
 
-/** What all requests at one door share. */
+/** The parts of a session's proxy that its requests share. */
 export type ProxyContext = {
   readonly policy: () => EgressPolicy;
   readonly log: EgressLog;
@@ -15,16 +15,16 @@ export type ProxyContext = {
   readonly connections: Set<Connection>;
 };
 
-/** Something that was let through, for as long as it lasts. */
+/** An allowed connection, from its admission to its end. */
 export type Connection = {
   readonly target: Target;
   readonly mode: EgressPolicy["mode"];
-  /** What its host is pinned to */
+  /** Address that the policy pins its host to */
   readonly address: string | undefined;
-  readonly cut: () => void;
+  readonly close: () => void;
 };
 
-/** Asks the policy, and finds the way; what is refused is logged. Cut if the policy changes its mind meanwhile or later. */
+/** Decides on a request, finds its route, and logs a refusal. A later policy that forbids the connection closes it. */
 export async function admit(
   context: ProxyContext,
   target: Target,
@@ -35,7 +35,7 @@ export async function admit(
   const decision = decide(policy, host, port);
   if (!decision.allowed) return refuse(context, target, decision.why);
   const { address } = decision;
-  const connection: Connection = { target, mode: policy.mode, address, cut: () => client.destroy() };
+  const connection: Connection = { target, mode: policy.mode, address, close: () => client.destroy() };
   context.connections.add(connection);
   client.once("close", () => context.connections.delete(connection));
   const route = await context.findRoute({ host, port, address });
@@ -44,15 +44,15 @@ export async function admit(
   return { connection, route };
 }
 
-/** Whether a policy would let through what another one has. */
+/** Tells if a new policy allows a connection that an earlier one allowed. */
 export function isStillAllowed({ address, mode, target }: Connection, policy: EgressPolicy): boolean {
   const decision = decide(policy, target.host, target.port);
-  // Nobody has looked into what an open policy let through.
+  // Connections of an open policy were not inspected.
   const wasChecked = mode === "allowlist" || policy.mode === "open";
   return decision.allowed && decision.address === address && wasChecked;
 }
 
-/** Logs a refusal, and words it. */
+/** Logs a refusal, and returns it with its remedy. */
 export function refuse({ log }: ProxyContext, { host, port }: Target, why: string): Refusal {
   log.deny(host, port, why);
   const target = port === 0 ? host : `${host}:${port}`;

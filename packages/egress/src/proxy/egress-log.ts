@@ -1,18 +1,19 @@
 import type { EgressCount, EgressDenial, EgressReport } from "@budgie/core/egress";
 
-/** Stands in a report, with port 0, for the hosts that did not fit into it. */
+/** The host in a report, with port 0, that counts the hosts beyond its size limit. */
 export const OTHER_HOSTS = "(others)";
 
 const MAX_ENTRIES = 200;
 
+/** The log of one session's requests. */
 export type EgressLog = {
   readonly allow: (host: string, port: number) => void;
   readonly deny: (host: string, port: number, why: string) => void;
-  /** What was logged since the last time */
+  /** Returns and clears the entries since the last call */
   readonly take: () => EgressReport;
 };
 
-/** Counts what was reached and refused, by host and port alone, in bounded memory. */
+/** Creates a log that counts allowed and denied requests by host and port only, in bounded memory. */
 export function createEgressLog(): EgressLog {
   let allowed = new Map<string, EgressCount>();
   let denied = new Map<string, EgressDenial>();

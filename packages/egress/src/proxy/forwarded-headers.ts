@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import { isSameTarget, type Target } from "./target.ts";
 
-// What is about one connection and not about the message, and what says how long a message is and where it goes.
-const OWN = new Set([
+// Headers of the connection instead of the message, and those that the proxy writes itself: length and destination.
+const HOP_BY_HOP = new Set([
   "connection",
   "content-length",
   "expect",
   "host",
   "http2-settings",
   "keep-alive",
-  // At 0, a proxy on the way answers in place of the host.
+  // At 0, an upstream proxy answers instead of the host.
   "max-forwards",
   "proxy-authenticate",
   "proxy-authorization",
@@ -20,28 +20,28 @@ const OWN = new Set([
   "upgrade",
 ]);
 
-/** The headers that go on to the next one: none of those about this connection, nor those that `Connection` names. */
+/** Returns the headers to forward: without those of this connection and those that `Connection` names. */
 export function toForwardedHeaders(rawHeaders: readonly string[]): [string, string][] {
   const headers = toPairs(rawHeaders);
   const named = headers
     .filter(([name]) => name.toLowerCase() === "connection")
     .flatMap(([, value]) => value.toLowerCase().split(","))
     .map((name) => name.trim());
-  const own = new Set([...OWN, ...named]);
+  const own = new Set([...HOP_BY_HOP, ...named]);
   return headers.filter(([name]) => !own.has(name.toLowerCase()));
 }
 
-// The methods that programs need. TRACE is not among them: its answer is the request itself, with
-// headers added for a proxy on the way, such as its password.
+// The methods that programs need, without TRACE: its answer repeats the request, with headers that were added for the upstream
+// proxy, such as its password.
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** Finds the reason not to pass on a request; `undefined` if there is none. */
+/** Returns the reason not to forward a request; `undefined` if there is none. */
 export function toProblem(request: IncomingMessage, target: Target): string | undefined {
   const { method = "" } = request;
   return METHODS.has(method) ? toAmbiguity(request, target) : `the method ${method}, which is not passed on`;
 }
 
-/** Finds a part of a request that servers may read differently. */
+/** Returns the part of a request that servers may interpret differently. */
 function toAmbiguity({ httpVersion, rawHeaders }: IncomingMessage, target: Target): string | undefined {
   const values = (name: string): string[] =>
     toPairs(rawHeaders)

@@ -9,16 +9,16 @@ import { parseRequestUrl, type Target } from "./target.ts";
 
 const TLS_PORT = 443;
 
-/** Passes on one request in plain HTTP, written anew from what was understood of it. */
+/** Forwards one request in plain HTTP, rebuilt from its parsed parts. */
 export async function handlePlain(
   context: ProxyContext,
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
   tunnel: Target | undefined,
 ): Promise<void> {
-  // Written to after its client has gone, it would take the process along.
+  // Without a listener, writing to a closed client would end the process.
   response.on("error", () => {});
   const target = parseRequestUrl(request.url ?? "", tunnel);
-  if ("why" in target) return sendRefusal(response, refuse(context, { host: target.shown, port: 0 }, target.why));
+  if ("why" in target) return sendRefusal(response, refuse(context, { host: target.printable, port: 0 }, target.why));
   const problem = toProblem(request, target);
   if (problem !== undefined) {
     context.log.deny(target.host, target.port, `a request with ${problem}`);
@@ -55,14 +55,14 @@ async function forward({ limits }: ProxyContext, { request, response, route, tar
   const outgoing = toOutgoing(request, { server, target, upstream });
   const fail = (): unknown => (response.headersSent ? response.destroy() : sendRefusal(response, unreachable));
   outgoing.on("error", fail);
-  outgoing.once("response", (incoming) => (isAnswer(incoming) ? passBack(incoming, response) : fail()));
-  // Nobody asked for another protocol, and without an answer the client would wait for one.
+  outgoing.once("response", (incoming) => (isValidResponse(incoming) ? sendResponse(incoming, response) : fail()));
+  // No upgrade was requested, so the client would wait for an answer for ever.
   outgoing.once("upgrade", (_incoming, socket) => {
     socket.destroy();
     fail();
   });
   response.once("close", () => outgoing.destroy());
-  boundBytes(request.socket, server, limits.bytesPerConnection);
+  limitBytes(request.socket, server, limits.bytesPerConnection);
   request.pipe(outgoing);
 }
 
@@ -84,7 +84,7 @@ function toOutgoing(
   outgoing.setHeader("Host", authority);
   for (const [name, value] of toForwardedHeaders(request.rawHeaders)) outgoing.appendHeader(name, value);
   if (upstream?.authorization !== undefined) outgoing.setHeader("Proxy-Authorization", upstream.authorization);
-  // How the body ends is said once, and in the way that it was understood.
+  // Exactly one framing of the body, as it was parsed.
   if (request.headers["transfer-encoding"] !== undefined) outgoing.setHeader("Transfer-Encoding", "chunked");
   else if (request.headers["content-length"] !== undefined) {
     outgoing.setHeader("Content-Length", request.headers["content-length"]);
@@ -92,12 +92,12 @@ function toOutgoing(
   return outgoing;
 }
 
-/** Passed back, a status that is none would throw where nobody catches, and take the process along. */
-function isAnswer({ statusCode = 0 }: IncomingMessage): boolean {
+/** Tells if a response has a valid final status. `writeHead` throws on others, and that would end the process. */
+function isValidResponse({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode <= 999;
 }
 
-function passBack(incoming: IncomingMessage, response: ServerResponse): void {
+function sendResponse(incoming: IncomingMessage, response: ServerResponse): void {
   const headers = toForwardedHeaders(incoming.rawHeaders).flat();
   const length = incoming.headers["content-length"];
   if (length !== undefined) headers.push("Content-Length", length);
@@ -107,7 +107,7 @@ function passBack(incoming: IncomingMessage, response: ServerResponse): void {
   incoming.pipe(response);
 }
 
-function boundBytes(client: Socket, server: Socket, maxBytes: number): void {
+function limitBytes(client: Socket, server: Socket, maxBytes: number): void {
   const check = setInterval(() => {
     if (server.bytesRead + server.bytesWritten > maxBytes) client.destroy();
   }, 200);

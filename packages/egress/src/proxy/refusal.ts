@@ -1,13 +1,13 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Why a request was not passed on, in words for the program that made it. */
+/** The reason why a request was not forwarded, in words for the program that made it. */
 export type Refusal = {
   readonly status: 400 | 403 | 502 | 503;
-  /** Host and port as they may be shown */
+  /** Host and port in printable form */
   readonly target: string;
   readonly why: string;
-  /** What the user can do; left out where it is no matter of policy */
+  /** Advice for the user; only for refusals by policy */
   readonly remedy?: string;
 };
 
@@ -18,11 +18,11 @@ const REASONS = {
   503: "Too Many Connections",
 } as const;
 
-const MAX_SHOWN = 300;
+const MAX_PRINTED = 300;
 
 /** Answers a request with a refusal. */
 export function sendRefusal(response: ServerResponse, refusal: Refusal): void {
-  const body = toText(refusal);
+  const body = refusalText(refusal);
   response.writeHead(refusal.status, REASONS[refusal.status], {
     "content-type": "text/plain; charset=utf-8",
     "content-length": Buffer.byteLength(body),
@@ -31,9 +31,9 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal): void {
   response.end(body);
 }
 
-/** Answers a CONNECT with a refusal, and hangs up. */
+/** Answers a CONNECT with a refusal, and closes the connection. */
 export function hangUp(socket: Socket, refusal: Refusal): void {
-  const body = toText(refusal);
+  const body = refusalText(refusal);
   socket.write(
     `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status]}\r\nContent-Type: text/plain; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
@@ -41,13 +41,13 @@ export function hangUp(socket: Socket, refusal: Refusal): void {
   socket.destroySoon();
 }
 
-/** What a program sent, fit to be shown: printable, and not longer than a name and its port are. */
-export function toShown(text: string): string {
-  const shown = text.replace(/[^\x21-\x7e]/g, "?");
-  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}...` : shown;
+/** Replaces characters that are not printable, and truncates to the length of a host and port. */
+export function toPrintable(text: string): string {
+  const printable = text.replace(/[^\x21-\x7e]/g, "?");
+  return printable.length > MAX_PRINTED ? `${printable.slice(0, MAX_PRINTED)}...` : printable;
 }
 
-function toText({ remedy, status, target, why }: Refusal): string {
+function refusalText({ remedy, status, target, why }: Refusal): string {
   if (status === 403) {
     return (
       `budgie's egress policy refused ${target}: ${why}.\n` +

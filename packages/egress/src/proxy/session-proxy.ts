@@ -13,22 +13,23 @@ import type { RouteFinder } from "../dial/route.ts";
 import type { Target } from "./target.ts";
 
 const MAX_SOCKET_PATH_BYTES = 103;
-const CLOSED: EgressPolicy = { mode: "none", hosts: [] };
+const REFUSE_ALL: EgressPolicy = { mode: "none", hosts: [] };
 
+/** The proxy of one session. */
 export type SessionProxy = {
-  /** Closed to everything until the first policy is set. Connections that a new policy would not allow are cut. */
+  /** Applies a policy, and closes connections that it does not allow. Before the first one, everything is refused. */
   setPolicy(policy: EgressPolicy): Promise<void>;
-  /** What has happened since this was last asked, bounded in size. */
+  /** Returns the report since the last call, bounded in size. */
   take(): Promise<EgressReport>;
   close(): Promise<void>;
 };
 
-/** Opens a door: an HTTP proxy on a unix socket, closed to everything until it gets a policy. */
+/** Creates an HTTP proxy on a unix socket. It refuses everything until it gets a policy. */
 export async function createSessionProxy(
   socketPath: string,
   { findRoute, limits }: SessionProxyOptions,
 ): Promise<SessionProxy> {
-  let policy = CLOSED;
+  let policy = REFUSE_ALL;
   const context: ProxyContext = {
     policy: () => policy,
     log: createEgressLog(),
@@ -41,7 +42,7 @@ export async function createSessionProxy(
   return {
     setPolicy: async (next) => {
       policy = next;
-      for (const connection of context.connections) if (!isStillAllowed(connection, next)) connection.cut();
+      for (const connection of context.connections) if (!isStillAllowed(connection, next)) connection.close();
     },
     take: async () => context.log.take(),
     close,
@@ -68,12 +69,12 @@ function createProxyServer(context: ProxyContext): ProxyServer {
     insecureHTTPParser: false,
     noDelay: true,
   });
-  // One request a connection: what comes after it is nobody's, and is thrown away.
+  // One request a connection: further bytes are discarded, so that no smuggled request follows.
   server.maxRequestsPerSocket = 1;
   server.maxConnections = limits.connections * 4;
   server.timeout = limits.idleMs;
   server.prependListener("connection", (socket: Socket) => {
-    // A tunnel with plain HTTP in it comes here a second time.
+    // A tunnel with plain HTTP is emitted here a second time.
     if (sockets.has(socket)) return;
     if (sockets.size >= limits.connections) surplus.add(socket);
     sockets.add(socket);
@@ -100,7 +101,7 @@ function createProxyServer(context: ProxyContext): ProxyServer {
       new Promise((resolve, reject) => {
         if (Buffer.byteLength(socketPath) > MAX_SOCKET_PATH_BYTES) throw toPathError(socketPath);
         server.once("error", reject);
-        // The directory decides who gets to it: inside a sandbox that is another user.
+        // The directory limits access; the user inside a sandbox is another one.
         server.listen({ path: socketPath, readableAll: true, writableAll: true }, resolve);
       }),
     close: () =>

@@ -3,23 +3,23 @@ import { createRequire } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The proxy as a program for `node` and nothing else: files of a directory, and which of them to start in it. */
+/** The proxy as a program for plain `node`: the files of a directory, and the one to start. */
 export type ProxyProgram = {
-  /** Relative, with `/` */
+  /** Relative path, with `/` */
   readonly entry: string;
   readonly files: readonly { readonly path: string; readonly content: Buffer }[];
 };
 
 type File = ProxyProgram["files"][number];
 
-/** Reads the built proxy program and the libraries that it needs. */
+/** Loads the built proxy program and the libraries that it needs. */
 export async function loadProxyProgram(): Promise<ProxyProgram> {
   const own = fileURLToPath(new URL("../..", import.meta.url));
   const core = findPackage("@budgie/core/egress", own);
   const limit = findPackage("p-limit", own);
   const files = await Promise.all([
     readFiles(own, (path) => path === "package.json" || isCodeIn("dist", path)),
-    // Of core, only what needs none of its libraries.
+    // Only the files of core that need none of its libraries.
     readFiles(core, (path) => ["package.json", "dist/egress.js", "dist/errors.js"].includes(path), "@budgie/core"),
     readFiles(findPackage("ipaddr.js", own), isPartOfPackage, "ipaddr.js"),
     readFiles(limit, isPartOfPackage, "p-limit"),
@@ -46,13 +46,13 @@ function isCodeIn(folder: string, path: string): boolean {
   return path.startsWith(`${folder}/`) && path.endsWith(".js");
 }
 
-/** The directory of the package that an import in `directory` would reach. */
+/** Returns the directory of the package that an import from `directory` resolves to. */
 function findPackage(specifier: string, directory: string): string {
   const file = createRequire(join(directory, "package.json")).resolve(specifier);
   const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : specifier;
   const last = name.slice(name.lastIndexOf("/") + 1);
   let found = dirname(file);
-  // A workspace is at the end of a link, in a folder with the last part of its name.
+  // A workspace package resolves through a symlink to a folder named after the last part of its name.
   while (!found.endsWith(`${sep}${last}`) && found !== dirname(found)) found = dirname(found);
   return found;
 }

@@ -8,7 +8,7 @@ import type { SessionProxy } from "../proxy/session-proxy.ts";
 /** The standard streams of a process that runs the proxy program. */
 export type ProxyStreams = { readonly stdin: Writable; readonly stdout: Readable };
 
-/** The proxy in a process of its own; paths of sockets are as that process sees them. */
+/** Creates the proxy in a process of its own; socket paths are as that process sees them. */
 export async function createRemoteEgressProxy(
   streams: ProxyStreams,
   options: Omit<EgressProxyOptions, "lookup"> = {},
@@ -37,7 +37,7 @@ function createRemoteSession({ ask }: Channel, session: string): SessionProxy {
     setPolicy: async (policy) => void (await ask("policy", { session, policy })),
     take: async () => {
       const answer = await ask("take", { session });
-      if (!("taken" in answer)) throw toProxyError("it answered something else than it was asked");
+      if (!("taken" in answer)) throw toProxyError("its answer does not match the request");
       return answer.taken.report;
     },
     close: async () => void (await ask("close", { session })),
@@ -85,7 +85,7 @@ function settle(pending: Map<number, PendingRequest>, line: string): void {
   else request?.resolve(answer);
 }
 
-// A runtime may print words of its own on the way.
+// Container runtimes may print lines of their own to the stream.
 function parseAnswer(line: string): ControlAnswer | undefined {
   try {
     const value: unknown = JSON.parse(line);

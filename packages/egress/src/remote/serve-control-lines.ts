@@ -4,13 +4,13 @@ import type { ControlAnswer, ControlRequest, Numbered } from "./control-messages
 import { createEgressProxy, type EgressProxy } from "../proxy/egress-proxy.ts";
 import type { SessionProxy } from "../proxy/session-proxy.ts";
 
-/** Does what the lines on `input` say, answers each on `output`, and closes everything when they end. */
+/** Handles the requests on `input` line by line, answers each on `output`, and closes the proxy when `input` ends. */
 export async function serveControlLines(input: Readable, output: Writable): Promise<void> {
   const state: State = { proxy: undefined, sessions: new Map() };
   const answer = (line: ControlAnswer): void => void output.write(`${JSON.stringify(line)}\n`);
   for await (const line of createInterface({ input })) {
     const request = JSON.parse(line) as ControlRequest;
-    // One after the other: a policy is in force before the next request is looked at.
+    // One at a time, so that a policy is in force before the next request is read.
     answer(await handle(state, request).catch((error: Error) => toFailure(request, error)));
   }
   await state.proxy?.close();

@@ -1,15 +1,15 @@
 import { coversName, findEntry, type EgressPolicy } from "@budgie/core/egress";
 
-/** What a policy says of a host and a port. */
+/** A policy's decision on a host and a port. */
 export type Decision =
   | {
       readonly allowed: true;
-      /** To be dialled in place of what the name resolves to */
+      /** Dialled instead of the name's own addresses */
       readonly address: string | undefined;
     }
   | { readonly allowed: false; readonly why: string };
 
-/** What a policy says of a host and a port; the entry that names the host most exactly decides. */
+/** Decides if a policy allows a host and a port, by the most specific entry that matches the host. */
 export function decide({ hosts, mode }: EgressPolicy, host: string, port: number): Decision {
   if (mode === "none" || mode === "bridge") return { allowed: false, why: "no network is allowed" };
   const entry = findEntry(hosts, { host, port });

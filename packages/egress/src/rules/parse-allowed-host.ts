@@ -5,7 +5,7 @@ import { isAddressSpelling, toHostName } from "./host-name.ts";
 const HTTPS_PORT = 443;
 const MAX_PORT = 65_535;
 
-/** One entry of an allow-list as a user writes it: `NAME[:PORT][=ADDRESS]`, with port 443 where none is given. */
+/** Parses an allow-list entry, `NAME[:PORT][=ADDRESS]`; the default port is 443. `from` names its source in errors. */
 export function parseAllowedHost(text: string, from: string): AllowedHost {
   const refuse = (what: string): BudgieError =>
     new BudgieError(
@@ -15,7 +15,7 @@ export function parseAllowedHost(text: string, from: string): AllowedHost {
     );
   const { name, port, address } = toParts(text);
   if (address !== undefined && isIP(address) === 0)
-    throw refuse(`${JSON.stringify(address)} is no IP address to pin it to`);
+    throw refuse(`${JSON.stringify(address)} is not an IP address to pin it to`);
   return { host: parsePattern(name, refuse), port: parsePort(port, refuse), address, from };
 }
 
@@ -25,7 +25,7 @@ type Refuse = (what: string) => BudgieError;
 
 function toParts(text: string): Parts {
   const [target, address] = splitOnce(text, "=");
-  // What is left has more than one colon if it is an IPv6 address, and then is one name, to be refused.
+  // More than one colon means an IPv6 address: it stays whole, and is rejected as a name.
   if (target.split(":").length !== 2) return { name: target, port: undefined, address };
   const [name, port] = splitOnce(target, ":");
   return { name, port, address };
@@ -42,7 +42,7 @@ function parsePattern(pattern: string, refuse: Refuse): string {
   if (isAddressSpelling(text)) throw refuse("an address is not a name; name it, and pin the name to the address");
   if (text.includes("*")) throw refuse('a wildcard is the whole first part of a name, as in "*.example.com"');
   const name = toHostName(text);
-  if (name === undefined) throw refuse("that is no host name");
+  if (name === undefined) throw refuse("it is not a host name");
   if (wildcard && !name.includes(".")) throw refuse("a wildcard above a whole top-level domain allows too much");
   return wildcard ? `*.${name}` : name;
 }
@@ -50,6 +50,6 @@ function parsePattern(pattern: string, refuse: Refuse): string {
 function parsePort(text: string | undefined, refuse: Refuse): number {
   if (text === undefined) return HTTPS_PORT;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port < 1 || port > MAX_PORT) throw refuse(`${JSON.stringify(text)} is no port from 1 to ${MAX_PORT}`);
+  if (port < 1 || port > MAX_PORT) throw refuse(`${JSON.stringify(text)} is not a port from 1 to ${MAX_PORT}`);
   return port;
 }

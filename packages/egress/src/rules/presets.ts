@@ -5,9 +5,9 @@ import { parseAllowedHost } from "./parse-allowed-host.ts";
 export type Preset = readonly PresetEntry[];
 
 export type PresetEntry = {
-  /** As `--allow-host` takes it */
+  /** Format of `--allow-host` */
   readonly allow: string;
-  /** From documents and reports alone: nobody has yet watched the program use it */
+  /** Taken from documents and reports only; the program was not observed using it */
   readonly unverified?: true;
 };
 
@@ -24,7 +24,7 @@ export type PresetName =
   | "pypi"
   | "debian";
 
-/** What `budgie` knows of the hosts that agents and registries need, telemetry left out. */
+/** The hosts that agents and registries need, without telemetry. */
 export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   kiro: toUnverified([
     "*.kiro.dev",
@@ -72,7 +72,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   ],
 };
 
-/** A preset as entries of an allow-list. */
+/** Returns a preset's hosts as allow-list entries. */
 export function presetHosts(name: PresetName): readonly AllowedHost[] {
   return PRESETS[name].map(({ allow }) => parseAllowedHost(allow, `preset ${name}`));
 }

@@ -3,60 +3,60 @@ import { toHostName } from "../rules/host-name.ts";
 import { parseClientHello } from "./parse-client-hello.ts";
 import { readUntil } from "./read-until.ts";
 
-/** What a client begins a tunnel with. */
+/** The first message of a client in a tunnel. */
 export type Opening =
   | {
       readonly kind: "tls";
-      /** How many of the bytes are its hello */
+      /** Length of its ClientHello, in bytes */
       readonly end: number;
     }
   | { readonly kind: "http" }
   | { readonly kind: "refused"; readonly why: string };
 
-type Bounds = { readonly timeoutMs: number };
+type Timeout = { readonly timeoutMs: number };
 
 const MAX_OPENING_BYTES = 20_000;
 const MAX_EARLY_DATA_BYTES = 65_536;
 const HELLO_RETRY_RANDOM = Buffer.from("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c", "hex");
-// Record header, handshake header and version, then the random that tells.
+// The random follows the record header, the handshake header and the version.
 const RANDOM_AT = 5 + 4 + 2;
 
-/** Reads what a client begins with; undefined if it did not, in time. TLS must name the server that it was let through to. */
+/** Reads the client's first message; `undefined` if none arrives before the timeout. TLS must name `host` as its server. */
 export async function readOpening(
   client: Socket,
   host: string,
-  { timeoutMs }: Bounds,
+  { timeoutMs }: Timeout,
 ): Promise<{ readonly bytes: Buffer; readonly opening: Opening } | undefined> {
   const read = await readUntil(client, (bytes) => toOpening(bytes, host), { maxBytes: MAX_OPENING_BYTES, timeoutMs });
-  return read && { bytes: read.bytes, opening: read.judgement };
+  return read && { bytes: read.bytes, opening: read.result };
 }
 
 /**
- * Passes on the server's first bytes. If they ask for a second hello, that one is checked as the first was, and passed on.
+ * Forwards the server's first bytes. If they are a HelloRetryRequest, checks the second hello like the first, and forwards it.
  */
 export async function checkHelloRetry(
   { client, host, server }: { readonly client: Socket; readonly server: Socket; readonly host: string },
-  { timeoutMs }: Bounds,
+  { timeoutMs }: Timeout,
 ): Promise<"passed" | "unanswered" | "refused"> {
-  const release = hold(client);
+  const release = bufferClient(client);
   const answer = await readUntil(server, asksForRetry, { maxBytes: RANDOM_AT + 32, timeoutMs });
   release();
   if (!answer) return "unanswered";
   client.write(answer.bytes);
-  if (!answer.judgement) return "passed";
-  const judge = (bytes: Buffer): Opening | undefined => toOpening(withoutEarlyData(bytes), host);
-  const second = await readUntil(client, judge, { maxBytes: MAX_EARLY_DATA_BYTES, timeoutMs });
-  if (second?.judgement.kind !== "tls") return "refused";
+  if (!answer.result) return "passed";
+  const parse = (bytes: Buffer): Opening | undefined => toOpening(withoutEarlyData(bytes), host);
+  const second = await readUntil(client, parse, { maxBytes: MAX_EARLY_DATA_BYTES, timeoutMs });
+  if (second?.result.kind !== "tls") return "refused";
   server.write(second.bytes);
   return "passed";
 }
 
-/** Keeps reading from a client that has to wait, or nobody would notice that it left; it is given back what it sent. */
-function hold(client: Socket): () => void {
-  const held: Buffer[] = [];
+/** Buffers what a waiting client sends, since a paused socket does not report its end; the returned function puts it back. */
+function bufferClient(client: Socket): () => void {
+  const buffered: Buffer[] = [];
   let bytes = 0;
   const onData = (chunk: Buffer): void => {
-    held.push(chunk);
+    buffered.push(chunk);
     bytes += chunk.length;
     if (bytes > MAX_EARLY_DATA_BYTES) client.pause();
   };
@@ -64,7 +64,7 @@ function hold(client: Socket): () => void {
   client.on("data", onData).on("end", onEnd).resume();
   return () => {
     client.off("data", onData).off("end", onEnd).pause();
-    if (held.length > 0 && !client.destroyed) client.unshift(Buffer.concat(held));
+    if (buffered.length > 0 && !client.destroyed) client.unshift(Buffer.concat(buffered));
   };
 }
 
@@ -89,7 +89,7 @@ function asksForRetry(bytes: Buffer): boolean | undefined {
     : bytes.subarray(RANDOM_AT, RANDOM_AT + 32).equals(HELLO_RETRY_RANDOM);
 }
 
-// Before its second hello a client may send what the server will throw away: a change of cipher, and early data.
+// Before its second hello a client may send records that the server discards: a change of cipher spec, and early data.
 function withoutEarlyData(bytes: Buffer): Buffer {
   let at = 0;
   while (at + 5 <= bytes.length && (bytes[at] === 20 || bytes[at] === 23)) at += 5 + bytes.readUInt16BE(at + 3);

@@ -1,14 +1,14 @@
-/** The first message of a TLS client, as far as it is about names. */
+/** The parts of a TLS ClientHello that name servers. */
 export type ClientHello = {
   readonly serverName: string | undefined;
-  /** Whether it brings a second, encrypted hello, which may name another server */
+  /** Presence of an encrypted ClientHello, which may name another server */
   readonly hasEncryptedHello: boolean;
-  /** How many bytes of the stream it takes up */
+  /** Length of its records in the stream, in bytes */
   readonly end: number;
 };
 
 const MAX_HELLO_BYTES = 16_384;
-// Nobody cuts a hello into more; each cut costs time to put together again.
+// Clients never split a hello into more, and each record costs a copy.
 const MAX_RECORDS = 8;
 const MAX_RECORD_BYTES = 16_384;
 const HANDSHAKE_RECORD = 22;
@@ -17,8 +17,8 @@ const SERVER_NAME = 0;
 const ENCRYPTED_CLIENT_HELLO = 0xfe0d;
 
 /**
- * Reads the ClientHello at the beginning of a TLS stream: `more` if it is not whole yet, `malformed` for all that two
- * readers could take for two different things.
+ * Parses the ClientHello at the start of a TLS stream. Returns `more` if it is incomplete, and `malformed` for anything that two
+ * parsers could read differently.
  */
 export function parseClientHello(bytes: Buffer): ClientHello | "more" | "malformed" {
   const handshake = toHandshake(bytes);
@@ -34,7 +34,7 @@ export function parseClientHello(bytes: Buffer): ClientHello | "more" | "malform
 
 type Handshake = { readonly message: Buffer; readonly end: number };
 
-/** The one handshake message in the first records; more after it in its record is malformed. */
+/** Joins the first records' handshake message; further bytes in its last record are malformed. */
 function toHandshake(bytes: Buffer): Handshake | "more" | "malformed" {
   let message: Buffer = Buffer.alloc(0);
   let at = 0;
@@ -45,7 +45,7 @@ function toHandshake(bytes: Buffer): Handshake | "more" | "malformed" {
     message = Buffer.concat([message, bytes.subarray(at + 5, at + 5 + length)]);
     const state = toState(message);
     at += 5 + length;
-    if (state !== "more") return state === "whole" ? { message: message.subarray(4), end: at } : state;
+    if (state !== "more") return state === "complete" ? { message: message.subarray(4), end: at } : state;
   }
   return "more";
 }
@@ -57,12 +57,12 @@ function toRecordLength(header: Buffer): number | "more" | "malformed" {
   return length > 0 && length <= MAX_RECORD_BYTES ? length : "malformed";
 }
 
-function toState(message: Buffer): "more" | "whole" | "malformed" {
+function toState(message: Buffer): "more" | "complete" | "malformed" {
   if (message.length > 0 && message[0] !== CLIENT_HELLO) return "malformed";
   if (message.length < 4) return "more";
   const length = message.readUIntBE(1, 3) + 4;
   if (length > MAX_HELLO_BYTES || message.length > length) return "malformed";
-  return message.length === length ? "whole" : "more";
+  return message.length === length ? "complete" : "more";
 }
 
 type Reader = {
@@ -75,7 +75,7 @@ type Reader = {
 function createReader(bytes: Buffer): Reader {
   let at = 0;
   const take = (length: number): Buffer => {
-    if (at + length > bytes.length) throw new RangeError("Beyond the end.");
+    if (at + length > bytes.length) throw new RangeError("The message ends before its announced length.");
     at += length;
     return bytes.subarray(at - length, at);
   };
@@ -107,7 +107,7 @@ function parseExtensions(reader: Reader): Map<number, Buffer> | "malformed" {
   return extensions;
 }
 
-/** Exactly one host name, and nothing else. */
+/** Parses a server_name extension that has exactly one host name and nothing else. */
 function parseServerName(reader: Reader): string {
   const list = createReader(reader.take(reader.number(2)));
   const type = list.number(1);

@@ -1,26 +1,26 @@
 import type { Socket } from "node:net";
 
 /**
- * Reads from a paused socket until `judge` has come to a judgement about what has arrived, and leaves the socket paused;
- * undefined if it ended first, or had neither come to one within the time and size.
+ * Reads from a paused socket until `parse` returns a result for the bytes so far, and pauses the socket again. Resolves to
+ * `undefined` if the socket ends, the timeout passes or `maxBytes` arrive before a result.
  */
-export function readUntil<Judgement>(
+export function readUntil<Result>(
   socket: Socket,
-  judge: (bytes: Buffer) => Judgement | undefined,
+  parse: (bytes: Buffer) => Result | undefined,
   { maxBytes, timeoutMs }: { readonly maxBytes: number; readonly timeoutMs: number },
-): Promise<{ readonly bytes: Buffer; readonly judgement: Judgement } | undefined> {
+): Promise<{ readonly bytes: Buffer; readonly result: Result } | undefined> {
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0);
-    const settle = (judgement: Judgement | undefined): void => {
+    const settle = (result: Result | undefined): void => {
       clearTimeout(timer);
       socket.off("data", onData).off("end", onEnd).off("close", onEnd);
       socket.pause();
-      resolve(judgement === undefined ? undefined : { bytes, judgement });
+      resolve(result === undefined ? undefined : { bytes, result });
     };
     const onData = (chunk: Buffer): void => {
       bytes = Buffer.concat([bytes, chunk]);
-      const judgement = judge(bytes);
-      if (judgement !== undefined || bytes.length > maxBytes) settle(judgement);
+      const result = parse(bytes);
+      if (result !== undefined || bytes.length > maxBytes) settle(result);
     };
     const onEnd = (): void => settle(undefined);
     const timer = setTimeout(onEnd, timeoutMs);

@@ -179,7 +179,7 @@ describe("resolving", () => {
     void resolve("again");
     answer();
 
-    await expect(late).rejects.toThrow("Nobody waits");
+    await expect(late).rejects.toThrow("No caller waits");
     await first;
     await new Promise((done) => setImmediate(done));
     expect(asked).toEqual(["first", "again"]);

@@ -68,13 +68,13 @@ describe("parseAllowedHost", () => {
     `${"a".repeat(64)}.com`,
     `${"a.".repeat(130)}com`,
   ])("refuses %j as a name", (text) => {
-    expect(() => parseAllowedHost(text, from)).toThrow(/no host name|not a name|no port/);
+    expect(() => parseAllowedHost(text, from)).toThrow(/not a host name|not a name|not a port/);
   });
 
   it.each(["a.com=", "a.com=b.com", "a.com=127.1", "a.com=10.0.0.5:80", "a.com=10.0.0.0/8"])(
     "refuses to pin %s",
     (text) => {
-      expect(() => parseAllowedHost(text, from)).toThrow(/no IP address/);
+      expect(() => parseAllowedHost(text, from)).toThrow(/not an IP address/);
     },
   );
 
