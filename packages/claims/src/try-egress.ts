@@ -23,9 +23,9 @@ export async function tryEgress(options: LabOptions, trial: EgressTrial): Promis
   const make = ({ attempt: tried, name }: Probe): Promise<Verdict> => attempt(lab, { name, attempt: tried });
   const { allowed } = trial;
   const [reached, refused, resolved] = await Promise.all([
-    allowed === undefined ? undefined : make(await toReaching(allowed, trial)),
-    make(toRefused(trial)),
-    make(toResolving(trial)),
+    allowed === undefined ? undefined : make(await createReachingProbe(allowed, trial)),
+    make(toRefusedProbe(trial)),
+    make(toResolvingProbe(trial)),
   ]);
   options.signal?.throwIfAborted();
   return [
@@ -43,7 +43,7 @@ function toRefusedTarget({ policy }: EgressTrial): string {
   return policy.mode === "open" ? "127.0.0.1:443" : "not-allowed.invalid:443";
 }
 
-async function toReaching({ host, port }: AllowedHost, { policy }: EgressTrial): Promise<Probe> {
+async function createReachingProbe({ host, port }: AllowedHost, { policy }: EgressTrial): Promise<Probe> {
   // The proxy dials only after a client's first bytes. Nothing is sent after the hello.
   const hello = (await createHello(host)).toString("hex");
   const script = `${ASK}
@@ -57,7 +57,7 @@ async function toReaching({ host, port }: AllowedHost, { policy }: EgressTrial):
   return inPerl("reach an allowed host", script, { access: { egress: policy } });
 }
 
-function toRefused(trial: EgressTrial): Probe {
+function toRefusedProbe(trial: EgressTrial): Probe {
   // Without a proxy there is no status 403.
   const refused = trial.policy.mode === "none" ? '$status ne "200"' : '$status eq "403"';
   const script = `${ASK}
@@ -66,7 +66,7 @@ function toRefused(trial: EgressTrial): Probe {
   return inPerl("reach a host that is not allowed", script, { access: { egress: trial.policy } });
 }
 
-function toResolving({ policy }: EgressTrial): Probe {
+function toResolvingProbe({ policy }: EgressTrial): Probe {
   return inPerl("ask a DNS server", RESOLVE, { access: { egress: policy } });
 }
 

@@ -4,7 +4,7 @@ import { createServer, isIP, isIPv4, type AddressInfo, type Server, type Socket 
 import { networkInterfaces } from "node:os";
 import type { EgressPolicy } from "@budgie/core";
 import type { EgressProxy, Lookup, ResolvedAddress } from "@budgie/egress";
-import { greetOrTell } from "./naive-server.ts";
+import { answerNaively } from "./naive-server.ts";
 import { createRebindingTrap, type RebindingTrap } from "./rebinding-trap.ts";
 
 /** Servers in this process and names that resolve to them: the targets of network probes. */
@@ -67,7 +67,7 @@ const PUBLIC = { address: "203.0.113.7", family: 4 };
 export async function createLabNetwork(): Promise<LabNetwork> {
   const [canary, greeting] = [`canary-network-${randomUUID()}`, `welcome-${randomUUID()}`];
   const opened: (() => void)[] = [];
-  const tell = (socket: Socket): void => void socket.on("error", () => undefined).end(canary);
+  const sendCanary = (socket: Socket): void => void socket.on("error", () => undefined).end(canary);
   const listen = async (onSocket: (socket: Socket) => void, host: string, port = 0): Promise<number> => {
     const server = createServer(onSocket);
     opened.push(() => server.close());
@@ -81,15 +81,15 @@ export async function createLabNetwork(): Promise<LabNetwork> {
       socket.once("error", reject).bind(0, host, () => resolve(socket.address().port));
     });
   };
-  const everywhere = { tcp: await listen(tell, "0.0.0.0"), udp: await answer("0.0.0.0") };
+  const everywhere = { tcp: await listen(sendCanary, "0.0.0.0"), udp: await answer("0.0.0.0") };
   // Some machines have no IPv6.
-  await listen(tell, "::", everywhere.tcp).catch(() => undefined);
-  const onLoopback = { tcp: await listen(tell, "127.0.0.1"), udp: await answer("127.0.0.1") };
-  const webPort = await listen(greetOrTell({ host: "allowed.test", greeting, canary }), "127.0.0.1");
-  await listen(tellOnceAsked(canary), "127.0.0.2", webPort).catch(() => undefined);
-  await listen(tellOnceAsked(canary), "::1", webPort).catch(() => undefined);
-  const addresses = toHostAddresses();
-  const traps = await createTraps(addresses, tellOnceAsked(canary));
+  await listen(sendCanary, "::", everywhere.tcp).catch(() => undefined);
+  const onLoopback = { tcp: await listen(sendCanary, "127.0.0.1"), udp: await answer("127.0.0.1") };
+  const webPort = await listen(answerNaively({ host: "allowed.test", greeting, canary }), "127.0.0.1");
+  await listen(answerWithCanary(canary), "127.0.0.2", webPort).catch(() => undefined);
+  await listen(answerWithCanary(canary), "::1", webPort).catch(() => undefined);
+  const addresses = listHostAddresses();
+  const traps = await createTraps(addresses, answerWithCanary(canary));
   opened.push(traps.onLoopback.close, traps.onMachine.close);
   let unanswered = 0;
   const known = createLookup(addresses[0]?.address ?? "127.0.0.2", Object.values(traps));
@@ -125,7 +125,7 @@ function listening(server: Server, host: string, port: number): Promise<number> 
   });
 }
 
-function tellOnceAsked(canary: string): (socket: Socket) => void {
+function answerWithCanary(canary: string): (socket: Socket) => void {
   return (socket) => {
     socket.on("error", () => undefined).once("data", () => socket.end(`HTTP/1.0 200 OK\r\n\r\n${canary}\n`));
   };
@@ -174,7 +174,7 @@ export async function startLabProxy({ lookup }: LabNetwork): Promise<EgressProxy
 }
 
 /** Lists this machine's non-loopback, non-link-local addresses. */
-export function toHostAddresses(): readonly HostAddress[] {
+export function listHostAddresses(): readonly HostAddress[] {
   const entries = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   // A link-local address needs a scope id, which differs in a sandbox.
   const own = entries.filter(({ address, internal }) => !internal && !address.startsWith("fe80:"));
@@ -182,7 +182,7 @@ export function toHostAddresses(): readonly HostAddress[] {
 }
 
 /** Returns one address of each of this machine's networks that is not its own. */
-function toNeighbours(): readonly ResolvedAddress[] {
+function listNeighbours(): readonly ResolvedAddress[] {
   const entries = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   const shared = entries.filter(({ address, cidr, internal }) => {
     return !internal && !address.startsWith("fe80:") && !/\/(?:32|128)$/.test(cidr ?? "/32");
@@ -200,7 +200,7 @@ function createLookup(own: string, traps: readonly RebindingTrap[]): Lookup {
   return async (host) => {
     const trap = traps.find((known) => known.host === host);
     if (trap !== undefined) return trap.resolve();
-    if (host === NEIGHBOUR_NAME) return toNeighbours();
+    if (host === NEIGHBOUR_NAME) return listNeighbours();
     const address = host === OWN_NAME ? own : (PRIVATE_NAMES[host] ?? "127.0.0.2");
     if (host !== TURNING_NAME || isTurned) return [{ address, family: isIP(address) }];
     isTurned = true;

@@ -186,7 +186,7 @@ async function fillLab(
     call: createCaller({ runner, host }),
     callForProject: createCaller({ runner, host, allowedRoots: [host.project] }),
     callWriter: ({ beforeOpening = () => undefined } = {}) =>
-      createCaller({ runner, host, policy: WRITING, watch: toTamperedWatch(beforeOpening) }),
+      createCaller({ runner, host, policy: WRITING, watch: createTamperedWatch(beforeOpening) }),
     victim: () => (victim ??= startVictim(other, host.otherProject, toAccess(network.otherPolicy))),
     keep: (made) => void undo.push(() => Promise.resolve(made[Symbol.asyncDispose]())),
     async makeDirectory() {
@@ -207,7 +207,7 @@ async function fillLab(
   };
 }
 
-function toTamperedWatch(beforeOpening: (name: string) => void): TurnDependencies["watch"] {
+function createTamperedWatch(beforeOpening: (name: string) => void): TurnDependencies["watch"] {
   return (directory) =>
     watchExecutablePaths(directory, (parent, name) => {
       beforeOpening(name.toString());

@@ -14,7 +14,7 @@ type NaiveServer = {
 const PAUSE_MS = 100;
 
 /** Creates a connection handler that answers once, by all bytes received before the first pause. */
-export function greetOrTell({ canary, greeting, host }: NaiveServer): (socket: Socket) => void {
+export function answerNaively({ canary, greeting, host }: NaiveServer): (socket: Socket) => void {
   return (socket) => {
     let received = Buffer.alloc(0);
     let timer: NodeJS.Timeout | undefined;

@@ -8,14 +8,14 @@ export type RebindingTrap = {
   /** The number of connections to the private address */
   readonly connections: () => number;
   /** The number of times the name resolved to the public address */
-  readonly lures: () => number;
+  readonly publicAnswers: () => number;
   /** Resolves the name, each time to the other kind of address */
   readonly resolve: () => readonly ResolvedAddress[];
   readonly close: () => void;
 };
 
 // A check sees a public address, but the kernel rejects it for its family, so nothing is ever sent to it.
-const LURE: ResolvedAddress = { address: "203.0.113.7", family: 6 };
+const PUBLIC: ResolvedAddress = { address: "203.0.113.7", family: 6 };
 
 /** Creates a trap that listens on a private address and resolves to any of `addresses`. */
 export async function createRebindingTrap(
@@ -35,8 +35,8 @@ export async function createRebindingTrap(
     host,
     port: (server.address() as AddressInfo).port,
     connections: () => connections,
-    lures: () => Math.ceil(questions / 2),
-    resolve: () => (questions++ % 2 === 0 ? [LURE] : addresses.map((address) => ({ address, family: 4 }))),
+    publicAnswers: () => Math.ceil(questions / 2),
+    resolve: () => (questions++ % 2 === 0 ? [PUBLIC] : addresses.map((address) => ({ address, family: 4 }))),
     close: () => void server.close(),
   };
 }

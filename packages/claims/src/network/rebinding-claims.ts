@@ -24,16 +24,16 @@ function toProbe(name: string, where: keyof LabNetwork["traps"]): Probe {
     name,
     async attempt(lab) {
       const trap = lab.network.traps[where];
-      const [before, luredBefore] = [trap.connections(), trap.lures()];
+      const [before, publicBefore] = [trap.connections(), trap.publicAnswers()];
       const verdict = await asking.attempt(lab);
-      const [came, lured] = [trap.connections() - before, trap.lures() - luredBefore];
+      const [connected, publicTimes] = [trap.connections() - before, trap.publicAnswers() - publicBefore];
       if (verdict.outcome === "got-through") return verdict;
-      if (came > 0) return { outcome: "got-through", detail: `${came} connections` };
+      if (connected > 0) return { outcome: "got-through", detail: `${connected} connections` };
       if (verdict.outcome === "untried") return verdict;
-      if (lured === 0) return { outcome: "untried", detail: "the name was never looked up" };
+      if (publicTimes === 0) return { outcome: "untried", detail: "the name was never looked up" };
       return {
         outcome: "held",
-        detail: `0 connections, although the name was public ${lured} times: ${verdict.detail}`,
+        detail: `0 connections, although the name was public ${publicTimes} times: ${verdict.detail}`,
       };
     },
   };

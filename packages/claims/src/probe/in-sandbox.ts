@@ -71,10 +71,10 @@ function toVerdict(nonce: string, ran: Ran, silent: Verdict | undefined): Verdic
   const reports = ran.stdout.split("\n").filter((line) => line.startsWith(nonce));
   const [, , outcome, detail = ""] = REPORT.exec(reports.length === 1 ? (reports[0] ?? "") : "") ?? [];
   if (outcome !== undefined) return { outcome: outcome as Verdict["outcome"], detail: detail.slice(0, 300).trim() };
-  const said = `${reports.length} reports, ${toText(ran.exit)}: ${ran.stderr.trim().slice(-200)}`;
+  const said = `${reports.length} reports, ${exitText(ran.exit)}: ${ran.stderr.trim().slice(-200)}`;
   return (reports.length === 0 ? silent : undefined) ?? { outcome: "untried", detail: said };
 }
 
-function toText({ exitCode, oomKilled, signal }: Exit): string {
+function exitText({ exitCode, oomKilled, signal }: Exit): string {
   return `${signal ?? `exit code ${exitCode}`}${oomKilled ? ", out of memory" : ""}`;
 }

@@ -14,7 +14,7 @@ export const through = (detail: string): Verdict => ({ outcome: "got-through", d
 export const untried = (detail: string): Verdict => ({ outcome: "untried", detail: detail.slice(0, 300) });
 
 /** Judges an attack as held if it is refused with one of these codes, and as through if its output contains the evidence. */
-export async function toRefusal(
+export async function judgeRefusal(
   attack: Promise<string>,
   evidence: string,
   codes: readonly ErrorCode[],
@@ -29,8 +29,8 @@ export async function toRefusal(
 }
 
 /** Judges an attack as held if it is refused with `WORKSPACE_INVALID`, or if its output ends with `over` and lacks the evidence. */
-export async function toHidden(attack: Promise<string>, evidence: string): Promise<Verdict> {
-  const verdict = await toRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
+export async function judgeHidden(attack: Promise<string>, evidence: string): Promise<Verdict> {
+  const verdict = await judgeRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
   return verdict.outcome === "untried" && /\bover$/.test(verdict.detail) ? held("it is hidden") : verdict;
 }
 

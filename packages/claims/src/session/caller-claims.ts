@@ -5,7 +5,7 @@ import { GUARDS } from "../lab/caller.ts";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import type { Lab } from "../lab/lab.ts";
 import type { SecretPath } from "../lab/fake-home.ts";
-import { held, through, toRefusal } from "../probe/verdicts.ts";
+import { held, through, judgeRefusal } from "../probe/verdicts.ts";
 
 type ToDirectory = (lab: Lab) => string | Promise<string>;
 
@@ -163,7 +163,7 @@ function toProbe(name: string, toAttack: (lab: Lab) => Attack | Promise<Attack>)
       const { call = lab.call, directory, evidence, script, tightening } = await toAttack(lab);
       const reply = call({ agent: "reviewer", prompt: script, directory, tightening });
       const output = reply.then(({ response }) => response);
-      return toRefusal(output, evidence, [tightening === undefined ? "WORKSPACE_INVALID" : "INPUT_INVALID"]);
+      return judgeRefusal(output, evidence, [tightening === undefined ? "WORKSPACE_INVALID" : "INPUT_INVALID"]);
     },
   };
 }

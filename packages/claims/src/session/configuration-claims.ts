@@ -5,7 +5,7 @@ import type { Claim, Probe } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
 import { collect, type Lab } from "../lab/lab.ts";
 import { PROTECTED_SWAPS } from "./swap-claims.ts";
-import { toHidden } from "../probe/verdicts.ts";
+import { judgeHidden } from "../probe/verdicts.ts";
 
 const PLANTED = "a definition that nobody configured";
 
@@ -153,7 +153,7 @@ function toDisguiseProbe(name: string, path: string, target: string | undefined)
       const output = session
         .start(command, { directory, input: "" })
         .then(async (child) => (await collect(child)).stdout);
-      return toHidden(output, PLANTED);
+      return judgeHidden(output, PLANTED);
     },
   };
 }

@@ -93,7 +93,7 @@ function toReadProbe(name: string, toPlant: (secret: string) => string): Probe {
     await plant(toPlant(join(host.path, ".ssh/id_rsa")));
     const late = Symbol("late");
     const reading = session.readFile("answer").catch((error: unknown) => `error ${String(error)}`);
-    const content = await Promise.race([reading, toDelay(READ_LIMIT_MS, late)]);
+    const content = await Promise.race([reading, delay(READ_LIMIT_MS, late)]);
     if (content === late) return through("budgie waited for it");
     if (content === undefined) return held("it is not read as a file");
     if (content.includes(host.canaries[".ssh/id_rsa"])) return through("budgie read the symlink's target");
@@ -134,6 +134,6 @@ function toHomeProbe(
   };
 }
 
-function toDelay<T>(milliseconds: number, value: T): Promise<T> {
+function delay<T>(milliseconds: number, value: T): Promise<T> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds, value).unref());
 }

@@ -4,7 +4,7 @@ import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
 import { collect, type Lab } from "../lab/lab.ts";
 import { toSearch } from "./secret-claims.ts";
-import { toRefusal } from "../probe/verdicts.ts";
+import { judgeRefusal } from "../probe/verdicts.ts";
 
 const OTHER_CODES = ["SESSION_NOT_FOUND", "INPUT_INVALID"] as const;
 
@@ -34,7 +34,7 @@ export const SESSION_CLAIMS: readonly Claim[] = [
         async attempt(lab) {
           const secret = await leaveSecret(lab);
           const attack = async (): Promise<string> => readHome(await lab.open({ id: lab.other.id }), lab);
-          return toRefusal(attack(), secret, OTHER_CODES);
+          return judgeRefusal(attack(), secret, OTHER_CODES);
         },
       },
       toIdProbe("resume a session that this budgie has but issued to no caller", ({ other }) => other.id),
@@ -116,7 +116,7 @@ async function resumeAs(lab: Lab, other: Partial<TurnRequest>): Promise<Verdict>
 async function callWith(lab: Lab, request: Partial<TurnRequest>, secret: string): Promise<Verdict> {
   const whole = { agent: "reviewer", prompt: READ_HOME, directory: lab.host.project, ...request };
   const reply = lab.call(whole).then(({ response }) => response);
-  return toRefusal(reply, secret, OTHER_CODES);
+  return judgeRefusal(reply, secret, OTHER_CODES);
 }
 
 /** Creates a probe with two turns of one session: `leave` runs in the first, and `isThere` tests for it in the second. */

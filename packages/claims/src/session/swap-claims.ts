@@ -6,7 +6,7 @@ import { type LookInto, lookIntoProcess } from "@budgie/runner-docker/lab";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { collect, type Lab } from "../lab/lab.ts";
 import { createTamperingEngine, type Tampering } from "../lab/tampering-engine.ts";
-import { toHidden, toRefusal, untried } from "../probe/verdicts.ts";
+import { judgeHidden, judgeRefusal, untried } from "../probe/verdicts.ts";
 
 export const SWAP_CLAIMS: readonly Claim[] = [
   {
@@ -25,12 +25,12 @@ export const SWAP_CLAIMS: readonly Claim[] = [
         toProject(),
         ({ restore, swap }) => ({
           before: swap,
-          lookInto: toRefusedLook(10, restore),
+          lookInto: createRefusedLook(10, restore),
         }),
       ),
       toSwapProbe("swap it and back where the kernel always refuses a look at the mounts", toProject(), (swapping) => ({
         ...swapAndBack(swapping),
-        lookInto: toRefusedLook(Infinity),
+        lookInto: createRefusedLook(Infinity),
       })),
     ],
   },
@@ -43,7 +43,9 @@ export const SWAP_CLAIMS: readonly Claim[] = [
         after: swap,
       })),
       toSwapProbe("create .kiro between the check and the mount", toRepository(), ({ swap }) => ({ before: swap })),
-      toSwapProbe("replace .kiro between the check and the mount", toExchanged, ({ swap }) => ({ before: swap })),
+      toSwapProbe("replace .kiro between the check and the mount", createExchangedScene, ({ swap }) => ({
+        before: swap,
+      })),
     ],
   },
 ];
@@ -64,7 +66,7 @@ type Scene = Pick<StartOptions, "directory" | "protectedPaths"> & {
   readonly script: string;
   readonly evidence: string;
   /** Defaults to held only if the turn is refused */
-  readonly judge?: typeof toHidden;
+  readonly judge?: typeof judgeHidden;
 };
 
 type SwapTampering = Partial<Tampering> & { readonly lookInto?: LookInto };
@@ -91,15 +93,15 @@ function toSwapProbe(
       const output = session
         .start({ argv, env: {}, projections: [] }, { directory, protectedPaths, input: "" })
         .then(async (child) => (await collect(child)).stdout);
-      const verdict = await (scene.judge ?? toRefused)(output, scene.evidence);
+      const verdict = await (scene.judge ?? judgeRefused)(output, scene.evidence);
       await session.remove();
       return verdict;
     },
   };
 }
 
-function toRefused(attack: Promise<string>, evidence: string): Promise<Verdict> {
-  return toRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
+function judgeRefused(attack: Promise<string>, evidence: string): Promise<Verdict> {
+  return judgeRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
 }
 
 function swapAndBack({ restore, swap }: Scene): SwapTampering {
@@ -107,7 +109,7 @@ function swapAndBack({ restore, swap }: Scene): SwapTampering {
 }
 
 /** Returns a look that succeeds for the session container, and then fails `times` times, like the kernel for ordinary users. */
-function toRefusedLook(times: number, meanwhile: () => void = () => undefined): LookInto {
+function createRefusedLook(times: number, meanwhile: () => void = () => undefined): LookInto {
   let hasSeen = false;
   let looks = 0;
   return async (pid, id) => {
@@ -159,7 +161,7 @@ const PLANTED = "a definition that another agent made";
 const DEFINED = {
   script: "for _ in 1 2 3 4 5; do cat .kiro/agents/mine.json && break; sleep 0.2; done",
   evidence: PLANTED,
-  judge: toHidden,
+  judge: judgeHidden,
   restore: () => undefined,
 };
 
@@ -173,7 +175,7 @@ function toRepository(...folders: readonly string[]) {
 }
 
 /** Returns a scene in which another agent replaces a repository's whole `.kiro`. */
-async function toExchanged(lab: Lab): Promise<Scene> {
+async function createExchangedScene(lab: Lab): Promise<Scene> {
   const [directory, other] = [await lab.makeDirectory(), await lab.makeDirectory()];
   for (const folder of [directory, other]) await mkdir(join(folder, ".kiro/steering"), { recursive: true });
   plant(other);

@@ -1,5 +1,5 @@
 import { prove, type Claim, type Verdict } from "@budgie/claims";
-import { toHostAddresses } from "../../src/lab/lab-network.ts";
+import { listHostAddresses } from "../../src/lab/lab-network.ts";
 import { NOBODY, PLAYED_ADDRESSES } from "../../src/network/network-claims.ts";
 import { OPTIONS } from "../helpers/describe-claims.ts";
 import { createNetworkPlayer } from "./network-player.ts";
@@ -8,7 +8,7 @@ import { createRewritingEngine } from "../helpers/rewriting-engine.ts";
 
 /** Runs a claim's probes in the network of a player that answers at every address, in place of no network. */
 export async function provePlayed(claim: Claim): Promise<Readonly<Record<string, Verdict>>> {
-  const own = toHostAddresses().map(({ address }) => address);
+  const own = listHostAddresses().map(({ address }) => address);
   await using player = await createNetworkPlayer([...new Set([...PLAYED_ADDRESSES, ...own])], NOBODY.resolver);
   await using engine = await createRewritingEngine(async (body) => {
     CONTAINER_REMOVALS["name-files"](body);

@@ -2,7 +2,7 @@ import { CLAIM_GROUPS } from "@budgie/claims";
 import { createCaller, WRITING } from "../../src/lab/caller.ts";
 import { inCarelessLab } from "../helpers/careless.ts";
 import { describeClaims } from "../helpers/describe-claims.ts";
-import { toTrustingWatch } from "./trusting-watch.ts";
+import { createTrustingWatch } from "./trusting-watch.ts";
 
 const NOTHING = { changedExecutablePaths: [], gitChanges: [], warnings: [] };
 
@@ -10,7 +10,7 @@ describeClaims(CLAIM_GROUPS.changes, {
   controls: {
     "no-outside-names": inCarelessLab((lab) => ({
       callWriter: ({ beforeOpening = () => undefined } = {}) =>
-        createCaller({ ...lab, policy: WRITING, watch: toTrustingWatch(beforeOpening) }),
+        createCaller({ ...lab, policy: WRITING, watch: createTrustingWatch(beforeOpening) }),
     })),
     "reported-changes": inCarelessLab((lab) => {
       const watch = () => ({ ready: Promise.resolve(), toChanges: async () => NOTHING });

@@ -5,7 +5,7 @@ import type { TurnDependencies } from "@budgie/core";
 type Watch = NonNullable<TurnDependencies["watch"]>;
 
 /** Creates a watch that goes by paths, follows symlinks and git's own references, and reports every file that it finds. */
-export function toTrustingWatch(beforeOpening: (name: string) => void): Watch {
+export function createTrustingWatch(beforeOpening: (name: string) => void): Watch {
   return (directory) => {
     list(directory, beforeOpening);
     return {
