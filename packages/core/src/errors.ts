@@ -1,7 +1,7 @@
 import type { EgressReport } from "./egress.ts";
 
 /** An answer that no client is known to have received. */
-export type MissedAnswer = {
+export type UndeliveredAnswer = {
   readonly runId: string;
   readonly response: string;
   /** The end of its turn, in ISO 8601 */
@@ -47,7 +47,7 @@ export type TurnReport = {
   /** The network access of the turn, allowed and denied; `undefined` if it was not monitored */
   readonly egress: EgressReport | undefined;
   /** Undelivered answers of earlier turns of the session */
-  readonly missed: readonly MissedAnswer[];
+  readonly missed: readonly UndeliveredAnswer[];
   readonly warnings: readonly string[];
 };
 

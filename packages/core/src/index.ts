@@ -1,7 +1,7 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export { toHidableHooks, type AgentHook } from "./agents/agent-hooks.ts";
 export type { Agent } from "./agents/agent.ts";
-export { cutText } from "./text/text.ts";
+export { truncateText } from "./text/text.ts";
 export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "./policy/nesting.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./text/duration.ts";
 export {
@@ -20,17 +20,17 @@ export {
   ERROR_CODES,
   type ErrorCode,
   type FailureReport,
-  type MissedAnswer,
+  type UndeliveredAnswer,
   type TurnReport,
 } from "./errors.ts";
 export { watchExecutablePaths } from "./changes/watch-executable-paths.ts";
 export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
 export { toGuardedPaths } from "./policy/guarded-paths.ts";
 export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./runs/health-report.ts";
-export { DEFAULT_HYGIENE, type Hygiene } from "./protocol/clean-answers.ts";
+export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./protocol/clean-answers.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { toAgentProjections, toSharedProjections } from "./kiro/kiro-command.ts";
-export { createLeftOut, type LeftOut } from "./text/omissions.ts";
+export { createOmissions, type Omissions } from "./text/omissions.ts";
 export { parseMounts, type Mount } from "./policy/mount-table.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./agents/load-agents.ts";
 export { createOwner, type Owner, type OwnerOptions, type RecordPlace } from "./owners/owner.ts";
@@ -51,8 +51,8 @@ export {
   type Loosening,
   type Policy,
   type Tightening,
-  toTighterPolicy,
-  toWalls,
+  narrowPolicy,
+  listSandboxOnly,
 } from "./policy/policy.ts";
 export type {
   AgentPaths,
@@ -72,15 +72,15 @@ export type {
   DiskReport,
   StopReason,
 } from "./runner/runner.ts";
-export { holdChild } from "./walk/open-folder.ts";
+export { openChildFolder } from "./walk/open-folder.ts";
 export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./policy/workspace-rules.ts";
 export type { Keeping } from "./sessions/take-over-session.ts";
-export { createSessionBook, type SessionBook } from "./sessions/session-store.ts";
+export { createSessionStore, type SessionStore } from "./sessions/session-store.ts";
 export type { SessionHomes } from "./runner/session-homes.ts";
 export type { RegisteredSession, SessionRegister } from "./sessions/session-register.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
 export { sanitizeText } from "./text/sanitize-text.ts";
-export { toMissedAnswers } from "./runs/missed-answers.ts";
+export { toUndeliveredAnswers } from "./runs/undelivered-answers.ts";
 export type { TurnPhase } from "./queue/turn-queue.ts";
 export type { Reply, RunTurn, TurnHooks, TurnProgress, TurnRequest } from "./turn/turn.ts";
 export { DEFAULT_MAX_QUEUED, toTurnLimits, type TurnLimits, type TurnLimitWishes } from "./queue/turn-limits.ts";

@@ -3,7 +3,7 @@ import { lstat, stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import {
   BudgieError,
-  toWalls,
+  listSandboxOnly,
   type Access,
   type Command,
   type RunnerSession,
@@ -93,7 +93,7 @@ const WALLS = { workspace: "a read-only workspace", egress: "a bounded network",
 /** A wall that was asked for and is not there is worse than none. */
 function refuseWalls(access: Access | undefined): void {
   if (access === undefined) return;
-  const walls = toWalls(access).map((wall) => WALLS[wall]);
+  const walls = listSandboxOnly(access).map((wall) => WALLS[wall]);
   if (walls.length === 0) return;
   throw new BudgieError(
     "INPUT_INVALID",

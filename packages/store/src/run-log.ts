@@ -1,7 +1,7 @@
 import {
   createMemoryRunLog,
-  toMissedAnswers,
-  type MissedAnswer,
+  toUndeliveredAnswers,
+  type UndeliveredAnswer,
   type Owner,
   type Run,
   type RunLog,
@@ -73,9 +73,9 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
       await spare.dropped(ids);
       await attempt((database) => writeDelivery(database, ids, "dropped"));
     },
-    async missed(session) {
-      const kept = state.exists() ? await attempt((database) => findMissed(database, session)) : [];
-      return [...(kept ?? []), ...(await spare.missed(session))];
+    async undelivered(session) {
+      const kept = state.exists() ? await attempt((database) => findUndelivered(database, session)) : [];
+      return [...(kept ?? []), ...(await spare.undelivered(session))];
     },
     async recent(query) {
       const kept = state.exists() ? await attempt((database) => findRuns(database, owner, query)) : [];
@@ -92,19 +92,22 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
 }
 
 // Each may have some megabytes.
-const MOST_MISSED = 8;
+const MOST_UNDELIVERED = 8;
 
-function findMissed(database: Database, { agent, sessionId }: { readonly agent: string; readonly sessionId: string }) {
+function findUndelivered(
+  database: Database,
+  { agent, sessionId }: { readonly agent: string; readonly sessionId: string },
+) {
   const rows = database.all(
     `SELECT id, ended, text FROM runs JOIN answers ON run = number
       WHERE session = ? AND agent = ? AND delivered = 0 AND outcome = 'answered' ORDER BY number LIMIT ?`,
     sessionId,
     agent,
-    MOST_MISSED,
+    MOST_UNDELIVERED,
   );
-  return toMissedAnswers(
+  return toUndeliveredAnswers(
     rows.map(({ ended, id, text }) => ({ id: String(id), endedMs: Number(ended), answer: String(text) })),
-  ) satisfies readonly MissedAnswer[];
+  ) satisfies readonly UndeliveredAnswer[];
 }
 
 function toNewest(runs: readonly Run[], { limit }: RunQuery): readonly Run[] {

@@ -40,7 +40,7 @@ describe("pruneRuns", () => {
 
     expect(before).toHaveLength(2);
     expect((await openArchive(stateDir).recent(ALL)).map(({ id }) => id)).toEqual([young.id]);
-    expect(await open(stateDir).missed(toCaller(old))).toEqual([]);
+    expect(await open(stateDir).undelivered(toCaller(old))).toEqual([]);
   });
 
   it("removes the oldest answers of a log that is too large, as many as that needs, and their runs stay", async () => {

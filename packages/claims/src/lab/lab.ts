@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import {
   createOwner,
   createSessionId,
-  holdChild,
+  openChildFolder,
   watchExecutablePaths,
   type Access,
   type AgentProcess,
@@ -211,7 +211,7 @@ function createTamperedWatch(beforeOpening: (name: string) => void): TurnDepende
   return (directory) =>
     watchExecutablePaths(directory, (parent, name) => {
       beforeOpening(name.toString());
-      return holdChild(parent, name);
+      return openChildFolder(parent, name);
     });
 }
 

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { cutText } from "../text/text.ts";
+import { truncateText } from "../text/text.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 
 /** A command that Kiro runs by itself while an agent works. */
@@ -92,5 +92,5 @@ function toName(hook: AgentHook): string {
 }
 
 function toLine(text: string): string {
-  return sanitizeText(cutText(text, LONGEST_BYTES)).replaceAll(/\s/g, " ");
+  return sanitizeText(truncateText(text, LONGEST_BYTES)).replaceAll(/\s/g, " ");
 }

@@ -1,7 +1,7 @@
 import { fstatSync, type Stats } from "node:fs";
 import { hasLocalClock, isSince } from "./file-times.ts";
 import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
-import { lookAtAll } from "../walk/stat-entries.ts";
+import { statEntries } from "../walk/stat-entries.ts";
 import { walkWorkspace, type Next, type VisitedFolder, type WalkBounds } from "../walk/walk-workspace.ts";
 
 /** What was found in a folder, as far as it could be looked at. */
@@ -62,7 +62,7 @@ async function visit(search: Search, folder: VisitedFolder): Promise<readonly Ne
   if (folder.path === ROOT) note(search, { folder: ROOT }, own);
   const next: Next<undefined>[] = [];
   for await (const batch of folder.batches()) {
-    for (const { entry, found } of await lookAtAll(folder, batch, { isLocal: true })) {
+    for (const { entry, found } of await statEntries(folder, batch, { isLocal: true })) {
       // An entry that is gone counts too: something still changes the folder.
       if (typeof found === "string")
         search.stopAt(toPathKey(folder.path, entry.name), `it cannot be looked at (${found})`);

@@ -20,7 +20,7 @@ export type ReadBudget = { bytes: number; files: number };
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
 /** Takes the fingerprint of a path without following a link; `undefined` if nothing is there. */
-export async function toFingerprint(
+export async function readFingerprint(
   path: Buffer,
   budget: ReadBudget,
   toText: (content: Buffer) => string = toHash,

@@ -1,5 +1,5 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { holdChild, letGo, toPathIn, type HeldFolder } from "../walk/open-folder.ts";
+import { openChildFolder, closeFolder, toPathIn, type FolderHandle } from "../walk/open-folder.ts";
 import { MOST_LEVELS } from "../walk/walk-workspace.ts";
 import { readPlainFile } from "./fingerprint.ts";
 import { parseGitConfig } from "./parse-git-config.ts";
@@ -19,14 +19,14 @@ export const NO_LEADS: GitLeads = { outside: [], inside: new Map() };
  * Reads where the repository at a workspace's root leads. A git folder outside counts only if it names this workspace in turn.
  * Git writes that, and an agent cannot: it could otherwise have budgie list any folder of the user's.
  */
-export async function findGitLeads(root: HeldFolder, directory: string): Promise<GitLeads> {
-  const git = await holdChild(root, Buffer.from(".git")).catch(() => undefined);
+export async function findGitLeads(root: FolderHandle, directory: string): Promise<GitLeads> {
+  const git = await openChildFolder(root, Buffer.from(".git")).catch(() => undefined);
   if (git !== undefined) {
     try {
       const configs = await Promise.all(CONFIGS.map((name) => readText(toPathIn(git, Buffer.from(name)))));
       return { outside: [], inside: toInside(configs, { directory, base: join(directory, ".git") }) };
     } finally {
-      letGo(git);
+      closeFolder(git);
     }
   }
   const target = (await readText(toPathIn(root, Buffer.from(".git")))).split("\n", 1)[0] ?? "";

@@ -1,10 +1,10 @@
 import { readlink } from "node:fs/promises";
 import { toChain, type FolderPath } from "../walk/folder-path.ts";
-import { toPathIn, type HeldFolder } from "../walk/open-folder.ts";
+import { toPathIn, type FolderHandle } from "../walk/open-folder.ts";
 
 export type LinkPlace = {
   /** The workspace's folder, held */
-  readonly root: HeldFolder;
+  readonly root: FolderHandle;
   /** Its path on the host, for links that name it */
   readonly workspace: string;
   /** The folder that the link is in */

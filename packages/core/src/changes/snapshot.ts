@@ -12,7 +12,7 @@ import { GIT_EFFECTS, toEffect, type Effect } from "./effect.ts";
 import { GIT_MARKS, isGitFolder, type FolderKind, type NameKind } from "./executable-names.ts";
 import {
   isSameFingerprint,
-  toFingerprint,
+  readFingerprint,
   toHash,
   toScriptsText,
   type Fingerprint,
@@ -140,7 +140,7 @@ type Noting = { readonly look: Look; readonly folder: VisitedFolder; readonly ki
 async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): Promise<void> {
   const name = toName(entry);
   const content = meaning === "package" ? toScriptsText : undefined;
-  const fingerprint = await toFingerprint(toPathIn(folder, entry.name), look.budget, content);
+  const fingerprint = await readFingerprint(toPathIn(folder, entry.name), look.budget, content);
   if (fingerprint === undefined) return;
   // The snapshot before has no such folder to compare with.
   if (folder.isLate && look.suspects?.isNew(fingerprint.ctimeMs) !== true) return;

@@ -2,8 +2,8 @@ import { fstatSync, type Stats } from "node:fs";
 import { readlink } from "node:fs/promises";
 import { hasLocalClock, isSince } from "./file-times.ts";
 import { ROOT, toPathKey } from "../walk/folder-path.ts";
-import { toPathIn, type HeldFolder } from "../walk/open-folder.ts";
-import { lookAtAll } from "../walk/stat-entries.ts";
+import { toPathIn, type FolderHandle } from "../walk/open-folder.ts";
+import { statEntries } from "../walk/stat-entries.ts";
 import type { Entry, VisitedFolder } from "../walk/walk-workspace.ts";
 import { leadsOutside } from "./leads-outside.ts";
 
@@ -32,7 +32,7 @@ export type Outward = { readonly path: string; readonly target: string };
 export function createSuspects(workspace: string, sinceMs: number | undefined): Suspects {
   const [privileged, outward] = [createList<Privileged>(), createList<Outward>()];
   const locals = new Map<number, boolean>();
-  let root: HeldFolder | undefined;
+  let root: FolderHandle | undefined;
 
   async function noteLink(folder: VisitedFolder, name: Buffer): Promise<void> {
     // A link that cannot be read is gone meanwhile.
@@ -63,7 +63,7 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
       if (folder.path === ROOT) root = folder;
       const isLocal = await isTimed(folder);
       const since = isLocal ? sinceMs : undefined;
-      const looked = await lookAtAll(folder, entries.filter(isFileOrLink), { isLocal });
+      const looked = await statEntries(folder, entries.filter(isFileOrLink), { isLocal });
       const found = looked.flatMap((one) => (isFrom(one.found, since) ? [{ ...one.entry, stats: one.found }] : []));
       for (const { name, stats } of found) if (isPrivileged(stats)) notePrivileged(folder, name, stats);
       const links = since === undefined ? [] : found.filter(({ stats }) => stats.isSymbolicLink());

@@ -1,7 +1,7 @@
 import { noteTime } from "./file-times.ts";
 import { toCountText } from "../text/text.ts";
 import type { OpenFolder } from "../walk/open-folder.ts";
-import { toShownPath } from "../walk/printable-path.ts";
+import { toPrintablePath } from "../walk/printable-path.ts";
 import { type Change, compareSnapshots, type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { GIT_EFFECTS, toEffectText } from "./effect.ts";
 import { createSuspects, type Listed, type Outward, type Privileged } from "./suspects.ts";
@@ -41,7 +41,7 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder): Exec
       const { outward, privileged } = suspects;
       const paths = new Set([...privileged.first, ...changes].map(({ path }) => path));
       return {
-        changedExecutablePaths: [...paths].slice(0, MOST_PATHS).map(toShownPath),
+        changedExecutablePaths: [...paths].slice(0, MOST_PATHS).map(toPrintablePath),
         gitChanges: changes
           .filter(({ effect }) => GIT_EFFECTS.includes(effect))
           .slice(0, MOST_EXPLAINED)
@@ -63,7 +63,7 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder): Exec
 
 function toSentence({ effect, path }: Change): string {
   const text = toEffectText(effect);
-  return `"${toShownPath(path)}" was changed${text === undefined ? "" : `: ${text}`}.`;
+  return `"${toPrintablePath(path)}" was changed${text === undefined ? "" : `: ${text}`}.`;
 }
 
 function toPrivilegedWarnings({ first }: Listed<Privileged>): readonly string[] {
@@ -71,7 +71,7 @@ function toPrivilegedWarnings({ first }: Listed<Privileged>): readonly string[] 
     .slice(0, MOST_EXPLAINED)
     .map(
       ({ bit, id, path }) =>
-        `"${toShownPath(path)}" is a ${bit} file: it runs with the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
+        `"${toPrintablePath(path)}" is a ${bit} file: it runs with the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
     );
 }
 
@@ -79,7 +79,7 @@ function toOutwardWarning({ count, first }: Listed<Outward>): readonly string[] 
   if (count === 0) return [];
   const named = first
     .slice(0, MOST_EXPLAINED)
-    .map(({ path, target }) => `"${toShownPath(path)}" to "${toShownPath(target)}"`);
+    .map(({ path, target }) => `"${toPrintablePath(path)}" to "${toPrintablePath(target)}"`);
   const more = count > named.length ? ` and ${toCountText(count - named.length)} more` : "";
   return [`New links lead out of the workspace: ${named.join(", ")}${more}.`];
 }
@@ -89,7 +89,7 @@ function toUnreadWarning(before: Snapshot, after: Snapshot): readonly string[] {
   if (first === undefined) return [];
   const [path, why] = first;
   return [
-    `Not all of the workspace was looked at for changed files that your machine runs ("${toShownPath(path)}": ${why}). ` +
+    `Not all of the workspace was looked at for changed files that your machine runs ("${toPrintablePath(path)}": ${why}). ` +
       `"changedExecutablePaths" may be incomplete.`,
   ];
 }

@@ -51,7 +51,7 @@ export type Loosening = {
 export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 1024, diskBytes: 10 * 1024 ** 3 };
 
 /** What of an access only a sandbox can hold an agent to. */
-export function toWalls({ egress, limits, workspace }: Access): readonly (keyof Access)[] {
+export function listSandboxOnly({ egress, limits, workspace }: Access): readonly (keyof Access)[] {
   return [
     ...(workspace === "ro" ? (["workspace"] as const) : []),
     ...(egress.mode === "bridge" ? [] : (["egress"] as const)),
@@ -60,11 +60,7 @@ export function toWalls({ egress, limits, workspace }: Access): readonly (keyof 
 }
 
 /** The policy that this one becomes: as tight or tighter. A wish for more is never cut to size, but thrown as what `refuse` makes of it. */
-export function toTighterPolicy(
-  policy: Policy,
-  wish: Tightening,
-  refuse: (loosening: Loosening) => BudgieError,
-): Policy {
+export function narrowPolicy(policy: Policy, wish: Tightening, refuse: (loosening: Loosening) => BudgieError): Policy {
   const choose = <Value extends string>(option: Loosening["option"], { asked, most, order }: Choice<Value>): Value => {
     if (asked === undefined) return most;
     if (order.indexOf(asked) > order.indexOf(most)) throw refuse({ option, asked, most });

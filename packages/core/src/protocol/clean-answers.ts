@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { BudgieError } from "../errors.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
-import { cutText, toCountText } from "../text/text.ts";
+import { truncateText, toCountText } from "../text/text.ts";
 import type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
 
 /** The limits on prompts and answers. */
-export type Hygiene = {
+export type TextLimits = {
   /** Whether invisible and control characters are removed from both */
   readonly sanitize: boolean;
   /** The size above which a prompt is rejected; 0 for no limit */
@@ -14,10 +14,10 @@ export type Hygiene = {
   readonly maxAnswerBytes: number;
 };
 
-export const DEFAULT_HYGIENE: Hygiene = { sanitize: true, maxPromptBytes: 400_000, maxAnswerBytes: 100_000 };
+export const DEFAULT_TEXT_LIMITS: TextLimits = { sanitize: true, maxPromptBytes: 400_000, maxAnswerBytes: 100_000 };
 
 /** Wraps a protocol so that its answers are sanitized and truncated as the limits say. */
-export function withHygiene(protocol: Protocol, { maxAnswerBytes, sanitize }: Hygiene): Protocol {
+export function withTextLimits(protocol: Protocol, { maxAnswerBytes, sanitize }: TextLimits): Protocol {
   const clean = sanitize ? withCleanAnswers(protocol) : protocol;
   return maxAnswerBytes > 0 ? withAnswerLimit(clean, maxAnswerBytes) : clean;
 }
@@ -59,7 +59,7 @@ function withAnswerLimit(protocol: Protocol, maxBytes: number): Protocol {
     const notice = `${sizes} ${toPlaceText(turn, await keepWhole(turn, answer))}`;
     return {
       ...answer,
-      response: `${cutText(answer.response, maxBytes)}\n\n[budgie: ${notice}]`,
+      response: `${truncateText(answer.response, maxBytes)}\n\n[budgie: ${notice}]`,
       warnings: [...answer.warnings, notice],
     };
   };

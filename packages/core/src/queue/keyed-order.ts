@@ -1,8 +1,8 @@
 /** Hands on what was begun with one key in the order it was begun, whichever is done first; without a key at once. */
-export type OrderOfArrival = <T>(key: string | undefined, work: Promise<T>) => Promise<T>;
+export type KeyedOrder = <T>(key: string | undefined, work: Promise<T>) => Promise<T>;
 
 /** Creates an order in which nothing has arrived. */
-export function createOrderOfArrival(): OrderOfArrival {
+export function createKeyedOrder(): KeyedOrder {
   const last = new Map<string, Promise<void>>();
   return async (key, work) => {
     if (key === undefined) return work;

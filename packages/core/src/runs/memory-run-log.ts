@@ -1,5 +1,5 @@
 import type { BegunRun, FinishedRun, Run, RunLog, RunQuery } from "./run-log.ts";
-import { toMissedAnswers } from "./missed-answers.ts";
+import { toUndeliveredAnswers } from "./undelivered-answers.ts";
 
 // Enough for a day of work, little enough to hold.
 const RUNS_KEPT = 1000;
@@ -40,13 +40,13 @@ export function createMemoryRunLog(): RunLog {
     },
     delivered: async (ids) => mark(ids, true),
     dropped: async (ids) => mark(ids, false),
-    async missed({ agent, sessionId }) {
+    async undelivered({ agent, sessionId }) {
       const found = [...kept.values()].flatMap(({ answer, run }) => {
         const isOfSession = run.agent === agent && run.sessionId === sessionId;
         if (!isOfSession || run.delivered || answer === undefined || run.endedMs === undefined) return [];
         return [{ id: run.id, endedMs: run.endedMs, answer }];
       });
-      return toMissedAnswers(found);
+      return toUndeliveredAnswers(found);
     },
     recent: async (query) => toNewest([...kept.values()], query),
   };

@@ -1,4 +1,4 @@
-import { cutText } from "../text/text.ts";
+import { truncateText } from "../text/text.ts";
 import { BudgieError } from "../errors.ts";
 import type { BegunRun, FinishedRun, RunLog } from "./run-log.ts";
 
@@ -18,7 +18,7 @@ export type RunSubject = Omit<BegunRun, "startedMs">;
 const LONGEST_ERROR_BYTES = 4_000;
 
 /** Runs a turn, and has it in the log, with its answer, before that goes anywhere. */
-export async function recordingRun<Reply extends Answered>(
+export async function recordRun<Reply extends Answered>(
   log: RunLog,
   subject: RunSubject,
   turn: (notes: RunNotes) => Promise<Reply>,
@@ -67,7 +67,7 @@ function toFailure(error: unknown): Ending {
     outcome: known?.code ?? "BUG",
     timedOut: isTimeout(error),
     answer: undefined,
-    error: cutText(message, LONGEST_ERROR_BYTES),
+    error: truncateText(message, LONGEST_ERROR_BYTES),
     egress: known?.report.egress,
     usage: undefined,
   };

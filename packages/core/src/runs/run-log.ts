@@ -1,4 +1,4 @@
-import type { ErrorCode, MissedAnswer } from "../errors.ts";
+import type { ErrorCode, UndeliveredAnswer } from "../errors.ts";
 import type { EgressReport } from "../egress.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 import type { Exit } from "../runner/runner.ts";
@@ -67,10 +67,10 @@ export type RunLog = {
   /** Notes that a client threw them away: it had given up on them when they came. */
   readonly dropped: (ids: readonly string[]) => Promise<void>;
   /** The answers of a session that no client is known to have, the oldest first, and no more than fit into one message */
-  readonly missed: (session: {
+  readonly undelivered: (session: {
     readonly agent: string;
     readonly sessionId: string;
-  }) => Promise<readonly MissedAnswer[]>;
+  }) => Promise<readonly UndeliveredAnswer[]>;
   /** The last turns, the newest first */
   readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
 };

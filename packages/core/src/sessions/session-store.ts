@@ -12,7 +12,7 @@ type SessionSubject = {
 };
 
 /** The sessions of this process. */
-export type SessionBook = {
+export type SessionStore = {
   /** Begins a new session. */
   open(subject: SessionSubject): Promise<Session>;
   /**
@@ -33,8 +33,8 @@ export type SessionBook = {
   close(): Promise<void>;
 };
 
-/** Creates the book of the sessions that live in `runner`; without `keeping` no other process knows of any. */
-export function createSessionBook(runner: Runner, keeping?: Keeping): SessionBook {
+/** Creates the store of the sessions that live in `runner`; without `keeping` no other process knows of any. */
+export function createSessionStore(runner: Runner, keeping?: Keeping): SessionStore {
   const sessions = new Map<string, Session>();
   const resuming = new Map<SessionId, Promise<Session>>();
   // Between being forgotten and being struck off they could be taken for a dead owner's.

@@ -1,5 +1,5 @@
 /** A bounded list of sentences about omitted entries: it keeps the first and counts the rest. */
-export type LeftOut = {
+export type Omissions = {
   readonly add: (sentence: string) => void;
   /** The first sentences, then the number of the rest */
   readonly list: () => readonly string[];
@@ -8,7 +8,7 @@ export type LeftOut = {
 const MOST_NAMED = 100;
 
 /** Creates an empty list. */
-export function createLeftOut(): LeftOut {
+export function createOmissions(): Omissions {
   const named: string[] = [];
   let others = 0;
   return {

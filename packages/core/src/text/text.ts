@@ -1,5 +1,5 @@
 /** Truncates `text` to at most `maxBytes` of UTF-8 without splitting a character. */
-export function cutText(text: string, maxBytes: number): string {
+export function truncateText(text: string, maxBytes: number): string {
   // `stream: true` drops an incomplete character at the end instead of replacing it.
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, maxBytes), {
     stream: true,

@@ -15,7 +15,7 @@ import type { Reply } from "./turn.ts";
 import { UNCHANGED, watchWorkspace, type WorkspaceWatch } from "../changes/watch-workspace.ts";
 
 /** A turn in its session, with all that it is made of. */
-export type TurnInHand = {
+export type TurnContext = {
   readonly request: CheckedRequest;
   readonly signal: AbortSignal | undefined;
   readonly onPhase: (phase: TurnPhase) => void;
@@ -36,7 +36,7 @@ export type TurnInHand = {
 type BareReply = Omit<Reply, "changedExecutablePaths" | "egress" | "missed" | "runId">;
 
 /** Has the agent answer, with a second try where that can help. */
-export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
+export async function answerTurn(turn: TurnContext): Promise<BareReply> {
   const { notes, protocol, runner, session, signal } = turn;
   const { agent, policy, prompt } = turn.request;
   const began = performance.now();
@@ -85,13 +85,13 @@ export async function answerTurn(turn: TurnInHand): Promise<BareReply> {
 }
 
 /** Nobody needs to know what changed where no second try depends on it, or where the agent cannot write. */
-function toWatch({ request, retry, runner, session }: TurnInHand): WorkspaceWatch | undefined {
+function toWatch({ request, retry, runner, session }: TurnContext): WorkspaceWatch | undefined {
   const isReadOnly = runner.isolation === "container" && request.policy.workspace === "ro";
   return retry === "safe" && !isReadOnly ? watchWorkspace(session.directory) : undefined;
 }
 
 /** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
-function beginning(turn: TurnInHand, started: AgentProcess[]): Session["home"] {
+function beginning(turn: TurnContext, started: AgentProcess[]): Session["home"] {
   const { nesting, notes, onPhase, protectExecutablePaths, ready, session, tally } = turn;
   const { egress, limits, workspace } = turn.request.policy;
   return {

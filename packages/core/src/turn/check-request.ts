@@ -1,9 +1,9 @@
 import type { Agent } from "../agents/agent.ts";
 import { BudgieError } from "../errors.ts";
 import { checkWorkspace } from "../policy/check-workspace.ts";
-import { toTighterPolicy, type Loosening, type Policy } from "../policy/policy.ts";
+import { narrowPolicy, type Loosening, type Policy } from "../policy/policy.ts";
 import type { WorkspaceRules } from "../policy/workspace-rules.ts";
-import type { Hygiene } from "../protocol/clean-answers.ts";
+import type { TextLimits } from "../protocol/clean-answers.ts";
 import { toDurationText } from "../text/duration.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 import { toCountText } from "../text/text.ts";
@@ -24,7 +24,7 @@ export type CheckedRequest = {
 
 export type RequestRules = {
   readonly agents: () => readonly Agent[];
-  readonly hygiene: Hygiene;
+  readonly textLimits: TextLimits;
   readonly policyOf: (agent: string) => Policy;
   readonly workspaceRules: WorkspaceRules;
 };
@@ -32,8 +32,8 @@ export type RequestRules = {
 /** Checks a request, or throws a `BudgieError` that says what is wrong with it. */
 export async function checkRequest(request: TurnRequest, rules: RequestRules): Promise<CheckedRequest> {
   const agent = findAgent(rules.agents(), request.agent);
-  const prompt = parsePrompt(request.prompt, agent.name, rules.hygiene);
-  const policy = toTighterPolicy(rules.policyOf(agent.name), request.tightening ?? {}, toLoosened);
+  const prompt = parsePrompt(request.prompt, agent.name, rules.textLimits);
+  const policy = narrowPolicy(rules.policyOf(agent.name), request.tightening ?? {}, toLoosened);
   const directory = await checkWorkspace(request.directory, rules.workspaceRules);
   const promptBytes = Buffer.byteLength(request.prompt);
   return { agent, prompt, promptBytes, policy, directory, sessionId: request.sessionId };
@@ -58,7 +58,7 @@ export function refuseBroken({ broken, file, name }: Agent, sessionId: string): 
 }
 
 /** Checks and sanitizes a caller's prompt, or throws `INPUT_INVALID`. */
-export function parsePrompt(prompt: string, agent: string, { maxPromptBytes, sanitize }: Hygiene): string {
+export function parsePrompt(prompt: string, agent: string, { maxPromptBytes, sanitize }: TextLimits): string {
   const bytes = Buffer.byteLength(prompt);
   if (maxPromptBytes > 0 && bytes > maxPromptBytes) {
     throw new BudgieError(

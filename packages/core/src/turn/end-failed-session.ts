@@ -1,9 +1,9 @@
 import { BudgieError, type ErrorCode } from "../errors.ts";
 import type { Session } from "../sessions/session.ts";
-import type { SessionBook } from "../sessions/session-store.ts";
+import type { SessionStore } from "../sessions/session-store.ts";
 
 /** Runs a turn, and discards its session if no process ever started or the session cannot safely be resumed. */
-export async function endFailedSession<T>(book: SessionBook, session: Session, turn: () => Promise<T>): Promise<T> {
+export async function endFailedSession<T>(store: SessionStore, session: Session, turn: () => Promise<T>): Promise<T> {
   const isFirst = !session.begun;
   try {
     return await session.using(turn);
@@ -12,7 +12,7 @@ export async function endFailedSession<T>(book: SessionBook, session: Session, t
     const sessionId = isEnded ? undefined : session.id;
     if (error instanceof BudgieError) error.report = { ...error.report, directory: session.directory, sessionId };
     // The runner still owns a home that could not be removed, and retries when it closes.
-    if (isEnded) await book.discard(session).catch(() => undefined);
+    if (isEnded) await store.discard(session).catch(() => undefined);
     throw error;
   }
 }

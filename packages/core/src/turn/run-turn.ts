@@ -2,19 +2,19 @@ import type { Agent } from "../agents/agent.ts";
 import { answerTurn } from "./answer-turn.ts";
 import { checkRequest, findAgent, refuseBroken, type CheckedRequest } from "./check-request.ts";
 import { checkNesting, OUTERMOST, type Nesting } from "../policy/nesting.ts";
-import { followTurn, type Following } from "./turn-progress.ts";
-import { DEFAULT_HYGIENE, type Hygiene, withHygiene } from "../protocol/clean-answers.ts";
+import { trackTurn, type TurnTracker } from "./turn-progress.ts";
+import { DEFAULT_TEXT_LIMITS, type TextLimits, withTextLimits } from "../protocol/clean-answers.ts";
 import { endFailedSession } from "./end-failed-session.ts";
 import { createMemoryRunLog } from "../runs/memory-run-log.ts";
-import { createOrderOfArrival } from "../queue/keyed-order.ts";
+import { createKeyedOrder } from "../queue/keyed-order.ts";
 import type { Protocol } from "../protocol/protocol.ts";
-import { recordingRun } from "../runs/record-run.ts";
+import { recordRun } from "../runs/record-run.ts";
 import { withChangesAndEgress, withUndelivered, type WatchDirectory } from "./turn-report.ts";
 import type { RetryMode } from "./retry.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import type { Runner } from "../runner/runner.ts";
 import type { Session } from "../sessions/session.ts";
-import { createSessionBook, type SessionBook } from "../sessions/session-store.ts";
+import { createSessionStore, type SessionStore } from "../sessions/session-store.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Reply, RunTurn, TurnRequest } from "./turn.ts";
 import { toTurnLimits, type TurnLimits } from "../queue/turn-limits.ts";
@@ -33,13 +33,13 @@ export type TurnDependencies = {
   /** Default {@link OUTERMOST} */
   readonly nesting?: Nesting;
   /** Default those of this process alone */
-  readonly sessions?: SessionBook;
+  readonly sessions?: SessionStore;
   /** Default `safe` */
   readonly retry?: RetryMode;
   /** Default 2 s */
   readonly retryDelayMs?: number;
-  /** Default {@link DEFAULT_HYGIENE} */
-  readonly hygiene?: Hygiene;
+  /** Default {@link DEFAULT_TEXT_LIMITS} */
+  readonly textLimits?: TextLimits;
   /** Default none */
   readonly maxTurnsPerMinute?: TurnRateLimits;
   /** Default what the runner's machine bears */
@@ -52,11 +52,11 @@ export type TurnDependencies = {
   readonly runLog?: RunLog;
 };
 
-/** Puts a turn together: checks, what was missed, the queue, the log, retry, hygiene, protocol, from the outside in. */
+/** Puts a turn together: checks, what was missed, the queue, the log, retry, textLimits, protocol, from the outside in. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const {
     nesting = OUTERMOST,
-    hygiene = DEFAULT_HYGIENE,
+    textLimits = DEFAULT_TEXT_LIMITS,
     protectExecutablePaths = false,
     retry = "safe",
     retryDelayMs = 2000,
@@ -64,18 +64,18 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     runner,
     turnLimits = toTurnLimits({}, runner.capacity),
   } = dependencies;
-  const protocol = withHygiene(dependencies.protocol, hygiene);
+  const protocol = withTextLimits(dependencies.protocol, textLimits);
   const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
   const queue = createTurnQueue(turnLimits, rate);
-  const { sessions: book = createSessionBook(runner) } = dependencies;
-  const inOrder = createOrderOfArrival();
+  const { sessions: store = createSessionStore(runner) } = dependencies;
+  const inOrder = createKeyedOrder();
   const parts = { runner, protocol, nesting, retry, retryDelayMs, protectExecutablePaths };
 
   async function arrive(asked: TurnRequest): Promise<Arrival> {
-    const request = await checkRequest(asked, { ...dependencies, hygiene });
+    const request = await checkRequest(asked, { ...dependencies, textLimits });
     const { agent, directory, sessionId } = request;
     if (sessionId === undefined) return { request, named: undefined };
-    const session = book.find(sessionId, { agent: agent.name, directory });
+    const session = store.find(sessionId, { agent: agent.name, directory });
     await Promise.allSettled([session]);
     return { request, named: { sessionId, session } };
   }
@@ -85,7 +85,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const agent = request.agent.name;
     const reply = await queue.run({ ...following, agent, session: undefined }, (join) =>
       run({ following, request }, async () => {
-        const session = await book.open({ agent, directory });
+        const session = await store.open({ agent, directory });
         // Who follows this turn may know of the session before it is over, and go on with it.
         join(session.id);
         return session;
@@ -119,11 +119,11 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const { onPhase, runId: id, signal } = following;
     const subject = { id, agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
     // Around the session's opening: without an engine every turn fails there.
-    return recordingRun(runLog, subject, async (notes) => {
+    return recordRun(runLog, subject, async (notes) => {
       const session = await open();
       notes.inSession(session.id);
       following.inSession(session.id);
-      return endFailedSession(book, session, () =>
+      return endFailedSession(store, session, () =>
         withChangesAndEgress({ directory, isProtected: protectExecutablePaths, watch: dependencies.watch }, (watched) =>
           answerTurn({ ...parts, ...watched, request, signal, onPhase, session, notes }),
         ),
@@ -135,14 +135,14 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     checkNesting(nesting);
     // A session's turns come to its queue as they were called, however long each of them took to get there.
     const { named, request } = await inOrder(asked.sessionId, arrive(asked));
-    const following = followTurn(hooks, { agent: request.agent.name, sessionId: asked.sessionId });
+    const following = trackTurn(hooks, { agent: request.agent.name, sessionId: asked.sessionId });
     return named === undefined ? begin({ following, request }) : goOn({ following, request }, named);
   };
 }
 
 type Coming = {
   readonly request: CheckedRequest;
-  readonly following: Following;
+  readonly following: TurnTracker;
 };
 
 type Arrival = {

@@ -3,7 +3,7 @@ import type { TurnPhase } from "../queue/turn-queue.ts";
 import type { TurnHooks } from "./turn.ts";
 
 /** What a turn knows of the caller that follows it. */
-export type Following = {
+export type TurnTracker = {
   readonly runId: string;
   readonly signal: AbortSignal | undefined;
   /** Whether it had to wait for its place. */
@@ -15,10 +15,10 @@ export type Following = {
 };
 
 /** Names the run of a turn, and tells its caller of it. */
-export function followTurn(
+export function trackTurn(
   { onProgress, runId = randomUUID(), signal }: TurnHooks,
   { agent, sessionId }: { readonly agent: string; readonly sessionId: string | undefined },
-): Following {
+): TurnTracker {
   let session = sessionId;
   let last: TurnPhase["phase"] | undefined;
   let sinceMs = 0;

@@ -98,11 +98,11 @@ export function withUndelivered<Answer extends { readonly runId: string }>(
   // Read after the turn, because the answer of a turn that it waited for may still have been on its way.
   return withReport(turn, async (outcome) => {
     if (!(outcome instanceof BudgieError)) {
-      const missed = await log.missed(caller);
+      const missed = await log.undelivered(caller);
       return { missed: missed.filter(({ runId }) => runId !== outcome.runId) };
     }
     // The caller named another agent or directory than the session's, so the answers may not be for it.
-    return { missed: outcome.code === "INPUT_INVALID" ? [] : await log.missed(caller) };
+    return { missed: outcome.code === "INPUT_INVALID" ? [] : await log.undelivered(caller) };
   });
 }
 

@@ -4,36 +4,36 @@ import { platform } from "node:process";
 import { promisify } from "node:util";
 
 /** An open folder: access through it stays inside it, even if its path has changed since. */
-export type HeldFolder = {
+export type FolderHandle = {
   readonly fd: number;
   /** Path of the descriptor, which no link can redirect; on macOS the plain path */
   readonly at: Buffer;
 };
 
 /** Opens a folder inside an open one. */
-export type OpenFolder = (parent: HeldFolder, name: Buffer) => Promise<HeldFolder>;
+export type OpenFolder = (parent: FolderHandle, name: Buffer) => Promise<FolderHandle>;
 
 /** Opens a folder by its real path; fails with `ESTALE` if a link is on the way. */
-export async function holdRoot(path: string): Promise<HeldFolder> {
+export async function openRootFolder(path: string): Promise<FolderHandle> {
   const root = await hold(Buffer.from(path));
   // The kernel's own path of the opened folder.
   if (!IS_LINUX || (await readlink(root.at).catch(() => undefined)) === path) return root;
-  letGo(root);
+  closeFolder(root);
   throw Object.assign(new Error(`"${path}" is not a folder's own path.`), { code: "ESTALE" });
 }
 
 /** Opens a folder inside an open one, and fails if it is a link. */
-export function holdChild(parent: HeldFolder, name: Buffer): Promise<HeldFolder> {
+export function openChildFolder(parent: FolderHandle, name: Buffer): Promise<FolderHandle> {
   return hold(toPathIn(parent, name));
 }
 
 /** Closes a folder. It is synchronous, since that does not block. */
-export function letGo({ fd }: HeldFolder): void {
+export function closeFolder({ fd }: FolderHandle): void {
   closeSync(fd);
 }
 
 /** Makes the path of a name in an open folder. The name may be a link. */
-export function toPathIn({ at }: HeldFolder, name: Buffer): Buffer {
+export function toPathIn({ at }: FolderHandle, name: Buffer): Buffer {
   return Buffer.concat([at, SLASH, name]);
 }
 
@@ -42,7 +42,7 @@ const SLASH = Buffer.from("/");
 // O_NONBLOCK, so that neither a pipe nor a file leased by another program blocks.
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-async function hold(path: Buffer): Promise<HeldFolder> {
+async function hold(path: Buffer): Promise<FolderHandle> {
   const fd = await promisify(open)(path, FLAGS);
   return { fd, at: IS_LINUX ? Buffer.from(`/proc/self/fd/${fd}`) : path };
 }

@@ -1,11 +1,11 @@
-import { cutText } from "../text/text.ts";
+import { truncateText } from "../text/text.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 
 /** Cleans and cuts a latin1 path for a result: an agent chose the name, and a model reads it. */
-export function toShownPath(path: string): string {
+export function toPrintablePath(path: string): string {
   const text = sanitizeText(Buffer.from(path, "latin1").toString("utf8")).replace(/\s+/g, " ");
   if (text === "" || text === "/") return "./";
-  const shown = cutText(text, LONGEST_PATH_BYTES);
+  const shown = truncateText(text, LONGEST_PATH_BYTES);
   return shown === text ? text : `${shown}...`;
 }
 

@@ -1,6 +1,6 @@
 import { lstatSync, type Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
-import { toPathIn, type HeldFolder } from "./open-folder.ts";
+import { toPathIn, type FolderHandle } from "./open-folder.ts";
 import type { Entry } from "./walk-workspace.ts";
 
 /** An entry with its stats, or with the code of the error. */
@@ -10,8 +10,8 @@ export type Looked = { readonly entry: Entry; readonly found: Stats | string };
  * Calls lstat on a batch of a folder's entries. On a local file system it does so synchronously, which
  * takes a quarter of the time. A file server may never answer, so there it uses the thread pool.
  */
-export async function lookAtAll(
-  folder: HeldFolder,
+export async function statEntries(
+  folder: FolderHandle,
   entries: readonly Entry[],
   { isLocal }: { readonly isLocal: boolean },
 ): Promise<readonly Looked[]> {

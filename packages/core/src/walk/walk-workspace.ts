@@ -2,8 +2,8 @@ import { opendirSync, type Dir, type Dirent } from "node:fs";
 import { setImmediate as letOthersWork } from "node:timers/promises";
 import { forEachOf } from "./for-each-of.ts";
 import { ROOT, toChildPath, toPathKey, type FolderPath } from "./folder-path.ts";
-import { createHeldChain } from "./open-chain.ts";
-import { holdChild, holdRoot, letGo, type HeldFolder, type OpenFolder } from "./open-folder.ts";
+import { createFolderChain } from "./folder-chain.ts";
+import { openChildFolder, openRootFolder, closeFolder, type FolderHandle, type OpenFolder } from "./open-folder.ts";
 
 export type WalkBounds = { readonly entries: number; readonly timeMs: number };
 
@@ -13,7 +13,7 @@ export type Entry = {
   readonly type: "folder" | "file" | "link" | "other";
 };
 
-export type VisitedFolder = HeldFolder & {
+export type VisitedFolder = FolderHandle & {
   readonly path: FolderPath;
   /** Whether it was entered late, or is in one that was */
   readonly isLate: boolean;
@@ -49,7 +49,7 @@ export type Walk<Kind> = {
   readonly onUnread: (unread: Unread) => void;
   /** Ends the walk; the rest is not reported as unread */
   readonly signal?: AbortSignal | undefined;
-  /** Default `holdChild` */
+  /** Default `openChildFolder` */
   readonly open?: OpenFolder | undefined;
 };
 
@@ -100,9 +100,9 @@ const NO_TIME = "there was not enough time to look at all of it";
 const TOO_MUCH = "there is too much in it to look at";
 
 async function walkFrom<Kind>(root: string, walk: Walk<Kind>, progress: Progress): Promise<void> {
-  const held = await holdRoot(root).catch((error: unknown) => noteFailure(walk, ROOT, error));
+  const held = await openRootFolder(root).catch((error: unknown) => noteFailure(walk, ROOT, error));
   if (held === undefined) return;
-  const chain = createHeldChain(held, walk.open ?? holdChild);
+  const chain = createFolderChain(held, walk.open ?? openChildFolder);
   try {
     let lanes = toLanes(ROOT, await visit({ walk, progress, path: ROOT, kind: walk.kind, isLate: false }, held));
     while (lanes.soon.length + lanes.late.length > 0 && !isEnded(walk, progress)) {
@@ -116,7 +116,7 @@ async function walkFrom<Kind>(root: string, walk: Walk<Kind>, progress: Progress
 }
 
 type GroupVisit<Kind> = {
-  readonly chain: ReturnType<typeof createHeldChain>;
+  readonly chain: ReturnType<typeof createFolderChain>;
   readonly walk: Walk<Kind>;
   readonly progress: Progress;
   readonly lanes: Lanes<Kind>;
@@ -136,7 +136,7 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
       // There may be very many, with long paths.
       return letOthersWork();
     }
-    const open = walk.open ?? holdChild;
+    const open = walk.open ?? openChildFolder;
     const folder = await open(parent, name).catch((error: unknown) => noteFailure(walk, path, error));
     if (folder === undefined) return;
     try {
@@ -145,7 +145,7 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
       lanes.soon.push(...soon);
       lanes.late.push(...late);
     } finally {
-      letGo(folder);
+      closeFolder(folder);
     }
   });
 }
@@ -168,7 +168,7 @@ type Visit<Kind> = {
   readonly isLate: boolean;
 };
 
-async function visit<Kind>(visiting: Visit<Kind>, folder: HeldFolder): Promise<readonly Next<Kind>[]> {
+async function visit<Kind>(visiting: Visit<Kind>, folder: FolderHandle): Promise<readonly Next<Kind>[]> {
   const { isLate, kind, path, walk } = visiting;
   try {
     return await walk.visit(
@@ -197,7 +197,7 @@ function* whileThereIsTime<Kind, Item>({ path, progress, walk }: Visit<Kind>, it
   }
 }
 
-async function* toBatches<Kind>({ path, progress, walk }: Visit<Kind>, { at }: HeldFolder): AsyncGenerator<Entry[]> {
+async function* toBatches<Kind>({ path, progress, walk }: Visit<Kind>, { at }: FolderHandle): AsyncGenerator<Entry[]> {
   // Opening and closing by a descriptor's path does not block; reading may.
   const folder = opendirSync(at as unknown as string, { encoding: "buffer" as BufferEncoding, bufferSize: BATCH });
   try {

@@ -2,7 +2,7 @@ import { mkdirSync, openSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { watchExecutablePaths } from "../../src/changes/watch-executable-paths.ts";
-import { holdChild, type HeldFolder, type OpenFolder } from "../../src/walk/open-folder.ts";
+import { openChildFolder, type FolderHandle, type OpenFolder } from "../../src/walk/open-folder.ts";
 import { createRepository, write } from "./executable-repository.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -33,18 +33,18 @@ describe("the paths that are reported", () => {
   });
 
   /** Opens folders, and exchanges one of them for a link right before it is opened after the turn. */
-  function exchanging(workspace: string, home: string, follow?: (path: string) => Promise<HeldFolder>): OpenFolder {
+  function exchanging(workspace: string, home: string, follow?: (path: string) => Promise<FolderHandle>): OpenFolder {
     let times = 0;
     return async (parent, name) => {
-      if (name.toString() !== "folder" || ++times < 2) return holdChild(parent, name);
+      if (name.toString() !== "folder" || ++times < 2) return openChildFolder(parent, name);
       const path = join(workspace, "src/folder");
       rmSync(path, { recursive: true });
       symlinkSync(home, path);
-      return follow === undefined ? holdChild(parent, name) : follow(path);
+      return follow === undefined ? openChildFolder(parent, name) : follow(path);
     };
   }
 
-  async function opendirHeld(path: string): Promise<HeldFolder> {
+  async function opendirHeld(path: string): Promise<FolderHandle> {
     return { fd: openSync(path, "r"), at: Buffer.from(path) };
   }
 });

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findGitLeads, type GitLeads } from "../../src/changes/git-leads.ts";
-import { holdRoot, letGo } from "../../src/walk/open-folder.ts";
+import { openRootFolder, closeFolder } from "../../src/walk/open-folder.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 import { write } from "./executable-repository.ts";
 
@@ -49,10 +49,10 @@ async function findInside(config: string): Promise<GitLeads["inside"]> {
 }
 
 async function findLeads(workspace: string): Promise<GitLeads> {
-  const root = await holdRoot(workspace);
+  const root = await openRootFolder(workspace);
   try {
     return await findGitLeads(root, workspace);
   } finally {
-    letGo(root);
+    closeFolder(root);
   }
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { leadsOutside } from "../../src/changes/leads-outside.ts";
 import { ROOT } from "../../src/walk/folder-path.ts";
-import { holdRoot, letGo } from "../../src/walk/open-folder.ts";
+import { openRootFolder, closeFolder } from "../../src/walk/open-folder.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("leadsOutside", () => {
@@ -13,9 +13,9 @@ describe("leadsOutside", () => {
   ])("takes a link that leads %s for one that leads out, and comes to an end", async (_what, links) => {
     const workspace = createTemporaryFolder();
     for (const [name, target] of Object.entries(links)) symlinkSync(target, join(workspace, name));
-    const root = await holdRoot(workspace);
+    const root = await openRootFolder(workspace);
 
     expect(await leadsOutside(Buffer.from("round"), { root, workspace, folder: ROOT })).toBe(true);
-    letGo(root);
+    closeFolder(root);
   });
 });

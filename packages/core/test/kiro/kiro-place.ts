@@ -27,7 +27,7 @@ type KiroCall = {
 };
 
 type KiroPlaceOptions = Partial<
-  Pick<TurnDependencies, "hygiene" | "maxTurnsPerMinute" | "protectExecutablePaths" | "retry">
+  Pick<TurnDependencies, "textLimits" | "maxTurnsPerMinute" | "protectExecutablePaths" | "retry">
 > & {
   readonly timeoutMs?: number;
   readonly kiro?: Partial<KiroOptions>;

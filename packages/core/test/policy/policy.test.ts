@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import {
   BudgieError,
   DEFAULT_LIMITS,
-  toTighterPolicy,
-  toWalls,
+  narrowPolicy,
+  listSandboxOnly,
   type AllowedHost,
   type EgressPolicy,
   type Loosening,
@@ -17,14 +17,14 @@ const GiB = 2 ** 30;
 
 /** The policy of a call: the ceiling, then the agent's section, then the call. */
 function effective(agent: Tightening, call: Tightening): Policy {
-  return toTighterPolicy(toTighterPolicy(CEILING, agent, refuse), call, refuse);
+  return narrowPolicy(narrowPolicy(CEILING, agent, refuse), call, refuse);
 }
 
 function refuse(loosening: Loosening): BudgieError {
   return new BudgieError("INPUT_INVALID", JSON.stringify(loosening));
 }
 
-describe("toTighterPolicy", () => {
+describe("narrowPolicy", () => {
   it.each<[string, Tightening, Tightening, Partial<Policy>]>([
     ["nothing of either", {}, {}, {}],
     ["a read-only agent", { workspace: "ro" }, {}, { workspace: "ro" }],
@@ -76,7 +76,7 @@ describe("toTighterPolicy", () => {
   });
 });
 
-describe("toTighterPolicy, of an allow-list", () => {
+describe("narrowPolicy, of an allow-list", () => {
   const list: EgressPolicy = {
     mode: "allowlist",
     hosts: [at("*.kiro.dev"), at("deb.test", 80), at("db.test", 443, "10.0.0.5")],
@@ -93,7 +93,7 @@ describe("toTighterPolicy, of an allow-list", () => {
   ])("of %j lets a list have %j", (egress, host) => {
     const wish = { egress: "allowlist", allowedHosts: [host] } as const;
 
-    expect(toTighterPolicy({ ...CEILING, egress }, wish, refuse).egress).toEqual({ mode: "allowlist", hosts: [host] });
+    expect(narrowPolicy({ ...CEILING, egress }, wish, refuse).egress).toEqual({ mode: "allowlist", hosts: [host] });
   });
 
   it.each<[EgressPolicy, AllowedHost, string]>([
@@ -109,13 +109,11 @@ describe("toTighterPolicy, of an allow-list", () => {
     [{ mode: "open", hosts: [] }, at("anything.test", 443, "10.0.0.5"), "anything.test:443=10.0.0.5"],
     [{ mode: "none", hosts: list.hosts }, at("api.kiro.dev"), "api.kiro.dev:443"],
   ])("of %j refuses %j", (egress, host, asked) => {
-    expect(() => toTighterPolicy({ ...CEILING, egress }, { allowedHosts: [host] }, refuse)).toThrow(
-      `"asked":"${asked}"`,
-    );
+    expect(() => narrowPolicy({ ...CEILING, egress }, { allowedHosts: [host] }, refuse)).toThrow(`"asked":"${asked}"`);
   });
 });
 
-describe("toTighterPolicy, of an allow-list with pins below a wildcard", () => {
+describe("narrowPolicy, of an allow-list with pins below a wildcard", () => {
   const hosts = [at("*.test"), at("db.test", 443, "10.0.0.5"), at("*.lab.test", 443, "10.0.0.6"), at("db.test", 80)];
 
   it.each([at("db.test"), at("x.lab.test"), at("*.lab.test"), at("a.test", 443, "10.0.0.5")])(
@@ -124,7 +122,7 @@ describe("toTighterPolicy, of an allow-list with pins below a wildcard", () => {
       for (const mode of ["allowlist", "open"] as const) {
         const policy = { ...CEILING, egress: { mode, hosts } };
 
-        expect(() => toTighterPolicy(policy, { allowedHosts: [host] }, refuse)).toThrow(`"option":"host"`);
+        expect(() => narrowPolicy(policy, { allowedHosts: [host] }, refuse)).toThrow(`"option":"host"`);
       }
     },
   );
@@ -132,11 +130,9 @@ describe("toTighterPolicy, of an allow-list with pins below a wildcard", () => {
   it("keeps the pins of names below a wildcard that is asked for", () => {
     const policy = { ...CEILING, egress: { mode: "allowlist", hosts } } as const;
 
-    expect(toTighterPolicy(policy, { allowedHosts: [at("*.test")] }, refuse).egress.hosts).toEqual(hosts.slice(0, 3));
-    expect(toTighterPolicy(policy, { allowedHosts: hosts.slice(0, 2) }, refuse).egress.hosts).toEqual(
-      hosts.slice(0, 3),
-    );
-    expect(toTighterPolicy(policy, { allowedHosts: [at("a.test")] }, refuse).egress.hosts).toEqual([at("a.test")]);
+    expect(narrowPolicy(policy, { allowedHosts: [at("*.test")] }, refuse).egress.hosts).toEqual(hosts.slice(0, 3));
+    expect(narrowPolicy(policy, { allowedHosts: hosts.slice(0, 2) }, refuse).egress.hosts).toEqual(hosts.slice(0, 3));
+    expect(narrowPolicy(policy, { allowedHosts: [at("a.test")] }, refuse).egress.hosts).toEqual([at("a.test")]);
   });
 });
 
@@ -144,12 +140,12 @@ function at(host: string, port = 443, address?: string): AllowedHost {
   return { host, port, address, from: "a test" };
 }
 
-describe("toWalls", () => {
+describe("listSandboxOnly", () => {
   it.each([
     [{ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} }, []],
     [{ workspace: "ro", egress: { mode: "bridge", hosts: [] }, limits: {} }, ["workspace"]],
     [{ workspace: "rw", egress: { mode: "open", hosts: [] }, limits: { pids: 5 } }, ["egress", "limits"]],
   ] as const)("of %j are %j", (access, walls) => {
-    expect(toWalls(access)).toEqual(walls);
+    expect(listSandboxOnly(access)).toEqual(walls);
   });
 });

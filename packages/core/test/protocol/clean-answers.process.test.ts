@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_HYGIENE } from "@budgie/core";
+import { DEFAULT_TEXT_LIMITS } from "@budgie/core";
 import { failureOf } from "../helpers/failure-of.ts";
 import { createKiroPlace } from "../kiro/kiro-place.ts";
 
@@ -24,8 +24,8 @@ describe("what hides in a text", () => {
   });
 
   it("passes both ways when that is asked for", async () => {
-    const hygiene = { ...DEFAULT_HYGIENE, sanitize: false };
-    const { runTurn, workspace } = createKiroPlace({ hygiene });
+    const textLimits = { ...DEFAULT_TEXT_LIMITS, sanitize: false };
+    const { runTurn, workspace } = createKiroPlace({ textLimits });
 
     // The program itself takes tags out of its prompts.
     const { response } = await runTurn({ agent: "tester", prompt: "[[say: a\u202E\u200Bb]]", directory: workspace });
@@ -52,7 +52,7 @@ describe("an answer over the limit", () => {
   });
 
   it("can be had whole", async () => {
-    const { runTurn, workspace } = createKiroPlace({ hygiene: { ...DEFAULT_HYGIENE, maxAnswerBytes: 0 } });
+    const { runTurn, workspace } = createKiroPlace({ textLimits: { ...DEFAULT_TEXT_LIMITS, maxAnswerBytes: 0 } });
 
     const reply = await runTurn({ agent: "tester", prompt: `[[say: ${answer}]]`, directory: workspace });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createOrderOfArrival } from "../../src/queue/keyed-order.ts";
+import { createKeyedOrder } from "../../src/queue/keyed-order.ts";
 
 describe("an order of arrival", () => {
   it("hands on in the order of the calls, though the later was done first", async () => {
@@ -42,7 +42,7 @@ describe("an order of arrival", () => {
 });
 
 function create() {
-  const inOrder = createOrderOfArrival();
+  const inOrder = createKeyedOrder();
   const events: string[] = [];
   const begin = (key: string | undefined, name: string) => {
     let done = (): void => {};

@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createFakeRunner } from "@budgie/testkit";
-import { createSessionBook } from "../../src/sessions/session-store.ts";
+import { createSessionStore } from "../../src/sessions/session-store.ts";
 
 const DAY_MS = 86_400_000;
 const NEW = { agent: "tester", directory: "/project" };
 
-describe("createSessionBook", () => {
+describe("createSessionStore", () => {
   it("opens a new session with a home, and finds it again", async () => {
     const { book, runner } = create();
     const session = await book.open(NEW);
@@ -26,7 +26,7 @@ describe("createSessionBook", () => {
   it("has no entry for a session whose home could not be made", async () => {
     const runner = { ...createFakeRunner(() => ({})), openSession: () => Promise.reject(new Error("no engine")) };
 
-    await expect(createSessionBook(runner).open(NEW)).rejects.toThrow("no engine");
+    await expect(createSessionStore(runner).open(NEW)).rejects.toThrow("no engine");
   });
 
   it("refuses a malformed id", async () => {
@@ -131,5 +131,5 @@ describe("createSessionBook", () => {
 
 function create() {
   const runner = createFakeRunner(() => ({}));
-  return { runner, book: createSessionBook(runner) };
+  return { runner, book: createSessionStore(runner) };
 }

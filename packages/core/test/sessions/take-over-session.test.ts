@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
-  createSessionBook,
+  createSessionStore,
   createSessionId,
   type OwnerRecord,
   type RegisteredSession,
@@ -182,7 +182,7 @@ async function createKept({ over = {}, state = "dead", ...options }: KeptOptions
     },
   };
   const keepMs = "keepMs" in options ? options.keepMs : DAY_MS;
-  const book = createSessionBook(runner, { register, owner: createFakeOwner(state), keepMs });
+  const book = createSessionStore(runner, { register, owner: createFakeOwner(state), keepMs });
   const id = createSessionId();
   const session: RegisteredSession = {
     ...ABOUT,

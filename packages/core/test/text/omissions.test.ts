@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { createLeftOut } from "@budgie/core";
+import { createOmissions } from "@budgie/core";
 
 it("keeps the first sentences, and counts the others", () => {
-  const few = createLeftOut();
-  const many = createLeftOut();
+  const few = createOmissions();
+  const many = createOmissions();
   few.add("one.");
   for (let index = 0; index < 100_000; index++) many.add(`file ${index}.`);
 

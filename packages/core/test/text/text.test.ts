@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { cutText } from "@budgie/core";
+import { truncateText } from "@budgie/core";
 
-describe("cutText", () => {
+describe("truncateText", () => {
   it.each([
     ["abc", 3, "abc"],
     ["abc", 2, "ab"],
@@ -12,6 +12,6 @@ describe("cutText", () => {
     ["\uFEFFa", 4, "\uFEFFa"],
     ["abc", 0, ""],
   ])("cuts %j after %i bytes to %j", (text, maxBytes, expected) => {
-    expect(cutText(text, maxBytes)).toBe(expected);
+    expect(truncateText(text, maxBytes)).toBe(expected);
   });
 });

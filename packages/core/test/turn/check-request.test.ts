@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_HYGIENE } from "@budgie/core";
+import { DEFAULT_TEXT_LIMITS } from "@budgie/core";
 import { parsePrompt } from "../../src/turn/check-request.ts";
 
 describe("parsePrompt", () => {
   it("takes a prompt of 400,000 bytes", () => {
     const prompt = "é".repeat(200_000);
 
-    expect(parsePrompt(prompt, "tester", DEFAULT_HYGIENE)).toBe(prompt);
+    expect(parsePrompt(prompt, "tester", DEFAULT_TEXT_LIMITS)).toBe(prompt);
   });
 
   it("refuses a longer one, and says how long, what is allowed and what to do", () => {
-    expect(() => parsePrompt(`${"é".repeat(200_000)}!`, "tester", DEFAULT_HYGIENE)).toThrow(
+    expect(() => parsePrompt(`${"é".repeat(200_000)}!`, "tester", DEFAULT_TEXT_LIMITS)).toThrow(
       expect.objectContaining({
         code: "INPUT_INVALID",
         message:
@@ -23,11 +23,11 @@ describe("parsePrompt", () => {
   it("refuses none for its length when the limit is 0", () => {
     const prompt = "x".repeat(400_001);
 
-    expect(parsePrompt(prompt, "tester", { ...DEFAULT_HYGIENE, maxPromptBytes: 0 })).toBe(prompt);
+    expect(parsePrompt(prompt, "tester", { ...DEFAULT_TEXT_LIMITS, maxPromptBytes: 0 })).toBe(prompt);
   });
 
   it.each(["", "  \n\t", "\u200B\u{E0041}", "\u001B[31m "])("refuses the empty prompt %j", (prompt) => {
-    expect(() => parsePrompt(prompt, "tester", DEFAULT_HYGIENE)).toThrow(
+    expect(() => parsePrompt(prompt, "tester", DEFAULT_TEXT_LIMITS)).toThrow(
       expect.objectContaining({ code: "INPUT_INVALID", message: expect.stringContaining("is empty") }),
     );
   });
@@ -35,7 +35,7 @@ describe("parsePrompt", () => {
   it("removes what hides in it, or leaves it when told to", () => {
     const prompt = "Read\u{E0041}\u202E this\r\n";
 
-    expect(parsePrompt(prompt, "tester", DEFAULT_HYGIENE)).toBe("Read this\n");
-    expect(parsePrompt(prompt, "tester", { ...DEFAULT_HYGIENE, sanitize: false })).toBe(prompt);
+    expect(parsePrompt(prompt, "tester", DEFAULT_TEXT_LIMITS)).toBe("Read this\n");
+    expect(parsePrompt(prompt, "tester", { ...DEFAULT_TEXT_LIMITS, sanitize: false })).toBe(prompt);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createRunTurn, toTurnLimits, type Protocol, type TurnProgress } from "@budgie/core";
 import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
-import { createSessionBook } from "../../src/sessions/session-store.ts";
+import { createSessionStore } from "../../src/sessions/session-store.ts";
 import { AGENT } from "../helpers/agent.ts";
 
 const TURN = { agent: AGENT.name, prompt: "x", directory: import.meta.dirname };
@@ -57,7 +57,7 @@ function createPlace(concurrent = 1) {
   const gate = new Promise<void>((resolve) => (release = resolve));
   let program: FakeProgram = () => ({});
   const runner = createFakeRunner((run) => program(run));
-  const sessions = createSessionBook(runner);
+  const sessions = createSessionStore(runner);
   const runTurn = createRunTurn({
     agents: () => [AGENT],
     runner,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { TurnProgress } from "@budgie/core";
-import { followTurn } from "../../src/turn/turn-progress.ts";
+import { trackTurn } from "../../src/turn/turn-progress.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 it("A turn's phase lasts from its beginning on, however the turn moves on in it", () => {
   const told: TurnProgress[] = [];
   const hooks = { runId: "r", onProgress: (progress: TurnProgress) => void told.push(progress) };
-  const { inSession, onPhase } = followTurn(hooks, { agent: "tester", sessionId: undefined });
+  const { inSession, onPhase } = trackTurn(hooks, { agent: "tester", sessionId: undefined });
   const later = (): void => void vi.advanceTimersByTime(1000);
 
   onPhase({ phase: "waiting", position: 2 });

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toPathKey } from "../../src/walk/folder-path.ts";
-import { holdChild, type OpenFolder } from "../../src/walk/open-folder.ts";
+import { openChildFolder, type OpenFolder } from "../../src/walk/open-folder.ts";
 import { walkWorkspace, type Next, type WalkBounds } from "../../src/walk/walk-workspace.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -35,7 +35,7 @@ describe("walkWorkspace", () => {
           renameSync(join(root, "a"), join(root, "moved"));
           symlinkSync(home, join(root, "a"));
         }
-        return holdChild(parent, name);
+        return openChildFolder(parent, name);
       },
     });
 
@@ -72,7 +72,8 @@ describe("walkWorkspace", () => {
 
     const { unread } = await walk(root, {
       bounds: { entries: 10, timeMs: 50 },
-      open: (parent, name) => (name.toString() === "stuck" ? new Promise(() => undefined) : holdChild(parent, name)),
+      open: (parent, name) =>
+        name.toString() === "stuck" ? new Promise(() => undefined) : openChildFolder(parent, name),
     });
 
     expect(unread).toEqual([": there was not enough time to look at all of it"]);
@@ -107,7 +108,7 @@ describe("walkWorkspace", () => {
     const { visited } = await walk(root, {
       async open(parent, name) {
         most = Math.max(most, countDescriptors());
-        return holdChild(parent, name);
+        return openChildFolder(parent, name);
       },
     });
 

@@ -1,8 +1,8 @@
 import {
   BudgieError,
   toDurationText,
-  toTighterPolicy,
-  toWalls,
+  narrowPolicy,
+  listSandboxOnly,
   type Agent,
   type Loosening,
   type Policy,
@@ -33,7 +33,7 @@ export function toPolicies({ ceiling, file = "", sandbox, sections }: PolicyOpti
   if (!sandbox && ceiling.workspace === "ro") throw needsSandbox("--workspace ro");
   const agents = [...sections].map(([agent, section]): [string, Policy] => {
     const wish = toTightening(section, ceiling, (key) => `"agents.${agent}.${key}" in "${file}"`);
-    const policy = toTighterPolicy(ceiling, wish, (loosening) => refuse(loosening, agent, file));
+    const policy = narrowPolicy(ceiling, wish, (loosening) => refuse(loosening, agent, file));
     if (!sandbox) refuseWalls(policy, agent, file);
     return [agent, policy];
   });
@@ -101,6 +101,6 @@ function toValueText(option: Loosening["option"], value: string | number): strin
 }
 
 function refuseWalls(policy: Policy, agent: string, file: string): void {
-  const [wall] = toWalls(policy);
+  const [wall] = listSandboxOnly(policy);
   if (wall !== undefined) throw needsSandbox(`"${wall}" of the agent "${agent}" in "${file}"`);
 }

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import { z } from "zod";
-import { DEFAULT_HYGIENE, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
+import { DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
 import { NUMBERS } from "./option-values.ts";
@@ -136,13 +136,13 @@ export const configSchema = z.strictObject({
     .optional()
     .describe("how many agents may run one in another, each started by a budgie of the one around it; 1 by default"),
   sanitize: flag
-    .default(DEFAULT_HYGIENE.sanitize)
+    .default(DEFAULT_TEXT_LIMITS.sanitize)
     .describe("remove invisible and control characters from prompts and answers; --no-sanitize leaves them"),
   maxPromptBytes: limit
-    .default(DEFAULT_HYGIENE.maxPromptBytes)
+    .default(DEFAULT_TEXT_LIMITS.maxPromptBytes)
     .describe("refuse longer prompts; 400000 by default, 0 refuses none"),
   maxAnswerBytes: limit
-    .default(DEFAULT_HYGIENE.maxAnswerBytes)
+    .default(DEFAULT_TEXT_LIMITS.maxAnswerBytes)
     .describe("cut longer answers, and keep them whole in the session's home; 100000 by default, 0 cuts none"),
   sessionsDir: path
     .default("~/.kiro/sub-agents/sessions")

@@ -1,4 +1,4 @@
-import type { HealthReport, RunTurn, SessionBook } from "@budgie/core";
+import type { HealthReport, RunTurn, SessionStore } from "@budgie/core";
 import type { Config } from "../config/config.ts";
 import type { Client } from "../mcp/connection/connection.ts";
 import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
@@ -13,7 +13,7 @@ import { withStickySessions } from "./sticky-sessions.ts";
 export type ClientsOptions = {
   readonly tools: () => readonly Tool[];
   readonly runTurn: RunTurn;
-  readonly sessions: Pick<SessionBook, "end">;
+  readonly sessions: Pick<SessionStore, "end">;
   /** Whether there are clients besides, who must not find each other's sessions */
   readonly areApart: boolean;
   readonly health: () => Promise<HealthReport>;

@@ -4,7 +4,7 @@ import {
   isSessionId,
   type Reply,
   type RunTurn,
-  type SessionBook,
+  type SessionStore,
   type TurnHooks,
   type TurnRequest,
 } from "@budgie/core";
@@ -34,7 +34,7 @@ type Claim = {
   isOwned: boolean;
 };
 
-export function createSessionOwners(sessions: Pick<SessionBook, "end">): SessionOwners {
+export function createSessionOwners(sessions: Pick<SessionStore, "end">): SessionOwners {
   const claims = new Map<string, Claim>();
 
   function ensureClaim(sessionId: string, client: object): Claim {

@@ -2,17 +2,17 @@ import {
   createKiroProtocol,
   createOutputFiles,
   createRunTurn,
-  createSessionBook,
+  createSessionStore,
   HEALTH_RUNS,
   toHealthReport,
   toSharedProjections,
   toTurnLimits,
-  type Hygiene,
+  type TextLimits,
   type KiroOptions,
   type OutputFiles,
   type Owner,
   type Runner,
-  type SessionBook,
+  type SessionStore,
 } from "@budgie/core";
 import { createRunLog, createSessionRegister } from "@budgie/store";
 import { createAgentCatalog, toCatalogOptions } from "../agents/agent-catalog.ts";
@@ -55,7 +55,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
   const register = createSessionRegister({ stateDir, report: host.report });
   if (config.keepSessions) await register.check();
   const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
-  const sessions = createSessionBook(runner, { register, owner, keepMs });
+  const sessions = createSessionStore(runner, { register, owner, keepMs });
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
@@ -65,7 +65,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     nesting,
     retry: config.retry,
     protocol: createKiroProtocol(toKiroOptions(config, host, outputFiles)),
-    hygiene: toHygiene(config),
+    textLimits: toTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: checkTurnRates(config.maxTurnsPerMinute, first.loaded.agents),
     turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
@@ -130,7 +130,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
   return shutdown.ended;
 }
 
-async function expireSessions(sessions: SessionBook, { sessionTtlMs }: Config): Promise<readonly string[]> {
+async function expireSessions(sessions: SessionStore, { sessionTtlMs }: Config): Promise<readonly string[]> {
   await sessions.expireIdle(sessionTtlMs);
   return [];
 }
@@ -140,7 +140,7 @@ async function pruneOutputs(files: OutputFiles): Promise<readonly string[]> {
   return [];
 }
 
-function toHygiene({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): Hygiene {
+function toTextLimits({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): TextLimits {
   return { maxAnswerBytes, maxPromptBytes, sanitize };
 }
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   BudgieError,
   type ErrorCode,
-  type MissedAnswer,
+  type UndeliveredAnswer,
   type Reply,
   type RunTurn,
   type TurnRequest,
@@ -56,7 +56,7 @@ describe("withStickySessions", () => {
   const ask = (runner: RunTurn, request: Partial<TurnRequest> = {}): Promise<Reply> =>
     runner({ agent: "reader", prompt: "Hi.", directory: folder, ...request });
 
-  function toError(code: ErrorCode, sessionId?: string, missed: readonly MissedAnswer[] = []): BudgieError {
+  function toError(code: ErrorCode, sessionId?: string, missed: readonly UndeliveredAnswer[] = []): BudgieError {
     return new BudgieError(code, "It failed.", { report: { sessionId, missed } });
   }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { extract, pack, type Header, type Pack } from "tar-stream";
-import { BudgieError, createLeftOut, type LeftOut } from "@budgie/core";
+import { BudgieError, createOmissions, type Omissions } from "@budgie/core";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { COPY_FILES } from "../login/copy-database.ts";
 import { copySessionDatabase } from "../login/copy-session-database.ts";
@@ -41,7 +41,7 @@ export async function packHome(packing: HomePacking): Promise<readonly string[]>
 }
 
 async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomePacking, packed: Pack) {
-  const leftOut = createLeftOut();
+  const leftOut = createOmissions();
   const folder = createScratchFolder(scratchDir);
   // Not awaited here, so that reading the archive starts at once. Callers that await it get its error.
   folder.catch(() => undefined);
@@ -100,7 +100,7 @@ type FoundDatabase = {
 };
 
 /** Saves an entry of Kiro's database to the scratch folder, and omits files of that name elsewhere, of which an agent may have created any number. */
-async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: LeftOut): Promise<void> {
+async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: Omissions): Promise<void> {
   const { name, size, type } = entry.header;
   const ending = ["", ...COMPANIONS].find((candidate) => name === FILE + candidate);
   if (ending === undefined || type !== "file" || size > database.roomBytes) {

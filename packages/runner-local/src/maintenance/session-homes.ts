@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { posix } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { BudgieError, createLeftOut, type Owner, type SessionHomes, type SessionId } from "@budgie/core";
+import { BudgieError, createOmissions, type Owner, type SessionHomes, type SessionId } from "@budgie/core";
 import { endSessionProcesses } from "../session/end-session-processes.ts";
 import { listSessions } from "./list-sessions.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -35,7 +35,7 @@ export function createLocalHomes({ owner, stateDir }: LocalHomesOptions): Sessio
     },
     async pack(id, to, signal) {
       const home = await findHome(id);
-      const leftOut = createLeftOut();
+      const leftOut = createOmissions();
       const { pack } = await import("tar-fs");
       const archive = pack(home, {
         strict: false,

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { BudgieError, type FailureReport, type HealthReport, type MissedAnswer, type Reply } from "@budgie/core";
+import { BudgieError, type FailureReport, type HealthReport, type UndeliveredAnswer, type Reply } from "@budgie/core";
 import { toNamedEgress, toRefusedText } from "./egress-text.ts";
 
 /** The result of a turn: its last text is exactly what the agent answered; before it are answers that were missed. */
@@ -15,7 +15,7 @@ export function toReplyResult(reply: Reply): CallToolResult {
   };
 }
 
-function toMissedContent(missed: readonly MissedAnswer[]): CallToolResult["content"] {
+function toMissedContent(missed: readonly UndeliveredAnswer[]): CallToolResult["content"] {
   return missed.map((answer) => ({ type: "text", text: toMissedText(answer) }));
 }
 
@@ -79,7 +79,7 @@ function toRemarks({ changedExecutablePaths: paths = [], egress, sessionId, warn
 }
 
 /** An answer that was missed, for a model to read; where it ends is marked with what its agent could not know. */
-function toMissedText({ response, runId, when }: MissedAnswer): string {
+function toMissedText({ response, runId, when }: UndeliveredAnswer): string {
   return [
     `[budgie: an earlier answer of this session, of ${when}, that may not have reached you. It ends at "end of ${runId}".]`,
     response,

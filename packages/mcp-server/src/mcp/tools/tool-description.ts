@@ -1,4 +1,4 @@
-import { cutText } from "@budgie/core";
+import { truncateText } from "@budgie/core";
 import type { ToolOptions } from "./tool.ts";
 
 // Kiro cuts at byte 10,004, also in the middle of a character, of which it dies; and it may put some words of its own,
@@ -14,8 +14,8 @@ const MARK = " [...]";
 
 /** The text in at most `maxBytes`, and never half a character: a client that finds one may drop all that came with it. */
 export function shorten(text: string, maxBytes: number): string {
-  if (Buffer.byteLength(text) <= maxBytes) return cutText(text, maxBytes);
-  return cutText(text, maxBytes - MARK.length) + MARK;
+  if (Buffer.byteLength(text) <= maxBytes) return truncateText(text, maxBytes);
+  return truncateText(text, maxBytes - MARK.length) + MARK;
 }
 
 /** How a description ends where answers are marked as untrusted. */

@@ -1,19 +1,19 @@
 import { toChain, type FolderPath } from "./folder-path.ts";
-import { letGo, type HeldFolder, type OpenFolder } from "./open-folder.ts";
+import { closeFolder, type FolderHandle, type OpenFolder } from "./open-folder.ts";
 
 /** The open descriptors of a folder and its parents. */
-export type HeldChain = {
+export type FolderChain = {
   /** Opens a folder, and closes the one before except for common parents */
-  readonly hold: (path: FolderPath) => Promise<HeldFolder>;
+  readonly hold: (path: FolderPath) => Promise<FolderHandle>;
   readonly close: () => void;
 };
 
 /** Opens the folders of a walk one after another, each by its open parent. */
-export function createHeldChain(root: HeldFolder, open: OpenFolder): HeldChain {
-  const held: { readonly path: FolderPath; readonly folder: HeldFolder }[] = [];
+export function createFolderChain(root: FolderHandle, open: OpenFolder): FolderChain {
+  const held: { readonly path: FolderPath; readonly folder: FolderHandle }[] = [];
 
   function giveUpFrom(index: number): void {
-    for (const { folder } of held.splice(index)) letGo(folder);
+    for (const { folder } of held.splice(index)) closeFolder(folder);
   }
 
   return {
@@ -29,7 +29,7 @@ export function createHeldChain(root: HeldFolder, open: OpenFolder): HeldChain {
     },
     close() {
       giveUpFrom(0);
-      letGo(root);
+      closeFolder(root);
     },
   };
 }

@@ -11,14 +11,14 @@ describe.each([
     const run = makeRun({ endedMs: Date.UTC(2026, 0, 2, 3, 4, 5) });
     await log.begin(run);
 
-    const before = await log.missed(toCaller(run));
+    const before = await log.undelivered(toCaller(run));
     await log.finish(run);
-    const missed = await log.missed(toCaller(run));
+    const missed = await log.undelivered(toCaller(run));
     await log.delivered([run.id, "of nobody"]);
 
     expect(before).toEqual([]);
     expect(missed).toEqual([{ runId: run.id, response: "Grüße", when: "2026-01-02T03:04:05.000Z" }]);
-    expect(await log.missed(toCaller(run))).toEqual([]);
+    expect(await log.undelivered(toCaller(run))).toEqual([]);
     expect(await log.recent({ limit: 1 })).toMatchObject([{ delivered: true, answerBytes: 7 }]);
   });
 
@@ -30,7 +30,7 @@ describe.each([
 
     await log.dropped([run.id]);
 
-    expect(await log.missed(toCaller(run))).toMatchObject([{ runId: run.id }]);
+    expect(await log.undelivered(toCaller(run))).toMatchObject([{ runId: run.id }]);
   });
 
   it("is missed by its own session with its own agent, the oldest first", async () => {
@@ -42,7 +42,7 @@ describe.each([
     }
     await log.finish(makeRun({ sessionId: first.sessionId, outcome: "TIMED_OUT", answer: undefined }));
 
-    const missed = await log.missed(toCaller(first));
+    const missed = await log.undelivered(toCaller(first));
 
     expect(missed.map(({ runId }) => runId)).toEqual([first.id, second.id]);
   });
@@ -54,11 +54,11 @@ describe.each([
     const second = makeRun({ sessionId: large.sessionId, answer });
     for (const run of [large, second]) await log.finish(run);
 
-    const missed = await log.missed(toCaller(large));
+    const missed = await log.undelivered(toCaller(large));
     await log.delivered([large.id]);
 
     expect(missed.map(({ runId }) => runId)).toEqual([large.id]);
-    expect(await log.missed(toCaller(large))).toMatchObject([{ runId: second.id }]);
+    expect(await log.undelivered(toCaller(large))).toMatchObject([{ runId: second.id }]);
   });
 });
 
@@ -71,7 +71,7 @@ describe("answers in the run log", () => {
     log.close();
 
     const next = open(stateDir);
-    const missed = await next.missed(toCaller(run));
+    const missed = await next.undelivered(toCaller(run));
     await next.delivered([run.id]);
     next.close();
 
@@ -85,7 +85,7 @@ describe("answers in the run log", () => {
     const log = open(stateDir, { keepAnswers: false });
     await log.finish(run);
 
-    const missed = await log.missed(toCaller(run));
+    const missed = await log.undelivered(toCaller(run));
     log.close();
 
     expect(missed).toEqual([]);

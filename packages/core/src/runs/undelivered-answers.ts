@@ -1,14 +1,14 @@
-import type { MissedAnswer } from "../errors.ts";
+import type { UndeliveredAnswer } from "../errors.ts";
 import type { FinishedRun } from "./run-log.ts";
 
 // A client drops the connection on a message of 10 MiB, and each answer is in it twice.
 const MOST_BYTES = 1024 * 1024;
 
 /** What fits into one message of these turns' answers, and one at least; the rest is for the next. */
-export function toMissedAnswers(
+export function toUndeliveredAnswers(
   runs: Iterable<Pick<FinishedRun, "endedMs" | "id"> & { readonly answer: string }>,
-): readonly MissedAnswer[] {
-  const missed: MissedAnswer[] = [];
+): readonly UndeliveredAnswer[] {
+  const missed: UndeliveredAnswer[] = [];
   let bytes = 0;
   for (const { answer, endedMs, id } of runs) {
     bytes += Buffer.byteLength(answer);
