@@ -25,7 +25,7 @@ async function runWith(access: Partial<Access>, script: string): Promise<Ran> {
 describe("a read-only workspace", () => {
   const ATTEMPTS = ["touch new", "echo x >given", "rm given", "mkdir d", "mv given g", "chmod 777 given", "ln given l"];
 
-  it("can be read, and changed in no way that a writable one can", async () => {
+  it("is readable, and cannot be changed in any way that a writable one can", async () => {
     const script = `cat given; ${ATTEMPTS.map((attempt) => `(${attempt}) && echo "[${attempt}]"`).join("; ")}; true`;
     const trial = async (workspace: Access["workspace"]): Promise<string> => {
       writeFileSync(join(place.workspace, "given"), "the code\n");
@@ -49,7 +49,7 @@ describe("a read-only workspace", () => {
     expect(existsSync(join(place.workspace, "again"))).toBe(false);
   });
 
-  it("leaves the agent a home to write to, and the repository's own agents hidden", async () => {
+  it("keeps the home writable, and the repository's agents hidden", async () => {
     mkdirSync(join(place.workspace, ".kiro/agents"), { recursive: true });
     writeFileSync(join(place.workspace, ".kiro/agents/x.json"), "{}");
 
@@ -65,11 +65,11 @@ describe("a read-only workspace", () => {
 describe("no network", () => {
   const PROBE = "ls /sys/class/net; tail -n +2 /proc/net/route | wc -l";
 
-  it("is no interface but loopback, and no route", async () => {
+  it("has only the loopback interface, and no route", async () => {
     expect((await runWith({ egress: { mode: "none", hosts: [] } }, PROBE)).stdout).toBe("lo\n0\n");
   });
 
-  it("is less than there is without it", async () => {
+  it("has fewer interfaces than the default", async () => {
     const [interfaces, routes] = (await runWith({}, PROBE)).stdout.split(/\n(?=\d+\n$)/);
 
     expect(interfaces?.split("\n")).toContain("eth0");
@@ -81,7 +81,7 @@ describe("lower limits", () => {
   const MiB = 2 ** 20;
   const fill = (mib: number): string => `x=$(head -c ${mib * MiB} /dev/zero | tr "\\0" x); echo filled`;
 
-  it("of memory kill what takes more, which has room without them", async () => {
+  it("of memory kill a process that takes more, and which fits without them", async () => {
     const { exit, stdout } = await runWith({ limits: { memoryBytes: 32 * MiB } }, fill(64));
 
     expect({ stdout, reason: exit.reason, oomKilled: exit.oomKilled }).toEqual({
@@ -92,14 +92,14 @@ describe("lower limits", () => {
     expect((await runWith({}, fill(64))).stdout).toBe("filled\n");
   });
 
-  it("of processes stop what starts more, which starts without them", async () => {
+  it("of processes stop a program that starts more, and which works without them", async () => {
     const script = "for i in $(seq 40); do sleep 3 & done; echo started";
 
     expect((await runWith({ limits: { pids: 20 } }, script)).stdout).toBe("");
     expect((await runWith({}, script)).stdout).toBe("started\n");
   });
 
-  it("of processors slow down what uses more", async () => {
+  it("of processors slow down a program that uses more", async () => {
     const script = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
     const timeOf = async (limits: Access["limits"]): Promise<number> => {
       const began = performance.now();
@@ -111,7 +111,7 @@ describe("lower limits", () => {
     expect(await timeOf({ cpus: 0.1 })).toBeGreaterThan(2 * free);
   });
 
-  it("never raise what the runner gives", async () => {
+  it("never raise the runner's limits", async () => {
     const { runner } = await place.createRunner({ limits: { pids: 20 } });
     const tight = await runner.openSession(createSessionId());
     const command = {

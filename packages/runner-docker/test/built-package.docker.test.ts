@@ -20,7 +20,7 @@ beforeAll(() =>
 
 type Abandoned = { readonly id: SessionId; readonly lock: string; readonly instance: string };
 
-/** Starts a budgie with a running agent, and kills it outright. */
+/** Starts a budgie with a running agent, and kills it with SIGKILL. */
 async function abandon(input: string): Promise<Abandoned> {
   const fixture = fileURLToPath(new URL("fixtures/abandoned-runner.mjs", import.meta.url));
   const args = [fixture, place.stateDir, BASE_IMAGE, place.workspace, input];

@@ -32,8 +32,8 @@ describe("the capacity of a runner", () => {
   });
 });
 
-describe("what no workspace of a runner may hold", () => {
-  it("is the engine's own files, where it says where they are", async () => {
+describe("the guarded paths of a runner", () => {
+  it("include the engine's data folder, if it reports it", async () => {
     const { guarded } = await runnerOn({ DockerRootDir: "/data/docker" });
     const silent = await runnerOn({});
 
@@ -42,15 +42,15 @@ describe("what no workspace of a runner may hold", () => {
   });
 });
 
-describe("a runner on an engine that misses a protection", () => {
-  it("is not created, and the error says how it would be", async () => {
+describe("a runner on an engine that lacks a protection", () => {
+  it("is not created, and the error has the remedy", async () => {
     await expect(runnerOn({ MemoryLimit: false })).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
       message: expect.stringMatching(/cannot limit memory .* --accept-weaker limits\.$/),
     });
   });
 
-  it("is created where that was accepted, and says so in every result", async () => {
+  it("is created if that was accepted, with a notice in every result", async () => {
     const fine = (await runnerOn({})).notices;
     const unlimited = { MemoryLimit: false };
     const unconfined = { SecurityOptions: ["name=apparmor"] };
@@ -67,7 +67,7 @@ describe("a runner on an engine that misses a protection", () => {
 });
 
 describe("a runner on an engine with a weak protection", () => {
-  it("is created, and leaves that to the doctor to tell", async () => {
+  it("is created without a notice, which only the doctor prints", async () => {
     const fine = (await runnerOn({ SecurityOptions: ["name=seccomp", "name=apparmor", "name=rootless"] })).notices;
 
     expect((await runnerOn({ SwapLimit: false })).notices).toEqual(fine);

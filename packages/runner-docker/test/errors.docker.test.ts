@@ -46,7 +46,7 @@ describe("creating a runner", () => {
 });
 
 describe("a session", () => {
-  it("that cannot be made leaves nothing, and says why", async () => {
+  it("that cannot be created leaves nothing, and reports the reason", async () => {
     const { runner } = await place.createRunner();
     const id = createSessionId();
     const docker = await testEngine();
@@ -57,13 +57,13 @@ describe("a session", () => {
       message: expect.stringContaining(`budgie-session-${id}`),
     });
 
-    // What a call that was refused may have left is removed behind its back.
+    // The remains of a refused call are removed in the background.
     await expect.poll(() => traces(id)).toEqual([]);
     await expect(runner.close()).resolves.toBeUndefined();
     await taken.remove();
   });
 
-  it("whose image is gone runs nothing, says why, and can be removed", async () => {
+  it("whose image was removed runs nothing, reports the reason, and can be removed", async () => {
     const image = await buildImage(`FROM ${BASE_IMAGE}\nLABEL made=to-be-removed`);
     const { runner } = await place.createRunner({ image: image.name });
     await image[Symbol.asyncDispose]();
@@ -78,7 +78,7 @@ describe("a session", () => {
   });
 
   it.each([0, 30, 100, 200])(
-    "that is removed %i ms into a start leaves nothing, and ends that start",
+    "that is removed %i ms after a start began leaves nothing, and aborts that start",
     async (delayMs) => {
       const { runner } = await place.createRunner();
       const session = await runner.openSession(createSessionId());
@@ -96,7 +96,7 @@ describe("a session", () => {
     },
   );
 
-  it("that was removed starts nothing any more", async () => {
+  it("that was removed starts no process", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     await session.remove();
@@ -107,7 +107,7 @@ describe("a session", () => {
     expect(await traces(session.id)).toEqual([]);
   });
 
-  it("gets its session container back when somebody pruned the containers that do not run", async () => {
+  it("gets a new session container after somebody pruned stopped containers", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     await run(session, place.workspace, 'echo kept > "$HOME/note"');
@@ -119,7 +119,7 @@ describe("a session", () => {
     expect(await traces(session.id)).toEqual([]);
   });
 
-  it("is over when its volumes were pruned too: no new home is made without a word", async () => {
+  it("ends if its volumes were pruned too: no new home is silently created", async () => {
     const docker = await testEngine();
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
@@ -136,7 +136,7 @@ describe("a session", () => {
 });
 
 describe("a turn", () => {
-  it("goes on, and tells its true end, when the connection to the engine breaks in a live conversation", async () => {
+  it("continues, and reports its true end, if the connection to the engine breaks in a live conversation", async () => {
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
     const session = await runner.openSession(createSessionId());
@@ -154,7 +154,7 @@ describe("a turn", () => {
     await runner.close();
   });
 
-  it("whose container somebody removed is told as one that was killed, or as a crash", async () => {
+  it("whose container somebody removed is reported as killed or crashed", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     const child = await session.start(FOREVER, { directory: place.workspace, input: "" });
@@ -164,7 +164,7 @@ describe("a turn", () => {
 
     await docker.getContainer(found?.Id ?? "").remove({ force: true });
 
-    // The engine kills before it removes, and may be asked in between.
+    // The engine kills a container before it removes it, and may be asked in between.
     const told = await child.exit.then(
       ({ signal }) => signal,
       (error: { code?: string }) => error.code,
@@ -173,10 +173,10 @@ describe("a turn", () => {
   });
 });
 
-describe("a runner whose engine went away", () => {
-  it("says so in one line, whatever it is asked for", async () => {
+describe("a runner whose engine stopped", () => {
+  it("reports it in one line for every request", async () => {
     const proxy = await createEngineProxy();
-    // Closing this runner fails, so it belongs to a place that nobody closes.
+    // Closing this runner fails, so its place is never closed.
     const lost = createDockerPlace();
     const { owner, runner } = await lost.createRunner({ hostEnv: proxy.hostEnv });
     const session = await runner.openSession(createSessionId());

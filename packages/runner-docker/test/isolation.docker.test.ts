@@ -28,13 +28,13 @@ const sh = (script: string) => run(session, place.workspace, script);
 const lineOf = async (script: string) => (await sh(script)).stdout.trim();
 
 describe("the user of a sandbox", () => {
-  it("is the caller, with a name and a home of its own", async () => {
+  it("is the caller, with a name and a home", async () => {
     expect(
       await lineOf('echo "$(id -u):$(id -g) $(whoami) $HOME $USER"; test -w "$HOME" && test -O "$HOME" && echo own'),
     ).toBe(`${uid}:${gid} ${uid === 0 ? "root" : "agent"} /home/agent ${uid === 0 ? "root" : "agent"}\nown`);
   });
 
-  it("is told about when it is root", () => {
+  it("has a notice if it is root", () => {
     expect(runner.notices).toHaveLength(uid === 0 ? 1 : 0);
   });
 
@@ -46,7 +46,7 @@ describe("the user of a sandbox", () => {
   });
 
   const group = findGroup();
-  // The caller needs a group besides the first one: run this as an ordinary user with one.
+  // The caller needs a supplementary group.
   it.skipIf(group === undefined)("is in the workspace's group when the caller is", async () => {
     const shared = join(place.root, "shared");
     mkdirSync(shared);
@@ -64,13 +64,13 @@ describe("the kernel's protections", () => {
     expect(await lineOf("cat /proc/1/comm")).toMatch(/init|tini|catatonit/);
   });
 
-  it("bound memory: the agent is killed, and it is said why", async () => {
+  it("bound memory: the agent is killed, and the error says why", async () => {
     const { exit } = await sh("exec tail /dev/zero");
 
     expect(exit).toEqual({ exitCode: undefined, signal: "SIGKILL", reason: "out-of-memory", oomKilled: true });
   });
 
-  it("bound memory: an agent lives on when a tool of its is killed", async () => {
+  it("bound memory: an agent survives the death of its tool", async () => {
     const { exit, stdout } = await sh("sh -c 'tail /dev/zero'; echo lives; exit 0");
 
     expect(stdout).toBe("lives\n");
@@ -79,7 +79,7 @@ describe("the kernel's protections", () => {
 });
 
 describe("the file system of a sandbox", () => {
-  it("is read-only but for home, workspace and temporary folders", async () => {
+  it("is read-only except for the home, the workspace and temporary folders", async () => {
     const places = "/ /bin /etc /usr/local /var/lib /root /opt /auth /home /etc/passwd /proc/sys/kernel/hostname";
     const probe = `for p in ${places} "$HOME" /workspace /tmp /var/tmp /dev/shm; do
       if [ -d "$p" ]; then t="$p/.probe"; else t="$p"; fi
@@ -87,7 +87,7 @@ describe("the file system of a sandbox", () => {
 
     const writable = (await lineOf(probe)).split("\n");
 
-    // The volume above the home belongs to root.
+    // The home's parent in the volume belongs to root.
     expect(writable.filter((path) => path !== "/home")).toEqual([
       "/home/agent",
       "/workspace",
@@ -97,14 +97,14 @@ describe("the file system of a sandbox", () => {
     ]);
   });
 
-  it("lets programs run from /tmp, but never as somebody else", async () => {
+  it("lets programs run from /tmp, but never as another user", async () => {
     expect(await lineOf("cp /bin/echo /tmp/run && /tmp/run it runs")).toBe("it runs");
     expect(await lineOf("sed -n 's/^tmpfs \\/tmp tmpfs \\([^ ]*\\).*/\\1/p' /proc/mounts")).toMatch(/nosuid,nodev/);
   });
 });
 
-describe("a hard link that was made before the turn", () => {
-  it("is the file itself, wherever else that is: a residual risk", async () => {
+describe("a hard link from before the turn", () => {
+  it("is the file itself, also outside the workspace: a residual risk", async () => {
     const elsewhere = join(place.root, "elsewhere");
     writeFileSync(elsewhere, "as it was");
     linkSync(elsewhere, join(place.workspace, "linked"));
@@ -116,7 +116,7 @@ describe("a hard link that was made before the turn", () => {
 });
 
 describe("the container of a turn", () => {
-  it("keeps no log, and is gone when the turn is over", async () => {
+  it("keeps no log, and is removed after the turn", async () => {
     const docker = await testEngine();
     const child = await session.start(
       { argv: ["sh", "-c", "sleep 60"], env: { SECRET: "hush" }, projections: [] },
@@ -146,7 +146,7 @@ describe("the container of a turn", () => {
 });
 
 describe("the workspace's own agents", () => {
-  it("are hidden, and the repository stays as it is", async () => {
+  it("are hidden, and the repository is unchanged", async () => {
     const agents = join(place.workspace, ".kiro/agents");
     mkdirSync(agents, { recursive: true });
     writeFileSync(join(agents, "code-reviewer.json"), "planted");
@@ -159,7 +159,7 @@ describe("the workspace's own agents", () => {
     expect(readdirSync(agents)).toEqual(["code-reviewer.json"]);
   });
 
-  it("leave no folder behind where there are none", async () => {
+  it("leave no folder behind in a repository without them", async () => {
     const bare = join(place.root, "bare");
     mkdirSync(bare);
     await run(session, bare, "true");
@@ -171,7 +171,7 @@ describe("the workspace's own agents", () => {
   });
 });
 
-/** A group that the caller is in besides the first; root may give a file any, but is in few. */
+/** Returns a supplementary group of the caller. */
 function findGroup(): number | undefined {
   return process.getgroups?.().find((group) => group !== gid);
 }

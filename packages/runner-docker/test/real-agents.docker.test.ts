@@ -7,11 +7,11 @@ import { createDockerPlace } from "./helpers/docker-place.ts";
 import { pinned, PROGRAMS_IMAGE, runWatched } from "./turn/run-watched.ts";
 
 type RealAgent = {
-  /** A whole turn on `$PROMPT` with the model at `$BASE_URL`, and nobody to ask */
+  /** A non-interactive turn on `$PROMPT` with the model at `$BASE_URL` */
   readonly script: string;
-  /** Some of what this version wants of the network besides its model */
+  /** Some hosts that this version connects to besides its model */
   readonly wants: readonly string[];
-  /** What it says when it begins to wait for its model for ever */
+  /** Its output when it starts to wait for its model for ever */
   readonly hopeless?: RegExp;
 };
 
@@ -65,7 +65,7 @@ async function turnOf({ hopeless, script }: RealAgent, allowed: string, caFile?:
 }
 
 describe.each(Object.entries(AGENTS))("%s", (_, agent) => {
-  it("does a whole turn while its model is all that it can reach", async () => {
+  it("completes a turn with only its model reachable", async () => {
     const { egress, lastLine, stderr, succeeded } = await turnOf(agent, "llm.test", authority.file);
 
     expect({ lastLine, succeeded }, stderr).toEqual({ lastLine: "It is written.", succeeded: true });
@@ -74,7 +74,7 @@ describe.each(Object.entries(AGENTS))("%s", (_, agent) => {
     expect(egress.denied.map(({ host }) => host)).toEqual(expect.arrayContaining([...agent.wants]));
   });
 
-  it("fails where its model may not be reached, and the report names it", async () => {
+  it("fails if its model is not allowed, and the report names the model's host", async () => {
     const { asked, egress, succeeded } = await turnOf(agent, "other.test", authority.file);
 
     expect({ asked, succeeded, wrote: existsSync(written) }).toEqual({ asked: [], succeeded: false, wrote: false });
@@ -87,7 +87,7 @@ describe.each(Object.entries(AGENTS))("%s", (_, agent) => {
     });
   });
 
-  it("fails where it was not told who vouches for its model", async () => {
+  it("fails without its model's certificate authority", async () => {
     const { asked, egress, succeeded } = await turnOf(agent, "llm.test");
 
     expect({ asked, succeeded, wrote: existsSync(written) }).toEqual({ asked: [], succeeded: false, wrote: false });

@@ -11,7 +11,7 @@ afterAll(() => place[Symbol.asyncDispose]());
 
 const KEY = "ksk-canary-key";
 
-it("tells a secret to nobody but the agent: no URL, label, argument, name or file left over holds one", async () => {
+it("keeps a secret in the agent's environment: no URL, label, argument, name or remaining file contains it", async () => {
   await using host = await createHostHome();
   await using proxy = await createEngineProxy();
   const { runner } = await place.createRunner({ image: KIRO_IMAGE, kiroDataDir: host.dataDir, hostEnv: proxy.hostEnv });
@@ -48,7 +48,7 @@ it("tells a secret to nobody but the agent: no URL, label, argument, name or fil
     Config.Entrypoint,
   ]);
   expect(told).not.toMatch(new RegExp(`${KEY}|${host.canaries.login}|a-canary-prompt`));
-  // The folder of this instance, and no copy of the login in it.
+  // The folder of this instance, without a copy of the login.
   expect(scratch.filter((path) => path.includes("login-"))).toEqual([]);
   expect(readdirSync(join(place.stateDir, "scratch"))).toEqual([]);
 });

@@ -7,17 +7,17 @@ function toContainer(Id: string, Pid: number): Docker.Container {
   return { inspect: async () => ({ Id, State: { Pid } }) } as unknown as Docker.Container;
 }
 
-// What mounts the host's directories sees the mounts of its containers, by their ids: here the id is any of what it sees.
+// A process that sees the host's mounts also sees those of containers, with their ids. Here the id is any mount that it sees.
 function mountSeenBy(pid: number): string {
   return readFileSync(`/proc/${pid}/mountinfo`, "utf8").trim().split("\n").at(-1)?.split(" ")[4] ?? "";
 }
 
-describe.skipIf(process.platform !== "linux")("entering a container", () => {
-  it("is not done through a process that is not the first of a container, whatever mounts it sees", async () => {
+describe.skipIf(process.platform !== "linux")("openContainerRoot", () => {
+  it("rejects a process that is not the first of a container, whatever mounts it sees", async () => {
     expect(await openContainerRoot(toContainer(mountSeenBy(process.pid), process.pid))).toBeUndefined();
   });
 
-  it("is not done where the engine's number is nobody's here", async () => {
+  it("returns nothing if no process here has the engine's pid", async () => {
     expect(await openContainerRoot(toContainer("id", 2 ** 30))).toBeUndefined();
   });
 });
@@ -25,21 +25,21 @@ describe.skipIf(process.platform !== "linux")("entering a container", () => {
 describe("a look that the kernel refuses", () => {
   const ROOT = { path: "/nowhere" } as ContainerRoot;
 
-  /** Fails a number of times, as a look does until the runtime has executed the container's program. */
+  /** Fails a number of times, like a look before the runtime has executed the container's program. */
   function toFailing(times: number) {
     let looks = 0;
     const lookInto = async () => (looks++ < times ? undefined : ROOT);
     return { lookInto, looks: () => looks };
   }
 
-  it("is made again for as long as there is patience", async () => {
+  it("is repeated until its timeout", async () => {
     const { lookInto, looks } = toFailing(5);
 
     expect(await openContainerRoot(toContainer("id", 1), { lookInto, timeoutMs: 60_000 })).toBe(ROOT);
     expect(looks()).toBe(6);
   });
 
-  it("is made once where nothing is to be seen, such as in a container that has ended", async () => {
+  it("is made once without a process, such as in a container that has ended", async () => {
     const [without, ended] = [toFailing(5), toFailing(5)];
 
     expect(await openContainerRoot(toContainer("id", 1), without)).toBeUndefined();
@@ -47,7 +47,7 @@ describe("a look that the kernel refuses", () => {
     expect([without.looks(), ended.looks()]).toEqual([1, 1]);
   });
 
-  it("is given up in the end", async () => {
+  it("is given up at its timeout", async () => {
     const { lookInto, looks } = toFailing(Infinity);
 
     expect(await openContainerRoot(toContainer("id", 1), { lookInto, timeoutMs: 50 })).toBeUndefined();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { measureFolder } from "../../src/container-files/measure-folder.ts";
 
-it("says that there may be more in a folder of which the counting took too long", async () => {
+it("reports a partial size if the measurement takes too long", async () => {
   const path = mkdtempSync(join(tmpdir(), "budgie-measured-"));
   onTestFinished(() => rmSync(path, { recursive: true }));
   mkdirSync(join(path, "folder"));

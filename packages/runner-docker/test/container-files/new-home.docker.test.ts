@@ -8,7 +8,7 @@ afterAll(() => place[Symbol.asyncDispose]());
 
 const WRITES = { argv: ["sh", "-c", 'echo kept > "$HOME/note"; ls -ld "$HOME"'], env: {}, projections: [] } as const;
 
-it("fills a new home past the session container, which lets nothing in while it starts, and leaves nothing else behind", async () => {
+it("fills a new home through a copy of the session container, which blocks archive calls while it starts, and leaves nothing else behind", async () => {
   await using proxy = await createEngineProxy();
   const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
   const session = await runner.openSession(createSessionId());
@@ -20,7 +20,7 @@ it("fills a new home past the session container, which lets nothing in while it 
   const puts = proxy.requestLines().filter((line) => line.startsWith("PUT "));
   expect(puts.length).toBeGreaterThan(0);
   expect(puts.filter((line) => line.includes(`budgie-session-${session.id}/`))).toEqual([]);
-  // The session container and the turn: the first look into the session container starts it too, which is no other container.
+  // The session container, which the first look starts, and the turn.
   const starts = proxy.requestLines().filter((line) => line.endsWith("/start HTTP/1.1"));
   expect(new Set(starts).size).toBe(2);
   const filters = { label: [`dev.budgie.session=${session.id}`, "dev.budgie.role=session"] };

@@ -20,9 +20,9 @@ const PLANTS = [
 ] as const;
 
 describe("a new login", () => {
-  // Only root owns the folder that its home is in.
+  // Only root owns the home's parent folder.
   it.each(PLANTS.slice(0, process.getuid?.() === 0 ? 2 : 1))(
-    "is not written through what the agent planted: %s",
+    "is not written through a planted path: %s",
     async (_, plant) => {
       await using host = await createHostHome();
       const { kiro, sh } = await open(host);
@@ -48,7 +48,7 @@ describe("a new login", () => {
     ["a huge file beside the database", "truncate -s 200G other", undefined],
     ["a database of 300 MB", "truncate -s 300M data.sqlite3", "SESSION_UNUSABLE"],
     ["a log of 300 MB", "truncate -s 300M data.sqlite3-wal", "SESSION_UNUSABLE"],
-  ])("is handed over or refused in bounded time in spite of %s", async (_, plant, code) => {
+  ])("is written or refused in bounded time in spite of %s", async (_, plant, code) => {
     await using host = await createHostHome();
     const { kiro, sh } = await open(host);
     await kiro("x");
@@ -69,7 +69,7 @@ describe("a new login", () => {
 });
 
 describe("a file of the home", () => {
-  it("is not written while a folder beside it is a link", async () => {
+  it("is not written while a folder beside it is a symlink", async () => {
     await using host = await createHostHome();
     const { session, sh } = await open(host);
     await sh('mkdir leak && rm -rf "$HOME/.local" && ln -s /workspace/leak "$HOME/.local"');

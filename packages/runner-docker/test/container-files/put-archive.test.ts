@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { unpack } from "../../src/container-files/put-archive.ts";
 
 describe("unpack", () => {
-  it("tries again where somebody else made a folder in the same moment", async () => {
+  it("repeats the call if another process created a folder at the same moment", async () => {
     const engine = createEngine([lostRace("/home/agent"), lostRace("/home/agent/.kiro")]);
 
     await unpack(engine.put, 5);
@@ -10,7 +10,7 @@ describe("unpack", () => {
     expect(engine.tries()).toBe(3);
   });
 
-  it("tries no more often than there are folders to be raced for", async () => {
+  it("repeats the call at most once for each folder", async () => {
     const engine = createEngine(Array.from({ length: 9 }, () => lostRace("/home/agent")));
 
     await expect(unpack(engine.put, 2)).rejects.toThrow("file exists");
@@ -21,7 +21,7 @@ describe("unpack", () => {
     refusal(500, "Error processing tar file(exit status 1): no space left on device"),
     refusal(404, "mkdir /home/agent: file exists"),
     new Error("mkdir /home/agent: file exists"),
-  ])("passes on what is no such race: %s", async (error) => {
+  ])("rethrows other errors: %s", async (error) => {
     const engine = createEngine([error]);
 
     await expect(unpack(engine.put, 5)).rejects.toBe(error);
@@ -29,7 +29,7 @@ describe("unpack", () => {
   });
 });
 
-/** An engine that fails like this, and then does not. */
+/** Creates a call that fails with these errors, and then succeeds. */
 function createEngine(failures: readonly Error[]) {
   let tries = 0;
   const put = async (): Promise<void> => {

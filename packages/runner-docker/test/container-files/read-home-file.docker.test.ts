@@ -32,7 +32,7 @@ const archivesSince = (count: number) =>
     .filter((line) => line.startsWith("GET") && line.includes("/archive"));
 
 describe("an answer", () => {
-  it("is read past the engine while the session container runs, and through it when it does not", async () => {
+  it("is read without the engine while the session container runs, and else with it", async () => {
     const [running, stopped] = [await open(), await open()];
     await sh(running, 'echo fast >"$HOME/answer.md"');
     await sh(stopped, 'echo slow >"$HOME/answer.md"', { mode: "none", hosts: [] });
@@ -44,7 +44,7 @@ describe("an answer", () => {
     expect(archivesSince(before)).toHaveLength(1);
   });
 
-  it("is cut where it is too long", async () => {
+  it("is truncated if it is too long", async () => {
     const session = await open();
     await sh(session, 'printf x >"$HOME/answer.md"; truncate -s 200G "$HOME/answer.md"');
 
@@ -52,7 +52,7 @@ describe("an answer", () => {
   });
 });
 
-describe("what is planted in a running session container's home", () => {
+describe("a path that was planted in a running session container's home", () => {
   const SECRET = "a secret of the host";
   let folder: string;
   let session: RunnerSession;
@@ -67,7 +67,7 @@ describe("what is planted in a running session container's home", () => {
     return (await readHomeFile(sessionContainer, "answer.md", MOST_BYTES))?.toString();
   };
 
-  it("is read if it is a plain file", async () => {
+  it("is read if it is a regular file", async () => {
     await sh(session, 'echo plain >"$HOME/answer.md"');
 
     expect(await readDirectly()).toBe("plain\n");
@@ -83,8 +83,8 @@ describe("what is planted in a running session container's home", () => {
     await notRead(plant());
   });
 
-  // The volume above the home belongs to root.
-  it.skipIf(process.getuid?.() !== 0)("is not read if it is below a link in place of the home", async () => {
+  // The home's parent in the volume belongs to root.
+  it.skipIf(process.getuid?.() !== 0)("is not read if the home is a symlink", async () => {
     await notRead(`cd / && mv /home/agent /home/other && ln -s ${folder} /home/agent`);
   });
 

@@ -9,7 +9,7 @@ let server: Server | undefined;
 afterEach(() => server?.close());
 
 describe("attach", () => {
-  it("leaves a connection that breaks before it is read to be seen as closed", async () => {
+  it("reports a connection that breaks before its first read as closed", async () => {
     const upgraded: Socket[] = [];
     server = createServer().on("upgrade", (_request, socket: Socket) => {
       socket.write("HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n");
@@ -26,7 +26,7 @@ describe("attach", () => {
   it.each([
     ["plain text", "No such container: 8c1f\n"],
     ["JSON", '{"message":"No such container: 8c1f"}'],
-  ])("tells why an engine refuses in %s", async (_how, body) => {
+  ])("reports an engine's refusal in %s", async (_how, body) => {
     server = createServer((_request, response) => response.writeHead(404).end(body));
 
     const refusal = attach(await listen(server), "container");

@@ -4,7 +4,7 @@ import { checkRuntime } from "../../src/engine/check-runtime.ts";
 const docker = { name: "Docker", runtimes: ["runc", "runsc"] } as const;
 
 describe("checkRuntime", () => {
-  it.each([undefined, "runc", "runsc"])("lets %s pass on an engine that has it", (runtime) => {
+  it.each([undefined, "runc", "runsc"])("accepts %s on an engine that has it", (runtime) => {
     expect(() => checkRuntime(docker, runtime)).not.toThrow();
   });
 
@@ -21,7 +21,7 @@ describe("checkRuntime", () => {
     expect(() => checkRuntime(engine, "kata")).toThrow(found);
   });
 
-  it("lets none pass on Podman, which would run its own without a word", () => {
+  it("accepts none on Podman, which would silently use its default", () => {
     const podman = { name: "Podman", runtimes: ["crun", "runsc"] } as const;
 
     expect(() => checkRuntime(podman, undefined)).not.toThrow();

@@ -8,7 +8,7 @@ import { BASE_IMAGE } from "../helpers/docker-place.ts";
 const engine = await connectEngine(process.env, process.env["HOME"] ?? "/root");
 const owner = { instance: "own", host: "here", lock: "/nowhere/lock" };
 
-it("an earlier container of this budgie's gives way to one of the same name, though it runs", async () => {
+it("an earlier container of this budgie is replaced by one of the same name, even if it runs", async () => {
   const { create, name } = toNamed();
   const first = await create("own");
   await first.start();

@@ -28,7 +28,7 @@ const LOOK = `GET /containers/${NAME}/json`;
 
 describe("a container whose name is taken", () => {
   it.each(["Docker", "Podman"] as const)(
-    "is created once an earlier one of this budgie's is removed, on %s",
+    "is created after the removal of an earlier one of this budgie, on %s",
     async (name) => {
       await using engine = await createFakeEngine({
         [CREATE]: [TAKEN[name], CREATED],
@@ -41,7 +41,7 @@ describe("a container whose name is taken", () => {
     },
   );
 
-  it("is created once one of its session, that another budgie is just removing, is gone", async () => {
+  it("is created once another budgie has removed one of the same session", async () => {
     await using engine = await createFakeEngine({
       [CREATE]: [TAKEN.Docker, CREATED],
       [LOOK]: [container("old", { ...LABELS, "dev.budgie.instance": "other" }, "removing")],
@@ -54,7 +54,7 @@ describe("a container whose name is taken", () => {
     expect(toOrder(engine)).toContain("POST /containers/old/wait");
   });
 
-  it("is created once the engine has forgotten the name as well", async () => {
+  it("is created once the engine has freed the name", async () => {
     await using engine = await createFakeEngine({ [CREATE]: [TAKEN.Docker, TAKEN.Docker, CREATED], [LOOK]: [UNKNOWN] });
 
     expect((await create(engine)).id).toBe("new");
@@ -67,7 +67,7 @@ describe("a container whose name is taken", () => {
     ["another session's", { ...LABELS, "dev.budgie.session": createSessionId() }, "created"],
     ["of another role", { ...LABELS, "dev.budgie.role": "turn" }, "running"],
     ["another budgie's, which goes on with the session", { ...LABELS, "dev.budgie.instance": "other" }, "running"],
-  ])("is not created where that one is %s, which stays", async (_whose, labels, status) => {
+  ])("is not created if that one is %s, which stays", async (_whose, labels, status) => {
     await using engine = await createFakeEngine({
       [CREATE]: [TAKEN.Docker],
       [LOOK]: [container("old", labels, status)],
@@ -84,7 +84,7 @@ describe("a container whose name is taken", () => {
   });
 });
 
-describe("a container that an engine may have made without saying so", () => {
+describe("a container that an engine may have created without an answer", () => {
   const FAILED = { status: 500, body: { message: "the engine is out of memory" } };
 
   it("is removed", async () => {
@@ -99,7 +99,7 @@ describe("a container that an engine may have made without saying so", () => {
     await expect.poll(() => toOrder(engine)).toContain("DELETE /containers/made");
   });
 
-  it("is told from a later one of the same name, which stays", async () => {
+  it("is distinguished from a later one of the same name, which stays", async () => {
     const later = { ...LABELS, "dev.budgie.created": new Date(0).toISOString() };
     await using engine = await createFakeEngine({ [CREATE]: [FAILED], [LOOK]: [container("later", later)] });
 
@@ -140,13 +140,13 @@ describe("the mounts of a container on Podman", () => {
     ["a colon as a mount", bind("/a:b"), [volume, bind("/a:b")], []],
     ["a comma as a bind string", bind("/a,b"), [volume], ["/a,b:/workspace:rw"]],
     ["a quote as a read-only bind string", bind('/a"b', true), [volume], ['/a"b:/workspace:ro']],
-  ])("hands %s", (...[, given, Mounts, Binds]) => {
+  ])("passes %s", (...[, given, Mounts, Binds]) => {
     const options = withPodmanBinds({ Image: "i", HostConfig: { Memory: 1, Mounts: [volume, given] } });
 
     expect(options).toEqual({ Image: "i", HostConfig: { Memory: 1, Mounts, Binds } });
   });
 
-  it("refuses a path that fits neither way, by name", () => {
+  it("refuses a path that fits neither form, by name", () => {
     expect(() => withPodmanBinds({ HostConfig: { Mounts: [bind("/a,b:c")] } })).toThrow(
       expect.objectContaining({ code: "WORKSPACE_INVALID", message: expect.stringContaining('"/a,b:c"') }),
     );

@@ -21,7 +21,7 @@ function open(dropping = never) {
 }
 
 describe("demultiplex", () => {
-  it("keeps the streams apart, byte by byte", async () => {
+  it("separates the streams byte by byte", async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
     const { source, stderr, stdout } = open();
     source.end(Buffer.concat([frame(1, "a"), frame(2, bytes), frame(1, ""), frame(1, "ü")]));
@@ -29,7 +29,7 @@ describe("demultiplex", () => {
     expect(await Promise.all([text(stdout), buffer(stderr)])).toEqual(["aü", bytes]);
   });
 
-  it.each([1, 2, 3, 7, 8, 9, 1000])("takes frames that are cut into pieces of %i bytes", async (size) => {
+  it.each([1, 2, 3, 7, 8, 9, 1000])("parses frames in pieces of %i bytes", async (size) => {
     const all = Buffer.concat([frame(1, "hello "), frame(2, "x".repeat(300)), frame(1, "wörld")]);
     const pieces = Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
       all.subarray(index * size, (index + 1) * size),
@@ -41,7 +41,7 @@ describe("demultiplex", () => {
     await closed;
   });
 
-  it("takes 100 000 tiny frames in one chunk, where docker-modem overflows the stack", async () => {
+  it("parses 100 000 tiny frames in one chunk, on which docker-modem overflows the stack", async () => {
     const { source, stderr, stdout } = open();
     source.end(Buffer.concat(Array.from({ length: 100_000 }, (_, index) => frame(index % 2 === 0 ? 1 : 2, "x"))));
 
@@ -49,7 +49,7 @@ describe("demultiplex", () => {
     expect([out.length, err.length]).toEqual([50_000, 50_000]);
   });
 
-  it("stops reading while nobody takes what was read", async () => {
+  it("stops reading while its output is not read", async () => {
     let taken = 0;
     const source = Readable.from(
       (function* () {
@@ -67,7 +67,7 @@ describe("demultiplex", () => {
     expect((await buffer(stdout)).length).toBe(1000 * 64 * 1024);
   });
 
-  it("drops what nobody reads once it may, and keeps what is read", async () => {
+  it("drops unread output once aborted, and passes on what is read", async () => {
     const dropping = new AbortController();
     const { closed, source, stderr, stdout } = open(dropping.signal);
     const reading = text(stderr);
@@ -82,7 +82,7 @@ describe("demultiplex", () => {
     expect(stdout.readableLength + stdout.writableLength).toBeLessThan(10 * 64 * 1024);
   });
 
-  it("goes on with one stream when the reader of the other went away", async () => {
+  it("continues one stream after the other's reader closed", async () => {
     const { closed, source, stderr, stdout } = open();
     const reading = text(stderr);
     source.write(frame(1, Buffer.alloc(1024 * 1024)));
@@ -94,7 +94,7 @@ describe("demultiplex", () => {
     expect(await reading).toBe("still here");
   });
 
-  it("ends both streams when the connection breaks, with what came before", async () => {
+  it("ends both streams when the connection breaks, after the data before that", async () => {
     const { closed, source, stderr, stdout } = open();
     const reading = Promise.all([text(stdout), text(stderr)]);
     source.write(Buffer.concat([frame(1, "before"), frame(2, "cut off").subarray(0, 10)]));

@@ -65,13 +65,13 @@ it("names the missing image and both remedies", () => {
   });
 });
 
-it("ignores only that a thing is gone already", () => {
+it("ignores only HTTP 404", () => {
   expect(() => ignoreMissing(refusal(404, "no such container"))).not.toThrow();
   expect(() => ignoreMissing(refusal(409, "in use"))).toThrow("in use");
   expect(() => ignoreMissing(lost("ECONNRESET"))).toThrow("ECONNRESET");
 });
 
-it("knows the status of refusals alone", () => {
+it("returns the status of error responses only", () => {
   expect(statusOf(refusal(409, "in use"))).toBe(409);
   expect(statusOf(lost("ENOENT"))).toBeUndefined();
 });

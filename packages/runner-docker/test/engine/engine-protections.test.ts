@@ -4,15 +4,15 @@ import { checkProtections, toEngineProtections } from "../../src/engine/engine-p
 const LIMITS = { MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true };
 const SECCOMP = { SecurityOptions: ["name=seccomp,profile=default"] };
 
-describe("checkWalls", () => {
-  it("lets pass what is weak", () => {
+describe("checkProtections", () => {
+  it("accepts weak protections", () => {
     const protections = toEngineProtections({ ...LIMITS, ...SECCOMP, SwapLimit: false });
 
     expect(protections.filter(({ state }) => state === "weak").length).toBeGreaterThan(2);
     expect(() => checkProtections(protections, [])).not.toThrow();
   });
 
-  it("names all that is missing, and how it is accepted", () => {
+  it("names all missing protections and the option that accepts them", () => {
     expect(() => checkProtections(toEngineProtections({}), [])).toThrow(
       expect.objectContaining({
         code: "RUNNER_UNAVAILABLE",
@@ -21,7 +21,7 @@ describe("checkWalls", () => {
     );
   });
 
-  it("lets pass what was accepted, and nothing else", () => {
+  it("accepts the missing protections in its list, and no others", () => {
     expect(() => checkProtections(toEngineProtections({}), ["limits", "seccomp"])).not.toThrow();
     expect(() => checkProtections(toEngineProtections({}), ["limits"])).toThrow(
       /^The engine runs containers without seccomp.* seccomp\.$/,

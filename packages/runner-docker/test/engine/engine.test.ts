@@ -25,7 +25,7 @@ beforeEach(() => void (home = mkdtempSync(join(tmpdir(), "budgie-home-"))));
 afterEach(() => rmSync(home, { recursive: true }));
 
 describe("connectEngine", () => {
-  it("tells what engine it found, and where", async () => {
+  it("describes the engine and its endpoint", async () => {
     await using fake = await createFakeEngine({ "GET /version": VERSION, "GET /info": INFO });
 
     expect(await connectEngine(fake.hostEnv, home)).toMatchObject({
@@ -44,13 +44,13 @@ describe("connectEngine", () => {
   it.each([
     ["rootless", ["name=seccomp,profile=default", "name=rootless"]],
     ["remapped", ["name=userns"]],
-  ])("knows an engine with %s users", async (users, SecurityOptions) => {
+  ])("recognises an engine with %s users", async (users, SecurityOptions) => {
     await using fake = await createFakeEngine({ "GET /version": VERSION, "GET /info": { ...INFO, SecurityOptions } });
 
     expect((await connectEngine(fake.hostEnv, home)).users).toBe(users);
   });
 
-  it("tells Podman from Docker", async () => {
+  it("distinguishes Podman and Docker", async () => {
     const version = { ...VERSION, Version: "4.3.1", Components: [{ Name: "Podman Engine" }] };
     await using fake = await createFakeEngine({ "GET /version": version, "GET /info": INFO });
 
@@ -67,13 +67,13 @@ describe("connectEngine", () => {
     await expectOneLine(connectEngine(fake.hostEnv, home), message);
   });
 
-  it.each(["1.40", "1.100", "2.0"])("takes an engine of API %s", async (ApiVersion) => {
+  it.each(["1.40", "1.100", "2.0"])("accepts an engine of API %s", async (ApiVersion) => {
     await using fake = await createFakeEngine({ "GET /version": { ...VERSION, ApiVersion }, "GET /info": INFO });
 
     expect((await connectEngine(fake.hostEnv, home)).apiVersion).toBe(ApiVersion);
   });
 
-  it("gives an engine up that takes calls and never answers, and a socket that says nothing at all", async () => {
+  it("gives up an engine that never answers, and a silent socket", async () => {
     await using fake = await createFakeEngine({ "GET /version": VERSION, "GET /info": "never" });
     const socket = join(home, "silent.sock");
     const server = createServer(() => undefined).listen(socket);
@@ -99,7 +99,7 @@ describe("connectEngine", () => {
     expect(line).toMatch(/Start Docker or Podman, or set DOCKER_HOST; without --sandbox/);
   });
 
-  it("says what is no engine when something else listens", async () => {
+  it("reports a server that is no engine", async () => {
     const socket = join(home, "other.sock");
     const server = createServer((client) => client.end("SSH-2.0-OpenSSH\r\n")).listen(socket);
 
@@ -107,7 +107,7 @@ describe("connectEngine", () => {
     server.close();
   });
 
-  it("asks the engine that it was told of, whatever this process's own environment says", async () => {
+  it("uses the given environment, not this process's", async () => {
     await using fake = await createFakeEngine({ "GET /version": VERSION, "GET /info": INFO });
     const before = process.env["DOCKER_HOST"];
     process.env["DOCKER_HOST"] = "tcp://127.0.0.1:9";
@@ -120,7 +120,7 @@ describe("connectEngine", () => {
   });
 });
 
-/** Expects one line for the user, without a stack or a code's name, and gives it. */
+/** Expects a message of one line, without a stack or an error code, and returns it. */
 async function expectOneLine(connecting: Promise<unknown>, message: RegExp): Promise<string> {
   const error = await connecting.then(
     () => new Error("it connected"),

@@ -17,7 +17,7 @@ describe("findEndpoints with DOCKER_HOST", () => {
     ["tcp://[::1]:1234", { host: "::1", port: 1234, protocol: "http", tls: undefined }],
     ["http://engine:1", { host: "engine", port: 1, protocol: "http", tls: undefined }],
     ["https://engine", { host: "engine", port: 2376, protocol: "https", tls: undefined }],
-  ])("takes %s", (url, address) => {
+  ])("accepts %s", (url, address) => {
     expect(findEndpoints({ DOCKER_HOST: url }, home)).toEqual([{ address, url, foundBy: "DOCKER_HOST" }]);
   });
 
@@ -29,7 +29,7 @@ describe("findEndpoints with DOCKER_HOST", () => {
     "tcp://",
     "unix://",
     "nonsense",
-  ])("refuses %s and says what it takes", (url) => {
+  ])("refuses %s and names the accepted forms", (url) => {
     expect(() => findEndpoints({ DOCKER_HOST: url }, home)).toThrow(
       expect.objectContaining({
         code: "RUNNER_UNAVAILABLE",
@@ -108,7 +108,7 @@ describe("findEndpoints with a docker context", () => {
     });
   });
 
-  it("is an error when it is chosen and not there: another engine must not take its place", () => {
+  it("is an error if it is chosen and missing: no other engine may replace it", () => {
     expect(() => findEndpoints({ DOCKER_CONTEXT: "gone" }, home)).toThrow(
       expect.objectContaining({
         code: "RUNNER_UNAVAILABLE",
@@ -117,7 +117,7 @@ describe("findEndpoints with a docker context", () => {
     );
   });
 
-  it("never falls back to the usual sockets from what was chosen", () => {
+  it("never falls back to the usual sockets after a choice", () => {
     const socket = join(home, ".docker/run/docker.sock");
     touch(socket);
 
@@ -156,7 +156,7 @@ describe("findEndpoints without a choice", () => {
     ]);
   });
 
-  it("looks nowhere below the current folder when XDG_RUNTIME_DIR is empty", () => {
+  it("ignores an empty XDG_RUNTIME_DIR", () => {
     expect(usualSockets({ XDG_RUNTIME_DIR: "" }, "/h").filter((path) => !path.startsWith("/"))).toEqual([]);
   });
 });
@@ -182,7 +182,7 @@ function writeConfig(config: unknown): void {
   writeFileSync(join(home, ".docker/config.json"), JSON.stringify(config));
 }
 
-/** Writes a context as the docker command keeps it, and tells where. */
+/** Writes a context like the docker command, and returns its folder. */
 function writeContext(name: string, docker: unknown, configDir = join(home, ".docker")): string {
   const folder = join(configDir, "contexts/meta", createHash("sha256").update(name).digest("hex"));
   mkdirSync(folder, { recursive: true });

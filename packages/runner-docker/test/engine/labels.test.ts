@@ -14,7 +14,7 @@ it("reads back what it wrote", () => {
   expect(Math.abs(facts.created.getTime() - Date.now())).toBeLessThan(5000);
 });
 
-it("reads no process where one is half named", () => {
+it("parses no process if a part is missing", () => {
   const labels = toLabels(owner, "", "proxy");
   for (const name of ["pid-namespace", "pid", "started", "boot"]) {
     expect(parseLabels({ ...labels, [`dev.budgie.${name}`]: "" }).owner).toEqual({ ...owner, process: undefined });
@@ -22,7 +22,7 @@ it("reads no process where one is half named", () => {
   expect(parseLabels({ ...labels, "dev.budgie.pid": "-1" }).owner).toEqual({ ...owner, process: undefined });
 });
 
-it("says nothing of a process that its owner could not name", () => {
+it("has no labels for a process that its owner does not know", () => {
   const labels = toLabels({ ...owner, process: undefined }, "", "proxy");
 
   expect(Object.keys(labels).filter((name) => /pid|started|boot/.test(name))).toEqual([]);
@@ -33,17 +33,17 @@ it.each([
   ["soon", 0],
   ["-1", 0],
   [undefined, 0],
-])("reads %j as how long a session is kept", (text, keepMs) => {
+])("parses %j as a keep time", (text, keepMs) => {
   const labels = toLabels(owner, "", "home");
 
   expect(parseLabels(text === undefined ? labels : { ...labels, "dev.budgie.keep-ms": text }).keepMs).toBe(keepMs);
 });
 
-it("marks everything as budgie's own", () => {
+it("marks everything as budgie's", () => {
   expect(toLabels(owner, createSessionId(), "home")).toMatchObject({ "dev.budgie": "1", "dev.budgie.schema": "1" });
 });
 
-it.each([undefined, {}, { "dev.budgie.created": "yesterday" }])("reads %j as nobody's and old", (labels) => {
+it.each([undefined, {}, { "dev.budgie.created": "yesterday" }])("parses %j as old and without an owner", (labels) => {
   expect(parseLabels(labels)).toEqual({
     owner: { instance: "", host: "", lock: "" },
     session: "",

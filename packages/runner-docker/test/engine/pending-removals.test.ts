@@ -3,8 +3,8 @@ import { createPendingRemovals } from "../../src/engine/pending-removals.ts";
 
 const TIMES = { delayMs: 5, longestDelayMs: 20, silenceMs: 60_000, aftermathMs: 5 };
 
-describe("the list of what is to go", () => {
-  it("tells at once what could not be removed, and goes on until it has gone", async () => {
+describe("pending removals", () => {
+  it("reports a failed removal at once, and retries until it succeeds", async () => {
     const pendingRemovals = createPendingRemovals(TIMES);
     const { attempt, tries } = failing(3, refused());
 
@@ -18,7 +18,7 @@ describe("the list of what is to go", () => {
     expect(tries()).toBeGreaterThan(3);
   });
 
-  it("looks once more after it has gone, since what was asked for before may come late", async () => {
+  it("removes once more after a success, since the engine may execute an earlier request late", async () => {
     const pendingRemovals = createPendingRemovals(TIMES);
     const { attempt, tries } = failing(1, refused());
 
@@ -27,7 +27,7 @@ describe("the list of what is to go", () => {
     expect(tries()).toBe(3);
   });
 
-  it("removes what goes at once only once", async () => {
+  it("removes only once after an immediate success", async () => {
     const pendingRemovals = createPendingRemovals(TIMES);
     const { attempt, tries } = failing(0, refused());
 
@@ -36,7 +36,7 @@ describe("the list of what is to go", () => {
     expect(tries()).toBe(1);
   });
 
-  it("does not wait again for an engine that has just left a call unanswered", async () => {
+  it("does not wait again for an engine that did not answer", async () => {
     const pendingRemovals = createPendingRemovals({ ...TIMES, delayMs: 60_000 });
     pendingRemovals.suspect(unanswered());
     const { attempt, tries } = failing(0, refused());
@@ -51,7 +51,7 @@ describe("the list of what is to go", () => {
     expect(tries()).toBe(1);
   });
 
-  it("waits again for an engine that has answered since, and when it is closed", async () => {
+  it("waits again for an engine that has answered since, and on close", async () => {
     const [trusting, closed] = [createPendingRemovals(TIMES), createPendingRemovals(TIMES)];
     for (const pendingRemovals of [trusting, closed]) pendingRemovals.suspect(unanswered());
     trusting.trust();
@@ -64,7 +64,7 @@ describe("the list of what is to go", () => {
     }
   });
 
-  it("tries what is left as soon as the engine has answered something", async () => {
+  it("retries as soon as the engine has answered", async () => {
     const pendingRemovals = createPendingRemovals({ ...TIMES, delayMs: 60_000 });
     const { attempt } = failing(1, unanswered());
     const { gone, firstAttempt } = pendingRemovals.remove(attempt);
@@ -75,7 +75,7 @@ describe("the list of what is to go", () => {
     await gone;
   });
 
-  it("waits for an engine that refused something", async () => {
+  it("waits for an engine after an error response", async () => {
     const pendingRemovals = createPendingRemovals(TIMES);
     pendingRemovals.suspect(refused());
     const { attempt, tries } = failing(0, refused());
@@ -85,7 +85,7 @@ describe("the list of what is to go", () => {
     expect(tries()).toBe(1);
   });
 
-  it("tries what is left once more when it is closed, says if it stays, and then lets it be", async () => {
+  it("retries once more on close, and rejects if that fails", async () => {
     const pendingRemovals = createPendingRemovals(TIMES);
     const { attempt, tries } = failing(Infinity, refused());
     pendingRemovals.remove(attempt).firstAttempt.catch(() => undefined);

@@ -7,7 +7,7 @@ import { destroyWhenIdle } from "../../src/engine/time-limits.ts";
 
 const LIMIT_MS = 50;
 
-it("ends a stream that says nothing any more, as a call that hangs", async () => {
+it("destroys a silent stream with the error of a call that hangs", async () => {
   const source = new PassThrough();
   const stream = destroyWhenIdle(source, LIMIT_MS);
   source.write("begun");
@@ -18,7 +18,7 @@ it("ends a stream that says nothing any more, as a call that hangs", async () =>
   expect(error.name).toBe("TimeoutError");
 });
 
-it("waits for a reader, and hands on all that was said", async () => {
+it("waits for a reader, and passes on all data", async () => {
   const source = new PassThrough();
   const stream = destroyWhenIdle(source, LIMIT_MS);
   source.end("begun and ended");

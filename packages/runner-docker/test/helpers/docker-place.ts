@@ -16,18 +16,18 @@ import { createDockerRunner, type DockerRunnerOptions } from "@budgie/runner-doc
 import { toEndedProcess } from "@budgie/testkit";
 import { connectEngine } from "../../src/engine/engine.ts";
 
-/** The image that the tests run in: a minimal Debian that knows nothing of budgie. */
+/** The image of the tests: a minimal Debian without anything of budgie's. */
 export const BASE_IMAGE = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base";
-/** The same with the stand-in kiro-cli. */
+/** The image of the tests with the stand-in for kiro-cli. */
 export const KIRO_IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:latest";
 
-/** The engine that the tests use, asked directly and not through the code under test. */
+/** Returns the engine of the tests, without the code under test. */
 export async function testEngine(): Promise<Docker> {
   const { docker } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
   return docker;
 }
 
-/** A host place that several runners share, as several budgies of one user do. */
+/** A host's folders that several runners share, as several budgies of one user do. */
 export type DockerPlace = AsyncDisposable & {
   readonly root: string;
   readonly stateDir: string;
@@ -35,7 +35,7 @@ export type DockerPlace = AsyncDisposable & {
   createRunner(options?: Partial<DockerRunnerOptions>): Promise<{ readonly runner: Runner; readonly owner: Owner }>;
 };
 
-/** Makes a place below the temporary folder; disposing it closes the runners and removes it. */
+/** Creates a place below the temporary folder. Disposing it closes the runners and removes it. */
 export function createDockerPlace(): DockerPlace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-")));
   const [stateDir, workspace] = [join(root, "state"), join(root, "workspace")];

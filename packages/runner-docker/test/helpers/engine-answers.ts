@@ -4,7 +4,7 @@ const LIMITS = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuot
 const CGROUPS = { CgroupVersion: "1", CgroupDriver: "cgroupfs" };
 const PODMAN = { ...LIMITS, ...CGROUPS, SecurityOptions: ["name=seccomp,profile=default"], Warnings: [] };
 
-/** Real answers of engines to `GET /info` on a machine with cgroup v1, as far as budgie reads them. */
+/** Real answers of engines to `GET /info` on a machine with cgroup v1, reduced to the fields that budgie reads. */
 export const ENGINE_ANSWERS = {
   "Docker 20.10.24": { ...PODMAN, Warnings: null },
   "Docker 26.1.5": { ...PODMAN, SecurityOptions: ["name=seccomp,profile=builtin"], Warnings: null },

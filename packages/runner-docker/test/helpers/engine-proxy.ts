@@ -4,18 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectEngine } from "../../src/engine/engine.ts";
 
-/** A wire to the real engine that a test can listen to, and cut. */
+/** A proxy of the real engine, whose traffic a test can watch and interrupt. */
 export type EngineProxy = AsyncDisposable & {
   readonly hostEnv: { readonly DOCKER_HOST: string };
-  /** Request lines, such as `GET /version HTTP/1.1`, in the order they came */
+  /** Request lines, such as `GET /version HTTP/1.1`, in order of arrival */
   readonly requestLines: () => readonly string[];
-  /** Keeps back the answers to such requests until it is told to give them; what is attached to a container goes on */
+  /** Holds back the answers to such requests until the returned function is called; attached connections continue */
   hush(requestLines?: RegExp): () => void;
-  /** Lets nothing through in either direction, as an engine that hangs, until it is told to */
+  /** Blocks both directions, like an engine that hangs, until the returned function is called */
   freeze(): () => void;
-  /** What a client still waits for an answer to, or is attached to */
+  /** Requests without an answer, and attached connections */
   readonly pending: () => readonly string[];
-  /** Breaks all connections there are, as the death of budgie would; new ones can be made */
+  /** Breaks all open connections, as the death of budgie would; new ones are possible */
   cut(): void;
 };
 
@@ -56,7 +56,7 @@ export async function createEngineProxy(): Promise<EngineProxy> {
     client.pipe(engine);
     engine.pipe(client);
     engine.on("data", () => void answered.add(client));
-    // Who has hung up waits for nothing more, whatever the engine still holds open.
+    // A client that has disconnected waits for no answer, even if the engine keeps the connection open.
     if (isFrozen) for (const socket of [client, engine]) socket.pause();
     for (const event of ["end", "close"]) client.on(event, () => asked.delete(client));
   });
@@ -65,7 +65,7 @@ export async function createEngineProxy(): Promise<EngineProxy> {
   const hush = (requestLines = /^(?!POST \S+\/attach)/): (() => void) => {
     hushed = requestLines;
     asked.forEach(({ line }, client) => {
-      // The answer to a wait begins long before it ends.
+      // The answer to a wait starts long before it ends.
       if (!answered.has(client) || line.includes("/wait")) keepBack(client, line);
     });
     return () => {

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** An engine's answers by `METHOD /path`; a missing one is a 404, `"never"` is none at all, and of a list each is given once, the last one again and again. */
+/** An engine's answers by `METHOD /path`. A missing one is a 404, `"never"` is no answer, and each of a list is given once, the last one repeatedly. */
 export type Answers = Readonly<Record<string, unknown>>;
 
-/** An answer of such a list. */
+/** An answer in such a list. */
 type Reply = { readonly status: number; readonly body: unknown };
 
 export type FakeEngine = AsyncDisposable & {
@@ -23,7 +23,7 @@ export const WHOLE_ENGINE = {
   SecurityOptions: ["name=seccomp,profile=builtin"],
 };
 
-/** Serves answers on a unix socket, for engines that cannot be had. */
+/** Serves answers on a unix socket, for engines that are not installed. */
 export async function createFakeEngine(answers: Answers): Promise<FakeEngine> {
   const folder = mkdtempSync(join(tmpdir(), "budgie-fake-"));
   const socket = join(folder, "engine.sock");

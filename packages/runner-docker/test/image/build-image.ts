@@ -5,10 +5,10 @@ import { testEngine } from "../helpers/docker-place.ts";
 
 export type TestImage = AsyncDisposable & { readonly name: string };
 
-/** A file of a build's context; executable ones end in no dot and letters. */
+/** A file of a build's context. Files without a suffix are executable. */
 export type ContextFiles = Readonly<Record<string, string | Buffer>>;
 
-/** Builds an image for one test; disposing it removes it. */
+/** Builds an image for one test. Disposing it removes it. */
 export async function buildImage(dockerfile: string, files: ContextFiles = {}): Promise<TestImage> {
   const docker = await testEngine();
   const id = createHash("sha256").update(`${dockerfile}${Math.random()}`).digest("hex").slice(0, 12);

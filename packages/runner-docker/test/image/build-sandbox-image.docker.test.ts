@@ -38,7 +38,7 @@ function build(dockerfile: string) {
 }
 
 describe("buildSandboxImage", () => {
-  it("builds from the Dockerfile and docker/ alone, with build arguments, and tells each line", async () => {
+  it("builds from the Dockerfile and docker/ only, with build arguments, and reports each line", async () => {
     const { imageId } = await build(
       `FROM ${BASE_IMAGE}\nARG GREETING\nCOPY . /context\nRUN printf "%s\\nagain\\n" "$GREETING" && ls /context && test ! -e /context/secret`,
     );
@@ -50,7 +50,7 @@ describe("buildSandboxImage", () => {
   it.each([
     ["a step that fails", `FROM ${BASE_IMAGE}\nRUN exit 3`, /non-zero code: 3/],
     ["a Dockerfile that is none", "NONSENSE", /unknown instruction/i],
-  ])("ends with what the build said last on %s", async (_, dockerfile, reason) => {
+  ])("fails with the build's last error on %s", async (_, dockerfile, reason) => {
     await expect(build(dockerfile)).rejects.toMatchObject({
       code: "CONFIG_INVALID",
       message: expect.stringMatching(reason),

@@ -31,11 +31,11 @@ it("finds an image by its name, and keeps the id", async () => {
   });
 });
 
-it("knows where an engine looks for the programs of an image that does not say", async () => {
+it("uses the engines' default PATH for an image without one", async () => {
   expect((await find("plain")).path).toBe("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
 });
 
-it("names an image that is not there, and pulls none", async () => {
+it("names a missing image, and pulls none", async () => {
   await expect(find("other")).rejects.toMatchObject({
     code: "IMAGE_NOT_FOUND",
     message: expect.stringMatching(/"other".*build-image.*--sandbox-image/),

@@ -44,7 +44,7 @@ describe("findProgram", () => {
     expect(await find(path)).toBe(found);
   });
 
-  it("finds a shell where most images have it", async () => {
+  it("finds the shell of most images", async () => {
     expect(await find("", { program: "/bin/sh" })).toBe("/bin/sh");
   });
 
@@ -52,17 +52,17 @@ describe("findProgram", () => {
     ["/nowhere:/opt/plain", /^The image has no "kiro-cli" on its PATH, \/nowhere:\/opt\/plain\.$/],
     ["/opt/own", /^"\/opt\/own\/kiro-cli" of the image is of no use to uid 61000.*"\/opt\/own\/kiro-cli"\. Run "chmod/],
     ["/opt/root/bin", /of no use to uid 61000, which may not pass "\/opt\/root"/],
-  ])("says what is wrong when %j is all of the PATH", async (path, message) => {
+  ])("reports the problem if %j is the whole PATH", async (path, message) => {
     await expect(find(path)).rejects.toThrow(message);
   });
 
-  it("lets root run what is root's alone", async () => {
+  it("lets root run programs that only root may", async () => {
     expect(await find("/opt/root/bin", { uid: 0 })).toBe("/opt/root/bin/kiro-cli");
     expect(await find("/opt/own", { uid: 0 })).toBe("/opt/own/kiro-cli");
   });
 
   it.each(["", ".", "bin", "/home/agent/bin", "/opt/../workspace", "/tmp", "/opt/astray"])(
-    "takes none from %j, which agents or repositories fill",
+    "accepts none from %j, which agents or repositories fill",
     async (folder) => {
       await expect(find(`${folder}:/opt/tool/bin`)).rejects.toThrow(/agents or repositories can put a "kiro-cli"/);
     },
@@ -72,7 +72,7 @@ describe("findProgram", () => {
     ["/opt/tool/bin/kiro-cli", "/opt/tool/bin/kiro-cli"],
     ["/opt/none/kiro-cli", /^The image has no "\/opt\/none\/kiro-cli"\.$/],
     ["./kiro-cli", /agents or repositories can put/],
-  ])("looks for the program %s there alone", async (program, expected) => {
+  ])("looks for the program %s only there", async (program, expected) => {
     const found = await find("/opt/tool/bin", { program }).catch(({ message }: Error) => message);
 
     if (typeof expected === "string") expect(found).toBe(expected);

@@ -25,7 +25,7 @@ echo made > /workspace/made-by-agent
 case $prompt in *forever*) trap '' TERM; while :; do :; done;; esac
 `;
 
-describe("an image that has nothing but /bin/sh and kiro-cli", () => {
+describe("an image with only /bin/sh and kiro-cli", () => {
   it("runs turns, reads answers, stops what hangs, and ends with budgie", async () => {
     await using image = await buildImage("FROM scratch\nCOPY . /\nENV PATH=/bin", {
       ...(await shell()),
@@ -56,7 +56,7 @@ describe("an image that has nothing but /bin/sh and kiro-cli", () => {
     expect((await run(session, place.workspace, "nonexistent-program")).exit.exitCode).toBe(127);
   });
 
-  it("ends a turn whose budgie let go of its input", async () => {
+  it("ends a turn whose budgie closed its input", async () => {
     await using image = await buildImage("FROM scratch\nCOPY . /\nENV PATH=/bin", await shell());
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ image: image.name, hostEnv: proxy.hostEnv });
@@ -69,7 +69,7 @@ describe("an image that has nothing but /bin/sh and kiro-cli", () => {
     child.stderr.resume();
     await sleep(500);
 
-    // What the kernel does to the connections of a process that is killed.
+    // The kernel closes the connections of a killed process like this.
     proxy.cut();
     const started = performance.now();
 
@@ -79,7 +79,7 @@ describe("an image that has nothing but /bin/sh and kiro-cli", () => {
   });
 });
 
-describe("an image with ideas of its own", () => {
+describe("an image with its own user, folders and entrypoint", () => {
   const ODD = `FROM ${BASE_IMAGE}
 RUN mkdir -p /data && echo of-the-image > /data/seed && mkdir -p /home/agent && echo of-the-image > /home/agent/seed
 ENV XDG_DATA_HOME=/data/xdg XDG_CONFIG_HOME=/nowhere HOME=/data LANG=xx
@@ -117,7 +117,7 @@ CMD ["nothing"]
     expect(unnamed.filter(({ Name }) => !before.Volumes.some((volume) => volume.Name === Name))).toEqual([]);
   });
 
-  it("works with volumes where budgie has its own, and is refused with ones inside them", async () => {
+  it("may declare volumes at budgie's mounts, and is refused with volumes inside them", async () => {
     await using fine = await buildImage(`FROM ${BASE_IMAGE}\nVOLUME /home /auth /workspace /tmp /home/other`);
     await using bad = await buildImage(`FROM ${BASE_IMAGE}\nVOLUME /home/agent/.local`);
     const session = await openIn(fine.name);
@@ -134,7 +134,7 @@ CMD ["nothing"]
     });
   });
 
-  it("is said to be unfit when it has no /bin/sh", async () => {
+  it("is refused without a /bin/sh", async () => {
     await using image = await buildImage("FROM scratch\nCOPY . /", { program: "" });
     const session = await openIn(image.name);
 
@@ -145,7 +145,7 @@ CMD ["nothing"]
   });
 });
 
-/** The host's dash, with the libraries it is linked to: no cat, no sleep, nothing. */
+/** Returns the host's dash with its libraries, and no other program. */
 async function shell(): Promise<ContextFiles> {
   const binary = realpathSync("/bin/sh");
   const { stdout } = await promisify(execFile)("ldd", [binary]);

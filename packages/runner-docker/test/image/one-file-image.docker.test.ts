@@ -37,7 +37,7 @@ async function unpack(archive: Buffer): Promise<readonly Entry[]> {
 }
 
 describe("ensureOneFileImage", () => {
-  it("makes an image that holds one file and nothing else", async () => {
+  it("creates an image that contains only one file", async () => {
     await using image = newImage();
 
     const id = await ensureOneFileImage(engine, image);
@@ -52,7 +52,7 @@ describe("ensureOneFileImage", () => {
     expect(files[0]?.content.equals(image.content)).toBe(true);
   });
 
-  it("makes it once, however many ask, and says what it runs as whom", async () => {
+  it("creates it once for simultaneous callers, with its entrypoint and user", async () => {
     await using image = newImage();
 
     const together = await Promise.all(Array.from({ length: 8 }, () => ensureOneFileImage(engine, image)));
@@ -65,7 +65,7 @@ describe("ensureOneFileImage", () => {
     expect(Object.keys(Config.Labels)).toEqual(["dev.budgie.content"]);
   });
 
-  it("finds it with one question", async () => {
+  it("finds it with one request", async () => {
     await using image = newImage();
     await using proxy = await createEngineProxy();
     const watched = await connectEngine(proxy.hostEnv, "/nonexistent");
@@ -81,7 +81,7 @@ describe("ensureOneFileImage", () => {
     expect(asked().at(-1)).toMatch(/^GET images/);
   });
 
-  it("names another content otherwise", async () => {
+  it("gives another content another name", async () => {
     await using image = newImage();
 
     const ids = [image.content, randomBytes(3000)].map((content) => ensureOneFileImage(engine, { ...image, content }));
@@ -91,7 +91,7 @@ describe("ensureOneFileImage", () => {
     expect(named.map(({ RepoTags }) => RepoTags?.length)).toEqual([1, 1]);
   });
 
-  it("does not take for its own what only has the name", async () => {
+  it("does not accept another image of the same name", async () => {
     await using image = newImage();
     const id = await ensureOneFileImage(engine, image);
     const [repo = "", tag = ""] = (await docker.getImage(id).inspect()).RepoTags[0]?.split(":") ?? [];

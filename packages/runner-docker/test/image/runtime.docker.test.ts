@@ -6,8 +6,8 @@ const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());
 
 describe("the runtime of a sandbox", () => {
-  // Another name of the usual one, which the engine gives nobody who does not ask for it.
-  it("is the one that was asked for", async () => {
+  // A second name of the usual runtime, which the engine uses only on request.
+  it("is the requested one", async () => {
     const { runner } = await place.createRunner({ runtime: "io.containerd.runc.v2" });
     const session = await runner.openSession(createSessionId());
     const child = await session.start({ argv: ["cat"], env: {}, projections: [] }, { directory: place.workspace });
@@ -21,7 +21,7 @@ describe("the runtime of a sandbox", () => {
     await child.stop("cancelled");
   });
 
-  it("is the engine's own if none was asked for", async () => {
+  it("is the engine's default if none was requested", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
 
@@ -30,7 +30,7 @@ describe("the runtime of a sandbox", () => {
     expect(stdout).toBe("ran\n");
   });
 
-  it("is refused before anything is made when the engine lacks it", async () => {
+  it("is refused before anything is created if the engine lacks it", async () => {
     const { Runtimes } = (await (await testEngine()).info()) as {
       readonly Runtimes: Readonly<Record<string, unknown>>;
     };

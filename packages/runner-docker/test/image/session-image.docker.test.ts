@@ -56,7 +56,7 @@ async function startSessionContainer(): Promise<Docker.Container> {
   return container;
 }
 
-/** Runs a script in a container that is restricted in nothing but its network. */
+/** Runs a script in a container that is restricted only in its network. */
 async function runIn(NetworkMode: string, script: string): Promise<string> {
   const container = await docker.createContainer({
     name: `budgie-test-member-${createSessionId()}`,
@@ -78,7 +78,7 @@ const connect = (address: string, port: number): string =>
   `timeout 2 bash -c 'exec 3<>/dev/tcp/${address}/${port} && cat <&3' 2>/dev/null || echo nothing at ${address}`;
 
 describe("the session image", () => {
-  it("carries the loopback of a container that joins its network to a socket of the host", async () => {
+  it("forwards the loopback of a container that joins its network to a socket of the host", async () => {
     expect(await runIn(`container:${sessionContainer.id}`, connect("127.0.0.1", 3128))).toBe("the proxy\n");
   });
 

@@ -5,7 +5,7 @@ import type { KiroLogin } from "../../src/login/kiro-login.ts";
 const NOW = new Date("2026-06-01T12:00:00Z");
 const LATER = "2026-06-01T13:00:00Z";
 
-/** A login of these rows; values are stored as Kiro stores them. */
+/** Returns a login of these rows, with values in Kiro's format. */
 function login(auth: Readonly<Record<string, unknown>>): KiroLogin {
   const rows = Object.entries(auth).map(([key, value]) => ({
     key,
@@ -33,7 +33,7 @@ function failureOf(auth: Readonly<Record<string, unknown>>): string {
 }
 
 describe("toAccessTokenLogin", () => {
-  it("keeps what names the token and its place, the profile, and all else of the login", () => {
+  it("keeps the token, its region, the profile and the rest of the login", () => {
     const kept = { ...TOKEN, region: "r", start_url: "s", oauth_flow: "Pkce", scopes: ["one"], profile_arn: "p" };
 
     const bare = toAccessTokenLogin(login({ "kirocli:odic:token": { ...kept, refresh_token: "secret" } }), NOW);
@@ -41,7 +41,7 @@ describe("toAccessTokenLogin", () => {
     expect(bare).toEqual({ ...login({ "kirocli:odic:token": kept }), expires: new Date(LATER) });
   });
 
-  it("withholds every field that it does not know, and every object", () => {
+  it("removes unknown fields and objects", () => {
     const odd = { refreshToken: "s1", renewal: "s2", client_secret: "s3", region: { secret: "s4" }, scopes: [["s5"]] };
 
     const { auth } = toAccessTokenLogin(login({ "kirocli:social:token": { ...TOKEN, ...odd } }), NOW);
@@ -49,7 +49,7 @@ describe("toAccessTokenLogin", () => {
     expect(auth).toEqual([{ key: "kirocli:social:token", value: JSON.stringify(TOKEN) }]);
   });
 
-  it("leaves out the registration, rows that it does not know, and tokens that are expired", () => {
+  it("omits the registration, unknown rows and expired tokens", () => {
     const rows = {
       "kirocli:odic:device-registration": { client_secret: "s" },
       "kirocli:other": TOKEN,
@@ -62,7 +62,7 @@ describe("toAccessTokenLogin", () => {
     expect(auth.map(({ key }) => key)).toEqual(["kirocli:social:token"]);
   });
 
-  it("says when the first token runs out", () => {
+  it("reports the expiry of the first token", () => {
     const sooner = "2026-06-01T12:30:00.123456789Z";
     const rows = { "a:token": TOKEN, "b:token": { ...TOKEN, expires_at: sooner } };
 
@@ -70,7 +70,7 @@ describe("toAccessTokenLogin", () => {
   });
 
   it.each(["2026-06-01T11:59:59Z", "2026-06-01T12:00:59Z"])(
-    "takes one of %s for expired, as Kiro does",
+    "treats a token of %s as expired, as Kiro does",
     (expires_at) => {
       expect(failureOf({ "a:token": { ...TOKEN, expires_at } })).toMatch(
         /^LOGIN_REQUIRED: .*expired.*"kiro-cli whoami"/,
@@ -84,7 +84,7 @@ describe("toAccessTokenLogin", () => {
     ["without an access token", { refresh_token: "the-secret", expires_at: LATER }],
     ["without a time", { access_token: "the-secret" }],
     ["with a time that is none", { access_token: "the-secret", expires_at: "soon" }],
-  ])("refuses a token %s, and quotes nothing of it", (_, value) => {
+  ])("refuses a token %s without quoting it", (_, value) => {
     const failure = failureOf({ "a:token": value });
 
     expect(failure).toMatch(/^LOGIN_REQUIRED: .*Run "kiro-cli login"/);

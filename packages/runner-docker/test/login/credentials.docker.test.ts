@@ -17,7 +17,7 @@ let count = 0;
 let directory: string;
 beforeEach(() => mkdirSync((directory = join(place.root, `workspace-${count++}`))));
 
-/** A session of the stand-in kiro-cli that gets so much of a host's login. */
+/** Opens a session of the stand-in for kiro-cli with these credentials. */
 async function open(host: HostHome, credentials: Credentials | undefined) {
   const { runner } = await place.createRunner({ image: KIRO_IMAGE, kiroDataDir: host.dataDir, credentials });
   const session = await runner.openSession(createSessionId());
@@ -37,7 +37,7 @@ async function open(host: HostHome, credentials: Credentials | undefined) {
   };
 }
 
-/** Every byte of a session's volumes, through the engine and neither the agent nor the code under test. */
+/** Reads every byte of a session's volumes through the engine, without the agent and the code under test. */
 async function readVolumes(id: SessionId): Promise<Buffer> {
   const sessionContainer = (await testEngine()).getContainer(`budgie-session-${id}`);
   const archives = ["/home", "/auth"].map(async (path) =>
@@ -46,12 +46,12 @@ async function readVolumes(id: SessionId): Promise<Buffer> {
   return Buffer.concat(await Promise.all(archives));
 }
 
-/** Which of the login's secrets are in there. */
+/** Lists the login's secrets in these bytes. */
 function secretsIn(bytes: Buffer, { canaries }: HostHome): readonly string[] {
   return ["access", "refresh", "secret"].filter((part) => bytes.includes(`${canaries.login}-${part}`));
 }
 
-/** The user's own `kiro-cli whoami`, on the host. */
+/** Runs the user's `kiro-cli whoami` on the host. */
 async function whoami({ home }: HostHome): Promise<void> {
   await promisify(execFile)(kiroCliPath, ["whoami"], { env: { PATH: process.env["PATH"] ?? "", HOME: home } });
 }
@@ -59,14 +59,14 @@ async function whoami({ home }: HostHome): Promise<void> {
 const EXPIRE = "UPDATE auth_kv SET value = replace(value, '2099', '2020') WHERE key LIKE '%:token'";
 
 describe("the credentials of a sandbox", () => {
-  // The first two rows show that this search finds what the others are free of.
+  // The first two rows show that this search finds the secrets that the others lack.
   it.each([
     [undefined, "", ["access", "refresh", "secret"]],
     ["full", "", ["access", "refresh", "secret"]],
     ["access-token", "", ["access"]],
     ["api-key", "ksk-of-the-host", []],
     ["none", "key-of-the-image", []],
-  ] as const)("are, in %s, only what it says, in any byte of its volumes", async (credentials, key, expected) => {
+  ] as const)("are limited to %s in every byte of its volumes", async (credentials, key, expected) => {
     await using host = await createHostHome({ wal: true });
     const { id, kiro } = await open(host, credentials);
 
@@ -80,7 +80,7 @@ describe("the credentials of a sandbox", () => {
 });
 
 describe("access-token", () => {
-  it("goes on with the token that the host has renewed, and with the conversation", async () => {
+  it("uses the token that the host has renewed, and keeps the conversation", async () => {
     await using host = await createHostHome();
     const { id, kiro } = await open(host, "access-token");
     await kiro("remember token-one");
@@ -96,7 +96,7 @@ describe("access-token", () => {
     expect(secretsIn(bytes, host)).not.toContain("refresh");
   });
 
-  it("refuses a token that has expired, and takes it once the host has renewed it", async () => {
+  it("refuses an expired token, and accepts it once the host has renewed it", async () => {
     await using host = await createHostHome();
     host.changeDatabase(EXPIRE);
     const { id, kiro } = await open(host, "access-token");
@@ -127,11 +127,11 @@ describe("access-token", () => {
   });
 });
 
-// The stored time is as long as the new one, so the file stays a database.
+// The new time is as long as the stored one, so the file stays a valid database.
 const EXPIRE_INSIDE = `sed -i 's/"expires_at":"2099/"expires_at":"2020/g' "$HOME/.local/share/kiro-cli/data.sqlite3"`;
 
 describe("none", () => {
-  it("leaves kiro-cli without a login", async () => {
+  it("gives kiro-cli no login", async () => {
     await using host = await createHostHome();
     const { command } = await open(host, "none");
 

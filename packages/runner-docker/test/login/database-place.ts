@@ -9,20 +9,20 @@ import { COPY_FILES } from "../../src/login/copy-database.ts";
 import { createSessionDatabase, renewSessionDatabase } from "../../src/login/session-database.ts";
 import { createScratchFolder } from "../../src/login/scratch-folder.ts";
 
-/** A database's files by their endings: `""` for the database itself. */
+/** A database's files by suffix; `""` is the database itself. */
 type DatabaseFiles = ReadonlyMap<string, Buffer>;
 
 /** A folder with a session's databases, and functions to change them. */
 export type DatabasePlace = ReturnType<typeof createDatabasePlace>;
 
-/** Creates the folder. */
+/** Creates the place. */
 export function createDatabasePlace() {
   const root = mkdtempSync(join(tmpdir(), "budgie-session-db-"));
   const scratch = join(root, "scratch");
   return {
     root,
     scratch,
-    /** Asks a database, as Kiro would in the sandbox */
+    /** Queries a database, like Kiro in the sandbox */
     rows(bytes: Buffer, sql: string): unknown[] {
       const path = join(root, `copy-${Math.random()}`);
       writeFileSync(path, bytes);
@@ -45,7 +45,7 @@ export function createDatabasePlace() {
       if (hot) database.close();
       return files;
     },
-    /** Puts a login into a database that an agent changed. */
+    /** Writes a login into a database that an agent changed. */
     async renew(files: DatabaseFiles, login: KiroLogin | undefined, signal = new AbortController().signal) {
       const host = login && (await createSessionDatabase(login, scratch));
       await using folder = await createScratchFolder(scratch);
@@ -54,14 +54,14 @@ export function createDatabasePlace() {
       return readFileSync(path);
     },
     [Symbol.dispose]() {
-      // Copies of the login live for milliseconds.
+      // Copies of the login exist for milliseconds.
       expect(existsSync(scratch) ? readdirSync(scratch) : []).toEqual([]);
       rmSync(root, { recursive: true });
     },
   };
 }
 
-/** A host's login, and the one after it. */
+/** Returns a host's login, and the next one. */
 export async function logins(): Promise<{ readonly before: KiroLogin; readonly after: KiroLogin }> {
   await using host = await createHostHome();
   const before = await loadKiroLogin(host.dataDir);

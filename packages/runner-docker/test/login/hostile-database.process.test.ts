@@ -39,7 +39,7 @@ describe("renewSessionDatabase", () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  it("stops at once when it is told to", async () => {
+  it("stops at once when it is aborted", async () => {
     const { after, before } = await logins();
     const files = new Map([["", makeEndless(await createSessionDatabase(before, place.scratch), "state")]]);
     const stopping = new AbortController();
@@ -89,7 +89,7 @@ describe("renewSessionDatabase", () => {
     expect(await outcomeOf(place.renew(files, after))).toMatchObject({ code: "SESSION_UNUSABLE" });
   });
 
-  // SQLite deletes the file that such a journal names as soon as it has rolled back.
+  // After a rollback, SQLite deletes the file that such a journal names.
   it("deletes no file of the host that a planted journal names", async () => {
     const { after, before } = await logins();
     const victim = join(place.root, "victim");
@@ -114,7 +114,7 @@ function sizeOf(folder: string): number {
   return files.reduce((sum, facts) => sum + (facts?.isFile() === true ? facts.size : 0), 0);
 }
 
-/** Gives the error, or "updated" in place of the bytes. */
+/** Returns the error, or "updated" in place of the bytes. */
 function outcomeOf(update: Promise<Buffer>): Promise<unknown> {
   return update.then(
     () => "updated",
@@ -124,7 +124,7 @@ function outcomeOf(update: Promise<Buffer>): Promise<unknown> {
 
 const JOURNAL_MAGIC = Buffer.from("d9d505f920a163d7", "hex");
 
-/** Makes a hot journal without pages that names `leader` as its super-journal. */
+/** Creates a hot journal without pages that names `leader` as its super-journal. */
 function plantJournal(database: Buffer, leader: string): Buffer {
   const header = Buffer.alloc(512);
   JOURNAL_MAGIC.copy(header);

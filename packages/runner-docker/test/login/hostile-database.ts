@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 
-// Ends long after any test.
+// Takes longer than any test.
 const ENDLESS = "SELECT 1 FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c)";
 const SLOW = "instr(hex(zeroblob(200000000)), hex(randomblob(1000000)))";
 
-/** Changes of a database by which an agent can make SQLite work for it, by name. */
+/** Changes of a database with which an agent can make SQLite execute its expressions, by name. */
 export const HOSTILE_SQL: Readonly<Record<string, string>> = {
   "a trigger": `CREATE TRIGGER t AFTER INSERT ON auth_kv BEGIN ${ENDLESS}; END`,
   "a trigger that calls itself something else": `
@@ -40,12 +40,12 @@ export function spoil(database: Buffer, sql: string): Buffer {
   }
 }
 
-// All children of a page are the same page, for many levels: more rows than can ever be read.
+// All children of a page are the same page, on many levels: more rows than can ever be read.
 const LEVELS = 15;
 const CHILDREN = 600;
 const INTERIOR = 5;
 
-/** Makes a table's rows repeat without end. All of them must be on its first page. */
+/** Makes a table's rows repeat endlessly. All of them must be on its first page. */
 export function makeEndless(database: Buffer, table: string): Buffer {
   const size = database.readUInt16BE(16);
   const root = (findRoot(database, table) - 1) * size;
@@ -67,7 +67,7 @@ function findRoot(database: Buffer, table: string): number {
   }
 }
 
-/** Makes a page of a table's tree whose children are all the same page. */
+/** Creates a page of a table's tree whose children are all the same page. */
 function toInterior(child: number, size: number): Buffer {
   const page = Buffer.alloc(size);
   const cell = size - 5;

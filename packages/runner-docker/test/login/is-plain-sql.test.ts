@@ -5,7 +5,7 @@ import { isPlainSql } from "../../src/login/is-plain-sql.ts";
 import { loadKiroLogin } from "../../src/login/kiro-login.ts";
 
 describe("isPlainSql", () => {
-  it("takes all that Kiro is known to make", async () => {
+  it("accepts all statements that Kiro is known to use", async () => {
     await using host = await createHostHome();
     const login = await loadKiroLogin(host.dataDir);
 
@@ -18,7 +18,7 @@ describe("isPlainSql", () => {
     'create table "t"("a" text not null unique, b INTEGER PRIMARY KEY)',
     "CREATE TABLE t (\n\ta TEXT , b BLOB,\nPRIMARY KEY (a, b), UNIQUE(b) )",
     "CREATE UNIQUE INDEX i ON t (a DESC, b)",
-  ])("takes %j, as SQLite does", (sql) => {
+  ])("accepts %j, as SQLite does", (sql) => {
     const database = new Database(":memory:");
     if (sql.includes("INDEX")) database.exec("CREATE TABLE t (a, b)");
 
@@ -53,7 +53,7 @@ describe("isPlainSql", () => {
     "CREATE INDEX i ON t (a COLLATE f)",
     "",
     "null",
-  ])("does not take %j", (sql) => {
+  ])("does not accept %j", (sql) => {
     expect(isPlainSql(sql)).toBe(false);
   });
 
@@ -63,7 +63,7 @@ describe("isPlainSql", () => {
     ["columns", `CREATE TABLE t (${"a UNIQUE NOT NULL, ".repeat(500)}!)`],
     ["columns without a type", `CREATE TABLE t (${"unique, ".repeat(1200)}!)`],
     ["keys", `CREATE TABLE t (${"UNIQUE(a,a,a), ".repeat(600)}!)`],
-  ])("is done in no time with any number of %s", (_what, sql) => {
+  ])("is fast with any number of %s", (_what, sql) => {
     const began = performance.now();
 
     expect(isPlainSql(sql)).toBe(false);

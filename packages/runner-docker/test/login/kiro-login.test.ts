@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { createHostHome } from "@budgie/testkit";
 import { loadKiroLogin } from "../../src/login/kiro-login.ts";
 
-/** Everything that a reader could change in a folder: names, bytes, times, modes. */
+/** Reads everything that a reader could change in a folder: names, bytes, times and modes. */
 function snapshot(folder: string) {
   return readdirSync(folder).map((name) => {
     const path = join(folder, name);
@@ -34,7 +34,7 @@ describe("loadKiroLogin", () => {
     for (const canary of Object.values(others)) expect(JSON.stringify(login)).not.toContain(canary);
   });
 
-  it("changes not one byte, time or name of a host's database", async () => {
+  it("changes no byte, time or name of a host's database", async () => {
     await using host = await createHostHome();
     const before = snapshot(host.dataDir);
 
@@ -43,7 +43,7 @@ describe("loadKiroLogin", () => {
     expect(snapshot(host.dataDir)).toEqual(before);
   });
 
-  it("leaves the database and its log alone while Kiro has them open", async () => {
+  it("does not change the database and its log while Kiro has them open", async () => {
     await using host = await createHostHome({ wal: true });
     const files = () => snapshot(host.dataDir).filter(({ name }) => !name.endsWith("-shm"));
     const before = files();
@@ -54,7 +54,7 @@ describe("loadKiroLogin", () => {
     expect(files()).toEqual(before);
   });
 
-  // SQLite itself makes an empty log beside such a database; whoever writes it next removes that again.
+  // SQLite creates an empty log beside such a database, which the next writer removes.
   it("changes nothing in a database that was closed in WAL mode", async () => {
     await using host = await createHostHome();
     const touch = () => {
@@ -73,7 +73,7 @@ describe("loadKiroLogin", () => {
     expect(readdirSync(host.dataDir)).toEqual(["data.sqlite3"]);
   });
 
-  it("sees a token that was just renewed, in its fingerprint too", async () => {
+  it("reads a token that was just renewed, with another fingerprint", async () => {
     await using host = await createHostHome({ wal: true });
     const before = await loadKiroLogin(host.dataDir);
     const same = await loadKiroLogin(host.dataDir);
@@ -88,7 +88,7 @@ describe("loadKiroLogin", () => {
     expect(JSON.stringify(after?.auth)).toContain("renewed");
   });
 
-  it("has another fingerprint when the profile changes, and not when the host's own business does", async () => {
+  it("changes its fingerprint with the profile, and not with the host's other data", async () => {
     await using host = await createHostHome();
     const print = async () => (await loadKiroLogin(host.dataDir))?.fingerprint;
     const set = (key: string) => {
@@ -125,7 +125,7 @@ describe("loadKiroLogin", () => {
       (path: string) => writeFileSync(path, "this is no database, and long enough to be one\n".repeat(99)),
     ],
     ["is a folder", (path: string) => mkdirSync(path)],
-  ])("says which file it could not read when it %s", async (_, make) => {
+  ])("names the unreadable file if it %s", async (_, make) => {
     const folder = mkdtempSync(join(tmpdir(), "budgie-login-"));
     const path = join(folder, "data.sqlite3");
     mkdirSync(dirname(path), { recursive: true });

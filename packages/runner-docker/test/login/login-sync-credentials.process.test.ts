@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { AUTH, changeHost, openSync, SAID, SAY, TOKEN } from "./memory-sync.ts";
 
 describe("prepare with less than the full login", () => {
-  it("hands over an access token and neither what renews it nor the device's registration", async () => {
+  it("writes an access token, without its refresh token and the device's registration", async () => {
     await using made = await openSync({}, "access-token");
 
     await made.sync.prepare("required");
@@ -14,7 +14,7 @@ describe("prepare with less than the full login", () => {
     expect(["access", "refresh", "secret"].filter((part) => written.includes(`${login}-${part}`))).toEqual(["access"]);
   });
 
-  it("hands over the host's next access token, and keeps the conversation", async () => {
+  it("writes the host's next access token, and keeps the conversation", async () => {
     await using made = await openSync({}, "access-token");
     await made.sync.prepare("required");
     made.work(SAY);
@@ -36,7 +36,7 @@ describe("prepare with less than the full login", () => {
     expect(made.writes).toHaveLength(1);
   });
 
-  it("says how to log in when there is nothing to take an access token from", async () => {
+  it("explains how to log in if there is no access token", async () => {
     await using made = await openSync({ login: false }, "access-token");
 
     await expect(made.sync.prepare("required")).rejects.toMatchObject({
@@ -45,15 +45,12 @@ describe("prepare with less than the full login", () => {
     });
   });
 
-  it.each(["api-key", "none"] as const)(
-    "writes no row for %s, and does not even read the host's",
-    async (credentials) => {
-      await using made = await openSync({}, credentials);
-      writeFileSync(made.host.database, "this is no database\n".repeat(500));
+  it.each(["api-key", "none"] as const)("writes no row for %s, and does not read the host's", async (credentials) => {
+    await using made = await openSync({}, credentials);
+    writeFileSync(made.host.database, "this is no database\n".repeat(500));
 
-      await made.sync.prepare("required");
+    await made.sync.prepare("required");
 
-      expect(made.writes).toEqual([{ how: "create", paths: [] }]);
-    },
-  );
+    expect(made.writes).toEqual([{ how: "create", paths: [] }]);
+  });
 });

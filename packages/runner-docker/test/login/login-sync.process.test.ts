@@ -8,7 +8,7 @@ import { HOSTILE_SQL, makeEndless, spoil } from "./hostile-database.ts";
 import { AUTH, changeHost, FILE, openSync, ROTATE, SAID, SAY, TOKEN, type MemorySync } from "./memory-sync.ts";
 
 describe("prepare", () => {
-  it("puts the login into the home, writable for its owner alone, and a copy into /auth, read-only", async () => {
+  it("writes the login into the home, for its owner only, and a copy into /auth, read-only", async () => {
     await using made = await openSync();
 
     await made.sync.prepare("required");
@@ -20,7 +20,7 @@ describe("prepare", () => {
     ]);
   });
 
-  it("writes nothing while the host's rows stay the same: what was renewed inside stays", async () => {
+  it("writes nothing while the host's rows are unchanged, and keeps a token that was renewed inside", async () => {
     await using made = await openSync();
     await made.sync.prepare("required");
     made.work("UPDATE auth_kv SET value = 'renewed inside' WHERE key LIKE '%:token'");
@@ -32,7 +32,7 @@ describe("prepare", () => {
     expect(made.work(TOKEN)).toEqual(["renewed inside"]);
   });
 
-  it("hands the new rows over when the host's change, keeps the conversation, and leaves no old log", async () => {
+  it("writes the host's changed rows, keeps the conversation, and leaves no old log", async () => {
     await using made = await openSync();
     await made.sync.prepare("required");
     made.work(SAY);
@@ -50,7 +50,7 @@ describe("prepare", () => {
     expect(made.files.get(AUTH)?.content.includes("the next token")).toBe(true);
   });
 
-  it("begins anew when the agent removed its database", async () => {
+  it("creates a new database if the agent removed it", async () => {
     await using made = await openSync();
     await made.sync.prepare("required");
     made.files.clear();
@@ -61,7 +61,7 @@ describe("prepare", () => {
     expect(made.work(TOKEN)).toEqual(["the next token"]);
   });
 
-  it("keeps the conversation of a session that began without a login", async () => {
+  it("keeps the conversation of a session that started without a login", async () => {
     await using made = await openSync({ login: false });
     await made.sync.prepare("if-any");
     await using model = await openSync();
@@ -77,7 +77,7 @@ describe("prepare", () => {
     expect(made.writes[1]?.paths).toContain(`${FILE}-wal`);
   });
 
-  it("only makes the home for a command that needs no login, and once", async () => {
+  it("creates only the home for a command that needs no login, and once", async () => {
     await using made = await openSync();
 
     await made.sync.prepare("none");
@@ -86,7 +86,7 @@ describe("prepare", () => {
     expect(made.writes).toEqual([{ how: "create", paths: [] }]);
   });
 
-  it("says how to log in when a login is required and there is none", async () => {
+  it("explains how to log in if a required login is missing", async () => {
     await using made = await openSync({ login: false });
 
     await expect(made.sync.prepare("required")).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe("prepare", () => {
     await expect(made.sync.prepare("if-any")).resolves.toBeUndefined();
   });
 
-  it("reads no login that it can do without when it is broken: an API key needs none", async () => {
+  it("ignores a broken login for a command with an API key", async () => {
     await using made = await openSync();
     writeFileSync(made.host.database, "this is no database\n".repeat(500));
 
@@ -105,7 +105,7 @@ describe("prepare", () => {
     expect(made.writes).toEqual([{ how: "create", paths: [] }]);
   });
 
-  it("tries again after a write that failed", async () => {
+  it("writes again after a failed write", async () => {
     await using made = await openSync();
     const root = mkdtempSync(join(tmpdir(), "budgie-sync-"));
     let create: HomeArchive["create"] = () => Promise.reject(new Error("lost"));
@@ -125,7 +125,7 @@ describe("prepare", () => {
 describe("clear", () => {
   const never = new AbortController().signal;
 
-  it("takes the login out, and keeps the conversation", async () => {
+  it("removes the login, and keeps the conversation", async () => {
     await using made = await openSync();
     await made.sync.prepare("required");
     made.work(SAY);
@@ -137,7 +137,7 @@ describe("clear", () => {
     expect(made.files.get(FILE)?.content.includes(made.host.canaries.login)).toBe(false);
   });
 
-  it.each(Object.keys(HOSTILE_SQL))("writes nothing where the agent left %s in its database", async (what) => {
+  it.each(Object.keys(HOSTILE_SQL))("writes nothing if the agent left %s in its database", async (what) => {
     await using made = await openSync();
     await made.sync.prepare("required");
     made.spoil((content) => spoil(content, HOSTILE_SQL[what] ?? ""));
@@ -148,11 +148,11 @@ describe("clear", () => {
   });
 });
 
-describe("with a database that has no end", () => {
+describe("with an endless database", () => {
   it.each([
     ["a renewed login", (made: MemorySync, signal: AbortSignal) => made.sync.prepare("required", signal)],
     ["an exit", (made: MemorySync, signal: AbortSignal) => made.sync.clear(signal)],
-  ] as const)("%s stops as soon as it is told to, and writes nothing", async (_what, act) => {
+  ] as const)("%s stops when it is aborted, and writes nothing", async (_what, act) => {
     await using made = await openSync();
     await made.sync.prepare("required");
     made.spoil((content) => makeEndless(content, "state"));

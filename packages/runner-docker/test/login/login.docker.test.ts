@@ -19,7 +19,7 @@ const open = (host: HostHome) => openKiroSession(place, host, directory);
 const TOKEN = "SELECT value FROM auth_kv WHERE key LIKE '%:token'";
 
 describe("the login in a session", () => {
-  it("lets kiro-cli answer, and nothing of the host but the login is anywhere in reach", async () => {
+  it("lets kiro-cli answer, and no other data of the host is accessible", async () => {
     await using host = await createHostHome();
     const before = hashOf(host.database);
     const { kiro, query, sh } = await open(host);
@@ -65,7 +65,7 @@ describe("the login in a session", () => {
     ]);
   });
 
-  it("is the host's new one when that changes; the conversation goes on", async () => {
+  it("is replaced when the host's changes, and the conversation is kept", async () => {
     await using host = await createHostHome();
     const { kiro, query } = await open(host);
     await kiro("remember token-one");
@@ -77,7 +77,7 @@ describe("the login in a session", () => {
     expect(await query(TOKEN)).toEqual([expect.stringContaining("-rotated")]);
   });
 
-  it("stays the agent's own renewed one while the host's is the same", async () => {
+  it("stays the agent's renewed one while the host's is unchanged", async () => {
     await using host = await createHostHome();
     changeHost(host, "UPDATE auth_kv SET value = replace(value, '2099', '2020')");
     const { kiro, query } = await open(host);
@@ -92,7 +92,7 @@ describe("the login in a session", () => {
     expect(readFileSync(host.database).includes("rotated-")).toBe(false);
   });
 
-  it("is handed over to an agent that was killed with a log that is not played back", async () => {
+  it("is written for an agent that was killed with an unreplayed log", async () => {
     await using host = await createHostHome();
     const { kiro, query, sh } = await open(host);
     await kiro("remember token-one", { FAKE_KIRO_WAL: "1" });
@@ -132,7 +132,7 @@ describe("without a login on the host", () => {
 });
 
 describe("the host's ~/.kiro", () => {
-  it("is there as far as it was projected, read-only, in the home and at its own path", async () => {
+  it("has its projected files, read-only, in the home and at its own path", async () => {
     await using host = await createHostHome();
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
@@ -171,7 +171,7 @@ describe("the host's ~/.kiro", () => {
     expect(readdirSync(join(host.home, ".kiro")).toSorted()).toEqual(["agents", "settings", "steering", "sub-agents"]);
   });
 
-  it("is there too when it is a link, as dotfile managers make them", async () => {
+  it("may be a symlink, as dotfile managers create it", async () => {
     await using host = await createHostHome();
     symlinkSync(host.agentsDir, join(host.home, "linked"));
     const { runner } = await place.createRunner();

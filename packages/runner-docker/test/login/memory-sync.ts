@@ -10,7 +10,7 @@ import { createLoginSync, type LoginNeed } from "../../src/login/login-sync.ts";
 export const FILE = "/home/agent/.local/share/kiro-cli/data.sqlite3";
 export const AUTH = "/auth/data.sqlite3";
 
-/** Two volumes in memory, and how they were written. */
+/** Two volumes in memory, with a record of their writes. */
 function createMemoryArchive() {
   const files = new Map<string, ArchiveFile & { readonly content: Buffer }>();
   const writes: { readonly how: "create" | "write"; readonly paths: readonly string[] }[] = [];
@@ -35,7 +35,7 @@ function createMemoryArchive() {
   return { archive, files, writes };
 }
 
-/** The login of a session whose volumes are in memory, and a host to take it from. */
+/** Creates the login of a session whose volumes are in memory, and its host. */
 export async function openSync(options: Parameters<typeof createHostHome>[0] = {}, credentials: Credentials = "full") {
   const host = await createHostHome(options);
   const memory = createMemoryArchive();
@@ -53,7 +53,7 @@ export async function openSync(options: Parameters<typeof createHostHome>[0] = {
       ...sync,
       prepare: (need: LoginNeed, signal = new AbortController().signal) => sync.prepare(need, signal),
     },
-    /** Opens the session's database as an agent does, and stores what the agent made of it */
+    /** Opens the session's database like an agent, and stores its changes */
     work(sql: string) {
       const path = join(root, "agent.sqlite3");
       writeFileSync(path, memory.files.get(FILE)?.content ?? "");
@@ -83,7 +83,7 @@ export async function openSync(options: Parameters<typeof createHostHome>[0] = {
 
 export type MemorySync = Awaited<ReturnType<typeof openSync>>;
 
-/** Changes the host's database, as its Kiro does. */
+/** Changes the host's database, like its Kiro. */
 export function changeHost({ database }: HostHome, sql: string): void {
   const opened = new Database(database);
   opened.exec(sql);

@@ -16,7 +16,7 @@ const say = (database: Database.Database): void =>
 const SAID = "SELECT value FROM conversations";
 
 describe("createSessionDatabase", () => {
-  it.each([false, true])("holds the schema, the migrations and the login, and nothing else (WAL: %s)", async (wal) => {
+  it.each([false, true])("contains only the schema, the migrations and the login (WAL: %s)", async (wal) => {
     await using host = await createHostHome({ wal });
     const login = await loadKiroLogin(host.dataDir);
     if (login === undefined) throw new Error("no login");
@@ -40,7 +40,7 @@ describe("createSessionDatabase", () => {
     );
   });
 
-  it.each([false, true])("holds no byte of what is the host's own (WAL: %s)", async (wal) => {
+  it.each([false, true])("contains no byte of the host's other data (WAL: %s)", async (wal) => {
     await using host = await createHostHome({ wal });
     const login = await loadKiroLogin(host.dataDir);
     if (login === undefined) throw new Error("no login");
@@ -83,7 +83,7 @@ describe("renewSessionDatabase", () => {
     ]);
   });
 
-  it("plays back the log of an agent that was killed, in one file that needs no other", async () => {
+  it("replays the log of a killed agent into a single file", async () => {
     const { after, before } = await logins();
     const wal = (database: Database.Database): void => {
       database.pragma("journal_mode = WAL");
@@ -98,7 +98,7 @@ describe("renewSessionDatabase", () => {
     expect(place.rows(bytes, "SELECT value FROM auth_kv")).toEqual(["the new token"]);
   });
 
-  it("rolls back what a killed agent had half written", async () => {
+  it("rolls back a killed agent's incomplete transaction", async () => {
     const { after, before } = await logins();
     const half = (database: Database.Database): void => {
       database.pragma("cache_size = 1");
@@ -115,7 +115,7 @@ describe("renewSessionDatabase", () => {
     expect(place.rows(bytes, "PRAGMA integrity_check")).toEqual(["ok"]);
   });
 
-  it("brings over what a newer Kiro than the host's made of it, with its own list of migrations", async () => {
+  it("copies the schema of a newer Kiro than the host's, with its migrations", async () => {
     const { after, before } = await logins();
     const files = place.work(await createSessionDatabase(before, place.scratch), (database) => {
       database.exec(`ALTER TABLE conversations ADD COLUMN model TEXT; INSERT INTO migrations VALUES (99, 42, 0);
@@ -135,7 +135,7 @@ describe("renewSessionDatabase", () => {
     expect(place.rows(bytes, "PRAGMA integrity_check")).toEqual(["ok"]);
   });
 
-  it("brings over what is the host's to the letter, whatever it is", async () => {
+  it("copies any definition that is identical to the host's", async () => {
     const { before } = await logins();
     const own = { ...before, schema: [...before.schema, "CREATE TABLE own (a TEXT DEFAULT (1 + 1) CHECK (a <> 3))"] };
     const files = place.work(await createSessionDatabase(own, place.scratch), (database) =>
@@ -146,7 +146,7 @@ describe("renewSessionDatabase", () => {
     await expect(place.renew(files, before)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
   });
 
-  it("leaves the login out where there is none to put in", async () => {
+  it("omits the login if the host has none", async () => {
     const { before } = await logins();
     const files = place.work(await createSessionDatabase(before, place.scratch), say);
 

@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const NODE_22 = process.env["BUDGIE_NODE22"];
 
-// The fixture is a plain program, so that another Node, with another set of libraries, can run it.
+// The fixture is a plain program, so that another Node with other libraries can run it.
 describe("without better-sqlite3", () => {
   beforeAll(() => {
     const tsc = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-b", "packages/runner-docker"], {

@@ -23,7 +23,7 @@ const STATE = `CREATE TABLE state (key TEXT PRIMARY KEY, value BLOB); INSERT INT
 
 type File = Partial<Header> & { readonly name: string; readonly content?: Buffer | string };
 
-it("writes files, links and devices on as they are, of any size", async () => {
+it("copies files, symlinks and devices of any size unchanged", async () => {
   const large = Buffer.alloc(3_000_000, "large ");
   const files: readonly File[] = [
     { name: "home/agent", type: "directory", mode: 0o700 },
@@ -46,7 +46,7 @@ it("writes files, links and devices on as they are, of any size", async () => {
   expect(leftOut).toEqual([]);
 });
 
-it("takes the login out of Kiro's database, and out of what SQLite no longer uses of it, and keeps the conversation", async () => {
+it("removes the login from Kiro's database and its free pages, and keeps the conversation", async () => {
   const content = makeDatabase(`
     INSERT INTO auth_kv VALUES ('earlier', '${SECRET}' || hex(zeroblob(9000)));
     DELETE FROM auth_kv WHERE key = 'earlier'`);
@@ -61,7 +61,7 @@ it("takes the login out of Kiro's database, and out of what SQLite no longer use
   expect(leftOut).toEqual([expect.stringContaining("The login")]);
 });
 
-it("plays a log back before that, and leaves it out", async () => {
+it("replays a log before that, and omits it", async () => {
   const [main, wal] = makeLoggedDatabase();
 
   const { bytes, entries } = await exported([
@@ -90,7 +90,7 @@ it.each<readonly [string, readonly File[]]>([
   ["that was moved", [{ name: "home/agent/elsewhere/data.sqlite3", content: makeDatabase() }]],
   ["that has another name too", [{ name: "home/agent/other", type: "link", linkname: FILE }]],
   ["that lies below one that is a folder", [{ name: `${FILE}/data.sqlite3`, content: makeDatabase() }]],
-])("leaves a database out %s, and says so", async (_what, files) => {
+])("omits a database %s, and reports it", async (_what, files) => {
   const { bytes, entries, leftOut } = await exported([...files, { name: "home/agent/note", content: "noted" }]);
 
   expect(entries.map(({ header }) => header.name)).toEqual(["home/agent/note"]);
@@ -98,7 +98,7 @@ it.each<readonly [string, readonly File[]]>([
   expect(leftOut).toEqual([expect.stringContaining(files[0]?.name ?? "?")]);
 });
 
-it("holds none of any number of databases in memory, however large", async () => {
+it("keeps no database in memory, of any number and size", async () => {
   const large = Buffer.alloc(30_000_000, SECRET);
   const names = ["", "/a", "-wal", "/b", "-shm", "/c"].map((ending) => `${FILE}${ending}`);
   let most = 0;
@@ -115,7 +115,7 @@ it("holds none of any number of databases in memory, however large", async () =>
   expect(most - before).toBeLessThan(large.length);
 });
 
-it("ends with what does not fit any more", async () => {
+it("ends at the first entry that does not fit", async () => {
   const holes = Array.from({ length: 150 }, (_, index) => ({ name: `home/agent/hole-${index}`, content: "12345" }));
   const database = { name: FILE, content: makeDatabase() };
 
@@ -125,7 +125,7 @@ it("ends with what does not fit any more", async () => {
   expect(leftOut).toEqual([expect.stringMatching(/^"home\/agent\/hole-20", and all that comes after it: /)]);
 });
 
-it("names only the first of what it leaves out", async () => {
+it("names only the first of many omitted files", async () => {
   const files = Array.from({ length: 150 }, (_, index) => ({ name: `home/agent/${index}/data.sqlite3`, content: "" }));
 
   const { leftOut } = await exported(files);
@@ -134,7 +134,7 @@ it("names only the first of what it leaves out", async () => {
   expect(leftOut.at(-1)).toBe("50 more.");
 });
 
-it("ends a copy that has no end when it is told to", async () => {
+it("aborts an endless copy", async () => {
   const stopping = new AbortController();
   const archive = toArchive([{ name: FILE, content: makeEndless(makeDatabase(STATE), "state") }]);
   const outcome = packed(archive, new PassThrough().resume(), { signal: stopping.signal }).catch(
@@ -180,7 +180,7 @@ async function packed(archive: Readable, to: PassThrough, more: Partial<HomePack
   return leftOut;
 }
 
-/** Makes an archive whose files are only made when they are read. */
+/** Creates an archive whose files are generated when they are read. */
 function toLazyArchive(files: readonly { readonly name: string; readonly content: Buffer }[]): Readable {
   const archive = pack();
   const add = ([file, ...rest]: typeof files): void => {
@@ -200,7 +200,7 @@ function toArchive(files: readonly File[]): Readable {
   const archive = pack();
   for (const { content, ...header } of files) archive.entry(header, content ?? "");
   archive.finalize();
-  // A stream of Node's, as the engine's is.
+  // A stream of Node, like the engine's.
   return Readable.from(archive);
 }
 
@@ -212,7 +212,7 @@ function makeDatabase(change = ""): Buffer {
   return content;
 }
 
-/** One whose last change is only in its log. */
+/** Creates a database whose last change is only in its log. */
 function makeLoggedDatabase(): readonly [Buffer, Buffer] {
   const path = join(makeFolder(), "data.sqlite3");
   const database = new Database(path);

@@ -12,17 +12,17 @@ import {
 import { toLabels, type Role } from "../../src/engine/labels.ts";
 import { BASE_IMAGE, createDockerPlace, testEngine, type DockerPlace } from "../helpers/docker-place.ts";
 
-/** What a running budgie does from time to time. */
+/** The policy of a running budgie's regular collection. */
 export const SWEEP: GcPolicy = { olderThanMs: 0, dryRun: false };
 export const HOUR_MS = 3_600_000;
 type GarbagePlace = {
   readonly place: DockerPlace;
-  /** An owner of this machine whose process has this one's number, and whose lock is not there */
+  /** An owner of this machine with this process's pid and a missing lock */
   readonly makeOwner: (changes?: Partial<OwnerRecord>, process?: object) => OwnerRecord;
   readonly collect: (policy?: GcPolicy) => Promise<GcReport>;
 };
 
-/** A place whose runners collect what owners left that never were. */
+/** A place whose runners collect the garbage of invented owners. */
 export function createGarbagePlace(): GarbagePlace {
   const place = createDockerPlace();
   return {
@@ -41,10 +41,10 @@ export function createGarbagePlace(): GarbagePlace {
   };
 }
 
-/** A session of which a volume is left. */
+/** A session with a remaining volume. */
 export type Left = { readonly session: SessionId; readonly volume: string };
 
-/** Leaves a session's volume, as if its owner had made it some hours ago. */
+/** Creates a session's volume, with labels of an owner and a time some hours ago. */
 export async function leaveHome(owner: OwnerRecord, { hours = 0, keepMs = 0 } = {}): Promise<Left> {
   const session = createSessionId();
   const volume = `budgie-session-${session}`;
@@ -52,7 +52,7 @@ export async function leaveHome(owner: OwnerRecord, { hours = 0, keepMs = 0 } = 
   return { session, volume };
 }
 
-/** Leaves a volume of a session, which is removed after the test at the latest. */
+/** Creates a volume of a session, which is removed after the test at the latest. */
 export async function leaveVolume(name: string, owner: OwnerRecord, thing: Thing): Promise<void> {
   const docker = await testEngine();
   await docker.createVolume({ Name: name, Labels: labels(owner, thing) });
@@ -72,7 +72,7 @@ function labels(owner: OwnerRecord, { hours, keepMs = 0, role, session }: Thing)
   return { ...toLabels(owner, session, role), "dev.budgie.created": created, ...keep };
 }
 
-/** Leaves a running container that has a session's volume. */
+/** Creates a running container that mounts a session's volume. */
 export async function leaveContainer(owner: OwnerRecord, role: Role, { session, volume }: Left): Promise<string> {
   const docker = await testEngine();
   const container = await docker.createContainer({
@@ -86,7 +86,7 @@ export async function leaveContainer(owner: OwnerRecord, role: Role, { session, 
   return container.id;
 }
 
-/** What a report says of one session, and of nothing else that is on the engine. */
+/** Returns the part of a report about one session. */
 export function fatesOf({ session }: Left, report: GcReport): readonly string[] {
   const fates = (["removed", "kept", "failed"] as const).flatMap((fate) =>
     report[fate].filter((item) => item.session === session).map(({ kind }) => `${fate} ${kind}`),

@@ -19,7 +19,7 @@ const optionsOf = (host: HostHome, image: string, hostEnv: Readonly<Record<strin
   hostEnv,
 });
 
-it("tells of engine, image and login when all is well", async () => {
+it("reports the engine, the image and the login", async () => {
   await using host = await createHostHome();
   await using fake = await createFakeEngine(ANSWERS);
 
@@ -38,7 +38,7 @@ it("tells of engine, image and login when all is well", async () => {
   });
 });
 
-it("says of each part what is wrong with it", async () => {
+it("reports the problem of each part", async () => {
   await using host = await createHostHome({ login: false });
   await using fake = await createFakeEngine(ANSWERS);
 
@@ -50,7 +50,7 @@ it("says of each part what is wrong with it", async () => {
   });
 });
 
-it("says what an engine lacks that cannot begin a container", async () => {
+it("reports what an engine needs to start a container", async () => {
   await using host = await createHostHome();
   const refusal = {
     message: 'container create: lookup init binary: exec: "catatonit": executable file not found in $PATH',
@@ -68,7 +68,7 @@ it("says what an engine lacks that cannot begin a container", async () => {
   });
 });
 
-it("asks no engine that is not there for an image", async () => {
+it("does not look for an image without an engine", async () => {
   await using host = await createHostHome();
 
   expect(await inspectSandbox(optionsOf(host, "there", { DOCKER_HOST: "unix:///nonexistent" }))).toMatchObject({

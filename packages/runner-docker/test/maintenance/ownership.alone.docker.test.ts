@@ -24,7 +24,7 @@ describe("collecting garbage of an engine", () => {
     ["whose process is this one, and has lost its lock", {}, true],
     ["whose process is in another pid namespace", { pidNamespace: "1" }, true],
     ["with another boot, which may be another machine's with this one's id", { boot: "earlier" }, true],
-  ])("judges an owner %s", async (_what, process, stays) => {
+  ])("decides on an owner %s", async (_what, process, stays) => {
     const left = await leaveHome(makeOwner({}, process));
 
     const report = await collect();
@@ -33,7 +33,7 @@ describe("collecting garbage of an engine", () => {
     expect(await isThere(left)).toBe(stays);
   });
 
-  it("goes by what is written down of a kept session, where another went on with it for longer or shorter", async () => {
+  it("uses the register's keep time of a session that another owner resumed with a longer or shorter one", async () => {
     const dead = makeOwner({}, { started: "1" });
     const [longer, shorter] = [
       await leaveHome(dead, { hours: 2, keepMs: HOUR_MS }),
@@ -51,7 +51,7 @@ describe("collecting garbage of an engine", () => {
     expect([longer, shorter].map((left) => fatesOf(left, report))).toEqual([["kept volume"], ["removed volume"]]);
   });
 
-  it("keeps what is an owner's that lives, also when something else has its name and another lock", async () => {
+  it("keeps what belongs to a live owner, also if labels have its name and another lock", async () => {
     const { owner, runner } = await place.createRunner();
     await owner.hold();
     const live = await leaveHome(owner.record);
@@ -74,11 +74,11 @@ describe("collecting garbage of an engine", () => {
     await owner.release();
   });
 
-  it("removes what is from before the boot, when its lock was left there", async () => {
+  it("removes what is from before the reboot, if its lock still exists", async () => {
     const { instance, lock, ...facts } = makeOwner({}, { boot: "earlier" });
     const before = { ...facts, instance, lock: `${lock.slice(0, -36)}${instance.slice(0, 8)}${instance.slice(24)}` };
     mkdirSync(join(place.stateDir, "owners"), { recursive: true });
-    // To a file, a connection is refused as to the socket of a process that is gone.
+    // A connection to a plain file is refused, like one to the socket of a dead process.
     writeFileSync(before.lock, "");
     const left = await leaveHome(before);
 
@@ -96,7 +96,7 @@ describe("collecting garbage of an engine", () => {
     expect(fatesOf(left, await collect({ ...SWEEP, ...how }))).toEqual([fate]);
   });
 
-  it("keeps all of an owner out of sight who runs a turn or a proxy, however old it is and whatever the force", async () => {
+  it("keeps everything of an owner out of sight that runs a turn or a proxy, at any age and even by force", async () => {
     for (const role of ["turn", "proxy"] as const) {
       const owner = makeOwner({ host: "elsewhere" });
       const [used, unused] = [await leaveHome(owner, { hours: 1000 }), await leaveHome(owner, { hours: 1000 })];
@@ -117,7 +117,7 @@ describe("collecting garbage of an engine", () => {
     }
   });
 
-  it("takes a session container for no sign of life, and no container for one of a process that is gone", async () => {
+  it("does not take a session container, or a container of a dead process, as a sign of life", async () => {
     const [foreign, dead] = [makeOwner({ host: "elsewhere" }), makeOwner({}, { started: "1" })];
     const [held, running] = [await leaveHome(foreign, { hours: 1000 }), await leaveHome(dead)];
     await leaveContainer(foreign, "session", held);
@@ -129,7 +129,7 @@ describe("collecting garbage of an engine", () => {
     expect(fatesOf(running, report)).toEqual(["removed container", "removed volume"]);
   });
 
-  it("keeps a session of another machine as long as the youngest of its things is young", async () => {
+  it("keeps a session of another machine as long as its youngest container or volume is young", async () => {
     const owner = makeOwner({ host: "elsewhere" });
     const left = await leaveHome(owner, { hours: 1000 });
     await leaveVolume(`${left.volume}-auth`, owner, { hours: 1, role: "auth", session: left.session });
@@ -149,7 +149,7 @@ describe("collecting garbage of an engine", () => {
     expect(fatesOf(left, await collect({ ...SWEEP, sessions }))).toEqual([fate]);
   });
 
-  it("keeps a session that a live owner has gone on with, whoever made it", async () => {
+  it("keeps a session that a live owner has resumed, whoever created it", async () => {
     const left = await leaveHome(makeOwner({}, { started: "1" }), { hours: 1000, keepMs: HOUR_MS });
     const { owner } = await place.createRunner();
     await owner.hold();
@@ -159,7 +159,7 @@ describe("collecting garbage of an engine", () => {
     expect(fatesOf(left, await collect())).toEqual(["removed volume"]);
   });
 
-  it("leaves what does not say whose it is, unless by force", async () => {
+  it("keeps what has no owner in its labels, unless by force", async () => {
     const docker = await testEngine();
     const volume = `budgie-test-${randomUUID()}`;
     const session = createSessionId();
@@ -169,7 +169,7 @@ describe("collecting garbage of an engine", () => {
     expect(fatesOf({ session, volume }, await collect({ ...SWEEP, force: true }))).toEqual(["removed volume"]);
   });
 
-  it("leaves a volume that a container of somebody else uses, and says so", async () => {
+  it("keeps a volume that another program's container uses, and reports it", async () => {
     const docker = await testEngine();
     const left = await leaveHome(makeOwner({}, { started: "1" }));
     const Mounts = [{ Type: "volume" as const, Source: left.volume, Target: "/x" }];
@@ -184,7 +184,7 @@ describe("collecting garbage of an engine", () => {
     expect(fatesOf(left, await collect())).toEqual(["removed volume"]);
   });
 
-  it("removes what a dead owner has in the state directory once nothing else of it is left, and nothing of a live one", async () => {
+  it("removes a dead owner's files in the state directory after everything else, and no live owner's", async () => {
     const [dead, live] = [(await place.createRunner()).owner, (await place.createRunner()).owner];
     await dead.hold();
     await live.hold();
@@ -214,7 +214,7 @@ describe("collecting garbage of an engine", () => {
     expect(locks.filter((name) => name.startsWith(live.record.instance.slice(0, 8)))).toHaveLength(2);
   });
 
-  it("is done by several at once without a word of complaint", async () => {
+  it("can run several times at once without an error", async () => {
     const owner = makeOwner({}, { started: "1" });
     const lefts = await Promise.all(Array.from({ length: 4 }, () => leaveHome(owner)));
     await Promise.all(lefts.map((left) => leaveContainer(owner, "turn", left)));

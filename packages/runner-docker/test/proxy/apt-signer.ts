@@ -3,15 +3,15 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createCleartextMessage, generateKey, sign } from "openpgp";
 
-/** Whoever vouches for the packages of a repository. */
+/** The signer of a repository's packages. */
 export type AptSigner = {
-  /** As apt takes it in `signed-by` */
+  /** The key in the format of apt's `signed-by` */
   readonly publicKey: string;
-  /** Says by a signature what is in a flat repository's list of packages */
+  /** Signs a flat repository's list of packages */
   sign(folder: string): Promise<void>;
 };
 
-/** Makes a signer with a key of its own. */
+/** Creates a signer with a new key. */
 export async function createAptSigner(): Promise<AptSigner> {
   const userIDs = [{ name: "nobody", email: "nobody@apt.test" }];
   const { privateKey, publicKey } = await generateKey({ type: "rsa", rsaBits: 2048, userIDs, format: "object" });

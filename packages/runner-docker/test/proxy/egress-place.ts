@@ -10,7 +10,7 @@ const SERVE = `require("node:http").createServer((q, r) => r.end("hello from " +
 export type WebServer = AsyncDisposable & {
   readonly address: string;
   readonly port: number;
-  /** An entry that leads there */
+  /** An allow-list entry for it */
   allowed(host: string): AllowedHost;
 };
 
@@ -25,7 +25,7 @@ export async function createWebServer(): Promise<WebServer> {
   });
   await container.start();
   const { NetworkSettings } = await container.inspect();
-  // Podman has another name for its bridge.
+  // Podman's bridge has another name.
   const [network] = Object.values(NetworkSettings.Networks);
   const address = network?.IPAddress ?? "";
   return {
@@ -36,14 +36,14 @@ export async function createWebServer(): Promise<WebServer> {
   };
 }
 
-/** The image of the stand-in with its `node` on the PATH. */
+/** The image of the stand-in, with `node` on its PATH. */
 export function buildNodeImage(): Promise<TestImage> {
   return buildImage(`FROM ${KIRO_IMAGE}\nUSER root\nRUN ln -s ${NODE} /usr/local/bin/node\n`);
 }
 
 export type Reached = Ran & { readonly egress: EgressReport | undefined };
 
-/** Runs a script in bash with a policy, to its end. `ask HOST:PORT` in it asks the proxy for a page. */
+/** Runs a script in bash with a policy to its end. In it, `ask HOST:PORT` requests a page from the proxy. */
 export async function runWith(
   session: RunnerSession,
   directory: string,

@@ -35,14 +35,14 @@ describe.each(["host", "container"] as const)("with its proxy in a process of th
   const reach = (policy: EgressPolicy, script: string): Promise<Reached> =>
     runWith(session, place.workspace, { policy, script });
 
-  it("reaches what its policy allows, and says so", async () => {
+  it("reaches what its policy allows, and reports it", async () => {
     const { egress, stdout } = await reach(allowing(web.allowed("web.test")), "ask web.test:8080; ask web.test:8080");
 
     expect(stdout.match(/hello from web\.test:8080/g)).toHaveLength(2);
     expect(egress).toEqual({ allowed: [{ host: "web.test", port: 8080, count: 2 }], denied: [] });
   });
 
-  it("reaches nothing else, is told which host was refused and that it is policy, and says so", async () => {
+  it("reaches nothing else, gets the refused host and the reason, and reports it", async () => {
     const { egress, stdout } = await reach(allowing(web.allowed("web.test")), "ask other.test:8080");
 
     expect(stdout).toMatch(/^HTTP\/1\.1 403 /);
@@ -51,20 +51,20 @@ describe.each(["host", "container"] as const)("with its proxy in a process of th
     expect(egress?.denied).toMatchObject([{ host: "other.test", port: 8080, count: 1 }]);
   });
 
-  it("lets programs find the way that look for the usual variables", async () => {
+  it("sets the usual variables, with which programs find the proxy", async () => {
     const script = "/usr/lib/apt/apt-helper download-file http://web.test:8080/ /tmp/page >/dev/null && cat /tmp/page";
 
     expect((await reach(allowing(web.allowed("web.test")), script)).stdout).toBe("hello from web.test:8080\n");
   });
 
-  it("can be open: whatever is asked for is asked of the proxy, and reported", async () => {
+  it("can be open: every host is requested from the proxy, and reported", async () => {
     const { egress, stdout } = await reach({ mode: "open", hosts: [web.allowed("web.test")] }, "ask web.test:8080");
 
     expect(stdout).toContain("hello from web.test:8080");
     expect(egress?.allowed).toEqual([{ host: "web.test", port: 8080, count: 1 }]);
   });
 
-  it("has no other way out than the plain network that bridge is", async () => {
+  it("reaches nothing past the proxy, except with bridge", async () => {
     const direct = `ls /sys/class/net; timeout 5 bash -c 'cat </dev/tcp/${web.address}/${web.port}' && echo got through`;
     const probe = direct.replace("cat <", "exec 3<>");
 
@@ -75,7 +75,7 @@ describe.each(["host", "container"] as const)("with its proxy in a process of th
     expect(bridge.egress).toBeUndefined();
   });
 
-  it("has no proxy socket with none, even right after one with a proxy socket", async () => {
+  it("has no proxy with none, even right after a turn with a proxy", async () => {
     await reach(allowing(web.allowed("web.test")), "ask web.test:8080");
     const { egress, stderr, stdout } = await reach(NONE, "ask web.test:8080; env | grep -ci proxy");
 
@@ -83,7 +83,7 @@ describe.each(["host", "container"] as const)("with its proxy in a process of th
     expect(stderr).toContain("Connection refused");
   });
 
-  it("is not allowed what the one before it was", async () => {
+  it("does not keep the previous turn's policy", async () => {
     expect((await reach(allowing(web.allowed("web.test")), "ask web.test:8080")).stdout).toContain("hello");
 
     const { stdout } = await reach(allowing(web.allowed("next.test")), "ask web.test:8080; ask next.test:8080");
@@ -92,7 +92,7 @@ describe.each(["host", "container"] as const)("with its proxy in a process of th
     expect(stdout).toContain("hello from next.test");
   });
 
-  it("is not allowed what another session's is at the same time", async () => {
+  it("does not share another session's policy at the same time", async () => {
     const other = await runner.openSession(createSessionId());
     const script = "sleep 1; ask web.test:8080; ask other.test:8080";
 
@@ -122,7 +122,7 @@ describe.each(["host", "container"] as const)("with its proxy in a process of th
 });
 
 describe("a proxy that needs a container", () => {
-  it("says what to do when the image has no node, and other turns go on", async () => {
+  it("reports the remedy if the image has no node, and other turns work", async () => {
     const { runner } = await place.createRunner({ proxyPlacement: "container", image: BASE_IMAGE });
     const session = await runner.openSession(createSessionId());
 
@@ -133,7 +133,7 @@ describe("a proxy that needs a container", () => {
     expect((await run(session, place.workspace, "echo fine")).stdout).toBe("fine\n");
   });
 
-  it("says what the image's node said when it did not run it", async () => {
+  it("reports the error of the image's node", async () => {
     const script = "#!/bin/sh\\necho no such option >&2\\nexit 9\\n";
     const lines = [`FROM ${KIRO_IMAGE}`, "USER root", `RUN printf '${script}' >/usr/local/bin/node`];
     await using odd = await buildImage([...lines, "RUN chmod +x /usr/local/bin/node", ""].join("\n"));

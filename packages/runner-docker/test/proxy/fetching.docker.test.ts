@@ -13,13 +13,13 @@ import { pinned, runWatched } from "../turn/run-watched.ts";
 type Fetching = {
   readonly host: string;
   readonly server: "http" | "https" | "git";
-  /** Fetches something in an empty folder from below `$URL`, and prints what it got */
+  /** Fetches something below `$URL` in an empty folder, and prints it */
   readonly script: string;
-  /** What the program prints last */
+  /** The program's last output */
   readonly prints: string;
-  /** What its server must have been asked for, among others */
+  /** A request that its server must get */
   readonly asks: readonly string[];
-  /** What it shows of a refusal */
+  /** Its output after a refusal */
   readonly shows: RegExp;
 };
 
@@ -74,7 +74,7 @@ const PROGRAMS: Readonly<Record<string, Fetching>> = {
   apt: {
     host: "apt.test",
     server: "http",
-    // A sandbox's user may write to none of the usual places, so packages are installed below the folder.
+    // A sandbox's user cannot write to the usual folders, so packages are installed below this one.
     script: `
       mkdir -p lists/partial archives/partial var/lib/dpkg/info var/lib/dpkg/updates
       echo "deb [signed-by=/workspace/apt.asc] $URL/apt/ ./" >sources
@@ -144,7 +144,7 @@ describe.each(Object.entries(PROGRAMS))("%s", (_, program) => {
     expect(egress).toEqual({ allowed: [{ host, port, count: expect.any(Number) }], denied: [] });
   });
 
-  it("fails where its host is not on it, and says that it was refused", async () => {
+  it("fails if its host is not on it, and shows the refusal", async () => {
     const { asked, egress, exit, port, stderr, stdout } = await fetchWith(program, "other.test");
 
     expect(exit.exitCode).not.toBe(0);
@@ -159,7 +159,7 @@ describe.each(Object.entries(PROGRAMS))("%s", (_, program) => {
 
 const SECURE = Object.entries(PROGRAMS).filter(([, { server }]) => server !== "http");
 
-it.each(SECURE)("%s fails where it was not told who vouches for its host", async (_, program) => {
+it.each(SECURE)("%s fails without its host's certificate authority", async (_, program) => {
   const { asked, exit } = await fetchWith(program, program.host, await openSession(undefined));
 
   expect(exit.exitCode).not.toBe(0);
@@ -168,14 +168,14 @@ it.each(SECURE)("%s fails where it was not told who vouches for its host", async
 
 const CURT = SECURE.filter(([, { shows }]) => shows === NO_TUNNEL);
 
-it.each(CURT)("%s says why it was refused where it is asked to say more", async (_, program) => {
+it.each(CURT)("%s shows the reason for the refusal in verbose mode", async (_, program) => {
   const talkative = `export GIT_CURL_VERBOSE=1; curl() { command curl --verbose "$@"; }; ${program.script}`;
   const { stderr } = await fetchWith({ ...program, script: talkative }, "other.test");
 
   expect(stderr).toMatch(REASON);
 });
 
-it("apt takes nothing that was signed by another than it was told to trust", async () => {
+it("apt accepts no package list with another signature than the trusted one", async () => {
   const program = PROGRAMS["apt"];
   if (program === undefined) throw new Error("There is no apt.");
   const another = await createAptSigner();

@@ -5,13 +5,13 @@ import { createServer as createSecureServer } from "node:https";
 import { join } from "node:path";
 import { serveOnLoopback, type Identity, type LoopbackServer } from "@budgie/testkit";
 
-/** A server on this machine's loopback that remembers what it was asked for. */
+/** A server on this machine's loopback that records its requests. */
 export type RecordingServer = LoopbackServer & {
   /** Such as `GET /page?lang=en` */
   readonly requests: readonly string[];
 };
 
-/** Serves the files of a folder over HTTP, or over HTTPS to who is given an identity. */
+/** Serves the files of a folder over HTTP, or over HTTPS with an identity. */
 export async function createFolderServer(folder: string, identity?: Identity): Promise<RecordingServer> {
   const requests: string[] = [];
   const respond = (request: IncomingMessage, response: ServerResponse): void => {

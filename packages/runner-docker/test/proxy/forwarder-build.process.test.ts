@@ -9,10 +9,10 @@ import { describe, expect, it } from "vitest";
 import { binaryOf, createForwarderPlace } from "./forwarder-place.ts";
 
 const script = fileURLToPath(new URL("../../../../scripts/build-forwarder", import.meta.url));
-// scripts/test installs the tools where it may, and then a missing one fails.
+// scripts/test installs the tools if it may, and then a missing one is a failure.
 const demanded = process.env["BUDGIE_FORWARDER_TOOLS"] === "installed";
 
-/** Another compiler than Debian bookworm's makes other bytes. */
+/** Tells whether the compiler is Debian bookworm's: others produce other bytes. */
 const compiles = (compiler: string): boolean =>
   demanded || spawnSync(compiler, ["-dumpfullversion"], { encoding: "utf8" }).stdout?.trim() === "12.2.0";
 const EMULATOR = "qemu-aarch64-static";
@@ -44,7 +44,7 @@ describe("the committed forwarder", () => {
     });
   }
 
-  it.runIf(emulates)("carries every byte both ways on arm64", async () => {
+  it.runIf(emulates)("carries every byte in both directions on arm64", async () => {
     await using place = await createForwarderPlace([EMULATOR, binaryOf("arm64")]);
     await place.serve((peer) => void peer.pipe(peer));
     const content = randomBytes(3_000_000);
@@ -59,7 +59,7 @@ describe("the committed forwarder", () => {
 const LOADED = 1;
 const INTERPRETER = 3;
 
-/** The kinds of the parts of a program in ELF, 64 bits, little-endian. */
+/** Reads the segment types of a 64-bit little-endian ELF program. */
 function programHeaders(binary: Buffer): readonly number[] {
   const [start, size, count] = [Number(binary.readBigUInt64LE(32)), binary.readUInt16LE(54), binary.readUInt16LE(56)];
   return Array.from({ length: count }, (_, index) => binary.readUInt32LE(start + index * size));

@@ -9,7 +9,7 @@ import { createForwarderPlace, type ForwarderPlace } from "./forwarder-place.ts"
 
 const MB = 1_000_000;
 const CHUNK = Buffer.alloc(MB);
-// Of its source.
+// The limit in the forwarder's source.
 const CONNECTIONS = 256;
 const PIPES = 8;
 
@@ -31,7 +31,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder under load", () => 
     expect(Math.min(...directly) / Math.min(...through)).toBeGreaterThan(0.4);
   });
 
-  it("takes 10,000 connections, and has neither more memory nor more open files after them", async () => {
+  it("accepts 10,000 connections, and has neither more memory nor more open files afterwards", async () => {
     await using place = await createForwarderPlace();
     await place.serve((peer) => void peer.pipe(peer));
     await ask(place, 500);
@@ -43,7 +43,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder under load", () => 
     await until(() => place.openFiles() === filesBefore);
   });
 
-  it("gives the memory of busy connections back", async () => {
+  it("frees the memory of busy connections", async () => {
     await using place = await createForwarderPlace();
     await place.serve((peer) => void peer.pipe(peer));
     const before = place.memory("VmRSS");
@@ -54,7 +54,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder under load", () => 
     expect(place.memory("VmRSS") - before).toBeLessThan(500);
   });
 
-  it("brings nothing of one connection to the next, however that one ended", async () => {
+  it("carries no data over to the next connection, however the previous one ended", async () => {
     await using place = await createForwarderPlace();
     const first = await place.serve((peer) => void peer.end(Buffer.alloc(20 * MB)));
     const files = place.openFiles();
@@ -77,7 +77,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder under load", () => 
     expect((await Promise.all(received)).every((content, at) => sent[at]?.equals(content))).toBe(true);
   });
 
-  it("lets those wait that are too many, and serves them when others end", async () => {
+  it("queues excess connections, and serves them when others end", async () => {
     await using place = await createForwarderPlace();
     const peers: Socket[] = [];
     await place.serve((peer) => void peers.push(peer.resume()));

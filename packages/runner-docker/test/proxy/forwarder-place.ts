@@ -9,30 +9,30 @@ import { fileURLToPath } from "node:url";
 
 const GO_NAMES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
-/** The committed binary of an architecture. */
+/** Returns the committed binary of an architecture. */
 export const binaryOf = (architecture: string): string =>
   fileURLToPath(new URL(`../../forwarder/linux-${architecture}`, import.meta.url));
 
-/** What runs the forwarder on this machine. */
+/** The command that runs the forwarder on this machine. */
 export const OWN_FORWARDER: readonly string[] = [binaryOf(GO_NAMES[process.arch] ?? "amd64")];
 
-/** A forwarder that runs, before a proxy that does what a test says. */
+/** A running forwarder, and a proxy that a test controls. */
 export type ForwarderPlace = AsyncDisposable & {
   readonly socket: string;
   readonly port: number;
   readonly child: ChildProcess;
-  /** Takes the proxy's connections from now on */
+  /** Handles the proxy's connections from now on */
   serve(handle: (peer: Socket) => void): Promise<Server>;
   /** Connects to the forwarder, and can half-close */
   connect(): Socket;
-  /** In KiB */
+  /** Memory, in KiB */
   memory(field: "VmRSS" | "VmHWM"): number;
-  /** The processor time it has used, in ms */
+  /** Processor time, in ms */
   busyMs(): number;
   openFiles(): number;
 };
 
-/** Starts a forwarder on a free port; disposing it ends it and its proxy. */
+/** Starts a forwarder on a free port. Disposing it ends it and its proxy. */
 export async function createForwarderPlace(program: readonly string[] = OWN_FORWARDER): Promise<ForwarderPlace> {
   const folder = mkdtempSync(join(tmpdir(), "budgie-"));
   const socket = join(folder, "proxy.sock");
@@ -73,7 +73,7 @@ export async function createForwarderPlace(program: readonly string[] = OWN_FORW
   };
 }
 
-/** A port of the loopback that nothing listens on. */
+/** Finds a port of the loopback that nothing listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -83,7 +83,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Polls the kernel's table, not the port: a connection would be the forwarder's first. */
+/** Waits by polling the kernel's table: a connection would be the forwarder's first. */
 async function untilListening(port: number): Promise<void> {
   const entry = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A`;
   for (let tries = 0; tries < 500; tries++) {

@@ -13,7 +13,7 @@ const MB = 1_000_000;
 const echo = (peer: Socket): void => void peer.pipe(peer);
 const sha256 = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
 
-// More than the forwarder reads before it splices.
+// More bytes than the forwarder reads before it splices.
 const SENDS_URGENT_DATA = `
   socket(my $peer, PF_INET, SOCK_STREAM, 0) || die;
   connect($peer, pack_sockaddr_in($ARGV[0], INADDR_LOOPBACK)) || die;
@@ -25,9 +25,9 @@ const SENDS_URGENT_DATA = `
   sleep 60;
 `;
 
-// A program of Linux, as every sandbox.
+// The forwarder runs on Linux only, like every sandbox.
 describe.skipIf(process.platform !== "linux")("the forwarder", () => {
-  it("carries every byte both ways, of many connections at once", async () => {
+  it("carries every byte in both directions, on many connections at once", async () => {
     await using place = await createForwarderPlace();
     await place.serve(echo);
     const sent = Array.from({ length: 20 }, (_, index) => randomBytes(1 + index * 100_003));
@@ -43,7 +43,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     expect(received.map(sha256)).toEqual(sent.map(sha256));
   });
 
-  it("answers a client that has said all", async () => {
+  it("answers a half-closed client", async () => {
     await using place = await createForwarderPlace();
     await place.serve((peer) => void hear(peer).then((said) => peer.end(`heard ${said}`)));
     const client = place.connect();
@@ -53,7 +53,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     expect(await hear(client)).toBe("heard a question");
   });
 
-  it("hears a client on that was told all", async () => {
+  it("keeps reading from a client after the proxy half-closed", async () => {
     await using place = await createForwarderPlace();
     const heard = new Promise<string>((resolve) => void place.serve((peer) => resolve(hear(peer.end("all")))));
     const client = place.connect();
@@ -66,7 +66,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     expect(await heard).toBe("one, two");
   });
 
-  it("delivers the refusal of a proxy that does not hear the client out", async () => {
+  it("delivers the answer of a proxy that stops reading", async () => {
     await using place = await createForwarderPlace();
     await place.serve((peer) => peer.once("data", () => peer.end("403", () => peer.destroy())));
     const client = place.connect();
@@ -76,7 +76,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     expect(String((await once(client, "data"))[0])).toBe("403");
   });
 
-  it("gives a connection up at once that its client breaks off", async () => {
+  it("closes a connection at once that its client resets", async () => {
     await using place = await createForwarderPlace();
     await place.serve((peer) => peer.on("data", () => undefined));
     const [before, client] = [place.openFiles(), place.connect()];
@@ -88,7 +88,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     await expect.poll(() => place.openFiles()).toBe(before);
   });
 
-  it("lets nobody wait for a proxy that is gone, and goes on with the next", async () => {
+  it("closes connections to an ended proxy, and uses the next one", async () => {
     await using place = await createForwarderPlace();
     expect(await text(place.connect())).toBe("");
 
@@ -102,7 +102,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     expect(await text(place.connect())).toBe("second");
   });
 
-  it("waits for a proxy that is too busy to take connections, and is not busy itself", async () => {
+  it("waits for a proxy that accepts no connections, without using the processor", async () => {
     await using place = await createForwarderPlace();
     const script = `require("node:net").createServer((peer) => peer.end("at last")).listen({ path: process.argv[1], backlog: 1 }, () => {
       console.log("deaf");
@@ -120,10 +120,10 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     await once(proxy, "exit");
   });
 
-  it("passes urgent data, and does not wait for more on the processor", async () => {
+  it("passes urgent data, without using the processor while it waits", async () => {
     await using place = await createForwarderPlace();
     const received = new Promise<string>((resolve) => void place.serve((peer) => resolve(hear(peer))));
-    // Node cannot send any.
+    // Node cannot send urgent data.
     const client = spawn("perl", ["-MSocket", "-e", SENDS_URGENT_DATA, `${place.port}`], { stdio: "inherit" });
 
     expect(toSizes(await received)).toEqual({ before: 1_000_000, after: 1000 });
@@ -138,7 +138,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     ["a client has said all and the proxy is silent", (connect) => connect().end("x"), (peer) => peer.resume()],
     ["the proxy has said all and the client is silent", (connect) => connect().resume(), (peer) => peer.resume().end()],
     ["the proxy does not read", (connect) => connect().end(Buffer.alloc(10 * MB)), (peer) => peer.pause()],
-    // The kernel tells of such a client for as long as it is asked.
+    // The kernel reports such a client on every poll.
     [
       "the client has broken off and the proxy does not read",
       (connect) => {
@@ -161,7 +161,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     expect((place.busyMs() - before) / (performance.now() - began)).toBeLessThan(0.05);
   });
 
-  it.each(["SIGTERM", "SIGINT"] as const)("ends on %s, whoever is connected", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("ends on %s, even with open connections", async (signal) => {
     await using place = await createForwarderPlace();
     await place.serve(echo);
     const client = place.connect();
@@ -184,7 +184,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
     expect(await runToEnd(args)).toEqual([1, expect.stringMatching(message)]);
   });
 
-  it("says that it cannot listen", async () => {
+  it("reports that it cannot listen", async () => {
     const port = await freePort();
     const taken = createServer().listen(port, "127.0.0.1");
     await once(taken, "listening");
@@ -194,7 +194,7 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
   });
 });
 
-/** All that the other side says until it ends; unlike `text` it leaves the socket as it is. */
+/** Reads a socket to its end; unlike `text` it does not destroy it. */
 async function hear(socket: Socket): Promise<string> {
   let said = "";
   socket.on("data", (data: Buffer) => void (said += data.toString()));

@@ -6,7 +6,7 @@ import { buffer, text } from "node:stream/consumers";
 import { serveOnLoopback, type Identity } from "@budgie/testkit";
 import type { RecordingServer } from "./folder-server.ts";
 
-/** Serves a folder of repositories to all who come, for reading and writing, by the `git http-backend` of this machine. */
+/** Serves a folder of repositories to everybody, for reading and writing, with this machine's `git http-backend`. */
 export async function createGitServer(folder: string, identity: Identity): Promise<RecordingServer> {
   const requests: string[] = [];
   const server = createServer(identity, (request, response) => {
@@ -16,7 +16,7 @@ export async function createGitServer(folder: string, identity: Identity): Promi
   return { ...(await serveOnLoopback(server)), requests };
 }
 
-/** A repository's files are handed out to who asks for them one by one, which is the dumb protocol, and that is switched off. */
+/** The settings that disable the dumb protocol, which serves a repository's files one by one. */
 const SETTINGS = ["http.getanyfile=false", "http.receivepack=true", "safe.directory=*"].flatMap((line) => ["-c", line]);
 
 async function answer(folder: string, request: IncomingMessage, response: ServerResponse): Promise<void> {

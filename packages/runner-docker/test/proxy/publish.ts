@@ -4,8 +4,8 @@ import { text } from "node:stream/consumers";
 import type { RunnerSession } from "@budgie/core";
 
 /**
- * Fills a folder with what servers can hand out: a git repository, an npm package, and an apt repository with a package, which
- * nobody vouches for yet. They are made by the programs themselves, in a sandbox without a network.
+ * Fills a folder with content for servers: a git repository, an npm package, and an unsigned apt repository with a package.
+ * The programs themselves create it, in a sandbox without a network.
  */
 export async function publish(session: RunnerSession, folder: string): Promise<void> {
   const child = await session.start(
@@ -16,7 +16,7 @@ export async function publish(session: RunnerSession, folder: string): Promise<v
   if (exitCode !== 0) throw new Error(stderr);
 }
 
-/** Writes what npm asks for first, which says where the package is. */
+/** Writes the metadata that npm requests first, with the package's URL. */
 export function publishToNpm(folder: string, registry: string): Promise<void> {
   const version = { name: "tiny", version: "1.0.0", dist: { tarball: `${registry}tiny-1.0.0.tgz` } };
   const packument = { name: "tiny", "dist-tags": { latest: "1.0.0" }, versions: { "1.0.0": version } };

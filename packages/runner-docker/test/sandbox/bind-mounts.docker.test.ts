@@ -6,7 +6,7 @@ import { KIRO_IMAGE, testEngine } from "../helpers/docker-place.ts";
 
 const NODE = "/usr/local/lib/kiro-cli/node";
 
-// A home, and the same home, its agent's project and a part of it mounted elsewhere.
+// A home, and other mounts of the home, of a project and of a part of it.
 const MACHINE = `set -e
 mkdir -p /home/me/.ssh /home/me/.config/gh /home/me/code/app/gh /home/me/code/plain /srv/home /srv/gh /srv/all /srv/app /srv/plain
 mount --bind /home/me /srv/home
@@ -37,7 +37,7 @@ const DIRECTORIES = [
   "/srv/backup",
 ];
 
-it("a guarded directory is one by whatever path it is mounted at, and whatever it is mounted in", async () => {
+it("a guarded directory is recognised at every path at which it or a parent is mounted", async () => {
   const outcomes = await checkOnMachine(DIRECTORIES);
 
   expect(outcomes).toEqual({
@@ -48,18 +48,18 @@ it("a guarded directory is one by whatever path it is mounted at, and whatever i
     "/srv/all": expect.stringContaining('shows "/home", which holds your home directory'),
     "/home/me/code/app": expect.stringContaining('which lies in "/home/me/.config"'),
     "/home/me/code/app/gh": expect.stringContaining('which lies in "/home/me/.config"'),
-    // The mounts in it there are not mounted here.
+    // The bind mount is not recursive.
     "/srv/home/code/app": "given",
     "/srv": expect.stringContaining("your home directory"),
     "/srv/home/code/plain": "given",
     "/srv/plain": "given",
     "/srv/mozilla": expect.stringContaining('which lies in "/home/me/.mozilla"'),
-    // It is mounted in /run too, and nothing of /run's.
+    // It is mounted in /run too, and contains nothing of /run.
     "/srv/backup": "given",
   });
 });
 
-/** Runs in a container that may mount, with the compiled core. */
+/** Runs the compiled core in a container that may mount. */
 async function checkOnMachine(directories: readonly string[]): Promise<unknown> {
   const program = `
     import { checkWorkspace } from "/core/workspace.js";

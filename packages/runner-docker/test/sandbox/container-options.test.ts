@@ -34,7 +34,7 @@ const turn: TurnContainer = {
 describe("toTurnContainer", () => {
   const options = toTurnContainer(turn);
 
-  // Whoever changes what a sandbox may do changes this, and says so.
+  // Every change of a sandbox's rights changes this expectation.
   it("has exactly this isolation profile", () => {
     expect(options.HostConfig).toEqual({
       Init: true,
@@ -59,13 +59,13 @@ describe("toTurnContainer", () => {
     });
   });
 
-  it("has the same one with no network, but for the network", () => {
+  it("has the same profile without a network, except for the network", () => {
     const { HostConfig } = toTurnContainer({ ...turn, network: "none" });
 
     expect(HostConfig).toEqual({ ...options.HostConfig, NetworkMode: "none" });
   });
 
-  it("runs budgie's own script in place of the image's entrypoint, and the command as its arguments", () => {
+  it("replaces the image's entrypoint by budgie's script, with the command as its arguments", () => {
     expect(options).toMatchObject({
       Image: "sha256:abc",
       Entrypoint: ["/bin/sh", "-c", INIT_SCRIPT, "budgie"],
@@ -102,7 +102,7 @@ describe("toTurnContainer", () => {
     ]);
   });
 
-  it("leaves the runtime to the engine unless one is named", () => {
+  it("uses the engine's default runtime unless one is named", () => {
     expect(options.HostConfig).not.toHaveProperty("Runtime");
     expect(toTurnContainer({ ...turn, runtime: "runsc" }).HostConfig).toMatchObject({ Runtime: "runsc" });
   });
@@ -120,11 +120,11 @@ describe("toTurnContainer, of a turn that joins a session container", () => {
   const added = (options: typeof plain): readonly string[] =>
     (options.Env ?? []).filter((line) => plain.Env?.includes(line) !== true);
 
-  it("has the same isolation profile, but for the network", () => {
+  it("has the same isolation profile, except for the network", () => {
     expect(joined.HostConfig).toEqual({ ...plain.HostConfig, NetworkMode: "container:budgie-session-1" });
   });
 
-  it("names nothing that belongs to the network's owner, which engines refuse", () => {
+  it("sets no option that belongs to the network's owner, which engines refuse", () => {
     expect(Object.keys({ ...joined, ...joined.HostConfig })).not.toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^(?:Hostname|Domainname|Dns.*|ExtraHosts|ExposedPorts|PortBindings)$/),
@@ -132,7 +132,7 @@ describe("toTurnContainer, of a turn that joins a session container", () => {
     );
   });
 
-  it("tells programs of the only way out, and that their own servers need none", () => {
+  it("sets the proxy's variables, and exempts the loopback", () => {
     const proxy = "http://127.0.0.1:3128";
 
     expect(added(joined).toSorted()).toEqual([
@@ -152,7 +152,7 @@ describe("toTurnContainer, of a turn that joins a session container", () => {
     expect(toTurnContainer(joining).Env).toContain("NO_PROXY=mine");
   });
 
-  it("names the user's certificates, whatever the network", () => {
+  it("names the user's certificates on every network", () => {
     const names = added(toTurnContainer({ ...turn, caFile: "/host/ca.pem" })).map((line) => line.split("="));
 
     expect(new Set(names.map(([, path]) => path))).toEqual(new Set(["/etc/budgie/ca.pem"]));
@@ -194,7 +194,7 @@ it("the session container has exactly this isolation profile, and no network but
   });
 });
 
-it("the egress proxy's container has exactly this isolation profile, and ends with its one client", () => {
+it("the egress proxy's container has exactly this isolation profile, and ends with its only client", () => {
   const proxy = {
     imageId: "sha256:abc",
     user: turn.user,
@@ -218,7 +218,7 @@ it("the egress proxy's container has exactly this isolation profile, and ends wi
   });
 });
 
-it("a container that is looked into can do nothing even if somebody starts it", () => {
+it("a container for inspection exits at once if somebody starts it", () => {
   const { Cmd, Entrypoint, HostConfig } = toIdleContainer("sha256:abc", {});
   expect([Entrypoint, Cmd]).toEqual([["/bin/sh"], ["-c", "exit 0"]]);
   const profile = [HostConfig?.Init, HostConfig?.NetworkMode, HostConfig?.CapDrop, HostConfig?.SecurityOpt];

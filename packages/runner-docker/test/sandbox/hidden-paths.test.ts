@@ -41,7 +41,7 @@ const list = (...path: string[]) => readdirSync(join(root, "skeleton", ...path))
 const FOLDERS = [".kiro/agents", ".kiro/settings", ".kiro/hooks", ".amazonq/cli-agents"];
 const COVERED = [".kiro", ".amazonq"];
 
-/** What a repository may have in a place, by how it is made. */
+/** Functions that create what a repository may have at a path. */
 const makers = {
   "a file": (path: string) => writeFileSync(path, "of the repository"),
   "a folder": (path: string) => mkdirSync(path),
@@ -57,12 +57,12 @@ function make(name: string, what: keyof typeof makers): string {
 }
 
 describe("coverHiddenPaths", () => {
-  it("covers nothing and makes nothing in a workspace that has none of its folders, and says so", async () => {
+  it("covers and creates nothing in a workspace without its folders, and reports them as absent", async () => {
     expect(await cover()).toEqual({ absent: COVERED, covered: {} });
     expect(readdirSync(workspace)).toEqual([]);
   });
 
-  it.each(COVERED)("covers %s as a whole where it is, though nothing in it is to be hidden yet", async (name) => {
+  it.each(COVERED)("covers %s as a whole, even if nothing in it is to be hidden yet", async (name) => {
     make(`${name}/steering`, "a folder");
     const before = readdirSync(workspace, { recursive: true });
 
@@ -71,7 +71,7 @@ describe("coverHiddenPaths", () => {
     expect(readdirSync(workspace, { recursive: true })).toEqual(before);
   });
 
-  it("shows nothing of what is hidden, whatever it is", async () => {
+  it("shows no hidden path, of any kind", async () => {
     for (const [index, name] of FOLDERS.entries()) {
       make(name, (["a file", "a folder", "a dangling link", "a link to a folder"] as const)[index] ?? "a file");
     }
@@ -88,7 +88,7 @@ describe("coverHiddenPaths", () => {
   });
 
   it.each(["Agents", "AGENTS", "agent\u017f"])(
-    "hides %s as well, which is the same on some file systems",
+    "hides %s too, which is the same name on some file systems",
     async (name) => {
       make(`.kiro/${name}`, "a folder");
 
@@ -96,7 +96,7 @@ describe("coverHiddenPaths", () => {
     },
   );
 
-  it("has a mount point for each file and folder that is shown, and links as they are", async () => {
+  it("has a mount point for each shown file and folder, and copies symlinks", async () => {
     make(".kiro/steering", "a folder");
     make('.kiro/notes, \\ "odd"\n.md', "a file");
     make(".kiro/link", "a link to a folder");
@@ -108,7 +108,7 @@ describe("coverHiddenPaths", () => {
   });
 
   it.each(["a file", "a dangling link", "a link to a folder"] as const)(
-    "ends the turn for %s in place of a folder",
+    "refuses %s in place of a folder",
     async (what) => {
       for (const name of COVERED) {
         const path = make(name, what);
@@ -122,14 +122,14 @@ describe("coverHiddenPaths", () => {
     },
   );
 
-  it("ends the turn for more entries than can be shown, and reads no more than that", async () => {
+  it("refuses more entries than can be shown, and reads no more than that", async () => {
     for (let index = 0; index < 65; index++) make(`.kiro/${index}`, "a file");
 
     await expect(cover()).rejects.toMatchObject({ message: expect.stringContaining("holds more than 64 entries") });
   });
 
-  // Root may look everywhere.
-  it.skipIf(process.getuid?.() === 0)("ends the turn when a folder cannot be looked at", async () => {
+  // Root can read every folder.
+  it.skipIf(process.getuid?.() === 0)("refuses an unreadable folder", async () => {
     make(".kiro/agents", "a folder");
     chmodSync(join(workspace, ".kiro"), 0o000);
 

@@ -11,7 +11,7 @@ const place = createDockerPlace();
 let host: HostHome;
 beforeAll(async () => {
   host = await createHostHome();
-  // The one that has the folder's servers as well: an attack needs an agent that would take them.
+  // An agent that also uses the folder's servers, since an attack needs one that accepts them.
   const connected = { name: "connected", tools: ["fs_read"], includeMcpJson: true };
   writeFileSync(join(host.agentsDir, "connected.json"), JSON.stringify(connected));
 });
@@ -25,7 +25,7 @@ const servers = JSON.stringify({ mcpServers: { mine: { command: "sh", args: ["-c
 const reader = (fields: object) => JSON.stringify({ name: "reader", tools: ["*"], ...fields });
 const hooks = { agentSpawn: [{ command: RUN }] };
 
-/** What a repository says of agents, and the agent that it is about. Each is a takeover once `taken-over` is there. */
+/** An attack: the files of a repository that redefine an agent. It succeeded if `taken-over` exists. */
 const ATTACKS: readonly Attack[] = [
   {
     name: "its own agent with more allowed tools",
@@ -52,7 +52,7 @@ const ATTACKS: readonly Attack[] = [
 
 type Attack = { readonly name: string; readonly file: string; readonly text: string; readonly agent: string };
 
-/** Makes a repository, lets an agent answer in it, and tells what became of it. */
+/** Creates a repository, lets an agent answer in it, and returns the outcome. */
 async function attack({ agent, file, name, text }: Attack, hostEnv: Readonly<Record<string, string | undefined>>) {
   const repository = join(place.root, `${name}-${Math.random()}`);
   mkdirSync(dirname(join(repository, file)), { recursive: true });
@@ -61,14 +61,14 @@ async function attack({ agent, file, name, text }: Attack, hostEnv: Readonly<Rec
   const session = await runner.openSession(createSessionId());
   const command: Command = {
     argv: ["kiro-cli", "chat", "--no-interactive", "--trust-tools=", "--agent", agent],
-    // The engine that knows all these places.
+    // The engine version that reads all these paths.
     env: { FAKE_KIRO_PROFILE: "q1" },
     projections: [{ source: host.agentsDir, home: ".kiro/agents" }],
     login: "kiro",
   };
   const input = "[[write taken-over: x]] [[say: Done.]]";
   const { exit, stderr, stdout } = await runCommand(session, command, { directory: repository, input });
-  // While its engine is there.
+  // Before the engine is closed.
   await session.remove();
   const isTakenOver = existsSync(join(repository, "taken-over"));
   return { repository, isTakenOver, story: `${JSON.stringify(exit)}\n${stdout}${stderr}` };
@@ -82,7 +82,7 @@ describe("a repository with", () => {
     expect(readFileSync(join(repository, made.file), "utf8")).toBe(made.text);
   });
 
-  it.each(ATTACKS)("$name could, if that were not hidden", async (made) => {
+  it.each(ATTACKS)("$name could, if it were not hidden", async (made) => {
     await using engine = await createRewritingEngine(async (body) => CONTAINER_REMOVALS["hidden-agents"](body));
 
     const { isTakenOver, story } = await attack(made, engine.hostEnv);
@@ -91,8 +91,8 @@ describe("a repository with", () => {
   });
 });
 
-describe("what an agent makes during a turn", () => {
-  it("is hidden from the next one, and what was absent is not made by the engine", async () => {
+describe("a definition that an agent creates during a turn", () => {
+  it("is hidden from the next turn, and the engine creates no absent folder", async () => {
     const repository = join(place.root, "grows");
     mkdirSync(repository);
     const { runner } = await place.createRunner();
@@ -120,11 +120,11 @@ describe("what an agent makes during a turn", () => {
     for (const file of files) expect(readFileSync(join(repository, file), "utf8")).toBe("planted\n");
   });
 
-  it("goes on in what is shown of a folder that is covered, and nothing is added beside that", async () => {
+  it("can write to the shown entries of a covered folder, and adds nothing beside them", async () => {
     const repository = join(place.root, "covered");
     mkdirSync(join(repository, ".kiro/steering"), { recursive: true });
     mkdirSync(join(repository, ".kiro/settings"));
-    // More than the tmpfs of an engine that copies a hidden folder's content had room for.
+    // More than fits into the tmpfs of an engine that copies a hidden folder's content.
     writeFileSync(join(repository, ".kiro/settings/mcp.json"), "x".repeat(256 * 1024));
     writeFileSync(join(repository, ".kiro/notes.md"), "notes\n");
     symlinkSync("steering", join(repository, ".kiro/link"));

@@ -10,15 +10,15 @@ it.each([
   ["several lines", "a\n\nb", "3 token\na\n\nb\n"],
   ["a carriage return", "a\r\nb", "2 token\na\r\nb\n"],
   ["an input that looks like the word", "live", "1 token\nlive\n"],
-])("announces %s", (_, input, said) => {
+])("starts with the line for %s", (_, input, said) => {
   expect(toInitInput(input, "token")).toBe(said);
 });
 
-// It ends every process it can reach, so it is only read here, and runs in containers alone.
-it("refuses to do anything where its parent is not the first process", () => {
+// The script kills every process it can reach, so it is only parsed here, and runs in containers only.
+it("refuses to run if its parent is not the first process", () => {
   expect(INIT_SCRIPT.split("\n")[0]).toBe('[ "$PPID" = 1 ] || exit 125');
 });
 
-it("is a program that a POSIX shell can read", () => {
+it("is valid in a POSIX shell", () => {
   expect(spawnSync("sh", ["-n", "-c", INIT_SCRIPT]).status).toBe(0);
 });

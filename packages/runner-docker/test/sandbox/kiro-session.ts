@@ -5,12 +5,12 @@ import { createSessionId, type Command, type RunnerSession } from "@budgie/core"
 import type { HostHome } from "@budgie/testkit";
 import { KIRO_IMAGE, run, runCommand, type DockerPlace, type Ran } from "../helpers/docker-place.ts";
 
-/** A session in which the stand-in kiro-cli works for a host's user. */
+/** A session with the stand-in for kiro-cli, for a host's user. */
 export type KiroSession = {
   readonly session: RunnerSession;
   readonly kiro: (prompt: string, env?: Command["env"]) => Promise<Ran>;
   readonly sh: (script: string) => Promise<Ran>;
-  /** Asks the session's database, as it is in the volume */
+  /** Queries the session's database in its volume */
   readonly query: (sql: string) => Promise<readonly unknown[]>;
 };
 
@@ -50,5 +50,5 @@ export function changeHost({ database }: HostHome, sql: string): void {
   opened.close();
 }
 
-/** What a login looks like after the user logged in anew. */
+/** A login after the user has logged in again. */
 export const ROTATE = "UPDATE auth_kv SET value = replace(value, '-access', '-rotated') WHERE key LIKE '%:token'";

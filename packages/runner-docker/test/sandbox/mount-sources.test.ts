@@ -21,7 +21,7 @@ afterEach(async () => {
 const open = (path: string) => heldSources.open(join(root, path));
 const MOVED = { code: "WORKSPACE_INVALID", message: expect.stringContaining("was exchanged since it was checked") };
 
-it("tells files, folders and links apart, and what is not there", async () => {
+it("distinguishes files, folders, symlinks and missing paths", async () => {
   symlinkSync("sub", join(root, "project/link"));
 
   const kinds = await Promise.all(["sub", "file", "link", "none"].map((name) => open(`project/${name}`)));
@@ -29,14 +29,14 @@ it("tells files, folders and links apart, and what is not there", async () => {
   expect(kinds.map((source) => source?.kind)).toEqual(["folder", "file", "link", undefined]);
 });
 
-it("opens nothing through a link on the way", async () => {
+it("opens nothing through a symlink among the parents", async () => {
   symlinkSync("secrets", join(root, "link"));
 
   await expect(open("link/sub")).rejects.toMatchObject(MOVED);
 });
 
 it.skipIf(process.platform !== "linux")(
-  "opens what is in the folder that is held, whatever is at its path",
+  "opens entries of the held folder, not of another one at its path",
   async () => {
     const project = await open("project");
     renameSync(join(root, "project"), join(root, "aside"));
@@ -46,7 +46,7 @@ it.skipIf(process.platform !== "linux")(
   },
 );
 
-it("follows links that are the user's own", async () => {
+it("follows the user's own symlinks", async () => {
   symlinkSync("project", join(root, "link"));
 
   const [followed, direct] = [await heldSources.follow(join(root, "link")), await open("project")];

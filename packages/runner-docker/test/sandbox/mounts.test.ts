@@ -38,7 +38,7 @@ async function mountsOf(asked: Asked = {}) {
 }
 
 describe("holdTurnMounts", () => {
-  it("mounts the home and the workspace writable, and all else read-only", async () => {
+  it("mounts the home and the workspace writable, and everything else read-only", async () => {
     const mounts = await mountsOf();
 
     expect(mounts.map(({ ReadOnly, Source, Target, Type }) => [Type, Source, Target, ReadOnly === true])).toEqual([
@@ -53,7 +53,7 @@ describe("holdTurnMounts", () => {
     ]);
   });
 
-  it("leaves the engine's name servers to a turn in the engine's network", async () => {
+  it("keeps the engine's name servers for a turn in the engine's network", async () => {
     const mounts = await mountsOf({ network: "bridge" });
 
     expect(mounts.map(({ Target }) => Target)).not.toEqual(
@@ -62,7 +62,7 @@ describe("holdTurnMounts", () => {
     expect(mounts.map(({ Target }) => Target)).toContain("/etc/budgie/depth");
   });
 
-  it("mounts the workspace read-only when it is to be, and nothing that is mounted in it", async () => {
+  it("mounts a read-only workspace without the mounts in it", async () => {
     const mounts = await mountsOf({ workspaceMode: "ro" });
 
     expect(mounts.find(({ Target }) => Target === "/workspace")).toEqual({
@@ -77,14 +77,14 @@ describe("holdTurnMounts", () => {
     );
   });
 
-  it("copies nothing of the image into a volume", async () => {
+  it("copies no file of the image into a volume", async () => {
     const all = [...(await mountsOf()), ...toSessionMounts(volumes)].filter(({ Type }) => Type === "volume");
 
     expect(all).toHaveLength(4);
     expect(all.every(({ VolumeOptions }) => VolumeOptions?.NoCopy === true)).toBe(true);
   });
 
-  it("labels a volume that an engine would make anew", async () => {
+  it("labels a volume that an engine would create again", async () => {
     const labels = (await mountsOf()).map(({ VolumeOptions }) => VolumeOptions?.Labels);
 
     expect(labels.slice(0, 2)).toEqual([{ role: "home" }, { role: "auth" }]);
@@ -99,7 +99,7 @@ describe("holdTurnMounts", () => {
 });
 
 describe("a protected path", () => {
-  it("is mounted read-only, and the folders on its way hold it in place", async () => {
+  it("is mounted read-only, and its parents are mounts too", async () => {
     mkdirSync(join(workspace, ".git/hooks"), { recursive: true });
     for (const file of [".git/config", ".envrc"]) writeFileSync(join(workspace, file), "");
     const mounts = await mountsOf({ protectedPaths: [".git/hooks", ".git/config", ".envrc"] });
@@ -115,8 +115,8 @@ describe("a protected path", () => {
   });
 });
 
-describe("a path that is to be protected", () => {
-  it.each([".git", ".git/hooks"])("ends the turn once %s is a link, whoever looked at it before", async (link) => {
+describe("a path to protect", () => {
+  it.each([".git", ".git/hooks"])("is refused once %s is a symlink, in spite of earlier checks", async (link) => {
     mkdirSync(join(root, "secrets/hooks"), { recursive: true });
     if (link !== ".git") mkdirSync(join(workspace, ".git"));
     symlinkSync(join(root, "secrets"), join(workspace, link));
@@ -136,7 +136,7 @@ describe("a folder in which a repository could redefine the agent", () => {
     return below.map(({ ReadOnly, Source, Target }) => [Source, Target, ReadOnly === true]);
   };
 
-  it("lies under one of budgie's, which no engine fills, with what else it holds on that", async () => {
+  it("is covered by a folder of budgie's, with the folder's other entries mounted in it", async () => {
     expect(await mountsBelow({})).toEqual([
       ["SKELETON/.kiro", "/workspace/.kiro", true],
       [join(workspace, ".kiro/steering"), "/workspace/.kiro/steering", false],
@@ -165,7 +165,7 @@ describe("projections", () => {
     ]);
   });
 
-  it("are the user's agents, where without them an empty folder is", async () => {
+  it("replace an otherwise empty folder of agents", async () => {
     const source = join(root, "agents");
     mkdirSync(source);
 
@@ -176,7 +176,7 @@ describe("projections", () => {
     expect(mounts).toEqual([{ Type: "bind", Source: source, Target: "/home/agent/.kiro/agents", ReadOnly: true }]);
   });
 
-  it("appear at their own path alone when they have no place in the home", async () => {
+  it("appear only at their own path if they have none in the home", async () => {
     const source = join(root, "prompt.md");
     writeFileSync(source, "");
 
@@ -185,14 +185,14 @@ describe("projections", () => {
     ).toEqual([source]);
   });
 
-  it("are left out when they do not exist, or lead nowhere", async () => {
+  it("are omitted if they do not exist or are dangling symlinks", async () => {
     symlinkSync("nowhere", join(root, "dangling"));
     const projections = ["missing", "dangling"].map((name) => ({ source: join(root, name), home: `.kiro/${name}` }));
 
     expect(await mountsOf({ projections })).toHaveLength(8);
   });
 
-  it("never take a target twice, nor a target that is budgie's own", async () => {
+  it("never mount a target twice, or one of budgie's targets", async () => {
     const source = join(root, "agents");
     mkdirSync(source);
     const twice = { source, home: ".kiro/agents" };
@@ -206,7 +206,7 @@ describe("projections", () => {
     );
   });
 
-  it("are the same when they are written with a slash at the end", async () => {
+  it("may end in a slash", async () => {
     const source = join(root, "agents");
     mkdirSync(source);
 

@@ -14,15 +14,15 @@ describe("toSandboxUser", () => {
 });
 
 describe("toUserNotices", () => {
-  it("tells root that agents run as uid 0", () => {
+  it("warns root that agents run as uid 0", () => {
     expect(toUserNotices({ uid: 0, gid: 0 })).toEqual([expect.stringMatching(/uid 0 .* every capability dropped/)]);
   });
 
-  it("tells everybody when the engine remaps users", () => {
+  it("warns everybody if the engine remaps users", () => {
     expect(toUserNotices({ uid: 1000, gid: 1000 }, "remapped")).toEqual([expect.stringMatching(/remaps user ids/)]);
   });
 
-  it.each([1000, undefined])("tells uid %s nothing", (uid) => {
+  it.each([1000, undefined])("has no notice for uid %s", (uid) => {
     expect(toUserNotices({ uid, gid: 1000 })).toEqual([]);
   });
 });
@@ -40,11 +40,11 @@ describe("toExtraGroups", () => {
 });
 
 describe("toPasswd", () => {
-  it("gives the uid a name and the home", () => {
+  it("names the uid and its home", () => {
     expect(toPasswd({ uid: 1234, gid: 99 })).toMatch(/^agent:x:1234:99:agent:\/home\/agent:\/bin\/sh$/m);
   });
 
-  it("gives root the home of the sandbox, in the one line about uid 0", () => {
+  it("gives uid 0 the sandbox's home, in its only line", () => {
     expect(toPasswd({ uid: 0, gid: 0 })).toBe("root:x:0:0:root:/home/agent:/bin/sh\n");
   });
 });

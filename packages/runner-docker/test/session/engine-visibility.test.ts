@@ -14,7 +14,7 @@ const HERE = {
   users: "same",
 } as unknown as Engine;
 
-/** A session container that tells what is done with it. */
+/** Creates a session container that records its calls. */
 function createFakeContainer({ isRunning = true } = {}) {
   const done: string[] = [];
   const container = { inspect: async () => ({ Id: "id", State: { Pid: 1 } }) } as unknown as Docker.Container;
@@ -43,8 +43,8 @@ const ROOT: ContainerRoot = {
 };
 const seeing: LookInto = async () => ROOT;
 
-describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
-  it("is decided by a session container, once, and whatever becomes of later looks", async () => {
+describe.skipIf(process.platform !== "linux")("the visibility of an engine's containers", () => {
+  it("is decided once, by a session container, whatever later looks find", async () => {
     let looks = 0;
     const { visibility } = createSight(async () => (looks++ === 0 ? ROOT : undefined));
     const { done, sessionContainer } = createFakeContainer();
@@ -63,7 +63,7 @@ describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
     expect(await visibility.decide(createFakeContainer().sessionContainer)).toBe(true);
   });
 
-  it("leaves a session container running that a turn is in", async () => {
+  it("keeps a session container running that a turn uses", async () => {
     const { idleContainers, visibility } = createSight(seeing);
     const { done, sessionContainer } = createFakeContainer();
     idleContainers.acquire(sessionContainer);
@@ -83,34 +83,24 @@ describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
     expect(await visibility.decide(sessionContainer)).toBe(true);
   });
 
-  it(
-    "is none where the kernel does not let a session container that runs be looked into",
-    { timeout: 10_000 },
-    async () => {
-      const { visibility } = createSight(async () => undefined);
+  it("is false if the kernel hides a running session container", { timeout: 10_000 }, async () => {
+    const { visibility } = createSight(async () => undefined);
 
-      expect(await visibility.decide(createFakeContainer().sessionContainer)).toBe(false);
-    },
-  );
+    expect(await visibility.decide(createFakeContainer().sessionContainer)).toBe(false);
+  });
 
-  it(
-    "is not decided by a session container that has ended, in which nobody could look",
-    { timeout: 10_000 },
-    async () => {
-      let isBlind = true;
-      const { visibility } = createSight(async () => (isBlind ? undefined : ROOT));
+  it("is not decided by a session container that has ended", { timeout: 10_000 }, async () => {
+    let isBlind = true;
+    const { visibility } = createSight(async () => (isBlind ? undefined : ROOT));
 
-      await expect(visibility.decide(createFakeContainer({ isRunning: false }).sessionContainer)).rejects.toMatchObject(
-        {
-          code: "RUNNER_UNAVAILABLE",
-        },
-      );
-      isBlind = false;
-      expect(await visibility.decide(createFakeContainer().sessionContainer)).toBe(true);
-    },
-  );
+    await expect(visibility.decide(createFakeContainer({ isRunning: false }).sessionContainer)).rejects.toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+    });
+    isBlind = false;
+    expect(await visibility.decide(createFakeContainer().sessionContainer)).toBe(true);
+  });
 
-  it("does not depend on the way to the engine: one on this machine may listen on TCP", async () => {
+  it("does not depend on the endpoint: an engine on this machine may listen on TCP", async () => {
     const address = { host: "127.0.0.1", port: 2375, protocol: "http", tls: undefined } as const;
     const { visibility } = createSight(seeing, {
       endpoint: { address, url: "tcp://127.0.0.1:2375", foundBy: "DOCKER_HOST" },
@@ -123,7 +113,7 @@ describe.skipIf(process.platform !== "linux")("the sight of an engine", () => {
     ["another kernel", { kernel: "other" }, undefined],
     ["Docker Desktop", { system: "Docker Desktop" }, undefined],
     ["a runtime with a kernel of its own", {}, "runsc"],
-  ] as const)("is none with %s, and nothing is started for that", async (_what, engine, runtime) => {
+  ] as const)("is false with %s, without starting a container", async (_what, engine, runtime) => {
     const { visibility } = createSight(seeing, engine, runtime);
     const { done, sessionContainer } = createFakeContainer();
 

@@ -7,7 +7,7 @@ import { createTurnPlace } from "../turn/turn-place.ts";
 
 const AGENT = "shell-worker";
 const GRACE_MS = 5000;
-// What docs/stopping.md says, and what a machine at its limit may need besides.
+// The time in docs/stopping.md, plus a margin for a loaded machine.
 const BOUND_MS = 20_000 + 10_000;
 
 let proxy: EngineProxy;
@@ -15,7 +15,7 @@ beforeAll(async () => void (proxy = await createEngineProxy()));
 afterAll(() => proxy[Symbol.asyncDispose]());
 
 describe("an engine that hangs", () => {
-  it("in the middle of a turn is told of within bounds, and when it is back, what was left goes by itself", async () => {
+  it("in the middle of a turn is reported within bounds, and its leftovers are removed once it answers again", async () => {
     const timeoutMs = 3000;
     await using place = await createTurnPlace({ ...proxy, timeoutMs });
     const turn = { agent: AGENT, directory: place.workspace };
@@ -40,7 +40,7 @@ describe("an engine that hangs", () => {
     expect(await place.runTurn({ ...turn, prompt: "[[say: Back.]]", sessionId })).toMatchObject({ response: "Back." });
   });
 
-  it("while a turn's container is made leaves nothing, though it makes it in the end", async () => {
+  it("while a turn's container is created leaves nothing, even if it creates it later", async () => {
     await using place = await createTurnPlace(proxy);
     const before = proxy.requestLines().length;
     const release = proxy.hush(/^GET \S*\/volumes\/budgie-session-/);

@@ -11,7 +11,7 @@ function createPlace(most: number) {
   return { idleContainers, sessionContainer, stopped };
 }
 
-it("stops a session container that nobody is in for a while, and no other", async () => {
+it("stops a session container that is idle for a while, and no other", async () => {
   const { sessionContainer, idleContainers, stopped } = createPlace(9);
   const [idle, busy] = [sessionContainer("idle"), sessionContainer("busy")];
   for (const one of [idle, busy]) idleContainers.acquire(one);
@@ -49,7 +49,7 @@ it("stops the one that was used least recently when there are too many", () => {
   expect(stopped).toEqual(["second"]);
 });
 
-it("rather has too many than one stopped that somebody is in", () => {
+it("exceeds the limit rather than stop one in use", () => {
   const { sessionContainer, idleContainers, stopped } = createPlace(1);
 
   for (const name of ["first", "second", "third"]) idleContainers.acquire(sessionContainer(name));
@@ -57,7 +57,7 @@ it("rather has too many than one stopped that somebody is in", () => {
   expect(stopped).toEqual([]);
 });
 
-it("does not stop one that was forgotten, or entered again", async () => {
+it("does not stop one that was forgotten or acquired again", async () => {
   const { sessionContainer, idleContainers, stopped } = createPlace(9);
   const [gone, back] = [sessionContainer("gone"), sessionContainer("back")];
   for (const one of [gone, back]) {

@@ -10,7 +10,7 @@ import { BASE_IMAGE, createDockerPlace, run, runCommand, testEngine } from "../h
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());
 
-describe("a volume that has the name of a kept home", () => {
+describe("a volume with the name of a kept home", () => {
   const ours = { "dev.budgie": "1", "dev.budgie.role": "home" };
   it.each([
     ["no labels", {}, {}],
@@ -42,7 +42,7 @@ describe("a kept home", () => {
   it.each([
     ["with a link where something is mounted", 'ln -s /workspace/leak "$HOME/.kiro/steering"', "SESSION_UNUSABLE"],
     ["with a folder there", 'mkdir "$HOME/.kiro/steering"', undefined],
-  ])("counts as one that an agent has been in: %s", async (_what, plant, code) => {
+  ])("counts as used by an agent: %s", async (_what, plant, code) => {
     const steering = join(place.root, "steering");
     const directory = join(place.root, `workspace-${code}`);
     for (const folder of [steering, directory, join(directory, "leak")]) mkdirSync(folder, { recursive: true });
@@ -60,8 +60,8 @@ describe("a kept home", () => {
   });
 });
 
-describe("a session that is gone on with", () => {
-  it("leaves alone what its home is just exported through", async () => {
+describe("a session that is resumed", () => {
+  it("keeps the container that exports its home", async () => {
     const id = await leave(makeWorkspace(), "true");
     const reader = await createContainer(id, "reader");
     const { runner } = await place.createRunner();
@@ -74,7 +74,7 @@ describe("a session that is gone on with", () => {
     await expect(reader.inspect()).rejects.toMatchObject({ statusCode: 404 });
   });
 
-  it("leaves alone what another budgie, which goes on with it at the same time, made of it", async () => {
+  it("keeps what another budgie created that resumes it at the same time", async () => {
     const docker = await testEngine();
     const id = await leave(makeWorkspace(), "true");
     const other = { instance: "other", host: "here", lock: "/nowhere/lock" };
@@ -97,10 +97,10 @@ describe("a session that is gone on with", () => {
     await (await (await place.createRunner()).runner.resumeSession(id)).remove();
   });
 
-  it("leaves its home and nothing else on the engine where that fails", async () => {
+  it("leaves only its home on the engine if that fails", async () => {
     const docker = await testEngine();
     const id = await leave(makeWorkspace(), "true");
-    // A stranger's, of that name.
+    // Another program's container of that name.
     const Image = BASE_IMAGE;
     const taken = await docker.createContainer({ name: `budgie-session-${id}`, Image, Cmd: ["true"] });
     const { runner } = await place.createRunner({ keepSessionsMs: 3_600_000 });
@@ -125,7 +125,7 @@ function makeWorkspace(): string {
   return folder;
 }
 
-/** A container that has a session's home, of somebody who lives. */
+/** Creates a live owner's container that mounts a session's home. */
 async function createContainer(id: SessionId, role: "reader"): Promise<Docker.Container> {
   const { owner } = await place.createRunner();
   await owner.hold();
@@ -140,7 +140,7 @@ async function createContainer(id: SessionId, role: "reader"): Promise<Docker.Co
   return container;
 }
 
-/** A session whose owner is gone. */
+/** Creates a session whose owner is dead. */
 async function leave(directory: string, script: string): Promise<SessionId> {
   const { owner, runner }: { owner: { release(): Promise<void> }; runner: Runner } = await place.createRunner({
     keepSessionsMs: 3_600_000,

@@ -55,7 +55,7 @@ describe("a session container", () => {
     expect(await isLive(session)).toBe(true);
   });
 
-  it("is stopped when no turn was in it for a while, and started again for the next", async () => {
+  it("is stopped after a while without a turn, and started again for the next", async () => {
     const { runner } = await place.createRunner({ containerIdleMs: 300 });
     const session = await runner.openSession(createSessionId());
     expect(await says(session, "sleep 1; ask web.test:8080")).toEqual(HELLO);
@@ -66,7 +66,7 @@ describe("a session container", () => {
     expect(await says(session)).toEqual(HELLO);
   });
 
-  it("makes room for another when there are too many, but never while a turn is in it", async () => {
+  it("is stopped if there are too many, but never during a turn", async () => {
     const { runner } = await place.createRunner({ maxRunningContainers: 1 });
     const [first, second] = [await runner.openSession(createSessionId()), await runner.openSession(createSessionId())];
     const busy = says(first, "sleep 2; ask web.test:8080");
@@ -82,7 +82,7 @@ describe("a session container", () => {
     expect(await says(first)).toEqual(HELLO);
   });
 
-  it.each(["kill", "remove"] as const)("that somebody ended with %s is there for the next turn", async (how) => {
+  it.each(["kill", "remove"] as const)("that somebody ended with %s is restored for the next turn", async (how) => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     await says(session, 'echo kept >"$HOME/note"');
@@ -92,8 +92,8 @@ describe("a session container", () => {
     expect(await says(session, 'cat "$HOME/note"; ask web.test:8080')).toMatch(/^kept\n.*hello from web\.test/s);
   });
 
-  it("that goes just before a turn joins it is made again for that turn", async ({ skip }) => {
-    // Podman keeps a container that another one was made to join.
+  it("that is removed just before a turn joins it is created again", async ({ skip }) => {
+    // Podman does not remove a container whose network another one has joined.
     skip((await connectEngine(process.env, process.env["HOME"] ?? "/root")).name === "Podman");
     const engine = await createTamperingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env });
     if (engine === undefined) throw new Error("The test needs an engine on a unix socket.");
@@ -116,7 +116,7 @@ describe("a session container", () => {
 });
 
 describe("a proxy socket", () => {
-  it("is shut while no turn runs, and only its user can come near it", async () => {
+  it("is closed while no turn runs, and accessible to its user only", async () => {
     const { owner, runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     const folder = join(place.stateDir, "sockets", owner.record.instance.slice(24));
@@ -135,29 +135,32 @@ describe("a proxy socket", () => {
     expect(await ask()).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  it.each(["host", "container"] as const)("goes with its session, and all of a %s's with budgie", async (placement) => {
-    const docker = await testEngine();
-    const { owner, runner } = await place.createRunner({ proxyPlacement: placement, image: image.name });
-    const folder = join(place.stateDir, "sockets", owner.record.instance.slice(24));
-    const filters = { label: [`dev.budgie.instance=${owner.record.instance}`] };
-    const traces = async (): Promise<readonly string[]> => [
-      ...(await docker.listContainers({ all: true, filters })).flatMap(({ Names }) => Names),
-      ...(await docker.listVolumes({ filters })).Volumes.map(({ Name }) => Name),
-      ...(existsSync(folder) ? readdirSync(folder) : []),
-    ];
-    const session = await runner.openSession(createSessionId());
-    await says(session);
-    expect((await traces()).length).toBeGreaterThan(3);
+  it.each(["host", "container"] as const)(
+    "is removed with its session, and all of a %s proxy's with budgie",
+    async (placement) => {
+      const docker = await testEngine();
+      const { owner, runner } = await place.createRunner({ proxyPlacement: placement, image: image.name });
+      const folder = join(place.stateDir, "sockets", owner.record.instance.slice(24));
+      const filters = { label: [`dev.budgie.instance=${owner.record.instance}`] };
+      const traces = async (): Promise<readonly string[]> => [
+        ...(await docker.listContainers({ all: true, filters })).flatMap(({ Names }) => Names),
+        ...(await docker.listVolumes({ filters })).Volumes.map(({ Name }) => Name),
+        ...(existsSync(folder) ? readdirSync(folder) : []),
+      ];
+      const session = await runner.openSession(createSessionId());
+      await says(session);
+      expect((await traces()).length).toBeGreaterThan(3);
 
-    await session.remove();
-    expect((await traces()).filter((name) => !name.includes("budgie-proxy-"))).toEqual([]);
-    await runner.close();
-    expect(await traces()).toEqual([]);
-    expect(existsSync(folder)).toBe(false);
-  });
+      await session.remove();
+      expect((await traces()).filter((name) => !name.includes("budgie-proxy-"))).toEqual([]);
+      await runner.close();
+      expect(await traces()).toEqual([]);
+      expect(existsSync(folder)).toBe(false);
+    },
+  );
 
   it.each(["host", "container"] as const)(
-    "of a dead budgie on the %s is collected with all that led to it",
+    "of a dead budgie on the %s is collected with its folder, volume and container",
     async (placement) => {
       const docker = await testEngine();
       const dead = await place.createRunner({ proxyPlacement: placement, image: image.name });
@@ -186,7 +189,7 @@ describe("a proxy socket", () => {
 });
 
 describe("a proxy in a container", () => {
-  it("ends with the connection to budgie, and is made again for the next turn", async () => {
+  it("ends with the connection to budgie, and is created again for the next turn", async () => {
     await using engine = await createEngineProxy();
     const docker = await testEngine();
     const options = { proxyPlacement: "container", image: image.name, hostEnv: engine.hostEnv } as const;
@@ -204,7 +207,7 @@ describe("a proxy in a container", () => {
     await runner.close();
   });
 
-  it("that ended by itself goes with budgie all the same, and so does its volume", async () => {
+  it("that ended by itself is removed with budgie, and so is its volume", async () => {
     const docker = await testEngine();
     const { owner, runner } = await place.createRunner({ proxyPlacement: "container", image: image.name });
     const filters = { label: [`dev.budgie.instance=${owner.record.instance}`] };

@@ -10,14 +10,14 @@ import { createTamperingEngine } from "../../../claims/src/lab/tampering-engine.
 const SWAPPED = "the container had something else";
 const SECRET = "the key of the host";
 
-describe("a workspace that is swapped for a link", () => {
-  it("after the check, and back once the container has it, is refused before the agent begins", async () => {
+describe("a workspace that is replaced by a symlink", () => {
+  it("after the check, and restored once the container has it, is refused before the agent starts", async () => {
     const engine = await createTamperingEngine({ home: process.env["HOME"] ?? "/root", hostEnv: process.env });
     if (engine === undefined) throw new Error("The test needs an engine on a unix socket.");
     await using _ = engine;
     await using place = createDockerPlace();
     const project = createProject(place);
-    // A check of the path alone would find everything in order.
+    // A check of the path only would succeed.
     engine.tamper({ before: project.swap, after: project.restore });
     const session = await openSession(place, engine.hostEnv);
 
@@ -44,7 +44,7 @@ describe("a workspace that is swapped for a link", () => {
     expect(await listTurns(session.id)).toEqual([]);
   });
 
-  it("by somebody who does nothing else, over and over, shows the agent the project or nothing", async () => {
+  it("again and again shows the agent the project or nothing", async () => {
     await using place = createDockerPlace();
     const project = createProject(place);
     const session = await openSession(place, process.env);
@@ -52,7 +52,7 @@ describe("a workspace that is swapped for a link", () => {
     const outcomes: string[] = [];
     const count = (outcome: string): number => outcomes.filter((other) => other === outcome).length;
     try {
-      // Most are refused at once; what counts is those whose container was started.
+      // Most turns are refused at once; those whose container was started count.
       while (outcomes.length < 500 && (count("the project") < 3 || count(SWAPPED) < 3)) {
         const outcome = await run(session, project.path, "cat key").then(
           ({ stdout }) => stdout,
@@ -65,19 +65,19 @@ describe("a workspace that is swapped for a link", () => {
       await once(swapper, "close");
     }
 
-    // An engine that finds neither of the two says so in ways of its own.
+    // Engines report a missing path with various errors.
     expect(new Set(outcomes)).not.toContain(SECRET);
     const known = ["the project", SWAPPED, "WORKSPACE_INVALID", "RUNNER_UNAVAILABLE"];
     expect(outcomes.filter((outcome) => !known.includes(outcome))).toEqual([]);
     expect(count("the project")).toBeGreaterThanOrEqual(3);
     expect(count(SWAPPED)).toBeGreaterThanOrEqual(3);
-    // The last one's end may be known before it is gone.
+    // A turn's end may be reported before its container is removed.
     await expect.poll(() => listTurns(session.id), { timeout: 10_000 }).toEqual([]);
   });
 });
 
-describe("a workspace that is left alone", () => {
-  it("is mounted, though its path was a link's target once", async () => {
+describe("a workspace that is not replaced", () => {
+  it("is mounted, even if its path was once a symlink's target", async () => {
     await using place = createDockerPlace();
     const project = createProject(place);
     project.swap();
@@ -131,7 +131,7 @@ function toCode(error: Error): string {
   return "code" in error ? String(error.code) : error.message;
 }
 
-/** Swaps in a process of its own, for so many seconds at most. */
+/** Swaps the paths in another process, for at most this many seconds. */
 function startSwapper({ aside, path, secrets }: Project, seconds: number) {
   const program = `
     const { renameSync, symlinkSync, unlinkSync } = require("node:fs");

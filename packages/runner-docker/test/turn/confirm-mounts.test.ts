@@ -23,7 +23,7 @@ afterEach(async () => {
 
 type Shown = { readonly at: string; readonly source?: string; readonly options?: string; readonly point?: string };
 
-/** Confirms one read-only mount in a folder that stands for a container's root. The folder is in one mount of this machine. */
+/** Confirms one read-only mount in a folder that represents a container's root, and lies in one mount of this machine. */
 async function confirm({ at, options = "ro,relatime", point = at, source = at }: Shown): Promise<void> {
   const held = await heldSources.open(join(root, source));
   const workspace = await heldSources.open(root);
@@ -39,12 +39,12 @@ async function confirm({ at, options = "ro,relatime", point = at, source = at }:
 }
 
 describe.skipIf(process.platform !== "linux")("a mount of a container", () => {
-  it("is confirmed where it is what was held, read-only as it was meant, whatever its name", async () => {
+  it("is confirmed if it is the held source, read-only as requested, under any name", async () => {
     await confirm({ at: "/etc" });
     await confirm({ at: "/my folder", point: String.raw`/my\040folder` });
   });
 
-  it("is confirmed where links of the image lead", async () => {
+  it("is confirmed at the target of the image's symlinks", async () => {
     symlinkSync("/etc", join(root, "link"));
     symlinkSync("real", join(root, "etc/passwd"));
 
@@ -60,7 +60,7 @@ describe.skipIf(process.platform !== "linux")("a mount of a container", () => {
     await expect(confirm(shown)).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
   });
 
-  it("is refused where a link below another mount leads elsewhere", async () => {
+  it("is refused if a symlink below another mount resolves elsewhere", async () => {
     symlinkSync("../secrets", join(root, "etc/hooks"));
 
     await expect(confirm({ at: "/etc/hooks", source: "/secrets", point: "/etc" })).rejects.toMatchObject({

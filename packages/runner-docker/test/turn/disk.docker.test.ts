@@ -20,14 +20,14 @@ async function fill(mebibytes: number, then = "sleep 60") {
   return { child, session };
 }
 
-it("ends a turn whose home outgrows its limit, long before the turn would", async () => {
+it("ends a turn soon after its home exceeds the limit", async () => {
   const { child, session } = await fill(96);
 
   expect(await child.exit).toMatchObject({ reason: "disk-limit" });
   await session.remove();
 });
 
-it("tells what a turn left in its home, and lets it be below the limit", async () => {
+it("reports the growth of a home, and keeps a turn below the limit running", async () => {
   const { child, session } = await fill(8, "exit 0");
   const { exitCode, reason } = await child.exit;
   const { grownBytes = 0, homeBytes = 0 } = (await child.disk) ?? {};
@@ -35,7 +35,7 @@ it("tells what a turn left in its home, and lets it be below the limit", async (
   expect([exitCode, reason]).toEqual([0, undefined]);
   expect(homeBytes).toBeGreaterThanOrEqual(8 * MIB);
   expect(homeBytes).toBeLessThan(10 * MIB);
-  // The home had the login before.
+  // The login was in the home before.
   expect(homeBytes - grownBytes).toBeLessThan(2 * MIB);
   await session.remove();
 });

@@ -11,12 +11,12 @@ import { createDockerPlace, run, runCommand, testEngine } from "../helpers/docke
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());
 
-// Long enough for the engine to be hushed in between.
+// Long enough to block the engine in between.
 const ENDING = "sleep 1; echo said; echo so >&2; exit 3";
 const NOTHING = "nothing yet";
 
 describe("the end of a turn", () => {
-  it("is known while the engine says nothing of it, with all that was said", async () => {
+  it("is known before the engine reports it, with all output", async () => {
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
     const session = await runner.openSession(createSessionId());
@@ -31,7 +31,7 @@ describe("the end of a turn", () => {
     await runner.close();
   });
 
-  it("is not known of a live conversation, which has no exit marker, before the engine says so", async () => {
+  it("is reported by the engine for a live conversation, which has no exit marker", async () => {
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
     const session = await runner.openSession(createSessionId());
@@ -45,7 +45,7 @@ describe("the end of a turn", () => {
     await runner.close();
   });
 
-  it("comes when nothing of its container runs any more, whatever the agent left there", async () => {
+  it("is reported after the end of all processes that the agent left behind", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     const child = await session.start(
@@ -63,7 +63,7 @@ describe("the end of a turn", () => {
     expect(living()).toEqual([]);
   });
 
-  it("is not what a program that knows no token says of it", async () => {
+  it("is not reported by a program that does not know the token", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     const word = String.raw`printf '\000%s 0 0\n'`;
@@ -74,7 +74,7 @@ describe("the end of a turn", () => {
     expect(exit.exitCode).toBe(3);
   });
 
-  it("is told behind a token that gets into no variable of the agent, and out of none", async () => {
+  it("has a token that is in no variable of the agent, and comes from none", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
     const env = { token: "own", lines: "7", code: "seven", budgie_token: "other", budgie_lines: "9" };
@@ -90,10 +90,10 @@ describe("the end of a turn", () => {
     expect(stdout).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   });
 
-  it("adds nothing to what was said, also where its own word finds no room", async () => {
+  it("adds nothing to the output, also if the marker does not fit into the pipe", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
-    // As a Node program leaves it when it is killed: whoever else writes there has to take a no.
+    // A killed Node program leaves its pipe non-blocking, so that other writers get EAGAIN.
     const script = `
       fcntl(STDOUT, F_SETFL, O_NONBLOCK | O_WRONLY);
       my ($said, $until) = (0, time + 3);
@@ -113,11 +113,11 @@ describe("the end of a turn", () => {
     expect(exit.exitCode).toBe(3);
   });
 
-  it("lets the next turn's container start, and its agent begin only when the last one's is gone", async () => {
+  it("lets the next container start, and its agent only after the previous container's removal", async () => {
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
     const session = await runner.openSession(createSessionId());
-    // It keeps the container that has ended, since nobody removes what the engine may not have noticed.
+    // The ended container stays, since budgie removes it only once the engine has reported the end.
     const answer = proxy.hush(/\/wait/);
     await run(session, place.workspace, "true");
 

@@ -25,7 +25,7 @@ function inPieces(bytes: Buffer, size: number): readonly Buffer[] {
 
 describe("an output with an exit marker", () => {
   it.each([1, 2, 7, 36, 37, 38, 40, 1000])(
-    "hears it in pieces of %i bytes, and keeps it from the reader",
+    "finds it in pieces of %i bytes, and hides it from the reader",
     async (size) => {
       const output = createOutput(TOKEN);
       const said = Buffer.concat([Buffer.from([0, 255, 0, 1]), Buffer.from("no line's end"), Buffer.from(WORD)]);
@@ -40,14 +40,14 @@ describe("an output with an exit marker", () => {
   it.each([
     ["0 2", { exitCode: 0, oomKills: 2 }],
     ["137 ", { exitCode: 137, oomKills: undefined }],
-  ])("takes %j", async (said, word) => {
+  ])("accepts %j", async (said, word) => {
     const output = createOutput(TOKEN);
     say(output, `\0${TOKEN} ${said}\n`);
 
     expect(await output.exitMarker).toEqual(word);
   });
 
-  it("lets the reader go while the connection stands, and drops what comes after", async () => {
+  it("ends for the reader while the connection is open, and drops later data", async () => {
     const output = createOutput(TOKEN);
     const reading = text(output.stream);
     say(output, "before", WORD, "after");
@@ -76,7 +76,7 @@ describe("an output with an exit marker", () => {
     expect((await readEnded(...inPieces(Buffer.from(long), 10))).toString()).toBe(long);
   });
 
-  it("holds nothing back that cannot be the beginning of one", async () => {
+  it("delays nothing that cannot be the beginning of one", async () => {
     const output = createOutput(TOKEN);
     const heard: string[] = [];
     output.stream.on("data", (chunk: Buffer) => heard.push(chunk.toString("latin1")));
@@ -97,8 +97,8 @@ describe("an output with an exit marker", () => {
   });
 });
 
-describe("hearing an exit marker", () => {
-  it("waits for both streams, and for the kernel to say that nothing runs any more", async () => {
+describe("awaitExitMarker", () => {
+  it("waits for both streams, and for the end of the last process", async () => {
     const { outputs, root } = open();
     const order: string[] = [];
     const hearing = awaitExitMarker(outputs, root.container).then((word) => (order.push("heard"), word));
@@ -114,7 +114,7 @@ describe("hearing an exit marker", () => {
     expect(order).toEqual(["one stream", "both", "heard"]);
   });
 
-  it("believes none of a container that lives on", async () => {
+  it("ignores the marker of a container that keeps running", async () => {
     const { outputs, root } = open();
     outputs.forEach((output) => say(output, WORD));
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Finds the pids whose file of `/proc` has all these words: a minimal machine has no `ps`. */
+/** Finds the pids whose file in `/proc` contains all these words. A minimal machine has no `ps`. */
 export function findProcesses(file: "cgroup" | "cmdline", ...words: readonly string[]): readonly string[] {
   const isMeant = (pid: string): boolean => {
     const said = read(`/proc/${pid}/${file}`);
@@ -13,7 +13,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8").replaceAll("\0", " ");
   } catch {
-    // The process has ended meanwhile.
+    // The process ended meanwhile.
     return "";
   }
 }

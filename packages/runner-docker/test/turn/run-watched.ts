@@ -2,18 +2,18 @@ import { text } from "node:stream/consumers";
 import type { AllowedHost, Command, EgressReport, RunnerSession } from "@budgie/core";
 import type { Ran } from "../helpers/docker-place.ts";
 
-/** The image of real programs that `scripts/programs-image` makes. */
+/** The image of real programs, built by `scripts/programs-image`. */
 export const PROGRAMS_IMAGE = process.env["BUDGIE_TEST_PROGRAMS_IMAGE"] ?? "budgie-programs:latest";
 
 export type WatchedRun = {
   readonly directory: string;
-  /** All that it may reach */
+  /** The allowed hosts */
   readonly hosts: readonly AllowedHost[];
-  /** What a program says on stderr that would never end by itself */
+  /** Text on stderr after which the program, which never ends by itself, is stopped */
   readonly hopeless?: RegExp | undefined;
 };
 
-/** Runs a command in a session to its end, and tells what it reached. */
+/** Runs a command in a session to its end, and returns its egress report. */
 export async function runWatched(
   session: RunnerSession,
   command: Pick<Command, "argv"> & Partial<Command>,
@@ -38,7 +38,7 @@ export async function runWatched(
   return { stdout, stderr, exit, egress };
 }
 
-/** A name that stands for a server on this machine's loopback. */
+/** Returns a host name that resolves to a server on this machine's loopback. */
 export function pinned(host: string, port: number): AllowedHost {
   return { host, port, address: "127.0.0.1", from: "test" };
 }

@@ -8,7 +8,7 @@ import { createTurnPlace, type TurnPlace } from "./turn-place.ts";
 const AGENT = "shell-worker";
 const AT_WORK = "[[write at-work: yes]]";
 
-// What budgie waits for at each point of a turn's life: the answer to it is kept back until the abort was sent.
+// The request at each stage of a turn whose answer is held back until the abort was sent.
 const BEFORE_ITS_AGENT = {
   "while it is looked whether its volumes are there": /^GET \S*\/volumes\/budgie-session-/,
   "while its volumes are made": /^POST \S*\/volumes\/create/,
@@ -27,7 +27,7 @@ beforeAll(async () => void (proxy = await createEngineProxy()));
 afterAll(() => proxy[Symbol.asyncDispose]());
 
 describe("a first turn that is cancelled", () => {
-  it("before it begins has never been on the engine", async () => {
+  it("before its start sends nothing to the engine", async () => {
     await using place = await createTurnPlace(proxy);
     const before = proxy.requestLines().length;
 
@@ -38,22 +38,25 @@ describe("a first turn that is cancelled", () => {
     expect(proxy.requestLines().slice(before)).not.toContainEqual(expect.stringMatching(/name=budgie-turn/));
   });
 
-  it.each(Object.entries(BEFORE_ITS_AGENT))("%s is gone with all that was made for it", async (_, point) => {
-    await using place = await createTurnPlace(proxy);
-    const cancelling = new AbortController();
+  it.each(Object.entries(BEFORE_ITS_AGENT))(
+    "%s is removed with everything that was created for it",
+    async (_, point) => {
+      await using place = await createTurnPlace(proxy);
+      const cancelling = new AbortController();
 
-    const told = await meet(point, {
-      begin: () => toEnd(ask(place, { prompt: AT_WORK, signal: cancelling.signal })),
-      end: () => cancelling.abort(),
-    });
+      const told = await meet(point, {
+        begin: () => toEnd(ask(place, { prompt: AT_WORK, signal: cancelling.signal })),
+        end: () => cancelling.abort(),
+      });
 
-    expect(told).toBe("CANCELLED");
-    expect(await place.traces()).toEqual([]);
-    expect(proxy.pending()).toEqual([]);
-    expect(existsSync(join(place.workspace, "at-work"))).toBe(false);
-  });
+      expect(told).toBe("CANCELLED");
+      expect(await place.traces()).toEqual([]);
+      expect(proxy.pending()).toEqual([]);
+      expect(existsSync(join(place.workspace, "at-work"))).toBe(false);
+    },
+  );
 
-  it("while its network starts is gone with all that was made for it", async () => {
+  it("while its network starts is removed with everything that was created for it", async () => {
     await using place = await createTurnPlace({ ...proxy, egress: "allowlist" });
     const cancelling = new AbortController();
 
@@ -90,7 +93,7 @@ describe("a later turn that is cancelled", () => {
     "while its container is made",
     "while its container is attached to",
     "while its container starts",
-  ] as const)("%s leaves its session as it was", async (point) => {
+  ] as const)("%s leaves its session unchanged", async (point) => {
     await using place = await createTurnPlace(proxy);
     const { sessionId } = (await ask(place, { prompt: "Keep the word token-heron." })) as Reply;
     const cancelling = new AbortController();
@@ -106,12 +109,12 @@ describe("a later turn that is cancelled", () => {
   });
 });
 
-describe("a turn that is cancelled at its work", () => {
+describe("a turn that is cancelled while its agent works", () => {
   it.each([
     ["with an agent that ends when it is told to", "[[sleep 60000]]"],
     ["with an agent that does not listen", "[[fault hang]]"],
     ["with an agent that started others", "[[fault child 500]][[fault hang]]"],
-  ])("%s is gone, and its session goes on", async (_, work) => {
+  ])("%s is removed, and its session can be resumed", async (_, work) => {
     await using place = await createTurnPlace(proxy);
     const cancelling = new AbortController();
     const answer = toFailure(ask(place, { prompt: AT_WORK + work, signal: cancelling.signal }));
@@ -129,7 +132,7 @@ describe("a turn that is cancelled at its work", () => {
     });
   });
 
-  it("and whose container somebody paused is gone as well", async () => {
+  it("is removed, even if somebody paused its container", async () => {
     await using place = await createTurnPlace(proxy);
     const cancelling = new AbortController();
     const answer = toFailure(ask(place, { prompt: `${AT_WORK}[[fault hang]]`, signal: cancelling.signal }));
@@ -145,7 +148,7 @@ describe("a turn that is cancelled at its work", () => {
   it.each([
     ["while its answer is read", /^GET \S*\/containers\/budgie-session-\S+\/archive/, "Hello"],
     ["while its container is removed", /^DELETE \S*\/containers\/[0-9a-f]+\?/, "[[sleep 60000]]"],
-  ] as const)("%s ends, and its session goes on", async (_, point, prompt) => {
+  ] as const)("%s ends, and its session can be resumed", async (_, point, prompt) => {
     await using place = await createTurnPlace(proxy);
     const cancelling = new AbortController();
     const first = (await ask(place, { prompt: "Keep the word token-heron." })) as Reply;
@@ -189,7 +192,7 @@ function toFailure(answer: Promise<Reply>): Promise<BudgieError> {
 
 type Meeting<T> = { readonly begin: () => Promise<T>; readonly end: () => void };
 
-/** Begins something, ends it while the engine's answer to such a request is on its way, and lets that through. */
+/** Starts something, ends it while the engine's answer to such a request is held back, and then releases the answer. */
 async function meet<T>(point: RegExp, { begin, end }: Meeting<T>): Promise<T> {
   const before = proxy.requestLines().length;
   const release = proxy.hush(point);
@@ -199,7 +202,7 @@ async function meet<T>(point: RegExp, { begin, end }: Meeting<T>): Promise<T> {
       .poll(() => proxy.requestLines().slice(before), { timeout: 20_000 })
       .toContainEqual(expect.stringMatching(point));
     end();
-    // Whoever listens to the abort has heard it then.
+    // The listeners of the abort have run by then.
     await new Promise((resolve) => setImmediate(resolve));
     release();
     return await begun;

@@ -36,7 +36,7 @@ it.each([
     end(137, { oomKilled: true, stopped: "timeout" }),
     { signal: "SIGKILL", reason: "timeout" },
   ],
-])("tells %s", (_, given, expected) => {
+])("reports %s", (_, given, expected) => {
   const nothing = { exitCode: undefined, signal: undefined, reason: undefined };
   expect(toExit(given)).toEqual({ ...nothing, ...expected, oomKilled: given.oomKilled });
 });

@@ -2,14 +2,14 @@ import { createKiroProtocol, createRunTurn, loadAgents, type RunTurn, type Runne
 import { createHostHome } from "@budgie/testkit";
 import { createDockerPlace, KIRO_IMAGE, testEngine } from "../helpers/docker-place.ts";
 
-/** budgie's core on the engine, for a host's user with a stand-in kiro-cli. */
+/** budgie's core on the engine, for a host's user with the stand-in for kiro-cli. */
 export type TurnPlace = AsyncDisposable & {
   readonly runTurn: RunTurn;
   readonly runner: Runner;
   readonly workspace: string;
-  /** The names of all containers and volumes of this place, as the engine itself tells */
+  /** Names of this place's containers and volumes on the engine */
   readonly traces: () => Promise<readonly string[]>;
-  /** Pauses the one turn there is, behind budgie's back */
+  /** Pauses the container of the only turn without budgie */
   readonly pauseTurn: () => Promise<void>;
 };
 
@@ -19,7 +19,7 @@ type TurnPlaceOptions = {
   readonly timeoutMs?: number;
 };
 
-/** Makes the place; disposing it closes its runner and removes it. */
+/** Creates the place. Disposing it closes its runner and removes it. */
 export async function createTurnPlace(options: TurnPlaceOptions): Promise<TurnPlace> {
   const { egress = "none", hostEnv, timeoutMs = 60_000 } = options;
   const place = createDockerPlace();

@@ -20,7 +20,7 @@ function createPlace() {
   return { path, root, write: (name: string, mebibytes: number) => writeInto(join(path, name), mebibytes) };
 }
 
-// Bytes that compress well might take no space on the disk.
+// Random bytes, since compressible ones might take no space on the disk.
 function writeInto(file: string, mebibytes: number): void {
   writeFileSync(
     file,
@@ -33,7 +33,7 @@ function writeInto(file: string, mebibytes: number): void {
 }
 
 describe("watchDisk", () => {
-  it("tells once that the home holds more than it may", async () => {
+  it("reports once that the home exceeds its limit", async () => {
     const { root, write } = createPlace();
     const onReached = vi.fn();
     const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
@@ -45,7 +45,7 @@ describe("watchDisk", () => {
     expect(onReached).toHaveBeenCalledOnce();
   });
 
-  it("tells so of a home that holds too much already", async () => {
+  it("reports a home that already exceeds its limit", async () => {
     const { root, write } = createPlace();
     write("home/agent/large", 24);
     const onReached = vi.fn();
@@ -55,7 +55,7 @@ describe("watchDisk", () => {
     await report();
   });
 
-  it("does not mind what others write to the same disk, and follows no link to it", async () => {
+  it("ignores what others write to the same disk, and follows no symlink", async () => {
     const { path, root, write } = createPlace();
     write("home/agent/before", 2);
     const onReached = vi.fn();
@@ -65,7 +65,7 @@ describe("watchDisk", () => {
     write("elsewhere/large", 48);
     symlinkSync(join(path, "elsewhere"), join(path, "home/agent/link"));
     write("home/agent/more", 3);
-    // Time for two looks.
+    // Time for two checks.
     await new Promise((resolve) => setTimeout(resolve, 2500));
     const { grownBytes = 0, homeBytes = 0 } = (await report()) ?? {};
 
@@ -76,27 +76,24 @@ describe("watchDisk", () => {
     expect(grownBytes).toBeLessThan(4 * MIB);
   });
 
-  // Only root can make a disk.
-  it.skipIf(process.getuid?.() !== 0)(
-    "tells so when hardly any more files can be made, though none takes space",
-    async () => {
-      const { path, root } = createPlace();
-      const home = join(path, "home");
-      const { status } = spawnSync("sh", ["-c", 'mount -t tmpfs -o nr_inodes=1000 tmpfs "$1"', "sh", home]);
-      expect(status).toBe(0);
-      onTestFinished(() => void spawnSync("sh", ["-c", 'umount -l "$1"', "sh", home]));
-      const onReached = vi.fn();
-      const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
-      await new Promise((resolve) => setTimeout(resolve, 1200));
+  // Only root can mount a disk.
+  it.skipIf(process.getuid?.() !== 0)("reports a disk that is nearly out of files", async () => {
+    const { path, root } = createPlace();
+    const home = join(path, "home");
+    const { status } = spawnSync("sh", ["-c", 'mount -t tmpfs -o nr_inodes=1000 tmpfs "$1"', "sh", home]);
+    expect(status).toBe(0);
+    onTestFinished(() => void spawnSync("sh", ["-c", 'umount -l "$1"', "sh", home]));
+    const onReached = vi.fn();
+    const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
+    await new Promise((resolve) => setTimeout(resolve, 1200));
 
-      for (let index = 0; index < 700; index++) writeFileSync(join(home, `${index}`), "");
-      await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 10_000);
+    for (let index = 0; index < 700; index++) writeFileSync(join(home, `${index}`), "");
+    await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 10_000);
 
-      await report();
-    },
-  );
+    await report();
+  });
 
-  it("counts from what the home held after the last turn, where that is known", async () => {
+  it("counts growth from the size after the last turn, if that is known", async () => {
     const { root, write } = createPlace();
     write("home/agent/before", 2);
     const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: MIB, onReached: () => undefined });
@@ -107,7 +104,7 @@ describe("watchDisk", () => {
   });
 
   // Root can read every folder.
-  it.skipIf(process.getuid?.() === 0)("counts for a folder that it may not read what the disk has lost", async () => {
+  it.skipIf(process.getuid?.() === 0)("counts the disk's growth for an unreadable folder", async () => {
     const { path, root, write } = createPlace();
     const hidden = join(path, "home/agent/hidden");
     mkdirSync(hidden);
@@ -123,7 +120,7 @@ describe("watchDisk", () => {
     expect(await report()).toBeUndefined();
   });
 
-  it("finds du wherever the system keeps it", async () => {
+  it("finds du on the PATH", async () => {
     const { path, root } = createPlace();
     writeFileSync(join(path, "du"), "#!/bin/sh\necho 7", { mode: 0o755 });
     vi.stubEnv("PATH", path);
@@ -134,7 +131,7 @@ describe("watchDisk", () => {
     expect(await report()).toEqual({ homeBytes: 7168, grownBytes: 7168 });
   });
 
-  it("has nothing to say of a container that is elsewhere, or of a home that is a link", async () => {
+  it("reports nothing for a container elsewhere, or for a home that is a symlink", async () => {
     const { path, root } = createPlace();
     const onReached = vi.fn();
     rmSync(join(path, "home"), { recursive: true });
