@@ -40,6 +40,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: "unit",
+          isolate: false,
           setupFiles: "packages/testkit/test/helpers/start-no-process.ts",
           include: ["packages/*/test/**/*.test.ts"],
           exclude: ["**/*.{docker,faults,interop,process}.test.ts", "**/node_modules/**"],
@@ -51,6 +52,7 @@ export default defineConfig({
         test: {
           // Tests that start processes, and no engine.
           name: "process",
+          isolate: false,
           globalSetup,
           include: ["packages/*/test/**/*.process.test.ts"],
           testTimeout: 30_000,

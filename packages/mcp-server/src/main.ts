@@ -1,13 +1,11 @@
 import "./zod-no-jit.ts"; // Before any schema is made
 import { homedir } from "node:os";
-import { BudgieError } from "@budgie/core";
-import { runCli } from "./cli.ts";
 import type { Host } from "./process/host.ts";
-import { escapeForTerminal } from "./terminal/printable.ts";
+import { runProgram } from "./run-program.ts";
 
-// A reader of the log that went away is no reason to stop.
+// Budgie goes on when the reader of its log has closed it.
 process.stderr.on("error", () => undefined);
-// And one of the output has seen enough; a server's is its client, for which it looks out itself.
+// A reader that closes stdout has seen enough. A server watches its client by itself.
 process.stdout.on("error", () => undefined);
 
 const host: Host = {
@@ -21,22 +19,12 @@ const host: Host = {
   columns: process.stdout.isTTY ? process.stdout.columns : undefined,
   report: (line) => void process.stderr.write(`budgie: ${line}\n`),
   exit: (code) => process.exit(code),
+  events: process,
 };
 
-void runCli(process.argv.slice(2), host).catch(toFailed).then(exitOnceRead);
+void runProgram(process.argv.slice(2), host).then(exitOnceRead);
 
-function toFailed(error: unknown): number {
-  const isExpected = error instanceof BudgieError;
-  // The message may have names that an agent chose.
-  host.report(
-    isExpected
-      ? error.message.split("\n").map(escapeForTerminal).join("\n")
-      : String(error instanceof Error ? error.stack : error),
-  );
-  return isExpected ? 1 : 70;
-}
-
-/** What a slow reader has not taken yet would go with the process. */
+/** Waits for a slow reader of stdout, since an exit discards what it has not read. */
 function exitOnceRead(exitCode: number): void {
   process.stdout.write("", () => host.exit(exitCode));
 }

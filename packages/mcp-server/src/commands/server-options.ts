@@ -11,12 +11,24 @@ export function addServerOptions(program: Command): void {
   for (const key of SWITCHES) program.addOption(new Option(`--no-${toName(key)}`).hideHelp());
 }
 
-/** What was given for them. A switch whose variable is set counts as given, even for `BUDGIE_SANDBOX=0`: so its text is what gets checked. */
+/** Returns the values of the command line and, for options that it does not have, those of `env`, as text for switches too. */
 export function toServerValues(program: Command, env: Host["env"]): Readonly<Record<string, unknown>> {
-  const fromVariables = SWITCHES.filter((key) => program.getOptionValueSource(key) === "env");
-  const values = { ...program.opts(), ...Object.fromEntries(fromVariables.map((key) => [key, env[toVariable(key)]])) };
-  if (program.getOptionValueSource("allowRoot") !== "env") return values;
-  return { ...values, allowRoot: env[toVariable("allowRoot")]?.split(",") };
+  const given = program.opts();
+  const values = KEYS.map((key) => [
+    key,
+    toValue(key, { value: given[key], env, source: program.getOptionValueSource(key) }),
+  ]);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+}
+
+type Given = { readonly value: unknown; readonly env: Host["env"]; readonly source: string | undefined };
+
+function toValue(key: ConfigKey, { env, source, value }: Given): unknown {
+  if (source === "cli") return value;
+  const text = env[toVariable(key)];
+  // The library looks for variables in this process's own environment.
+  if (text === undefined) return source === "env" ? toDefault(key) : value;
+  return key === "allowRoot" || REPEATABLE.has(key) ? text.split(",") : text;
 }
 
 /** The flag of the first one that the command line has: a command may have no use for any. */
@@ -108,8 +120,14 @@ function toOption(key: ConfigKey): Option {
   const option = new Option([toFlag(key), VALUES[key]].join(" ").trim(), description).env(toVariable(key));
   if (key === "allowRoot") return option.argParser(collect);
   if (REPEATABLE.has(key)) return option.argParser(append);
+  const fallback = toDefault(key);
+  return fallback === undefined ? option : option.default(fallback);
+}
+
+/** Returns the default that the help text shows. */
+function toDefault(key: ConfigKey): string | undefined {
   const fallback = DEFAULTS[key];
-  return typeof fallback === "string" ? option.default(fallback) : option;
+  return typeof fallback === "string" ? fallback : undefined;
 }
 
 const DEFAULTS: Partial<Record<ConfigKey, unknown>> = configSchema.parse({});
@@ -118,12 +136,12 @@ function toName(key: string): string {
   return toFlag(key).slice(2);
 }
 
-/** Adds to the values of a repeatable option those of one more time that it is given. */
+/** Adds the values of one more occurrence of a repeatable option. */
 export function append(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, ...value.split(",")];
 }
 
-/** The same for paths, which may hold a comma; only in a variable it parts two of them. */
+/** Adds a path to those before it. Only in a variable a comma separates two paths, since a path may contain one. */
 function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }

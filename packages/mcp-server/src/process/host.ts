@@ -16,4 +16,6 @@ export type Host = {
   /** Tells the user something, in one line on stderr */
   readonly report: (line: string) => void;
   readonly exit: (code: number) => void;
+  /** Signals, and exceptions that nobody caught */
+  readonly events: Pick<NodeJS.EventEmitter, "on">;
 };

@@ -6,12 +6,12 @@ import { createShutdown } from "./shutdown.ts";
  * for was not done.
  */
 export async function interruptible<T>(
-  { exit, report }: Pick<Host, "exit" | "report">,
+  { events, exit, report }: Pick<Host, "events" | "exit" | "report">,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
   const { signal } = controller;
-  const shutdown = createShutdown({ report, exit: (code) => exit(code || 1) });
+  const shutdown = createShutdown({ events, report, exit: (code) => exit(code || 1) });
   const working = work(signal);
   shutdown.onBegin(async () => {
     controller.abort();

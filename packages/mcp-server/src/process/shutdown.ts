@@ -22,7 +22,7 @@ const BUG = 70;
  * Ends the program with exit code 0 after a signal or {@link Shutdown.begin}, with 70 after an uncaught exception, and
  * with 1 if something could not be closed in time or a second signal did not let it.
  */
-export function createShutdown({ exit, report }: Pick<Host, "exit" | "report">): Shutdown {
+export function createShutdown({ events, exit, report }: Pick<Host, "events" | "exit" | "report">): Shutdown {
   let close = async (): Promise<void> => undefined;
   let exitCode: number | undefined;
   let firstSignalAt: number | undefined;
@@ -44,13 +44,13 @@ export function createShutdown({ exit, report }: Pick<Host, "exit" | "report">):
   }
 
   for (const signal of SIGNALS) {
-    process.on(signal, () => {
+    events.on(signal, () => {
       firstSignalAt ??= performance.now();
       if (performance.now() - firstSignalAt > ECHO_MS) exit(FAILED);
       void end(0);
     });
   }
-  process.on("uncaughtException", (error) => {
+  events.on("uncaughtException", (error: unknown) => {
     report(errorText(error));
     // Closing may be what throws, again and again.
     if (exitCode === BUG) exit(BUG);

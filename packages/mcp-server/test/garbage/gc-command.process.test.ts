@@ -31,7 +31,7 @@ describe("budgie gc-volumes", () => {
     live.budgie.child.kill("SIGSTOP");
     const dead = await abandon(user);
 
-    const { exitCode, stderr, stdout } = await user.run(["gc-volumes"], NO_ENGINE);
+    const { exitCode, stderr, stdout } = await user.command(["gc-volumes"], NO_ENGINE);
     live.budgie.child.kill("SIGCONT");
 
     expect(exitCode).toBe(0);
@@ -50,11 +50,11 @@ describe("budgie gc-volumes", () => {
     await using user = await createBudgieUser();
     const { folder } = await abandon(user);
 
-    const { stdout } = await user.run(["gc-volumes", "--dry-run"], NO_ENGINE);
+    const { stdout } = await user.command(["gc-volumes", "--dry-run"], NO_ENGINE);
 
     expect(stdout).toBe(`would remove folder ${folder}\nWould remove 1 folder.\n`);
     expect(readdirSync(user.sessionsDir)).toHaveLength(1);
-    await user.run(["gc-volumes"], NO_ENGINE);
+    await user.command(["gc-volumes"], NO_ENGINE);
   });
 
   it("prints nothing that a terminal would obey", async () => {
@@ -66,11 +66,11 @@ describe("budgie gc-volumes", () => {
     writeFileSync(join(ledger, name), record.replace(user.sessionsDir, "/tmp/\\u001b[2J\\u009b31m"));
 
     const [plain, json] = [
-      await user.run(["gc-volumes", "--dry-run"], NO_ENGINE),
-      await user.run(["gc-volumes", "--dry-run", "--json"], NO_ENGINE),
+      await user.command(["gc-volumes", "--dry-run"], NO_ENGINE),
+      await user.command(["gc-volumes", "--dry-run", "--json"], NO_ENGINE),
     ];
     writeFileSync(join(ledger, name), record);
-    await user.run(["gc-volumes"], NO_ENGINE);
+    await user.command(["gc-volumes"], NO_ENGINE);
 
     expect(plain.stdout).toMatch(/^would remove folder \/tmp\/\?\[2J\?31m\//);
     expect(json.stdout.trim()).not.toMatch(/\p{C}/u);
@@ -81,17 +81,17 @@ describe("budgie gc-volumes", () => {
     await using user = await createBudgieUser();
     const { folder } = await abandon(user);
 
-    const { stdout } = await user.run(["gc-volumes", "--older-than", "24h"], NO_ENGINE);
+    const { stdout } = await user.command(["gc-volumes", "--older-than", "24h"], NO_ENGINE);
 
     expect(stdout).toBe(`kept folder ${folder}: it is younger than asked for\nRemoved nothing; kept 1.\n`);
-    await user.run(["gc-volumes"], NO_ENGINE);
+    await user.command(["gc-volumes"], NO_ENGINE);
   });
 
   it("tells a program what it did", async () => {
     await using user = await createBudgieUser();
     const { folder } = await abandon(user);
 
-    const { stdout } = await user.run(["gc-volumes", "--json"], NO_ENGINE);
+    const { stdout } = await user.command(["gc-volumes", "--json"], NO_ENGINE);
 
     const session = folder.slice(user.sessionsDir.length + 1);
     expect(JSON.parse(stdout)).toEqual({
@@ -105,7 +105,7 @@ describe("budgie gc-volumes", () => {
   it("says so when there is nothing to do", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stdout } = await user.run(["gc-volumes"], NO_ENGINE);
+    const { exitCode, stdout } = await user.command(["gc-volumes"], NO_ENGINE);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "Removed nothing.\n" });
   });

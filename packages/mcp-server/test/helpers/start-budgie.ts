@@ -5,15 +5,15 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { deserializeMessage, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { deserializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { connectClient, type Served } from "./connect-client.ts";
+import { runHere, type Ended, type Program } from "./run-here.ts";
 import { createHostHome, kiroCliPath, type HostHome, type HostHomeOptions } from "@budgie/testkit";
 
-export const budgiePath = fileURLToPath(new URL("../../bin/budgie.js", import.meta.url));
+export type { Served } from "./connect-client.ts";
 
-type Ended = { readonly exitCode: number | null; readonly signal: string | null };
+export const budgiePath = fileURLToPath(new URL("../../bin/budgie.js", import.meta.url));
 
 /** One call of the stand-in for kiro-cli, as it logged it itself. */
 type KiroCall = {
@@ -36,6 +36,10 @@ export type BudgieUser = AsyncDisposable & {
   readonly launch: (argv: readonly string[], env?: Variables) => Budgie["child"];
   /** Runs budgie to its end, with nothing on stdin */
   readonly run: (argv: readonly string[], env?: Variables) => Promise<Finished>;
+  /** Serves in this process, where a start costs little; agents are still processes of their own */
+  readonly serve: (options?: Pick<StartOptions, "args" | "clientName" | "env">) => Promise<Served>;
+  /** Runs budgie to its end in this process, with nothing on stdin */
+  readonly command: (argv: readonly string[], env?: Variables) => Promise<Finished>;
 };
 
 type Variables = Readonly<Record<string, string>>;
@@ -54,6 +58,8 @@ type StartOptions = {
 // Tests use one engine at the same time, and some leave garbage there for the code that they test.
 const NO_SWEEP: Variables = { BUDGIE_SWEEP_EVERY: "0" };
 
+const LOCAL = ["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG"];
+
 // As root, --sandbox needs allowed roots.
 const AS_ROOT: Variables = process.getuid?.() === 0 ? { BUDGIE_ALLOW_ROOT: tmpdir() } : {};
 
@@ -63,34 +69,27 @@ export const TEST_IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:lates
 type Finished = Ended & { readonly stdout: string; readonly stderr: string };
 
 /** A running budgie with a client of the official SDK. */
-export type Budgie = {
-  readonly client: Client;
-  readonly child: ChildProcess & { readonly pid: number };
-  readonly ended: Promise<Ended>;
-  readonly stderr: () => string;
-  /** Every line that came on stdout */
-  readonly lines: readonly string[];
-  /** Calls an agent's tool on the user's workspace */
-  readonly ask: (
-    agent: string,
-    input: Readonly<Record<string, unknown>>,
-    signal?: AbortSignal,
-  ) => Promise<CallToolResult>;
-};
+export type Budgie = Served & { readonly child: ChildProcess & { readonly pid: number } };
 
 export async function createBudgieUser(options: HostHomeOptions = {}): Promise<BudgieUser> {
   const host = await createHostHome(options);
   const workspace = join(host.home, "project");
   const kiroLog = join(host.home, "kiro-calls");
   mkdirSync(workspace);
-  const started: Budgie[] = [];
+  const started: Served[] = [];
+
+  function toEnv(argv: readonly string[], env: Variables): Variables {
+    const own = { PATH: process.env["PATH"] ?? "", HOME: host.home, FAKE_KIRO_LOG: kiroLog };
+    return { ...own, ...(argv.some((word) => /^--?sandbox$/.test(word)) ? AS_ROOT : {}), ...env };
+  }
 
   function launch(argv: readonly string[], env: Variables = {}, program = budgiePath): Budgie["child"] {
-    const own = { PATH: process.env["PATH"] ?? "", HOME: host.home, FAKE_KIRO_LOG: kiroLog };
-    const all = { ...own, ...(argv.some((word) => /^--?sandbox$/.test(word)) ? AS_ROOT : {}), ...env };
-    const child = spawn(process.execPath, [program, ...argv], { env: all, stdio: "pipe" });
+    const child = spawn(process.execPath, [program, ...argv], { env: toEnv(argv, env), stdio: "pipe" });
     return child as Budgie["child"];
   }
+
+  const launchHere = (argv: readonly string[], env: Variables = {}): Program =>
+    runHere(argv, { env: toEnv(argv, env), home: host.home });
 
   return {
     host,
@@ -104,19 +103,19 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
             { ...toEngineVariables(), ...NO_SWEEP, ...env },
             program,
           )
-        : launch(["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG", ...args], env, program);
-      const budgie = await connect(child, { workspace, clientName });
+        : launch([...LOCAL, ...args], env, program);
+      const budgie = { ...(await connectClient(toProgram(child), { workspace, clientName })), child };
       started.push(budgie);
       return budgie;
     },
-    launch,
-    async run(argv, env = {}) {
-      const child = launch(argv, env);
-      child.stdin?.end();
-      const ended = toEnd(child);
-      const [stdout, stderr] = await Promise.all([readAll(child.stdout), readAll(child.stderr)]);
-      return { stdout, stderr, ...(await ended) };
+    async serve({ args = [], clientName = "test", env = {} } = {}) {
+      const served = await connectClient(launchHere([...LOCAL, ...args], env), { workspace, clientName });
+      started.push(served);
+      return served;
     },
+    launch,
+    run: (argv, env) => finish(toProgram(launch(argv, env))),
+    command: (argv, env) => finish(launchHere(argv, env)),
     async [Symbol.asyncDispose]() {
       await Promise.all(started.map(quit));
       await host[Symbol.asyncDispose]();
@@ -156,72 +155,26 @@ export function toText({ content }: CallToolResult): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
 
-type Connecting = { readonly workspace: string; readonly clientName: string };
-
-async function connect(child: Budgie["child"], { clientName, workspace }: Connecting): Promise<Budgie> {
-  const lines: string[] = [];
-  const errors: Buffer[] = [];
-  child.stderr?.on("data", (piece: Buffer) => errors.push(piece));
-  const stderr = (): string => Buffer.concat(errors).toString();
-  const client = new Client({ name: clientName, version: "1.0.0" });
-  await client.connect(createTransport(child, lines)).catch((cause: unknown) => {
-    throw new Error(`budgie did not start: ${stderr()}`, { cause });
-  });
-  return {
-    client,
-    child,
-    ended: toEnd(child),
-    stderr,
-    lines,
-    async ask(agent, input, signal) {
-      const call = { name: `kiro-subagents.${agent}`, arguments: { directory: workspace, ...input } };
-      const options = signal === undefined ? {} : { signal };
-      return (await client.callTool(call, undefined, options)) as CallToolResult;
-    },
-  };
+function toProgram(child: ChildProcess): Program {
+  const { stderr, stdin, stdout } = child as ChildProcess & Omit<Program, "ended">;
+  const ended = once(child, "close").then(([exitCode, signal]) => ({ exitCode, signal }) as Ended);
+  return { stdin, stdout, stderr, ended };
 }
 
-/** The SDK's own transport hides the exit code and the lines. */
-function createTransport({ stdin, stdout }: ChildProcess, lines: string[]): Transport {
-  const transport: Transport = {
-    async start() {
-      let rest = "";
-      stdout?.setEncoding("utf8").on("data", (piece: string) => {
-        const parts = (rest + piece).split("\n");
-        rest = parts.pop() ?? "";
-        for (const line of parts) {
-          lines.push(line);
-          transport.onmessage?.(deserializeMessage(line));
-        }
-      });
-      stdout?.on("close", () => transport.onclose?.());
-      stdin?.on("error", () => undefined);
-    },
-    async send(message) {
-      stdin?.write(serializeMessage(message));
-    },
-    async close() {
-      stdin?.end();
-    },
-  };
-  return transport;
+async function finish({ ended, stderr, stdin, stdout }: Program): Promise<Finished> {
+  stdin.end();
+  const [out, errors] = await Promise.all([text(stdout), text(stderr)]);
+  return { stdout: out, stderr: errors, ...(await ended) };
 }
 
-async function toEnd(child: ChildProcess): Promise<Ended> {
-  const [exitCode, signal] = (await once(child, "close")) as [number | null, string | null];
-  return { exitCode, signal };
-}
-
-async function quit({ child, client, ended }: Budgie): Promise<void> {
+async function quit(budgie: Served | Budgie): Promise<void> {
+  const { client, ended } = budgie;
+  const child = "child" in budgie ? budgie.child : undefined;
   await client.close();
-  child.stdin?.destroy();
-  const killing = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  child?.stdin?.destroy();
+  const killing = setTimeout(() => child?.kill("SIGKILL"), 15_000);
   await ended;
   clearTimeout(killing);
-}
-
-function readAll(stream: NodeJS.ReadableStream | null): Promise<string> {
-  return stream === null ? Promise.resolve("") : text(stream);
 }
 
 function parseLines<T>(content: string): readonly T[] {

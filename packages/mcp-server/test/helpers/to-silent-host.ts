@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import type { Host } from "../../src/process/host.ts";
 
@@ -12,6 +13,7 @@ export function toSilentHost(given: Pick<Host, "cwd" | "home"> & Partial<Host>):
     columns: undefined,
     report: () => undefined,
     exit: () => undefined,
+    events: new EventEmitter(),
     ...given,
   };
 }

@@ -12,7 +12,7 @@ describe("calls that wait", () => {
     await using user = await createBudgieUser();
     const config = join(user.host.home, "budgie.json");
     writeFileSync(config, JSON.stringify({ agents: { "shell-worker": { maxConcurrent: 1 } } }));
-    const budgie = await user.start({ args: ["--config", config, "--max-concurrent", "2"] });
+    const budgie = await user.serve({ args: ["--config", config, "--max-concurrent", "2"] });
     const call = callForProgress(budgie, user.workspace);
 
     const first = call(`${GATED}[[say: one]]`);
@@ -36,7 +36,7 @@ describe("calls that wait", () => {
 
   it("run no agent once they are cancelled, and make way for those behind", async () => {
     await using user = await createBudgieUser();
-    const call = callForProgress(await user.start({ args: ONE_AT_A_TIME }), user.workspace);
+    const call = callForProgress(await user.serve({ args: ONE_AT_A_TIME }), user.workspace);
     const cancelling = new AbortController();
 
     const first = call(`${GATED}[[say: one]]`);
@@ -56,7 +56,7 @@ describe("calls that wait", () => {
 
   it("run in the order of the calls where they are of one session", async () => {
     await using user = await createBudgieUser();
-    const call = callForProgress(await user.start({ args: ["--max-concurrent", "4"] }), user.workspace);
+    const call = callForProgress(await user.serve({ args: ["--max-concurrent", "4"] }), user.workspace);
     const { structuredContent } = await call("[[say: begun]]").answer;
     const sessionId = structuredContent?.["sessionId"];
 
@@ -69,7 +69,7 @@ describe("calls that wait", () => {
 
   it("are not told of by clients that did not ask", async () => {
     await using user = await createBudgieUser();
-    const { ask, lines } = await user.start({ args: ONE_AT_A_TIME });
+    const { ask, lines } = await user.serve({ args: ONE_AT_A_TIME });
 
     await Promise.all([ask("reader", { prompt: "x" }), ask("reader", { prompt: "y" })]);
 

@@ -7,7 +7,7 @@ describe("--max-turns-per-minute", () => {
     ["one agent, by a variable", { env: { BUDGIE_MAX_TURNS_PER_MINUTE: "50,code-reviewer=1" } }, "code-reviewer"],
   ])("refuses the second turn of %s", async (_whose, options, agent) => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start(options);
+    const { ask } = await user.serve(options);
     await ask("code-reviewer", { prompt: "x" });
 
     const { isError, structuredContent } = await ask(agent, { prompt: "x" });
@@ -22,7 +22,7 @@ describe("--max-turns-per-minute", () => {
   it("refuses to start with a limit for an agent that is not there", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr } = await user.run(["--max-turns-per-minute", "code-reviewr=1"]);
+    const { exitCode, stderr } = await user.command(["--max-turns-per-minute", "code-reviewr=1"]);
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain('There is no agent "code-reviewr" for --max-turns-per-minute.');

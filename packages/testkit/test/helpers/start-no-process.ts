@@ -10,7 +10,7 @@ let attempts = 0;
 /** Makes every start of a process throw in this worker, and fails the test that tried. */
 for (const name of SYNCHRONOUS) childProcess[name] = refuse;
 // All asynchronous starts end here, those of libraries too.
-Object.defineProperty(ChildProcess.prototype, "spawn", { value: refuse });
+Object.defineProperty(ChildProcess.prototype, "spawn", { value: refuse, configurable: true });
 syncBuiltinESMExports();
 
 afterEach(expectNoAttempt);

@@ -18,7 +18,7 @@ async function listRuns(user: BudgieUser) {
 describe("the run log of a server", () => {
   it("has every turn by the time that its answer is there", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     expect(await listRuns(user)).toEqual([]);
     const { structuredContent } = await ask("code-reviewer", { prompt: "[[say: Hi.]]" });
@@ -44,7 +44,7 @@ describe("the run log of a server", () => {
     const file = join(toStateDir(user), "runs.sqlite3");
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, "no database ".repeat(1000));
-    const { ask, stderr } = await user.start();
+    const { ask, stderr } = await user.serve();
 
     const answers = [
       await ask("code-reviewer", { prompt: "[[say: A.]]" }),
@@ -59,7 +59,7 @@ describe("the run log of a server", () => {
 
   it("is done without where there is no SQLite, in local mode", async () => {
     await using user = await createBudgieUser();
-    const { ask, stderr } = await user.start({ env: { NODE_OPTIONS: `--import ${toDataUrl(NO_SQLITE)}` } });
+    const { ask, stderr } = await user.serve({ env: { NODE_OPTIONS: `--import ${toDataUrl(NO_SQLITE)}` } });
 
     const answers = [
       await ask("code-reviewer", { prompt: "[[say: A.]]" }),

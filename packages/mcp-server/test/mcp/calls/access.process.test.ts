@@ -16,7 +16,7 @@ describe("--allow-root", () => {
     for (const folder of ["code/app", "work, too", "elsewhere"]) mkdirSync(join(home, folder), { recursive: true });
     symlinkSync(join(home, "code"), join(home, "alias"));
     symlinkSync(join(home, "elsewhere"), join(home, "code/out"));
-    const { ask } = await user.start({ args: ["--allow-root", "~/alias", "--allow-root", join(home, "work, too")] });
+    const { ask } = await user.serve({ args: ["--allow-root", "~/alias", "--allow-root", join(home, "work, too")] });
     const outcomeOf = async (directory: string): Promise<unknown> => {
       const { isError, structuredContent } = await ask("code-reviewer", { prompt: "Hello", directory });
       return isError === true ? structuredContent?.["code"] : "allowed";
@@ -36,7 +36,7 @@ describe("--allow-root", () => {
     for (const folder of ["a", "b", "c", "d"]) mkdirSync(join(home, folder));
     const file = writeConfig(user, { allowRoot: ["c"] });
     const allowed = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> => {
-      const { ask } = await user.start({ args, env });
+      const { ask } = await user.serve({ args, env });
       const calls = ["a", "b", "c", "d"].map(async (name) => {
         const { isError } = await ask("code-reviewer", { prompt: "Hello", directory: join(home, name) });
         return isError === true ? "" : name;
@@ -54,7 +54,7 @@ describe("--allow-root", () => {
   it("must be there at the start, since a link in its place could be turned later", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr } = await user.run(["--allow-root", "~/gone"]);
+    const { exitCode, stderr } = await user.command(["--allow-root", "~/gone"]);
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`There is no directory "${join(user.host.home, "gone")}" for --allow-root (ENOENT).`);
@@ -65,7 +65,7 @@ describe("--allow-root", () => {
     async (argv) => {
       await using user = await createBudgieUser();
 
-      const { exitCode, stderr } = await user.run(argv);
+      const { exitCode, stderr } = await user.command(argv);
 
       expect(exitCode).toBe(1);
       expect(stderr).toContain(`budgie: Expected ${argv[0]} (or BUDGIE_`);
@@ -77,7 +77,7 @@ describe("an agent's section", () => {
   it("shortens its turns, and no other agent's", async () => {
     await using user = await createBudgieUser();
     const file = writeConfig(user, { agents: { "code-reviewer": { timeout: "1s" } } });
-    const { ask } = await user.start({ args: ["--config", file] });
+    const { ask } = await user.serve({ args: ["--config", file] });
 
     const [short, other] = await Promise.all([
       ask("code-reviewer", { prompt: "[[sleep 4000]]" }),
@@ -95,7 +95,7 @@ describe("an agent's section", () => {
   ])("stops the start when it is %j", async (agents, message) => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr } = await user.run(["--config", writeConfig(user, { agents })]);
+    const { exitCode, stderr } = await user.command(["--config", writeConfig(user, { agents })]);
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain(message);
@@ -105,7 +105,7 @@ describe("an agent's section", () => {
 describe("a call", () => {
   it("can shorten its own time, and not lengthen it", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ["--agent-timeout", "20s"] });
+    const { ask } = await user.serve({ args: ["--agent-timeout", "20s"] });
 
     const [short, long, empty] = await Promise.all([
       ask("code-reviewer", { prompt: "[[sleep 4000]]", timeout: "1s" }),
@@ -125,7 +125,7 @@ describe("a call", () => {
     [{ workspace: "ro" }, "INPUT_INVALID: Without a sandbox nothing can hold an agent to a read-only workspace."],
   ])("is refused with %j in local mode, and no agent runs", async (input, message) => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     expect(toText(await ask("code-reviewer", { prompt: "Hello", ...input }))).toContain(message);
     expect(user.kiroCalls()).toEqual([]);
@@ -135,7 +135,7 @@ describe("a call", () => {
 describe("local mode", () => {
   it("works on the home directory, where nothing is kept from an agent anyway", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const answer = await ask("code-reviewer", { prompt: "[[say: Hi.]]", directory: user.host.home });
 

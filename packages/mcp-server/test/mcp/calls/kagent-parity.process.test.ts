@@ -38,7 +38,7 @@ describe("what kagent's server of agents does", () => {
 
   it("is done by budgie over stdio: agents are listed and invoked, and their context goes on", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: ROUTER });
+    const { client } = await user.serve({ args: ROUTER });
 
     await expectTurns(client, user);
   });
@@ -70,7 +70,7 @@ describe("what kagent's server of agents does", () => {
   it("is done by budgie: it starts where there is no agent, and lists none", async () => {
     await using user = await createBudgieUser();
     rmSync(user.host.agentsDir, { recursive: true });
-    const { client } = await user.start({ args: ROUTER });
+    const { client } = await user.serve({ args: ROUTER });
 
     const { isError, structuredContent } = await client.callTool({ name: "list_agents" });
 
@@ -80,7 +80,7 @@ describe("what kagent's server of agents does", () => {
 
   it("is done by budgie: an agent that comes while it runs is listed, and invoked", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: ROUTER });
+    const { client } = await user.serve({ args: ROUTER });
     await client.callTool({ name: "list_agents" });
 
     const allowedTools = ["fs_read", "fs_write"];
@@ -98,7 +98,7 @@ describe("what kagent's server of agents does", () => {
 
   it("is done by budgie: an agent that is not there, or no task, is the tool's error", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: ROUTER });
+    const { client } = await user.serve({ args: ROUTER });
     const invoke = (input: Record<string, unknown>): ReturnType<Client["callTool"]> =>
       client.callTool({ name: "invoke_agent", arguments: { directory: user.workspace, ...input } });
 

@@ -61,7 +61,7 @@ describe("An answer is not lost by", () => {
     ["half a line at its end", "[[fault partial-line]]"],
   ])("%s around it", async (_what, fault) => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const answer = await ask("code-reviewer", { prompt: `${fault}[[say: The end.]]` });
 

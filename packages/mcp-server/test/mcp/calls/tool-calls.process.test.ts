@@ -5,7 +5,7 @@ import { createBudgieUser, toText } from "../../helpers/start-budgie.ts";
 describe("tools/call", () => {
   it("answers an unknown tool with a protocol error", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const answer = ask("nobody", { prompt: "Hello" });
 
@@ -17,7 +17,7 @@ describe("tools/call", () => {
 
   it("answers with text for the model and facts for the program", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const { content, isError, structuredContent } = await ask("code-reviewer", {
       prompt: "Hello",
@@ -51,7 +51,7 @@ describe("tools/call", () => {
     ["health-check", {}, "INPUT_INVALID"],
   ])("hands an error of %s to a client that checks answers by the tools' schemas", async (agent, input, code) => {
     await using user = await createBudgieUser();
-    const { ask, client } = await user.start();
+    const { ask, client } = await user.serve();
     // From here on the client has the schemas.
     await client.listTools();
 
@@ -63,7 +63,7 @@ describe("tools/call", () => {
 
   it("reports on the agents' health", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
     await ask("code-reviewer", { prompt: "Hello" });
     await ask("code-reviewer", { prompt: "[[fault silent]]" });
 
@@ -93,7 +93,7 @@ describe("tools/call", () => {
 
   it("copies the health report as text", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const result = await ask("health-check", { directory: undefined });
 

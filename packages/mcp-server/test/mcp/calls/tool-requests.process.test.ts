@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, waitFor, type Budgie } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, waitFor, type Served } from "../../helpers/start-budgie.ts";
 
 type Answer = { readonly result?: unknown; readonly error?: { readonly code: number; readonly message: string } };
 
 let lastId = 1_000;
 
 /** Sends what the SDK's client would not. */
-async function request({ child, lines }: Budgie, method: string, params?: unknown): Promise<Answer> {
+async function request({ lines, stdin }: Served, method: string, params?: unknown): Promise<Answer> {
   const id = ++lastId;
-  child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+  stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
   const line = await waitFor(() => lines.find((text) => (JSON.parse(text) as { id?: unknown }).id === id));
   return JSON.parse(line) as Answer;
 }
@@ -16,7 +16,7 @@ async function request({ child, lines }: Budgie, method: string, params?: unknow
 describe("tools/call", () => {
   it("answers what is no request for a tool with the protocol's error, in one line", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start();
+    const budgie = await user.serve();
 
     for (const [params, message] of [
       [{ name: "kiro-subagents.reader", arguments: [] }, /params\.arguments: .*array\.$/],
@@ -38,7 +38,7 @@ describe("tools/call", () => {
 
   it.each([{}, { arguments: null }])("takes what is left out, or null, for no arguments at all: %j", async (rest) => {
     await using user = await createBudgieUser();
-    const budgie = await user.start();
+    const budgie = await user.serve();
 
     const health = await request(budgie, "tools/call", { name: "kiro-subagents.health-check", ...rest });
     const reader = await request(budgie, "tools/call", { name: "kiro-subagents.reader", ...rest });
@@ -51,7 +51,7 @@ describe("tools/call", () => {
 describe("tools/list", () => {
   it.each([undefined, {}, { cursor: "" }, { cursor: null }])("gives all tools in one page for %j", async (params) => {
     await using user = await createBudgieUser();
-    const budgie = await user.start();
+    const budgie = await user.serve();
 
     const { result } = await request(budgie, "tools/list", params);
 
@@ -60,7 +60,7 @@ describe("tools/list", () => {
 
   it("refuses a page that there is not", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start();
+    const budgie = await user.serve();
 
     const unknown = await request(budgie, "tools/list", { cursor: "2" });
     const malformed = await request(budgie, "tools/list", { cursor: 2 });

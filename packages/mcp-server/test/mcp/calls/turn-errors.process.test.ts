@@ -2,17 +2,17 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, type Served, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 const agentFile = (name: string, fields: object) =>
   JSON.stringify({ name, description: "sub-agent: Test", allowedTools: ["fs_read", "fs_write"], ...fields });
 
 describe("a call that cannot be run", () => {
   let user: BudgieUser;
-  let budgie: Budgie;
+  let budgie: Served;
   beforeAll(async () => {
     user = await createBudgieUser();
-    budgie = await user.start();
+    budgie = await user.serve();
   });
   afterAll(() => user[Symbol.asyncDispose]());
 
@@ -76,7 +76,7 @@ describe("a call that cannot be run", () => {
 
   it("for want of the program names it", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ["--kiro-binary", "/nowhere/kiro-cli"] });
+    const { ask } = await user.serve({ args: ["--kiro-binary", "/nowhere/kiro-cli"] });
 
     const answer = await ask("code-reviewer", { prompt: "p" });
 
@@ -89,7 +89,7 @@ describe("a call that cannot be run", () => {
 describe("a turn that fails", () => {
   it("for want of a login says how to log in", async () => {
     await using user = await createBudgieUser({ login: false });
-    const { ask } = await user.start({ args: ["--agent-timeout", "2s"] });
+    const { ask } = await user.serve({ args: ["--agent-timeout", "2s"] });
 
     const answer = await ask("code-reviewer", { prompt: "p" });
 
@@ -101,7 +101,7 @@ describe("a turn that fails", () => {
 
   it("for want of time was tried twice, and leaves a session to go on with", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ["-agent-timeout=1s"] });
+    const { ask } = await user.serve({ args: ["-agent-timeout=1s"] });
 
     const answer = await ask("code-reviewer", { prompt: "[[sleep 60000]]" });
 
@@ -117,7 +117,7 @@ describe("a turn that fails", () => {
 
   it("after it changed something is not tried again, and says what it changed", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const answer = await ask("code-reviewer", { prompt: "[[write new.ts: x]][[fault kill-self]]" });
 
@@ -133,7 +133,7 @@ describe("a turn that fails", () => {
     ["never", 1],
   ])("is tried as often as --retry %s says", async (mode, tries) => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ["--retry", mode] });
+    const { ask } = await user.serve({ args: ["--retry", mode] });
 
     const answer = await ask("code-reviewer", { prompt: "[[write new.ts: x]][[fault kill-self]]" });
 
@@ -144,7 +144,7 @@ describe("a turn that fails", () => {
 
   it("because the agent was killed names the signal", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const answer = await ask("code-reviewer", { prompt: "[[fault kill-self]]" });
 
@@ -155,7 +155,7 @@ describe("a turn that fails", () => {
   it("because Kiro does not accept the agent's file is no answer of another agent", async () => {
     await using user = await createBudgieUser();
     writeFileSync(join(user.host.agentsDir, "odd.json"), agentFile("odd", { noSuchKey: true }));
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const answer = await ask("odd", { prompt: "Hello" });
 
@@ -168,7 +168,7 @@ describe("a turn that fails", () => {
     const state = join(user.host.home, "state");
     mkdirSync(state);
     writeFileSync(join(state, "local-sessions"), "not a folder");
-    const { ask, stderr } = await user.start({ args: ["--state-dir", state] });
+    const { ask, stderr } = await user.serve({ args: ["--state-dir", state] });
 
     const answer = ask("code-reviewer", { prompt: "Hello" });
 

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, type Served, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 describe("a prompt", () => {
   let user: BudgieUser;
-  let budgie: Budgie;
+  let budgie: Served;
   beforeAll(async () => {
     user = await createBudgieUser();
-    budgie = await user.start();
+    budgie = await user.serve();
   });
   afterAll(() => user[Symbol.asyncDispose]());
 
@@ -64,7 +64,7 @@ describe("a prompt", () => {
 describe("a session", () => {
   it("resumes from its second turn on", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const first = await ask("code-reviewer", { prompt: "Hello", sessionId: "" });
     await ask("code-reviewer", { prompt: "Hello", sessionId: first.structuredContent?.["sessionId"] });
@@ -74,7 +74,7 @@ describe("a session", () => {
 
   it("runs in a folder of its own", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const { structuredContent } = await ask("code-reviewer", { prompt: "Hello" });
 
@@ -83,7 +83,7 @@ describe("a session", () => {
 
   it("keeps the whole log of its chats when asked to be verbose", async () => {
     await using user = await createBudgieUser();
-    const { ask, stderr } = await user.start({ args: ["-verbose"] });
+    const { ask, stderr } = await user.serve({ args: ["-verbose"] });
 
     const { structuredContent } = await ask("code-reviewer", { prompt: "Hello" });
     const sessionId = String(structuredContent?.["sessionId"]);
@@ -96,7 +96,7 @@ describe("a session", () => {
 
   it("keeps no log otherwise", async () => {
     await using user = await createBudgieUser();
-    const { ask, stderr } = await user.start();
+    const { ask, stderr } = await user.serve();
 
     const { structuredContent } = await ask("code-reviewer", { prompt: "Hello" });
 
@@ -109,7 +109,7 @@ describe("a session", () => {
 describe("an agent", () => {
   it("is told the model that its prompt file names, or else the default", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ["--model", "claude-opus-4"] });
+    const { ask } = await user.serve({ args: ["--model", "claude-opus-4"] });
 
     await ask("code-reviewer", { prompt: "[[status]]" });
     await ask("shell-worker", { prompt: "[[status]]" });
@@ -122,7 +122,7 @@ describe("an agent", () => {
 
   it("is told no model with --model auto", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ["--model", "auto"] });
+    const { ask } = await user.serve({ args: ["--model", "auto"] });
 
     await ask("shell-worker", { prompt: "Hello" });
 
@@ -131,7 +131,7 @@ describe("an agent", () => {
 
   it("that may not use a tool is not trusted with it, and the answer says so", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const { structuredContent } = await ask("reader", { prompt: "[[write note.txt: Hello]]" });
 
@@ -145,7 +145,7 @@ describe("an agent", () => {
 
   it("may use every tool with --trust-all-tools", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ["--trust-all-tools"] });
+    const { ask } = await user.serve({ args: ["--trust-all-tools"] });
 
     const { structuredContent } = await ask("reader", { prompt: "[[write note.txt: Hello]]" });
 
@@ -155,7 +155,7 @@ describe("an agent", () => {
 
   it("is tried again after 2 s when it crashed, and the answer says so", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
     // The stand-in remembers in its home that it crashed already.
     const { structuredContent } = await ask("code-reviewer", { prompt: "[[fault-once kill-self]][[say: Back.]]" });
 
@@ -166,7 +166,7 @@ describe("an agent", () => {
 
   it("sees Kiro's variables and those that were named, and none of the host's others", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({
+    const { ask } = await user.serve({
       args: ["--env", "MY_PROXY,MY_REGION"],
       env: { MY_PROXY: "p", MY_REGION: "r", KIRO_API_KEY: "key", AWS_SECRET_ACCESS_KEY: "secret" },
     });

@@ -1,5 +1,5 @@
 import type { CallToolResult, Progress } from "@modelcontextprotocol/sdk/types.js";
-import type { Budgie } from "../../helpers/start-budgie.ts";
+import type { Served } from "../../helpers/start-budgie.ts";
 
 /** A call that was made, and what its client was told meanwhile. */
 type FollowedCall = {
@@ -11,7 +11,7 @@ type FollowedCall = {
 export type FollowedOptions = { readonly agent?: string; readonly sessionId?: unknown; readonly signal?: AbortSignal };
 
 /** Makes calls of a client that wants to be told of their progress. */
-export function callForProgress({ client }: Budgie, directory: string) {
+export function callForProgress({ client }: Served, directory: string) {
   return (prompt: string, { agent = "shell-worker", sessionId, signal }: FollowedOptions = {}): FollowedCall => {
     const told: Progress[] = [];
     let isOver = false;

@@ -4,7 +4,7 @@ import { createBudgieUser, isAlive, toText, waitFor } from "../../helpers/start-
 describe("a client that cancels its call", () => {
   it("ends the agent, and can go on with other calls", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
     const cancelling = new AbortController();
 
     const answer = ask("code-reviewer", { prompt: "[[sleep 60000]]" }, cancelling.signal);
@@ -18,7 +18,7 @@ describe("a client that cancels its call", () => {
 
   it("ends an agent that does not listen, and what it started", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
     const cancelling = new AbortController();
 
     const answer = ask("shell-worker", { prompt: "[[fault child 500]][[fault hang]]" }, cancelling.signal);
@@ -31,7 +31,7 @@ describe("a client that cancels its call", () => {
 
   it("counts the call as cancelled, not as failed", async () => {
     await using user = await createBudgieUser();
-    const { ask, stderr } = await user.start({ args: ["-verbose"] });
+    const { ask, stderr } = await user.serve({ args: ["-verbose"] });
     const cancelling = new AbortController();
     const answer = ask("code-reviewer", { prompt: "[[sleep 60000]]" }, cancelling.signal);
     await waitFor(() => user.kiroCalls()[0]);
@@ -48,7 +48,7 @@ describe("a client that cancels its call", () => {
 
   it("is not answered any more", async () => {
     await using user = await createBudgieUser();
-    const { ask, lines, stderr } = await user.start({ args: ["-verbose"] });
+    const { ask, lines, stderr } = await user.serve({ args: ["-verbose"] });
     const cancelling = new AbortController();
     const answer = ask("code-reviewer", { prompt: "[[sleep 60000]]" }, cancelling.signal);
     await waitFor(() => user.kiroCalls()[0]);

@@ -187,5 +187,5 @@ function toJson({ content, isError, structuredContent }: CallToolResult): string
 type Listed = { readonly outcome: string; readonly delivered: boolean };
 
 async function listRuns(user: BudgieUser): Promise<readonly Listed[]> {
-  return JSON.parse((await user.run(["runs", "ls", "--json"])).stdout) as Listed[];
+  return JSON.parse((await user.command(["runs", "ls", "--json"])).stdout) as Listed[];
 }

@@ -5,7 +5,7 @@ import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helper
 describe("the answer of a call that outlasted its soft deadline", () => {
   it("counts as delivered when it was collected, and not when its call was told to wait", async () => {
     await using user = await createBudgieUser();
-    const { begin, openGate, use } = callLong(user, await user.start({ args: SOON }));
+    const { begin, openGate, use } = callLong(user, await user.serve({ args: SOON }));
     const { runId } = await begin("[[say: It took long.]]");
 
     const whileRunning = await show(user, runId);
@@ -21,7 +21,7 @@ describe("the answer of a call that outlasted its soft deadline", () => {
 
   it("comes with the session's next turn if nobody collected it, and once", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: SOON });
+    const budgie = await user.serve({ args: SOON });
     const { begin, openGate } = callLong(user, budgie);
     const { runId, sessionId } = await begin("[[say: It took long.]]");
 
@@ -38,7 +38,7 @@ describe("the answer of a call that outlasted its soft deadline", () => {
 
   it("does not come with the session's next turn if it was collected", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: SOON });
+    const budgie = await user.serve({ args: SOON });
     const { begin, openGate, use } = callLong(user, budgie);
     const { runId, sessionId } = await begin("[[say: It took long.]]");
 
@@ -52,7 +52,7 @@ describe("the answer of a call that outlasted its soft deadline", () => {
 
   it("comes with what the session had missed before", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: SOON });
+    const budgie = await user.serve({ args: SOON });
     const { begin, openGate, use } = callLong(user, budgie);
     const first = await begin("[[say: First.]]");
     const second = await begin("[[say: Second.]]", { sessionId: first.sessionId });

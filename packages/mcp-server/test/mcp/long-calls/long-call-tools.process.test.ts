@@ -13,7 +13,7 @@ describe("the tools for long calls", () => {
     ["claude-ai", ["--soft-deadline", "never"], []],
   ])("are there for %j with %j: %j", async (clientName, args, expected) => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ clientName, args });
+    const { client } = await user.serve({ clientName, args });
 
     const { tools } = await client.listTools();
     const wait = client.callTool({ name: "kiro-subagents.wait", arguments: { runId: "x" } });
@@ -37,7 +37,7 @@ describe("the tools for long calls", () => {
     [["--tools", "both"], own],
   ])("are named as the others are with %j, and the text names them so", async (args, expected) => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: [...args, "--soft-deadline", "1ms"] });
+    const { client } = await user.serve({ args: [...args, "--soft-deadline", "1ms"] });
 
     const { tools } = await client.listTools();
     const names = tools.map(({ name }) => name);
@@ -52,7 +52,7 @@ describe("the tools for long calls", () => {
 
   it("say what to do about a run that is not known, and refuse arguments that make no sense", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: SOON });
+    const budgie = await user.serve({ args: SOON });
     const { use } = callLong(user, budgie);
     await budgie.client.listTools();
 
@@ -80,7 +80,7 @@ describe("the tools for long calls", () => {
 
   it("change nothing but for cancel, and reach nothing outside", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: SOON });
+    const { client } = await user.serve({ args: SOON });
 
     const { tools } = await client.listTools();
 

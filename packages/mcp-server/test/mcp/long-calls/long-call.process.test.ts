@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { createBudgieUser, isAlive, toText, waitFor, type Budgie } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, isAlive, toText, waitFor, type Served } from "../../helpers/start-budgie.ts";
 
 // A client's minute and a call of ten, of which ten seconds between two beats of the heart are a sixth of the minute.
 const MINUTE_MS = 1500;
@@ -11,7 +11,7 @@ const PROMPT = `[[sleep ${CALL_MS}]][[say: It took long.]]`;
 describe("a call that lasts ten times as long as its client waits", () => {
   it("is answered where progress resets the client's patience", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: HEARTBEAT });
+    const budgie = await user.serve({ args: HEARTBEAT });
     const told: number[] = [];
     const began = performance.now();
 
@@ -32,7 +32,7 @@ describe("a call that lasts ten times as long as its client waits", () => {
 
   it("is given up, and its agent ended, where progress does not", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: HEARTBEAT });
+    const budgie = await user.serve({ args: HEARTBEAT });
 
     const answer = call(budgie, user.workspace, { timeout: MINUTE_MS, onprogress: () => undefined });
 
@@ -42,9 +42,9 @@ describe("a call that lasts ten times as long as its client waits", () => {
   });
 });
 
-type CallOptions = NonNullable<Parameters<Budgie["client"]["callTool"]>[2]>;
+type CallOptions = NonNullable<Parameters<Served["client"]["callTool"]>[2]>;
 
-function call({ client }: Budgie, directory: string, options: CallOptions): Promise<CallToolResult> {
+function call({ client }: Served, directory: string, options: CallOptions): Promise<CallToolResult> {
   const request = { name: "kiro-subagents.code-reviewer", arguments: { prompt: PROMPT, directory } };
   return client.callTool(request, undefined, options) as Promise<CallToolResult>;
 }

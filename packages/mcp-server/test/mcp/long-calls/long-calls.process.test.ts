@@ -5,7 +5,7 @@ import { createBudgieUser, isAlive, toText, waitFor } from "../../helpers/start-
 describe("a call whose agent has not finished by the soft deadline", () => {
   it("is answered with what to do, while the agent goes on", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: SOON });
+    const budgie = await user.serve({ args: SOON });
 
     const result = await budgie.ask("shell-worker", { prompt: "[[sleep 60000]]" });
 
@@ -24,7 +24,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("has its answer from wait, as the call would have given it, as often as it is asked for", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: SOON });
+    const budgie = await user.serve({ args: SOON });
     const { begin, openGate, use } = callLong(user, budgie);
     const { runId, sessionId } = await begin("[[say: It took long.]]");
 
@@ -42,7 +42,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("has its failure from wait", async () => {
     await using user = await createBudgieUser();
-    const { begin, use } = callLong(user, await user.start({ args: [...SOON, "--retry", "never"] }));
+    const { begin, use } = callLong(user, await user.serve({ args: [...SOON, "--retry", "never"] }));
     const { runId, sessionId } = await begin("", { timeout: "8s" });
 
     const result = await use("wait", { runId, seconds: 2.9 }).then(() => use("wait", { runId }));
@@ -54,7 +54,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("tells of its progress to who waits, and goes on when that one does not wait any more", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: [...SOON, "--heartbeat", "100ms"] });
+    const budgie = await user.serve({ args: [...SOON, "--heartbeat", "100ms"] });
     const { begin, openGate, use } = callLong(user, budgie);
     const { runId } = await begin("[[say: It took long.]]");
     const told: (string | undefined)[] = [];
@@ -75,7 +75,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("can be looked at, with others that wait", async () => {
     await using user = await createBudgieUser();
-    const { begin, openGate, use } = callLong(user, await user.start({ args: [...SOON, "--max-concurrent", "1"] }));
+    const { begin, openGate, use } = callLong(user, await user.serve({ args: [...SOON, "--max-concurrent", "1"] }));
     const first = await begin("[[say: one]]");
     const second = await begin("[[say: two]]");
 
@@ -99,7 +99,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("is stopped by cancel, which answers when the agent is gone", async () => {
     await using user = await createBudgieUser();
-    const { begin, use } = callLong(user, await user.start({ args: SOON }));
+    const { begin, use } = callLong(user, await user.serve({ args: SOON }));
     const { runId, sessionId } = await begin("");
     const [agent] = user.kiroCalls();
 
@@ -122,7 +122,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("keeps its answer from a cancel that comes too late", async () => {
     await using user = await createBudgieUser();
-    const { begin, openGate, use } = callLong(user, await user.start({ args: SOON }));
+    const { begin, openGate, use } = callLong(user, await user.serve({ args: SOON }));
     const { runId } = await begin("[[say: It took long.]]");
     openGate();
     await waitFor(async () => toText(await use("status", {})).includes("finished"));
@@ -132,11 +132,11 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("ends with its client", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ args: SOON });
+    const budgie = await user.serve({ args: SOON });
     await callLong(user, budgie).begin("");
     const [agent] = user.kiroCalls();
 
-    budgie.child.stdin?.end();
+    budgie.stdin.end();
 
     expect(await budgie.ended).toEqual({ exitCode: 0, signal: null });
     expect(agent && isAlive(agent.pid)).toBe(false);
@@ -144,13 +144,12 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("ends where the client had given up on the call before it was told of the run", async () => {
     await using user = await createBudgieUser();
-    const { child, lines } = await user.start({ args: SOON });
+    const { lines, stdin } = await user.serve({ args: SOON });
     const params = {
       name: "kiro-subagents.reader",
       arguments: { prompt: "[[sleep 60000]]", directory: user.workspace },
     };
-    const send = (message: object): void =>
-      void child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    const send = (message: object): void => void stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 
     send({ id: 7777, method: "tools/call", params });
     await waitFor(() => lines.some((line) => line.includes('"id":7777')));
@@ -166,7 +165,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 describe("a call that is cancelled before its soft deadline", () => {
   it("ends its agent", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ["--soft-deadline", "60s"] });
+    const { ask } = await user.serve({ args: ["--soft-deadline", "60s"] });
     const cancelling = new AbortController();
 
     const answer = ask("reader", { prompt: "[[sleep 60000]]" }, cancelling.signal);

@@ -11,7 +11,7 @@ describe("--tool-names", () => {
     [SAFE, "kiro-subagents.code-reviewer"],
   ])("%j also takes calls in the other spelling, %s, which is not on the list", async (args, name) => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args });
+    const { client } = await user.serve({ args });
 
     const { tools } = await client.listTools();
     const result = await client.callTool({ name, arguments: { prompt: "Hello", directory: user.workspace } });
@@ -26,7 +26,7 @@ describe("--tool-names", () => {
       join(user.host.agentsDir, "long.json"),
       JSON.stringify({ name: `Größe ${"x".repeat(80)}`, description: "sub-agent: Long" }),
     );
-    const { client, stderr } = await user.start({ args: SAFE });
+    const { client, stderr } = await user.serve({ args: SAFE });
 
     const { tools } = await client.listTools();
 
@@ -42,7 +42,7 @@ describe("--tool-names", () => {
     const twin = join(user.host.agentsDir, "twin.json");
     writeFileSync(twin, JSON.stringify({ name: "codereviewer", description: "sub-agent: Twin" }));
 
-    const { exitCode, stderr } = await user.run([]);
+    const { exitCode, stderr } = await user.command([]);
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain(
@@ -57,7 +57,7 @@ describe("--tools router", () => {
 
   it("offers two tools, and says in the beginning what they are for", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: ROUTER });
+    const { client } = await user.serve({ args: ROUTER });
 
     const { tools } = await client.listTools();
 
@@ -69,7 +69,7 @@ describe("--tools router", () => {
     await using user = await createBudgieUser();
     const frontmatter = "---\ndescription: Reads\ncapabilities: Reading\nuse_when: Always\navoid_when: Never\n---\n";
     writeFileSync(join(user.host.promptsDir, "reader.md"), frontmatter);
-    const { client } = await user.start({ args: ROUTER });
+    const { client } = await user.serve({ args: ROUTER });
     await client.listTools();
 
     const { structuredContent, ...result } = await client.callTool({ name: "list_agents" });
@@ -88,7 +88,7 @@ describe("--tools router", () => {
 
   it("runs an agent, and goes on with its session", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: [...ROUTER, "--verbose"] });
+    const { client } = await user.serve({ args: [...ROUTER, "--verbose"] });
     await client.listTools();
     const input = { agent: "code-reviewer", directory: user.workspace };
 
@@ -102,7 +102,7 @@ describe("--tools router", () => {
 
   it("answers an unknown agent with those that there are", async () => {
     await using user = await createBudgieUser();
-    const { client, stderr } = await user.start({ args: [...ROUTER, "--verbose"] });
+    const { client, stderr } = await user.serve({ args: [...ROUTER, "--verbose"] });
     await client.listTools();
 
     const result = await client.callTool({
@@ -117,7 +117,7 @@ describe("--tools router", () => {
 
   it("knows no agent's own tool, and no health check", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ROUTER });
+    const { ask } = await user.serve({ args: ROUTER });
 
     for (const name of ["code-reviewer", "health-check"]) {
       await expect(ask(name, { prompt: "Hello" })).rejects.toMatchObject({ code: -32602 });
@@ -126,7 +126,7 @@ describe("--tools router", () => {
 
   it("is offered beside the agents' tools with --tools both", async () => {
     await using user = await createBudgieUser();
-    const { ask, client } = await user.start({ args: ["--tools", "both"] });
+    const { ask, client } = await user.serve({ args: ["--tools", "both"] });
 
     const { tools } = await client.listTools();
     const own = await ask("reader", { prompt: "Hello" });

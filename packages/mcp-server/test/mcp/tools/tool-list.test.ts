@@ -7,7 +7,7 @@ import { createBudgieUser } from "../../helpers/start-budgie.ts";
 describe("tools/list", () => {
   it("names and describes the first budgie's example agents by its rules", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: writeOriginalExamples(user) });
+    const { client } = await user.serve({ args: writeOriginalExamples(user) });
 
     const { nextCursor, tools } = await client.listTools();
 
@@ -44,7 +44,7 @@ describe("tools/list", () => {
 
   it("says that the health check changes nothing", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start();
+    const { client } = await user.serve();
 
     const { tools } = await client.listTools();
 
@@ -58,7 +58,7 @@ describe("tools/list", () => {
   it("describes an agent that says nothing of itself", async () => {
     await using user = await createBudgieUser();
     writeFileSync(join(user.host.agentsDir, "mute.json"), JSON.stringify({ name: "mute", description: "sub-agent:" }));
-    const { client } = await user.start();
+    const { client } = await user.serve();
 
     const { tools } = await client.listTools();
 
@@ -67,7 +67,7 @@ describe("tools/list", () => {
 
   it("says nothing of untrusted answers with --no-mark-untrusted", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: ["--no-mark-untrusted"] });
+    const { client } = await user.serve({ args: ["--no-mark-untrusted"] });
 
     const { tools } = await client.listTools();
 
@@ -76,7 +76,7 @@ describe("tools/list", () => {
 
   it("offers the health check alone where there are no agents, and says why", async () => {
     await using user = await createBudgieUser();
-    const { client, stderr } = await user.start({ args: ["--agents-dir", user.workspace] });
+    const { client, stderr } = await user.serve({ args: ["--agents-dir", user.workspace] });
 
     const { tools } = await client.listTools();
 

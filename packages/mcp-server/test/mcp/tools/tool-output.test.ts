@@ -4,7 +4,7 @@ import { createBudgieUser } from "../../helpers/start-budgie.ts";
 describe("tools/list", () => {
   it("tells a client what comes back from an agent", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start();
+    const { client } = await user.serve();
 
     const { tools } = await client.listTools();
 

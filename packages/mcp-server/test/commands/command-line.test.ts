@@ -1,17 +1,12 @@
-import { chmodSync, cpSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { execFile } from "node:child_process";
-import { once } from "node:events";
-import { Readable } from "node:stream";
-import { text } from "node:stream/consumers";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createFakeEngine, WHOLE_ENGINE } from "../../../runner-docker/test/helpers/fake-engine.ts";
-import { budgiePath, createBudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser } from "../helpers/start-budgie.ts";
 
 describe("the command line", () => {
   it("takes what the first budgie's orchestrators give it", async () => {
     await using user = await createBudgieUser();
-    const { client, stderr } = await user.start({ args: ["-agent-timeout", "15m", "-verbose"] });
+    const { client, stderr } = await user.serve({ args: ["-agent-timeout", "15m", "-verbose"] });
 
     const { tools } = await client.listTools();
 
@@ -22,7 +17,7 @@ describe("the command line", () => {
   it("starts without any arguments", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr, stdout } = await user.run([]);
+    const { exitCode, stderr, stdout } = await user.command([]);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
     expect(stderr).toContain("budgie: Serving 4 tools");
@@ -32,9 +27,9 @@ describe("the command line", () => {
     await using user = await createBudgieUser();
     const env = { BUDGIE_LIST_TOOLS: "true", BUDGIE_TOOL_PREFIX: "from-variable.", BUDGIE_DEBUG: "0" };
 
-    const byVariable = await user.run([], env);
-    const byFlag = await user.run(["--tool-prefix", "from-flag."], env);
-    const switchedOff = await user.run(["-list-tools=false"], env);
+    const byVariable = await user.command([], env);
+    const byFlag = await user.command(["--tool-prefix", "from-flag."], env);
+    const switchedOff = await user.command(["-list-tools=false"], env);
 
     expect(byVariable.stdout).toContain("from-variable.code-reviewer\n");
     expect(byFlag.stdout).toContain("from-flag.code-reviewer\n");
@@ -44,7 +39,7 @@ describe("the command line", () => {
   it("prints the tools with their descriptions", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stdout } = await user.run(["-list-tools"]);
+    const { exitCode, stdout } = await user.command(["-list-tools"]);
 
     expect(exitCode).toBe(0);
     expect(stdout).toContain(
@@ -56,7 +51,7 @@ describe("the command line", () => {
   it("prints all that a client is told with --debug", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stdout } = await user.run(["-debug"]);
+    const { exitCode, stdout } = await user.command(["-debug"]);
 
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toContainEqual(
@@ -70,8 +65,8 @@ describe("the command line", () => {
   it("prints help, in 80 columns, and version on stdout", async () => {
     await using user = await createBudgieUser();
 
-    const help = await user.run(["--help"]);
-    const version = await user.run(["--version"]);
+    const help = await user.command(["--help"]);
+    const version = await user.command(["--version"]);
 
     expect(help).toMatchObject({ exitCode: 0, stderr: "" });
     expect(help.stdout).toMatch(/^Agents:\n +--agents-dir <dir> +where the agents' JSON files are/m);
@@ -82,7 +77,7 @@ describe("the command line", () => {
   it("has the help text that the README shows", async () => {
     await using user = await createBudgieUser();
 
-    const { stdout } = await user.run(["--help"]);
+    const { stdout } = await user.command(["--help"]);
 
     expect(readFileSync(new URL("../../README.md", import.meta.url), "utf8")).toContain(`\n\`\`\`\n${stdout}\`\`\`\n`);
   });
@@ -117,7 +112,7 @@ describe("the command line", () => {
   ])("refuses %j in one line", async (argv, message) => {
     await using user = await createBudgieUser();
 
-    const finished = await user.run(argv);
+    const finished = await user.command(argv);
 
     expect(finished).toEqual({ exitCode: 1, signal: null, stdout: "", stderr: `budgie: ${message}\n` });
   });
@@ -125,7 +120,7 @@ describe("the command line", () => {
   it("refuses a variable's bad value in one line", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr } = await user.run([], { BUDGIE_SANDBOX: "perhaps" });
+    const { exitCode, stderr } = await user.command([], { BUDGIE_SANDBOX: "perhaps" });
 
     expect(exitCode).toBe(1);
     expect(stderr).toBe('budgie: Expected --sandbox (or BUDGIE_SANDBOX) to be "true" or "false", got "perhaps".\n');
@@ -133,7 +128,7 @@ describe("the command line", () => {
 
   it("reports a bad agent file in one line, and serves the others", async () => {
     await using user = await createBudgieUser({ malformedAgent: true });
-    const { client, stderr } = await user.start();
+    const { client, stderr } = await user.serve();
 
     const { tools } = await client.listTools();
 
@@ -146,7 +141,7 @@ describe("the command line", () => {
     const twin = join(user.host.agentsDir, "twin.json");
     writeFileSync(twin, JSON.stringify({ name: "Reader", description: "sub-agent: Twin" }));
 
-    const { exitCode, stderr } = await user.run([]);
+    const { exitCode, stderr } = await user.command([]);
 
     expect(exitCode).toBe(1);
     expect(stderr).toContain(
@@ -159,83 +154,22 @@ describe("the command line", () => {
     const name = "a".repeat(50);
     writeFileSync(join(user.host.agentsDir, "long.json"), JSON.stringify({ name, description: "sub-agent: Long" }));
 
-    const { stderr, stdout } = await user.run(["--list-tools"]);
+    const { stderr, stdout } = await user.command(["--list-tools"]);
 
     expect(stdout).toContain(`kiro-subagents.${name}\n`);
     expect(stderr).toContain(`budgie: The tool name "kiro-subagents.${name}" is longer than 64 characters`);
   });
 });
 
-const INITIALIZE = {
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
-};
-
 describe("--sandbox", () => {
   it("fails at once without an engine, says what to do, and never falls back", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr, stdout } = await user.run(["-sandbox"], { DOCKER_HOST: "unix:///nowhere/docker.sock" });
+    const { exitCode, stderr, stdout } = await user.command(["-sandbox"], {
+      DOCKER_HOST: "unix:///nowhere/docker.sock",
+    });
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^budgie: .*unix:\/\/\/nowhere\/docker\.sock.*\n$/);
-  });
-
-  it.each([
-    [
-      "an engine without the image",
-      { "GET /version": { ApiVersion: "1.41" }, "GET /info": WHOLE_ENGINE },
-      /"budgie build-image"/,
-    ],
-    [
-      "an engine without limits",
-      { "GET /version": { ApiVersion: "1.41" }, "GET /info": { ...WHOLE_ENGINE, MemoryLimit: false } },
-      /cannot limit memory .* --accept-weaker limits\./,
-    ],
-  ])("fails with %s, whatever the client asked and though it is gone", async (_engine, answers, message) => {
-    await using user = await createBudgieUser();
-    await using engine = await createFakeEngine(answers);
-    const child = user.launch(["--sandbox"], engine.hostEnv);
-    child.stdin?.on("error", () => undefined).end(`${JSON.stringify(INITIALIZE)}\n`);
-
-    const output = [child.stdout, child.stderr].map((stream) => text(stream ?? Readable.from([])));
-    const [[exitCode], stdout, stderr] = await Promise.all([once(child, "close"), ...output]);
-
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(message);
-    expect(stderr).toMatch(/^budgie: .*\n$/);
-  });
-});
-
-describe("the installed program", () => {
-  const runProgram = (argv: readonly string[]) =>
-    new Promise<{ code: unknown; stderr: string }>((resolve) => {
-      execFile(process.execPath, argv, (error, _stdout, stderr) => resolve({ code: error?.code, stderr }));
-    });
-
-  it("says how to build a checkout that is not built", async () => {
-    await using user = await createBudgieUser();
-    const copy = join(user.workspace, "bin", "budgie.js");
-    cpSync(dirname(budgiePath), dirname(copy), { recursive: true });
-    writeFileSync(join(user.workspace, "package.json"), '{ "type": "module" }');
-    chmodSync(copy, 0o755);
-
-    const { code, stderr } = await runProgram([copy]);
-
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: 'budgie: This checkout is not built. Run "npm run build" in it.\n',
-    });
-  });
-
-  it.each(["18.20.4", "20.18.3"])("refuses Node %s", async (version) => {
-    const pretend = `Object.defineProperty(process, "versions", { value: { node: "${version}" } })`;
-
-    const { code, stderr } = await runProgram(["--import", `data:text/javascript,${pretend}`, budgiePath]);
-
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^budgie: Node 20\.19 or later is needed, and this is v\S+\.\n$/);
   });
 });

@@ -19,7 +19,7 @@ describe("budgie does not start", () => {
   ])("with %j, and says why in one line", async (argv, message) => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr, stdout } = await user.run(argv, NO_ENGINE);
+    const { exitCode, stderr, stdout } = await user.command(argv, NO_ENGINE);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(message);
@@ -30,7 +30,7 @@ describe("budgie does not start", () => {
     await using user = await createBudgieUser();
     const env = { ...NO_ENGINE, KIRO_API_KEY: "", BUDGIE_CREDENTIALS: "api-key" };
 
-    const { exitCode, stderr } = await user.run(["--sandbox"], env);
+    const { exitCode, stderr } = await user.command(["--sandbox"], env);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/KIRO_API_KEY is not set/) });
   });
@@ -62,7 +62,7 @@ describe("a sandbox of root's", () => {
 it("commands that start no agent take the options all the same", async () => {
   await using user = await createBudgieUser();
 
-  const { exitCode } = await user.run(["--list-tools"], { BUDGIE_CREDENTIALS: "none", BUDGIE_RUNTIME: "runsc" });
+  const { exitCode } = await user.command(["--list-tools"], { BUDGIE_CREDENTIALS: "none", BUDGIE_RUNTIME: "runsc" });
 
   expect(exitCode).toBe(0);
 });

@@ -13,7 +13,7 @@ describe("budgie list-tools", () => {
     await using user = await createBudgieUser();
 
     const [text, json, oldText, oldJson] = await Promise.all(
-      [["list-tools"], ["list-tools", "--json"], ["--list-tools"], ["--debug"]].map((argv) => user.run(argv)),
+      [["list-tools"], ["list-tools", "--json"], ["--list-tools"], ["--debug"]].map((argv) => user.command(argv)),
     );
 
     expect(text?.stdout).toContain("kiro-subagents.reader\n  Reads, and changes nothing\n\n");
@@ -25,7 +25,7 @@ describe("budgie list-tools", () => {
     await using user = await createBudgieUser();
     const options = ["--sandbox", "--workspace", "ro", "--egress", "none", "--tool-names", "safe", "--tools", "both"];
 
-    const { stdout } = await user.run(["list-tools", "--json", ...options]);
+    const { stdout } = await user.command(["list-tools", "--json", ...options]);
 
     const tools = JSON.parse(stdout) as readonly { name: string; annotations: { readOnlyHint: boolean } }[];
     expect(tools.map(({ annotations, name }) => [name, annotations.readOnlyHint])).toEqual([
@@ -44,10 +44,10 @@ describe("budgie list-tools", () => {
   ])("has the tools for long calls where every client has them: --soft-deadline %s", async (deadline, has) => {
     await using user = await createBudgieUser();
     const options = ["--soft-deadline", deadline];
-    const { client } = await user.start({ args: options });
+    const { client } = await user.serve({ args: options });
 
     const listed = await client.listTools();
-    const { stdout } = await user.run(["list-tools", "--json", ...options]);
+    const { stdout } = await user.command(["list-tools", "--json", ...options]);
 
     const tools = JSON.parse(stdout) as readonly { name: string }[];
     expect(tools).toEqual(listed.tools);
@@ -56,10 +56,12 @@ describe("budgie list-tools", () => {
 
   it.each(["agents", "router", "both"])("--stats counts the bytes that a client gets with --tools %s", async (mode) => {
     await using user = await createBudgieUser();
-    const { client, lines } = await user.start({ args: ["--tools", mode] });
+    const { client, lines } = await user.serve({ args: ["--tools", mode] });
 
     const { tools } = await client.listTools();
-    const stats = JSON.parse((await user.run(["--tools", mode, "list-tools", "--stats", "--json"])).stdout) as Stats;
+    const stats = JSON.parse(
+      (await user.command(["--tools", mode, "list-tools", "--stats", "--json"])).stdout,
+    ) as Stats;
 
     const { result } = JSON.parse(lines.at(-1) ?? "") as { result: unknown };
     const bytes = Buffer.byteLength(JSON.stringify(result));
@@ -76,10 +78,10 @@ describe("budgie list-tools", () => {
 
   it("--stats counts the bytes of an answer of list_agents", async () => {
     await using user = await createBudgieUser();
-    const { client, lines } = await user.start({ args: ["--tools", "router"] });
+    const { client, lines } = await user.serve({ args: ["--tools", "router"] });
 
     await client.callTool({ name: "list_agents" });
-    const { stdout } = await user.run(["list-tools", "--stats", "--json"]);
+    const { stdout } = await user.command(["list-tools", "--stats", "--json"]);
 
     const { result } = JSON.parse(lines.at(-1) ?? "") as { result: unknown };
     expect((JSON.parse(stdout) as Stats).listAgents.bytes).toBe(Buffer.byteLength(JSON.stringify(result)));
@@ -88,7 +90,7 @@ describe("budgie list-tools", () => {
   it("--stats prints a table, and how tokens are estimated", async () => {
     await using user = await createBudgieUser();
 
-    const { stdout } = await user.run(["list-tools", "--stats"]);
+    const { stdout } = await user.command(["list-tools", "--stats"]);
 
     expect(stdout).toMatch(
       /^MODE +TOOLS +BYTES +TOKENS +MODEL BYTES +MODEL TOKENS\nagents +4 .* in use\nrouter +2 [\d ]+\nboth +6 /,
@@ -106,7 +108,7 @@ describe("budgie list-tools", () => {
       JSON.stringify({ name: "code_reviewer", description: "sub-agent: x" }),
     );
 
-    const { exitCode, stdout } = await user.run(["list-tools", "--stats", "--tools", "router"]);
+    const { exitCode, stdout } = await user.command(["list-tools", "--stats", "--tools", "router"]);
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^agents +5 .*\nrouter +2 .* in use$/m);

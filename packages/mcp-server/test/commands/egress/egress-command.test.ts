@@ -39,9 +39,9 @@ describe("budgie egress explain", () => {
     writeFileSync(file, JSON.stringify({ agents: sections }));
     const argv = ["--config", file, "--allow-host", "*.corp.test:8443,db.test=10.0.0.5", "--allow-preset", "github"];
 
-    const reviewer = await user.run([...argv, "egress", "explain", "code-reviewer"]);
-    const reader = await user.run(["--sandbox", ...argv, "egress", "explain", "reader", "--json"]);
-    const worker = await user.run([...argv, "egress", "explain", "shell-worker"]);
+    const reviewer = await user.command([...argv, "egress", "explain", "code-reviewer"]);
+    const reader = await user.command(["--sandbox", ...argv, "egress", "explain", "reader", "--json"]);
+    const worker = await user.command([...argv, "egress", "explain", "shell-worker"]);
 
     expect(reviewer).toMatchObject({ exitCode: 0, stderr: "" });
     const [head, ...lines] = reviewer.stdout.trimEnd().split("\n");
@@ -73,7 +73,7 @@ describe("budgie egress explain", () => {
     await using user = await createBudgieUser();
     const argv = ["--egress", "open", "--allow-host", "a.test", "--allow-host", "db.test=10.0.0.5"];
 
-    const { stdout } = await user.run([...argv, "egress", "explain", "reader"]);
+    const { stdout } = await user.command([...argv, "egress", "explain", "reader"]);
 
     expect(stdout.split("\n").slice(1)).toEqual(["  db.test:443 at 10.0.0.5  --allow-host", ""]);
   });
@@ -90,7 +90,7 @@ describe("budgie egress explain", () => {
   ])("and its like refuse %j in one line", async (argv, message) => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr, stdout } = await user.run(argv);
+    const { exitCode, stderr, stdout } = await user.command(argv);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(`budgie: ${message}`);
@@ -127,7 +127,12 @@ describe("budgie egress suggest", () => {
       ],
     ]);
 
-    const { exitCode, stderr, stdout } = await user.run(["--allow-host", "db.test:5432=10.0.0.5", "egress", "suggest"]);
+    const { exitCode, stderr, stdout } = await user.command([
+      "--allow-host",
+      "db.test:5432=10.0.0.5",
+      "egress",
+      "suggest",
+    ]);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toBe(
@@ -151,7 +156,7 @@ Never allowed by name:
     ];
     await remember(user, [turn("reader", "a.test"), turn("code-reviewer", "b.test"), turn("reader", "c.test")]);
     const hostsOf = async (argv: readonly string[]): Promise<unknown> => {
-      const { stdout } = await user.run(["egress", "suggest", "--json", ...argv]);
+      const { stdout } = await user.command(["egress", "suggest", "--json", ...argv]);
       const { needed, runs } = JSON.parse(stdout) as { runs: number; needed: readonly { host: string }[] };
       return [runs, ...needed.map(({ host }) => host)];
     };
@@ -178,7 +183,7 @@ Never allowed by name:
     const denied = hosts.map((host) => ({ host, port: 443, count: 1, why: missing }));
     await remember(user, [["reader", { allowed: [{ host: "$(id)", port: 443, count: 1 }], denied }]]);
 
-    const { stdout } = await user.run(["egress", "suggest"]);
+    const { stdout } = await user.command(["egress", "suggest"]);
 
     expect(stdout).not.toContain("--allow-host");
     expect(stdout).not.toContain("\u001b");
@@ -188,10 +193,10 @@ Never allowed by name:
   it("says so when there is no turn, or when nobody watched", async () => {
     await using user = await createBudgieUser();
 
-    const none = await user.run(["egress", "suggest"]);
+    const none = await user.command(["egress", "suggest"]);
     await remember(user, [["reader", undefined]]);
-    const other = await user.run(["egress", "suggest", "--agent", "code-reviewer"]);
-    const unwatched = await user.run(["egress", "suggest"]);
+    const other = await user.command(["egress", "suggest", "--agent", "code-reviewer"]);
+    const unwatched = await user.command(["egress", "suggest"]);
 
     expect(none.stdout).toBe("There is no turn in the run log yet.\n");
     expect(other.stdout).toBe('There is no turn of the agent "code-reviewer" in the run log yet.\n');
@@ -204,7 +209,7 @@ Never allowed by name:
     const path = join(user.host.home, ".local/state/budgie/runs.sqlite3");
     writeFileSync(path, "no database ".repeat(1000));
 
-    const { exitCode, stderr } = await user.run(["egress", "suggest"]);
+    const { exitCode, stderr } = await user.command(["egress", "suggest"]);
 
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^budgie: Cannot use the run log ".*runs\.sqlite3" \(file is not a database\)\..*\n$/);

@@ -10,7 +10,7 @@ describe("budgie doctor", () => {
   it("says what is missing and what is not", async () => {
     await using user = await createBudgieUser({ malformedAgent: true });
 
-    const { exitCode, stderr, stdout } = await user.run(["doctor"], NO_ENGINE);
+    const { exitCode, stderr, stdout } = await user.command(["doctor"], NO_ENGINE);
 
     const lines = stdout.split("\n");
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
@@ -28,7 +28,7 @@ describe("budgie doctor", () => {
   it("misses a login and agents", async () => {
     await using user = await createBudgieUser({ login: false });
 
-    const { stdout } = await user.run(["doctor", "--agents-dir", user.workspace], NO_ENGINE);
+    const { stdout } = await user.command(["doctor", "--agents-dir", user.workspace], NO_ENGINE);
 
     expect(stdout).toMatch(/^failed {2}login {6}.*run "kiro-cli login"$/m);
     expect(stdout).toMatch(/^failed {2}agents {5}none, in "/m);
@@ -39,7 +39,7 @@ describe("budgie doctor", () => {
     const twin = { name: "Reader", description: "sub-agent: Twin" };
     writeFileSync(join(user.host.agentsDir, "twin.json"), JSON.stringify(twin));
 
-    const { stdout } = await user.run(["doctor"], NO_ENGINE);
+    const { stdout } = await user.command(["doctor"], NO_ENGINE);
 
     expect(stdout).toMatch(/^failed {2}agents {5}The agents "reader" .* would both be the tool/m);
   });
@@ -49,7 +49,7 @@ describe("budgie doctor", () => {
     const file = join(user.host.home, "budgie.json");
     writeFileSync(file, JSON.stringify({ agents: { "code-reviwer": {} } }));
 
-    const { stdout } = await user.run(["doctor", "--config", file], NO_ENGINE);
+    const { stdout } = await user.command(["doctor", "--config", file], NO_ENGINE);
 
     expect(stdout).toMatch(/^failed {2}agents {5}The file .* has a section for the agent "code-reviwer"/m);
   });
@@ -57,7 +57,7 @@ describe("budgie doctor", () => {
   it("tells a program what it found, and writes nothing", async () => {
     await using user = await createBudgieUser();
 
-    const { stdout } = await user.run(["doctor", "--json"], { ...NO_ENGINE, KIRO_API_KEY: "key" });
+    const { stdout } = await user.command(["doctor", "--json"], { ...NO_ENGINE, KIRO_API_KEY: "key" });
 
     expect(JSON.parse(stdout)).toMatchObject({
       ok: false,
@@ -77,7 +77,7 @@ describe("budgie doctor", () => {
     await using user = await createBudgieUser();
     const args = credentials.flatMap((what) => ["--credentials", what]);
 
-    const { stdout } = await user.run(["doctor", ...args], { ...NO_ENGINE, ...env });
+    const { stdout } = await user.command(["doctor", ...args], { ...NO_ENGINE, ...env });
 
     expect(stdout).toMatch(line);
     expect(stdout).not.toContain("canary");
@@ -87,7 +87,7 @@ describe("budgie doctor", () => {
     await using user = await createBudgieUser();
     user.host.changeDatabase("UPDATE auth_kv SET value = replace(value, '2099', '2020')");
 
-    const { stdout } = await user.run(["doctor", "--credentials", "access-token"], NO_ENGINE);
+    const { stdout } = await user.command(["doctor", "--credentials", "access-token"], NO_ENGINE);
 
     expect(stdout).toMatch(/^failed {2}login {6}.*has expired.*"kiro-cli whoami"/m);
   });
@@ -96,8 +96,8 @@ describe("budgie doctor", () => {
     await using user = await createBudgieUser();
     const env = { ...NO_ENGINE, KIRO_API_KEY: "canary" };
 
-    const full = await user.run(["doctor"], env);
-    const none = await user.run(["doctor", "--credentials", "none"], env);
+    const full = await user.command(["doctor"], env);
+    const none = await user.command(["doctor", "--credentials", "none"], env);
 
     expect(full.stdout).toMatch(/^note {4}secrets {4}KIRO_API_KEY among a sandbox's variables: /m);
     expect(none.stdout).toMatch(/^ok {6}secrets {4}none in a sandbox's variables$/m);
@@ -109,7 +109,7 @@ describe("budgie doctor", () => {
     const agent = { name: "guarded", description: "sub-agent: Is guarded", hooks };
     writeFileSync(join(user.host.agentsDir, "guarded.json"), JSON.stringify(agent));
 
-    const { stdout } = await user.run(["doctor"], NO_ENGINE);
+    const { stdout } = await user.command(["doctor"], NO_ENGINE);
 
     expect(stdout).toContain(
       'note    agents     a sandbox may hide these hooks of "guarded", which then do not run: ' +
@@ -123,7 +123,7 @@ describe("budgie doctor", () => {
     const file = join(user.workspace, "file");
     writeFileSync(file, "");
 
-    const { stdout } = await user.run(["doctor", "--state-dir", join(file, "state")], NO_ENGINE);
+    const { stdout } = await user.command(["doctor", "--state-dir", join(file, "state")], NO_ENGINE);
 
     expect(stdout).toContain(`failed  directory  "${join(file, "state")}" cannot be written\n`);
   });
@@ -144,7 +144,7 @@ describe("budgie doctor", () => {
     const answers = { "GET /version": { ApiVersion: "1.41", Arch: "amd64" }, "GET /info": { ...limits, ...info } };
     await using fake = await createFakeEngine(answers);
 
-    const { stdout } = await user.run(["doctor"], fake.hostEnv);
+    const { stdout } = await user.command(["doctor"], fake.hostEnv);
 
     expect(stdout).toMatch(line);
   });
@@ -152,8 +152,8 @@ describe("budgie doctor", () => {
   it("proves nothing without an engine, and says so", async () => {
     await using user = await createBudgieUser();
 
-    const text = await user.run(["doctor", "--prove"], NO_ENGINE);
-    const json = await user.run(["doctor", "--prove", "--json"], NO_ENGINE);
+    const text = await user.command(["doctor", "--prove"], NO_ENGINE);
+    const json = await user.command(["doctor", "--prove", "--json"], NO_ENGINE);
 
     expect(text.exitCode).toBe(1);
     expect(text.stdout).toMatch(/\nfailed {2}claims {5}not proven: there is no engine to prove them on\n$/);
@@ -175,7 +175,7 @@ describe("budgie doctor", () => {
       "GET /images/there/json": image,
     });
 
-    const { stdout } = await user.run(["doctor", "--sandbox-image", "there"], fake.hostEnv);
+    const { stdout } = await user.command(["doctor", "--sandbox-image", "there"], fake.hostEnv);
 
     expect(stdout).toMatch(/^note {4}image {6}it is for linux\/arm64 and the engine for linux\/amd64: .*emulator/m);
   });

@@ -40,7 +40,7 @@ async function remember(user: BudgieUser, runs: readonly FinishedRun[], delivere
 }
 
 async function json(user: BudgieUser, ...argv: string[]): Promise<unknown> {
-  const { exitCode, stderr, stdout } = await user.run(["runs", ...argv, "--json"]);
+  const { exitCode, stderr, stdout } = await user.command(["runs", ...argv, "--json"]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   return JSON.parse(stdout);
 }
@@ -53,7 +53,7 @@ describe("budgie runs ls", () => {
     const failed = makeRun({ outcome: "RUNNER_UNAVAILABLE", answer: undefined, sessionId: undefined });
     await remember(user, [got, missed, failed], [got.id]);
 
-    const { exitCode, stderr, stdout } = await user.run(["runs", "ls"]);
+    const { exitCode, stderr, stdout } = await user.command(["runs", "ls"]);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const short = (run: FinishedRun): string => run.id.slice(0, 8);
@@ -99,7 +99,7 @@ describe("budgie runs ls", () => {
   it("makes nothing where there is nothing", async () => {
     await using user = await createBudgieUser();
 
-    expect(await user.run(["runs", "ls"])).toMatchObject({
+    expect(await user.command(["runs", "ls"])).toMatchObject({
       exitCode: 0,
       stdout: "There is no such turn in the run log.\n",
     });
@@ -117,7 +117,7 @@ describe("budgie runs show", () => {
     const run = makeRun({ retried: true, egress: { allowed, denied } });
     await remember(user, [run, makeRun({ answer: "Another." })], [run.id]);
 
-    const { stdout } = await user.run(["runs", "show", run.id.slice(0, 9)]);
+    const { stdout } = await user.command(["runs", "show", run.id.slice(0, 9)]);
 
     expect(stdout.replace(/^(\w+) +/gm, "$1 ").split("\n")).toEqual([
       `run ${run.id}`,
@@ -146,8 +146,8 @@ describe("budgie runs show", () => {
     const run = makeRun({ answer, error: "bad\u001b]0;title\u0007\nrun   root", outcome: "AGENT_FAILED" });
     await remember(user, [run]);
 
-    const { stdout: text } = await user.run(["runs", "show", run.id]);
-    const { stdout: safe } = await user.run(["runs", "show", run.id, "--json"]);
+    const { stdout: text } = await user.command(["runs", "show", run.id]);
+    const { stdout: safe } = await user.command(["runs", "show", run.id, "--json"]);
 
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(text).toMatch(/^error +bad run root$/m);
@@ -160,16 +160,16 @@ describe("budgie runs show", () => {
     await using user = await createBudgieUser();
     await remember(user, [makeRun({ id: "abc-1" }), makeRun({ id: "abc-2" })]);
 
-    expect(await user.run(["runs", "show", "x%"])).toMatchObject({
+    expect(await user.command(["runs", "show", "x%"])).toMatchObject({
       exitCode: 1,
       stderr: 'budgie: There is no run "x%" in the log. "budgie runs ls" lists those that are.\n',
     });
-    expect(await user.run(["runs", "show", "ab"])).toMatchObject({
+    expect(await user.command(["runs", "show", "ab"])).toMatchObject({
       exitCode: 1,
       stderr: 'budgie: The ids of several runs begin with "ab", such as "abc-1", "abc-2". Say more of it.\n',
     });
     expect(await json(user, "show", "abc-2")).toMatchObject({ id: "abc-2" });
-    expect((await user.run(["runs", "show", ""])).exitCode).toBe(1);
+    expect((await user.command(["runs", "show", ""])).exitCode).toBe(1);
   });
 });
 
@@ -184,13 +184,13 @@ describe("budgie runs rm", () => {
 
     const named = await json(user, "rm", runs[1]?.id.slice(0, 12) ?? "", runs[1]?.id ?? "");
     const aged = await json(user, "rm", "--older-than", "7d");
-    const all = await user.run(["runs", "rm", "--all"]);
+    const all = await user.command(["runs", "rm", "--all"]);
 
     expect(named).toEqual({ removed: [runs[1]?.id] });
     expect(aged).toEqual({ removed: [old.id] });
     expect(all).toMatchObject({ exitCode: 0, stdout: "Removed 2 runs.\n" });
     expect(await json(user, "ls")).toEqual([]);
-    expect((await user.run(["runs", "show", old.id])).exitCode).toBe(1);
+    expect((await user.command(["runs", "show", old.id])).exitCode).toBe(1);
   });
 
   it("removes nothing unless all that was named is there, and one way was chosen", async () => {
@@ -205,7 +205,7 @@ describe("budgie runs rm", () => {
     ];
 
     for (const argv of [...argvs, ...surplus, ["rm", run.id, "unknown"], ["ls", "--last", "0"], [], ["list"]]) {
-      expect(await user.run(["runs", ...argv])).toMatchObject({ exitCode: 1, stdout: "" });
+      expect(await user.command(["runs", ...argv])).toMatchObject({ exitCode: 1, stdout: "" });
     }
     expect(await json(user, "ls")).toMatchObject([{ id: run.id }]);
   });

@@ -1,0 +1,18 @@
+import { BudgieError } from "@budgie/core";
+import { runCli } from "./cli.ts";
+import type { Host } from "./process/host.ts";
+import { escapeForTerminal } from "./terminal/printable.ts";
+
+/** Runs the command line, reports what it throws, and resolves to the exit code. */
+export function runProgram(argv: readonly string[], host: Host): Promise<number> {
+  return runCli(argv, host).catch((error: unknown) => {
+    const isExpected = error instanceof BudgieError;
+    // The message may have names that an agent chose.
+    host.report(
+      isExpected
+        ? error.message.split("\n").map(escapeForTerminal).join("\n")
+        : String(error instanceof Error ? error.stack : error),
+    );
+    return isExpected ? 1 : 70;
+  });
+}
