@@ -40,6 +40,8 @@ export default defineConfig({
         ...shared,
         test: {
           name: "unit",
+          // Most of the time of these tests was that of loading modules anew for each file.
+          pool: "threads",
           isolate: false,
           setupFiles: "packages/testkit/test/helpers/start-no-process.ts",
           include: ["packages/*/test/**/*.test.ts"],
@@ -50,9 +52,8 @@ export default defineConfig({
       {
         ...shared,
         test: {
-          // Tests that start processes, and no engine.
+          // Tests that start processes, or change or measure the one that they run in, without an engine.
           name: "process",
-          isolate: false,
           globalSetup,
           include: ["packages/*/test/**/*.process.test.ts"],
           testTimeout: 30_000,
