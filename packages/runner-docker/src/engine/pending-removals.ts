@@ -109,8 +109,8 @@ async function pause(delayMs: number, closing: AbortSignal, waking = closing): P
 }
 
 const UNVERIFIED =
-  ` So something of a turn or session may still run there. budgie goes on removing it until it has gone; ` +
-  `if budgie ends first, "budgie gc-volumes" does.`;
+  ` So a part of a turn or session may still run there. budgie retries its removal in the background; ` +
+  `if budgie ends first, "budgie gc-volumes" removes it.`;
 
 /** Returns the error of a stop or a removal that the engine did not confirm. */
 export function toUnverified(cause: unknown): unknown {

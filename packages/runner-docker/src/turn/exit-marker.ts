@@ -35,19 +35,19 @@ function createUnmarked(): MarkedStream {
 function createMarked(token: string): MarkedStream {
   // Text has no NUL character, so no part of a conversation is ever delayed.
   const mark = Buffer.from(`\0${token} `);
-  let say: (word: ExitMarker) => void = () => undefined;
-  const exitMarker = new Promise<ExitMarker>((resolve) => void (say = resolve));
+  let resolveMarker: (marker: ExitMarker) => void = () => undefined;
+  const exitMarker = new Promise<ExitMarker>((resolve) => void (resolveMarker = resolve));
   let held: Buffer = Buffer.alloc(0);
-  let isOver = false;
+  let hasMarker = false;
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       // Processes that still write after the marker are about to be killed.
-      if (isOver) return done();
+      if (hasMarker) return done();
       const all = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-      const { at, word } = find(all, mark);
-      if (word !== undefined) say(word);
-      isOver = word !== undefined;
-      held = isOver ? Buffer.alloc(0) : all.subarray(at);
+      const { at, marker } = find(all, mark);
+      if (marker !== undefined) resolveMarker(marker);
+      hasMarker = marker !== undefined;
+      held = hasMarker ? Buffer.alloc(0) : all.subarray(at);
       done(null, all.subarray(0, at));
     },
     flush: (done) => done(null, held),
@@ -55,16 +55,16 @@ function createMarked(token: string): MarkedStream {
   return { stream, exitMarker };
 }
 
-type Found = { readonly at: number; readonly word: ExitMarker | undefined };
+type Found = { readonly at: number; readonly marker: ExitMarker | undefined };
 
 /** Finds the position at which the exit marker begins, or may begin once more bytes arrive. */
 function find(bytes: Buffer, mark: Buffer): Found {
   const at = bytes.indexOf(mark);
-  if (at < 0) return { at: bytes.length - toBegunLength(bytes, mark), word: undefined };
+  if (at < 0) return { at: bytes.length - toBegunLength(bytes, mark), marker: undefined };
   const said = bytes.subarray(at + mark.length).toString("latin1", 0, LONGEST_BYTES);
   const [, code, kills] = /^(\d{1,3}) (\d*)\n/.exec(said) ?? [];
-  if (code === undefined) return { at: said.length < LONGEST_BYTES ? at : bytes.length, word: undefined };
-  return { at, word: { exitCode: Number(code), oomKills: kills ? Number(kills) : undefined } };
+  if (code === undefined) return { at: said.length < LONGEST_BYTES ? at : bytes.length, marker: undefined };
+  return { at, marker: { exitCode: Number(code), oomKills: kills ? Number(kills) : undefined } };
 }
 
 /** Returns the number of bytes at the end that may be the beginning of a mark. */
@@ -87,11 +87,11 @@ export async function awaitExitMarker(
   outputs: readonly Output[],
   root: Pick<ContainerRoot, "hasEnded">,
 ): Promise<ExitMarker | undefined> {
-  const [word] = await Promise.all(outputs.map(({ exitMarker }) => exitMarker));
-  if (word?.oomKills === undefined) return undefined;
+  const [marker] = await Promise.all(outputs.map(({ exitMarker }) => exitMarker));
+  if (marker?.oomKills === undefined) return undefined;
   // The marker alone is not sufficient: other processes in the container could still change files.
   for (let polls = 0; polls < MOST_POLLS; polls++) {
-    if (await root.hasEnded()) return word;
+    if (await root.hasEnded()) return marker;
     await sleep(POLL_MS);
   }
   return undefined;

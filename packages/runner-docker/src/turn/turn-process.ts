@@ -115,11 +115,11 @@ async function awaitEnd(
   root: ContainerRoot | undefined,
   endedOnEngine: Promise<End>,
 ): Promise<End> {
-  const word = root && (await awaitExitMarker(outputs, root));
-  if (word === undefined) return endedOnEngine;
+  const marker = root && (await awaitExitMarker(outputs, root));
+  if (marker === undefined) return endedOnEngine;
   for (const output of outputs) output.end();
   // The kernel counts a kill at once; a loaded engine may notice it only after the end.
-  return { exitCode: word.exitCode, oomKilled: word.oomKills !== 0 };
+  return { exitCode: marker.exitCode, oomKilled: marker.oomKills !== 0 };
 }
 
 /**

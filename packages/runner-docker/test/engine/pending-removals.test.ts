@@ -12,7 +12,7 @@ describe("pending removals", () => {
 
     await expect(firstAttempt).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
-      message: expect.stringMatching(/HTTP 500.*goes on removing.*gc-volumes/),
+      message: expect.stringMatching(/HTTP 500.*retries its removal.*gc-volumes/),
     });
     await gone;
     expect(tries()).toBeGreaterThan(3);
