@@ -8,61 +8,61 @@ import { toHostEnvironment } from "./turn/host-environment.ts";
 import { isThere, listSessions } from "./maintenance/list-sessions.ts";
 import { createLocalSession, type LocalSession } from "./local-session.ts";
 import { removeTree } from "./maintenance/remove-tree.ts";
-import { createSessionLedger } from "./session/session-register.ts";
+import { createSessionRegister } from "./session/session-register.ts";
 
 export type LocalRunnerOptions = {
   /** The folder that holds a home for each session */
   readonly sessionsDir: string;
-  /** Where it is recorded who owns which home; no agent has business there */
+  /** The folder of the register of sessions and owners; no agent may write to it */
   readonly stateDir: string;
-  /** Who owns the sessions that this runner opens; the caller releases it after `close` */
+  /** Owner of the sessions that this runner opens; the caller releases it after `close` */
   readonly owner: Owner;
-  /** The environment from which a small part is passed on, usually `process.env` */
+  /** The environment of which a small part is passed to agents, usually `process.env` */
   readonly hostEnv: NodeJS.ProcessEnv;
-  /** More names of `hostEnv` to pass on */
+  /** Further variables of `hostEnv` to pass to agents */
   readonly env?: readonly string[] | undefined;
-  /** How long sessions are kept for another runner to resume, from their last use; left out, they end with this one */
+  /** Time since their last use for which other runners can resume sessions; without it, they end with this runner */
   readonly keepSessionsMs?: number | undefined;
 };
 
 /**
- * Runs agents as plain processes of this user, each session in a folder of its own. It is not a sandbox: it stops what it
- * started and keeps the host's environment to itself, but an agent reads and writes whatever this user can.
+ * Creates a runner of plain processes of this user, with a folder for each session. It is not a sandbox: it stops what it
+ * started and hides most of the host's environment, but an agent reads and writes whatever this user can.
  */
 export function createLocalRunner(options: LocalRunnerOptions): Runner {
   const sessionsDir = resolve(options.sessionsDir);
   const stateDir = resolve(options.stateDir);
   const { keepSessionsMs: keepMs, owner } = options;
   const hostEnv = toHostEnvironment(options.hostEnv, options.env ?? []);
-  const ledger = createSessionLedger(stateDir);
+  const register = createSessionRegister(stateDir);
   const sessions = new Map<SessionId, Promise<LocalSession>>();
   let closing: Promise<void> | undefined;
 
   async function open(id: SessionId): Promise<LocalSession> {
     await owner.hold();
     const home = join(sessionsDir, id);
-    if ((await ledger.find(id)) !== undefined || (await isThere(home))) throw notOurs(id);
+    if ((await register.find(id)) !== undefined || (await isThere(home))) throw notOurs(id);
     await makeFolder(sessionsDir);
-    // Recorded first: a home without a record would never be collected.
-    await ledger.write({ id, home, owner: owner.record, created: new Date(), keepMs });
+    // Written before the home is created: garbage collection finds homes by the register only.
+    await register.write({ id, home, owner: owner.record, created: new Date(), keepMs });
     await mkdir(home, { mode: 0o700 });
     return enter(id, home);
   }
 
   async function resume(id: SessionId): Promise<LocalSession> {
     await owner.hold();
-    const entry = await ledger.find(id);
-    if (entry === undefined || !(await isFolder(entry.home))) throw gone(id);
+    const entry = await register.find(id);
+    if (entry === undefined || !(await isFolder(entry.home))) throw folderMissing(id);
     if (!["dead", "own"].includes(await owner.stateOf(entry.owner, "state-directory"))) throw notOurs(id);
     await endSessionProcesses(id);
-    await ledger.write({ ...entry, owner: owner.record, keepMs });
+    await register.write({ ...entry, owner: owner.record, keepMs });
     return enter(id, entry.home);
   }
 
   function enter(id: SessionId, home: string): LocalSession {
     async function removeHome(): Promise<void> {
       await removeTree(home);
-      await ledger.remove(id);
+      await register.remove(id);
       sessions.delete(id);
     }
     return createLocalSession({ id, home, hostEnv, removeHome });
@@ -78,27 +78,29 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
 
   async function close(): Promise<void> {
     const opened = await Promise.allSettled(sessions.values());
-    const leave = (session: LocalSession): Promise<void> =>
+    const endSession = (session: LocalSession): Promise<void> =>
       keepMs === undefined ? session.remove() : session.end("shutdown");
-    await Promise.all(opened.map(async (result) => (result.status === "fulfilled" ? leave(result.value) : undefined)));
+    await Promise.all(
+      opened.map(async (result) => (result.status === "fulfilled" ? endSession(result.value) : undefined)),
+    );
   }
 
   return {
     isolation: "none",
     notices: [],
     guarded: [],
-    capacity: toCapacity(),
+    capacity: readCapacity(),
     openSession: async (id) => remember(id, open),
     resumeSession: async (id) => remember(id, resume),
-    listSessions: () => listSessions(ledger, owner),
-    collectGarbage: (policy) => collectGarbage({ ledger, owner }, policy),
+    listSessions: () => listSessions(register, owner),
+    collectGarbage: (policy) => collectGarbage({ register, owner }, policy),
     close: () => (closing ??= close()),
   };
 }
 
-/** Of this machine, or of the cgroup that this process was put into. */
-function toCapacity(): Capacity {
-  // 0 or more than there is: not limited.
+/** Reads the capacity of this machine, or of this process's cgroup. */
+function readCapacity(): Capacity {
+  // 0 or more than the machine has means no limit.
   const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   return { cpus: availableParallelism(), memoryBytes: Math.min(totalmem(), constrained) };
 }
@@ -117,7 +119,7 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-function gone(id: SessionId): BudgieError {
+function folderMissing(id: SessionId): BudgieError {
   return new BudgieError(
     "SESSION_NOT_FOUND",
     `The folder of the session ${id} is gone. Leave the session id out to begin a new session.`,

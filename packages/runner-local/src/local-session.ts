@@ -14,9 +14,9 @@ import {
 import { appendHomeFile, readHomeFile } from "./session/home-files.ts";
 import type { LocalProcess, startLocalProcess } from "./turn/turn-process.ts";
 
-/** A session of this process, which can also be stopped from outside a turn. */
+/** A session of this process that the runner can also end between turns. */
 export type LocalSession = RunnerSession & {
-  /** Stops what runs, and refuses to start anything more. */
+  /** Stops its processes, and rejects further starts. */
   end(reason: StopReason): Promise<void>;
 };
 
@@ -24,11 +24,11 @@ type SessionOptions = {
   readonly id: SessionId;
   readonly home: string;
   readonly hostEnv: Readonly<Record<string, string>>;
-  /** Removes the home, once nothing runs in it */
+  /** Removes the home, after its processes have ended */
   readonly removeHome: () => Promise<void>;
 };
 
-/** Creates the handle of a session whose home exists. */
+/** Creates a session whose home exists. */
 export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOptions): LocalSession {
   const running = new Set<LocalProcess>();
   let isEnded = false;
@@ -40,10 +40,10 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
 
   function launch(start: typeof startLocalProcess, command: Command, { input, signal }: StartOptions): LocalProcess {
     const turn = randomUUID();
-    // The marks come last: an agent's processes are found by them.
+    // Last, so that no command overrides the marks that an agent's processes are found by.
     const env = { ...hostEnv, ...command.env, BUDGIE_SESSION: id, BUDGIE_TURN: turn };
     const process = start({ argv: command.argv, env, cwd: home, mark: `BUDGIE_TURN=${turn}`, input });
-    // `exit` tells how it went.
+    // `exit` reports the failure.
     const cancel = () => void process.stop("cancelled").catch(() => undefined);
     const forget = () => {
       running.delete(process);
@@ -59,13 +59,13 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     id,
     paths: (directory) => ({ workspace: directory, home }),
     async start(command, options) {
-      refuseProtection(options);
-      refuseWalls(options.access);
+      rejectProtectedPaths(options);
+      rejectMissingProtections(options.access);
       await checkDirectory(options.directory);
       await checkHome(home);
       await options.ready;
-      await refusePlantedAgents(home);
-      // With execa, for which a start that only tells of tools does not wait.
+      await rejectPlantedAgents(home);
+      // Imported here since it loads execa, which a server that only lists its tools does not need.
       const { startLocalProcess } = await import("./turn/turn-process.ts");
       if (options.signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
       if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
@@ -83,21 +83,21 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
   };
 }
 
-function refuseProtection({ protectedPaths = [] }: StartOptions): void {
+function rejectProtectedPaths({ protectedPaths = [] }: StartOptions): void {
   if (protectedPaths.length === 0) return;
   throw new BudgieError("CONFIG_INVALID", "Without a sandbox no file can be protected. Run the agent in a sandbox.");
 }
 
-const WALLS = { workspace: "a read-only workspace", egress: "a bounded network", limits: "limits" } as const;
+const PROTECTIONS = { workspace: "a read-only workspace", egress: "a bounded network", limits: "limits" } as const;
 
-/** A wall that was asked for and is not there is worse than none. */
-function refuseWalls(access: Access | undefined): void {
+/** Throws for requested protections: without a sandbox there are none, and ignoring the request would be worse than failing. */
+function rejectMissingProtections(access: Access | undefined): void {
   if (access === undefined) return;
-  const walls = listSandboxOnly(access).map((wall) => WALLS[wall]);
-  if (walls.length === 0) return;
+  const missing = listSandboxOnly(access).map((protection) => PROTECTIONS[protection]);
+  if (missing.length === 0) return;
   throw new BudgieError(
     "INPUT_INVALID",
-    `Without a sandbox nothing can hold an agent to ${walls.join(" and ")}. Ask without that, or start budgie with --sandbox.`,
+    `Without a sandbox nothing can hold an agent to ${missing.join(" and ")}. Ask without that, or start budgie with --sandbox.`,
   );
 }
 
@@ -110,15 +110,15 @@ async function checkDirectory(directory: string): Promise<void> {
   );
 }
 
-// Without this a missing home looks like a missing command: the system's answer is the same.
+// The system reports a missing working directory like a missing command.
 async function checkHome(home: string): Promise<void> {
   const found = await lstat(home).catch(() => undefined);
   if (found?.isDirectory()) return;
   throw new BudgieError("SESSION_UNUSABLE", `The session's folder "${home}" is gone. Begin a new session.`);
 }
 
-/** Kiro takes agents from the folder it runs in before the user's own, so a turn could give its agent more tools in the next. */
-async function refusePlantedAgents(home: string): Promise<void> {
+/** Rejects agent files in the home: Kiro prefers those of its working directory, so a turn could give the next one more tools. */
+async function rejectPlantedAgents(home: string): Promise<void> {
   const path = join(home, ".kiro", "agents");
   if ((await lstat(path).catch(() => undefined)) === undefined) return;
   throw new BudgieError(

@@ -1,17 +1,17 @@
 import { lstat } from "node:fs/promises";
 import type { Owner, SessionRecord } from "@budgie/core";
-import type { SessionLedger } from "../session/session-register.ts";
+import type { SessionRegister } from "../session/session-register.ts";
 
 /** Lists the sessions whose homes are folders that exist. */
-export async function listSessions(ledger: SessionLedger, owner: Owner): Promise<readonly SessionRecord[]> {
-  const { entries } = await ledger.list();
+export async function listSessions(register: SessionRegister, owner: Owner): Promise<readonly SessionRecord[]> {
+  const { entries } = await register.list();
   const records = entries.map(async ({ id, home, created, owner: record }): Promise<readonly SessionRecord[]> => {
     return (await isThere(home)) ? [{ id, home, created, owner: await owner.stateOf(record, "state-directory") }] : [];
   });
   return (await Promise.all(records)).flat();
 }
 
-/** Whether anything has that name, be it a link to nothing. */
+/** Tells if a path exists, a dangling symlink included. */
 export async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }

@@ -1,9 +1,9 @@
 import { chmod, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Removes a folder and all in it, without following links, also below folders that were made read-only. */
+/** Removes a folder and its contents, read-only folders included, without following symlinks. */
 export async function removeTree(path: string): Promise<void> {
-  // A tree that changes while it goes (a last write of a dying process) is tried again.
+  // Retries, since a dying process may still write to the tree.
   const options = { recursive: true, force: true, maxRetries: 3, retryDelay: 50 };
   try {
     await rm(path, options);

@@ -6,32 +6,32 @@ import { BudgieError, createOmissions, type Owner, type SessionHomes, type Sessi
 import { endSessionProcesses } from "../session/end-session-processes.ts";
 import { listSessions } from "./list-sessions.ts";
 import { removeTree } from "./remove-tree.ts";
-import { createSessionLedger } from "../session/session-register.ts";
+import { createSessionRegister } from "../session/session-register.ts";
 
 export type LocalHomesOptions = {
   readonly stateDir: string;
   readonly owner: Owner;
 };
 
-/** Opens the homes that are folders, wherever they are. */
+/** Creates access to the homes of local sessions. */
 export function createLocalHomes({ owner, stateDir }: LocalHomesOptions): SessionHomes {
-  const ledger = createSessionLedger(stateDir);
+  const register = createSessionRegister(stateDir);
 
   async function findHome(id: SessionId): Promise<string> {
-    const entry = await ledger.find(id);
+    const entry = await register.find(id);
     const found = entry === undefined ? undefined : await lstat(entry.home).catch(() => undefined);
     if (entry !== undefined && found?.isDirectory() === true) return entry.home;
     throw new BudgieError("SESSION_NOT_FOUND", `There is no folder of a session "${id}" that budgie knows of.`);
   }
 
   return {
-    list: () => listSessions(ledger, owner),
+    list: () => listSessions(register, owner),
     async remove(id) {
-      const entry = await ledger.find(id);
+      const entry = await register.find(id);
       if (entry === undefined) return;
       await endSessionProcesses(id);
       await removeTree(entry.home);
-      await ledger.remove(id);
+      await register.remove(id);
     },
     async pack(id, to, signal) {
       const home = await findHome(id);
@@ -40,11 +40,11 @@ export function createLocalHomes({ owner, stateDir }: LocalHomesOptions): Sessio
       const archive = pack(home, {
         strict: false,
         ignore(path) {
-          const isLeftOut = hasNoPlace(path);
-          if (isLeftOut) leftOut.add(`"${path}": a tar cannot hold it.`);
+          const isLeftOut = isUnsupported(path);
+          if (isLeftOut) leftOut.add(`"${path}": tar does not support its type.`);
           return isLeftOut;
         },
-        // As in the archive of a sandbox's home.
+        // The same paths as in the archive of a sandbox's home.
         map: (header) => ({ ...header, name: posix.join("home/agent", header.name) }),
       });
       let isReadable = true;
@@ -69,8 +69,8 @@ function toUnreadable(id: SessionId, cause: unknown): BudgieError {
   );
 }
 
-/** What tar-fs leaves out without a word. */
-function hasNoPlace(path: string): boolean {
+/** Tells if tar-fs omits a file silently. */
+function isUnsupported(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found !== undefined && !found.isFile() && !found.isDirectory() && !found.isSymbolicLink();
 }

@@ -3,7 +3,7 @@ import { createProcessFamily } from "../turn/process-family.ts";
 
 const STOP_GRACE_MS = 2_000;
 
-/** Ends what an owner that was killed outright left running in a session. */
+/** Ends the processes that a killed owner left in a session. */
 export function endSessionProcesses(id: SessionId): Promise<void> {
   return createProcessFamily({ mark: `BUDGIE_SESSION=${id}` }).end(STOP_GRACE_MS);
 }

@@ -5,11 +5,11 @@ import { BudgieError } from "@budgie/core";
 
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 
-// An agent can plant anything in its home: a link is refused, and a fifo must not block.
-const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+// An agent can plant anything in its home: a symlink is rejected, and a FIFO must not block.
+const SAFE = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
 
-/** Reads at most 4 MiB of a regular file in a home; `undefined` when it is absent, a link, or not a readable file. */
+/** Reads at most 4 MiB of a regular file in a home; `undefined` if it is missing, a symlink, or not readable. */
 export async function readHomeFile(home: string, name: string): Promise<string | undefined> {
   const file = await openFile(toPath(home, name), constants.O_RDONLY);
   if (file === undefined) return undefined;
@@ -21,7 +21,7 @@ export async function readHomeFile(home: string, name: string): Promise<string |
   }
 }
 
-/** Appends to a regular file in a home, or creates it; anything else under that name makes the session unusable. */
+/** Appends to a regular file in a home, or creates it. Anything else of that name is `SESSION_UNUSABLE`. */
 export async function appendHomeFile(home: string, name: string, text: string): Promise<void> {
   const path = toPath(home, name);
   const file = await openFile(path, APPEND);
@@ -46,13 +46,13 @@ function toPath(home: string, name: string): string {
   return join(home, name);
 }
 
-const NO_PLAIN_FILE = new Set(["ENOENT", "ELOOP", "ENXIO", "EISDIR", "ENOTDIR", "EACCES"]);
+const NOT_REGULAR = new Set(["ENOENT", "ELOOP", "ENXIO", "EISDIR", "ENOTDIR", "EACCES"]);
 
 async function openFile(path: string, flags: number): Promise<FileHandle | undefined> {
   try {
-    return await open(path, flags | SAFELY, 0o600);
+    return await open(path, flags | SAFE, 0o600);
   } catch (error) {
-    if (NO_PLAIN_FILE.has((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    if (NOT_REGULAR.has((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw error;
   }
 }

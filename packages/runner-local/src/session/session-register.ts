@@ -2,22 +2,22 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { basename, isAbsolute, join, normalize } from "node:path";
 import { isSessionId, parseOwnerRecord, type OwnerRecord, type SessionId } from "@budgie/core";
 
-/** Who owns which session's home; kept outside the homes, so that an agent's own files say nothing about ownership. */
-export type SessionLedger = {
-  /** Reads one session's entry; `undefined` when there is none, or it cannot be believed */
-  find(id: SessionId): Promise<LedgerEntry | undefined>;
-  /** Reads all entries, and names the files that cannot be believed */
-  list(): Promise<{ readonly entries: readonly LedgerEntry[]; readonly corrupt: readonly CorruptEntry[] }>;
-  write(entry: LedgerEntry): Promise<void>;
+/** The persistent table of sessions' homes and owners, kept outside the homes, where agents cannot forge it. */
+export type SessionRegister = {
+  /** Reads a session's entry; `undefined` if it is missing or invalid */
+  find(id: SessionId): Promise<RegisterEntry | undefined>;
+  /** Reads all entries, and lists the files with invalid ones */
+  list(): Promise<{ readonly entries: readonly RegisterEntry[]; readonly corrupt: readonly CorruptEntry[] }>;
+  write(entry: RegisterEntry): Promise<void>;
   remove(id: SessionId): Promise<void>;
 };
 
-export type LedgerEntry = {
+export type RegisterEntry = {
   readonly id: SessionId;
   readonly home: string;
   readonly owner: OwnerRecord;
   readonly created: Date;
-  /** How long it outlives its owner after its last use; `undefined` if it does not */
+  /** Time since its last use for which it outlives its owner; `undefined` if it does not */
   readonly keepMs?: number | undefined;
 };
 
@@ -25,8 +25,8 @@ type CorruptEntry = { readonly path: string; readonly session: string; readonly 
 
 const SUFFIX = ".json";
 
-/** Keeps the ledger as one file a session below the state directory. */
-export function createSessionLedger(stateDir: string): SessionLedger {
+/** Creates the register: one file for each session, below the state directory. */
+export function createSessionRegister(stateDir: string): SessionRegister {
   const folder = join(stateDir, "local-sessions");
   const toPath = (id: string) => join(folder, `${id}${SUFFIX}`);
   const toDraft = (id: string) => join(folder, `${id}.draft`);
@@ -48,13 +48,13 @@ export function createSessionLedger(stateDir: string): SessionLedger {
     },
     async write({ id, home, owner, created, keepMs }) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      // Whole or not at all: another budgie may read the ledger at any time.
+      // Atomically: another budgie may read the register at any time.
       const draft = toDraft(id);
       await writeFile(draft, JSON.stringify({ home, owner, created: created.toISOString(), keepMs }), { mode: 0o600 });
       await rename(draft, toPath(id));
     },
     async remove(id) {
-      // Of a write that a kill ended.
+      // A killed write leaves its draft behind.
       await rm(toDraft(id), { force: true });
       await rm(toPath(id), { force: true });
     },
@@ -70,29 +70,29 @@ async function listNames(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Answers with the entry, why it cannot be believed, or `undefined` when it is not there. */
-async function readEntry(path: string, id: string): Promise<LedgerEntry | string | undefined> {
+/** Reads an entry. Returns the reason if it is invalid, and `undefined` if it is missing. */
+async function readEntry(path: string, id: string): Promise<RegisterEntry | string | undefined> {
   try {
     const text = await readFile(path, "utf8");
     return toEntry(id, JSON.parse(text));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    return `the ledger entry cannot be read (${(error as Error).message})`;
+    return `the register entry cannot be read (${(error as Error).message})`;
   }
 }
 
-function toEntry(id: string, data: unknown): LedgerEntry | string {
+function toEntry(id: string, data: unknown): RegisterEntry | string {
   const { home, owner: record, created, keepMs } = toFields(data, ["home", "owner", "created", "keepMs"]);
   const owner = parseOwnerRecord(record);
   const date = new Date(typeof created === "string" ? created : Number.NaN);
-  if (!isSessionId(id)) return "the ledger entry is not named after a session";
+  if (!isSessionId(id)) return "the register entry is not named after a session";
   if (!isHomeOf(id, home)) return "the recorded home is not a folder named after the session";
   if (owner === undefined) return "no owner is recorded";
   if (Number.isNaN(date.getTime())) return "no date is recorded";
   return { id, home, owner, created: date, keepMs: typeof keepMs === "number" ? keepMs : undefined };
 }
 
-/** The home is going to be removed with all in it: nothing but a folder named after the session will do. */
+/** Tells if a path is a valid home. Its whole tree will be removed, so it must be a folder named after the session. */
 function isHomeOf(id: SessionId, home: unknown): home is string {
   return typeof home === "string" && isAbsolute(home) && normalize(home) === home && basename(home) === id;
 }

@@ -21,8 +21,8 @@ const NAMES = new Set([...USER, ...PROXIES, ...CERTIFICATES]);
 const PREFIXES = ["LC_", "XDG_", "KIRO_"];
 
 /**
- * Picks what an agent may see of the host's environment: who and where the user is, the terminal and language, XDG
- * folders, proxies and certificate authorities, `KIRO_*`, and the `extra` names. Nothing else, so no secrets by accident.
+ * Returns the part of the host's environment that an agent gets: user, home, terminal, language, XDG folders, proxies,
+ * certificate authorities, `KIRO_*`, and the `extra` names. Everything else may be a secret.
  */
 export function toHostEnvironment(hostEnv: NodeJS.ProcessEnv, extra: readonly string[]): Record<string, string> {
   const isAllowed = (name: string) =>

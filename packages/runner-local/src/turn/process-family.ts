@@ -11,51 +11,51 @@ import {
   readStreams,
 } from "./process-table.ts";
 
-/** All processes that came of one start, or of one session. */
+/** The processes that descend from one start, or from one session. */
 export type ProcessFamily = {
-  /** Waits until none lives, or the time is over; true when none lives */
+  /** Waits until none is alive or the timeout passes; `true` if none is alive */
   waitUntilGone(timeoutMs: number): Promise<boolean>;
-  /** Asks them to end, waits, kills what is left, and resolves when none lives; `RUNNER_UNAVAILABLE` if the kernel keeps one. */
+  /** Sends SIGTERM, then SIGKILL after `graceMs`; resolves when none is alive. `RUNNER_UNAVAILABLE` if one survives. */
   end(graceMs: number): Promise<void>;
-  /** Takes down now and then who belongs to it, as long as that can be seen; ends with the function that it gives back. */
+  /** Records its members periodically, until the returned function is called. */
   watch(): () => void;
 };
 
 type FamilyOptions = {
-  /** `NAME=value` in the environment that all of them inherited */
+  /** `NAME=value` in the environment that its members inherit */
   readonly mark: string;
-  /** The first of them, which leads a process group of its own */
+  /** The first process, which leads a process group of its own */
   readonly leader?: number;
 };
 
-// Whoever lives longer than this before it hides its origin is known. Each look costs a millisecond or a few.
+// A process that hides its origin later than this after its start is known. Each scan takes a few milliseconds.
 const WATCH_MS = 250;
 
 const POLL_MS = 25;
-// A process in uninterruptible sleep dies when its system call returns, which nobody can hasten.
+// A process in uninterruptible sleep dies only when its system call returns.
 const KILL_TIMEOUT_MS = 5_000;
 
 /**
- * Finds a family by its group, by descent, by the mark, which a daemon that left both still carries, by the streams that its
- * leader was given, and by having been seen. What escapes is a process that did away with all of these between two looks; and
- * where there is no `/proc`, all that left the group.
+ * Creates a family, whose members are found by process group, by descent, by the mark that daemons keep after leaving both, by
+ * the leader's streams, and by earlier scans. A process escapes if it loses all of these between two scans. Without `/proc`, a
+ * process escapes by leaving the group.
  */
 export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFamily {
   const since = leader === undefined ? 0 : (readProcess(leader)?.started ?? 0);
   const known = new Set<string>();
-  // At once, before it can give them up.
+  // Read at once, before the leader can close them.
   const streams = leader === undefined ? new Set<string>() : readStreams(leader);
-  const strangers = new Set<string>();
-  // With when they started: those that live and that were seen to be of the family.
+  const withoutStreams = new Set<string>();
+  // Start times of living processes that a scan found in the family, by pid.
   const seen = new Map<number, number>(leader === undefined ? [] : [[leader, since]]);
-  // The kernel may give the number of an empty group to a stranger, so an empty group is never signalled again.
+  // The kernel may reuse the id of an empty group, so an empty group is never signalled again.
   let group = leader;
 
   async function findMembers(): Promise<readonly ProcessEntry[]> {
     const listed = await listProcesses().catch(() => undefined);
     const candidates = (listed ?? []).filter(({ pid, started }) => mayBeMember(pid) && started >= since);
     const isInGroup = (entry: ProcessEntry) => entry.group === group;
-    const hasGroup = listed === undefined ? isAlive(group) : candidates.some(isInGroup);
+    const hasGroup = listed === undefined ? isGroupAlive(group) : candidates.some(isInGroup);
     if (!hasGroup) group = undefined;
     const marked = await mapProcesses(
       candidates,
@@ -77,19 +77,19 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
     return known.has(toKey(entry)) || seen.get(entry.pid) === entry.started;
   }
 
-  /** Whether it holds one of the leader's streams. Who was started without does not get them later. */
+  /** Tells if a process has one of the leader's streams open. One that starts without them cannot open them later. */
   async function holds(entry: ProcessEntry): Promise<boolean> {
-    if (streams.size === 0 || strangers.has(toKey(entry))) return false;
+    if (streams.size === 0 || withoutStreams.has(toKey(entry))) return false;
     const held = await listStreams(entry.pid);
     if (held.some((stream) => streams.has(stream))) return true;
-    strangers.add(toKey(entry));
+    withoutStreams.add(toKey(entry));
     return false;
   }
 
-  function look(): void {
+  function scan(): void {
     for (const [pid, started] of seen) {
       if (readProcess(pid)?.started !== started) seen.delete(pid);
-      // What is added here is looked at in its turn.
+      // The loop also visits the entries that are added here.
       else for (const child of listChildren(pid)) seen.set(child.pid, child.started);
     }
   }
@@ -105,7 +105,7 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
 
   async function signalAll(signal: NodeJS.Signals): Promise<void> {
     const members = await findMembers();
-    // The group first and in one step: nobody in it can fork a way out.
+    // The group first: one call signals all its members, so that none escapes by forking.
     if (group !== undefined) sendSignal(-group, signal);
     for (const member of members) {
       const isSame = readProcess(member.pid)?.started === member.started;
@@ -116,8 +116,8 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
   return {
     waitUntilGone,
     watch() {
-      const looking = setInterval(look, WATCH_MS).unref();
-      return () => clearInterval(looking);
+      const timer = setInterval(scan, WATCH_MS).unref();
+      return () => clearInterval(timer);
     },
     async end(graceMs) {
       if (await waitUntilGone(0)) return;
@@ -127,12 +127,12 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
       do await signalAll("SIGKILL");
       while (!(await waitUntilGone(POLL_MS)) && performance.now() < deadline);
       const left = await findMembers();
-      if (left.length > 0) throw undying(left);
+      if (left.length > 0) throw survivorsError(left);
     },
   };
 }
 
-function undying(left: readonly ProcessEntry[]): BudgieError {
+function survivorsError(left: readonly ProcessEntry[]): BudgieError {
   const pids = left.map(({ pid }) => pid).join(", ");
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
@@ -141,8 +141,8 @@ function undying(left: readonly ProcessEntry[]): BudgieError {
   );
 }
 
-/** The only question that can be asked where no processes are listed. */
-function isAlive(group: number | undefined): boolean {
+/** Tells if a process group exists, the only check on systems that list no processes. */
+function isGroupAlive(group: number | undefined): boolean {
   return group !== undefined && sendSignal(-group, 0);
 }
 
@@ -160,7 +160,7 @@ function withDescendants(members: readonly ProcessEntry[], all: readonly Process
   return children.length === 0 ? members : withDescendants([...members, ...children], all);
 }
 
-/** Tells whether there was anybody to signal; gone, or not ours to signal, is no error here. */
+/** Sends a signal; `false` if the process does not exist or belongs to another user. */
 function sendSignal(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, signal);

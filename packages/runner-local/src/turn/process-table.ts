@@ -1,25 +1,25 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 
-/** One living process of this machine. */
+/** A living process of this machine. */
 export type ProcessEntry = {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
-  /** Clock ticks since boot; with the pid it names a process for good */
+  /** Clock ticks since boot; unique together with the pid */
   readonly started: number;
 };
 
 const AT_ONCE = 16;
 
-/** Lists the processes that live, without zombies; rejects where there is no `/proc`, or no way to look at it now. */
+/** Lists the living processes, without zombies; rejects if `/proc` does not exist or cannot be read. */
 export async function listProcesses(): Promise<readonly ProcessEntry[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
   const entries = await mapProcesses(pids, async (pid) => toEntry(await readProcessFile(pid, "stat")));
   return entries.filter((entry) => entry !== undefined);
 }
 
-/** Looks at many processes, a few at a time: a file held open for each could be more than this process may have. */
+/** Maps over many processes, a few at a time, since each may open a file and descriptors are limited. */
 export async function mapProcesses<Item, Result>(
   items: readonly Item[],
   look: (item: Item) => Promise<Result>,
@@ -31,7 +31,7 @@ export async function mapProcesses<Item, Result>(
   return results;
 }
 
-/** Reads one process's entry now, without a pause in which it could change. */
+/** Reads one process's entry synchronously, so that it cannot change meanwhile. */
 export function readProcess(pid: number): ProcessEntry | undefined {
   try {
     return toEntry(readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -40,7 +40,7 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   }
 }
 
-/** Lists the children that a process has now, without a look at all others; none where the kernel does not tell. */
+/** Lists a process's children without reading all processes; empty if the kernel does not report them. */
 export function listChildren(pid: number): readonly ProcessEntry[] {
   try {
     const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
@@ -52,44 +52,44 @@ export function listChildren(pid: number): readonly ProcessEntry[] {
   }
 }
 
-// Files have names that anybody may open.
-const NAMELESS = /^(pipe|socket):\[/;
+// Unlike files, these have no name by which an unrelated process could open them.
+const UNNAMED = /^(pipe|socket):\[/;
 
-/** Reads which pipes and sockets a process has as its standard streams, now and without a pause. */
+/** Reads the pipes and sockets of a process's standard streams, synchronously. */
 export function readStreams(pid: number): ReadonlySet<string> {
   try {
-    return new Set([0, 1, 2].map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)).filter((link) => NAMELESS.test(link)));
+    return new Set([0, 1, 2].map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`)).filter((link) => UNNAMED.test(link)));
   } catch {
     return new Set();
   }
 }
 
-/** Lists the pipes and sockets that a process has open; none where that is not shown. */
+/** Lists the pipes and sockets that a process has open; empty if that cannot be read. */
 export async function listStreams(pid: number): Promise<readonly string[]> {
   const folder = `/proc/${pid}/fd`;
   const names = await readdir(folder).catch(() => []);
   const links = await mapProcesses(names, (name) => readlink(`${folder}/${name}`).catch(() => ""));
-  return links.filter((link) => NAMELESS.test(link));
+  return links.filter((link) => UNNAMED.test(link));
 }
 
-/** Tells whether a process was started with the variable `mark` (`NAME=value`); false where that cannot be read. */
+/** Tells if a process was started with the variable `mark` (`NAME=value`); `false` if that cannot be read. */
 export async function hasMark(pid: number, mark: string): Promise<boolean> {
   return (await readProcessFile(pid, "environ")).split("\0").includes(mark);
 }
 
-// Gone meanwhile, or another user's
-const NOT_SHOWN = new Set(["ENOENT", "ESRCH", "EACCES", "EPERM"]);
+// Ended meanwhile, or another user's
+const UNREADABLE = new Set(["ENOENT", "ESRCH", "EACCES", "EPERM"]);
 
 async function readProcessFile(pid: number, name: "stat" | "environ"): Promise<string> {
   try {
     return await readFile(`/proc/${pid}/${name}`, "utf8");
   } catch (error) {
-    if (NOT_SHOWN.has((error as NodeJS.ErrnoException).code ?? "")) return "";
+    if (UNREADABLE.has((error as NodeJS.ErrnoException).code ?? "")) return "";
     throw error;
   }
 }
 
-/** Reads proc(5)'s `stat`: the name may hold spaces and parentheses, so the fields count from the last one. */
+/** Parses `stat` of proc(5). The name may contain spaces and parentheses, so the fields follow the last parenthesis. */
 function toEntry(stat: string): ProcessEntry | undefined {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, parent, group] = fields;

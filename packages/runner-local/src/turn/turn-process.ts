@@ -6,35 +6,35 @@ import { type AgentProcess, BudgieError, type Exit, type StopReason } from "@bud
 import { execa } from "execa";
 import { createProcessFamily } from "./process-family.ts";
 
-/** A process to start, with everything decided. */
+/** The complete description of a process to start. */
 export type LocalCommand = {
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** `NAME=value` of a variable in `env` that no other start has */
+  /** `NAME=value` of a variable in `env` that is unique to this start */
   readonly mark: string;
   readonly input: string | undefined;
 };
 
-// Whoever ends budgie does not wait long: a client's library kills it 4 s after it closed its stdin.
+// A shutdown must be short: MCP clients kill budgie 4 s after they close its stdin.
 const GRACE_MS: Readonly<Record<StopReason, number>> = { timeout: 5_000, cancelled: 5_000, shutdown: 2_000 };
-// What a turn leaves in the background, such as the `tee` of its output, may finish by itself, then be told, then is killed.
+// A background process of a turn, such as the `tee` of its output, may finish first; then it gets SIGTERM, then SIGKILL.
 const LINGER_MS = 200;
 const LEFTOVER_GRACE_MS = 500;
 const DRAIN_MS = 100;
 const DRAIN_ROUNDS = 10;
-// Three socket pairs, what the system needs for a moment, and some for who opens files at the same time
+// Three socket pairs, the temporary ones of spawn(2), and some for concurrent file access
 const SPAWN_DESCRIPTORS = 16;
-// More than any kernel keeps for one pipe
+// More than any kernel buffers in a pipe
 const MAX_PIPE_BYTES = 2 * 1024 * 1024;
 
-/** A process that is running already, or was refused by the system. */
+/** A process that is running, or that the system refused to start. */
 export type LocalProcess = AgentProcess & {
-  /** Rejects when this machine could not start it */
+  /** Rejects if the system could not start it */
   readonly started: Promise<void>;
 };
 
-/** Starts a process in a group of its own; all that came of it is gone before its `exit` resolves. */
+/** Starts a process in a group of its own. Its whole family has ended when `exit` resolves. */
 export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand): LocalProcess {
   const [file, ...args] = argv;
   checkDescriptors(file);
@@ -50,7 +50,7 @@ export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand)
     stripFinalNewline: false,
     reject: false,
   });
-  // At once: execa throws away the output of a stream that nobody reads by the next tick.
+  // At once: execa discards the output of a stream without a reader by the next tick.
   const stdout = child.stdout.pipe(new PassThrough());
   const stderr = child.stderr.pipe(new PassThrough());
   // A process that does not read its input is not an error.
@@ -81,7 +81,7 @@ export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand)
     return { exitCode: exitCode ?? undefined, signal: signal ?? undefined, reason, oomKilled: false };
   }
 
-  // What cannot be killed never exits either.
+  // A process that cannot be killed never exits, so `exit` rejects instead.
   let giveUp: (error: unknown) => void = () => undefined;
   const givenUp = new Promise<never>((_resolve, reject) => void (giveUp = reject));
   const exit = Promise.race([toExit(), givenUp]).finally(unwatch);
@@ -97,14 +97,14 @@ export function startLocalProcess({ argv, env, cwd, mark, input }: LocalCommand)
         stopped = { reason, end: family.end(GRACE_MS[reason]) };
         stopped.end.catch(giveUp);
       }
-      // One that was being cancelled has less time from here on.
+      // A shutdown shortens the grace period of a running cancellation.
       else if (!hasExited && reason === "shutdown") await family.end(GRACE_MS.shutdown).catch(giveUp);
       await exit;
     },
   };
 }
 
-/** Where no file can be opened any more, execa ends the whole program: it loses the child whose `error` nobody hears then. */
+/** Throws if no descriptors are left. execa would leave the child's `error` event unhandled, which ends this process. */
 function checkDescriptors(file: string): void {
   const opened: number[] = [];
   try {
@@ -130,7 +130,7 @@ function cannotStart(file: string, code: string | undefined, cause: unknown): Bu
   return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
 }
 
-/** Ends `copy` with what the dead process left in its pipe, even if nobody reads it, or an escaped process holds the pipe open. */
+/** Ends `copy` with the rest of a dead process's pipe, also if `copy` has no reader or an escaped process keeps the pipe open. */
 async function drain(source: Readable, copy: PassThrough): Promise<void> {
   if (copy.writableEnded) return;
   let bytes = 0;
@@ -142,7 +142,7 @@ async function drain(source: Readable, copy: PassThrough): Promise<void> {
   });
   source.resume();
   const closed = new Promise((resolve) => source.once("close", resolve));
-  // Twice, since a busy event loop may run a timer before it looks at the pipe.
+  // Two quiet rounds, since a busy event loop may run a timer before it polls the pipe.
   for (let quiet = 0, round = 0; quiet < 2 && round < DRAIN_ROUNDS && !source.closed; round += 1) {
     const before = bytes;
     await Promise.race([closed, sleep(DRAIN_MS)]);
