@@ -1,4 +1,4 @@
-/** What must never be seen in a sandbox, apart from `login`, which an agent needs. */
+/** Marked secrets that must never appear in a sandbox, except `login`, which an agent needs. */
 export type Canaries = {
   readonly sshKey: string;
   readonly awsCredentials: string;
@@ -7,11 +7,11 @@ export type Canaries = {
   readonly conversation: string;
   readonly history: string;
   readonly state: string;
-  /** In the token: the one that belongs in a session's database, and nowhere else */
+  /** Part of the token, which belongs in a session's database and nowhere else */
   readonly login: string;
 };
 
-/** Makes strings that occur nowhere else. */
+/** Creates unique strings. */
 export function makeCanaries(): Canaries {
   const mark = Math.random().toString(36).slice(2, 10);
   return {

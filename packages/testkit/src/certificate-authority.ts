@@ -4,17 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** A key and the certificate of whoever has it, both in PEM. */
+/** A private key and its certificate, both in PEM. */
 export type Identity = { readonly key: string; readonly cert: string };
 
-/** Somebody whose certificates nobody trusts who has not been told to. */
+/** A certificate authority that no program trusts by default. */
 export type CertificateAuthority = AsyncDisposable & {
-  /** The file of its own certificate */
+  /** Path of its own certificate */
   readonly file: string;
   issue(...names: readonly string[]): Promise<Identity>;
 };
 
-/** Makes an authority in a temporary folder, with the `openssl` of this machine. */
+/** Creates an authority in a temporary folder, with the `openssl` of this machine. */
 export async function createCertificateAuthority(): Promise<CertificateAuthority> {
   const folder = await mkdtemp(join(tmpdir(), "budgie-authority-"));
   const openssl = (command: string) => promisify(execFile)("openssl", command.split(" "), { cwd: folder });

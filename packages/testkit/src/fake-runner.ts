@@ -12,37 +12,37 @@ import {
   type StopReason,
 } from "@budgie/core";
 
-/** One process that was started in a fake runner. */
+/** A process that a fake runner started. */
 export type FakeRun = {
   readonly session: SessionId;
   readonly command: Command;
   readonly options: StartOptions;
-  /** Resolves when the process is asked to end; it need not obey */
+  /** Resolves when the process is asked to end; it may ignore that */
   readonly stopped: Promise<StopReason>;
-  /** Puts a file into the session's home */
+  /** Writes a file to the session's home */
   readonly writeFile: (name: string, text: string) => void;
 };
 
-/** What a process said and how it ended; what is left out is silence and exit code 0. */
+/** The output and exit of a process; by default no output and exit code 0. */
 export type FakeEnd = {
   readonly stdout?: string | Readable;
   readonly stderr?: string;
   readonly exit?: Partial<Exit>;
-  /** What it reached and was refused; left out by a program that takes its time too, nobody watched */
+  /** Hosts that it reached or was refused; only for programs that return at once, otherwise there is no report */
   readonly egress?: EgressReport;
 };
 
-/** A function in the place of a program; what it throws, `start` rejects with. */
+/** A function that stands for a program; `start` rejects with what it throws. */
 export type FakeProgram = (run: FakeRun) => FakeEnd | Promise<FakeEnd>;
 
-/** A runner without processes, and what became of it. */
+/** A runner without processes, and its observable state. */
 export type FakeRunner = Runner & {
   readonly runs: readonly FakeRun[];
-  /** The homes that exist, with their files */
+  /** The existing homes with their files */
   readonly homes: ReadonlyMap<SessionId, ReadonlyMap<string, string>>;
 };
 
-/** Creates a runner whose every process is `program`, for tests of order and bookkeeping rather than of processes. */
+/** Creates a runner that calls `program` instead of starting processes, for tests of order and state. */
 export function createFakeRunner(program: FakeProgram, notices: readonly string[] = []): FakeRunner {
   const runs: FakeRun[] = [];
   const homes = new Map<SessionId, Map<string, string>>();
@@ -61,7 +61,7 @@ export function createFakeRunner(program: FakeProgram, notices: readonly string[
         const writeFile = (name: string, text: string) => void files.set(name, text);
         const run = { session: id, command, options, stopped, writeFile };
         runs.push(run);
-        return toProcess(program(run), { stop, stopped });
+        return createProcess(program(run), { stop, stopped });
       },
       readFile: async (name) => files.get(name),
       appendFile: async (name, text) => void files.set(name, (files.get(name) ?? "") + text),
@@ -89,8 +89,8 @@ export function createFakeRunner(program: FakeProgram, notices: readonly string[
 
 type Stopping = { readonly stop: (reason: StopReason) => void; readonly stopped: Promise<StopReason> };
 
-/** A program that throws at once could not be started; one that takes its time is running. */
-function toProcess(end: FakeEnd | Promise<FakeEnd>, { stop, stopped }: Stopping): AgentProcess {
+/** Creates a process from a program's result: one that throws synchronously did not start, a promise is a running process. */
+function createProcess(end: FakeEnd | Promise<FakeEnd>, { stop, stopped }: Stopping): AgentProcess {
   const ended = Promise.resolve(end);
   const stdout = new PassThrough();
   const stderr = new PassThrough();

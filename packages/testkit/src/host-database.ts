@@ -1,20 +1,20 @@
 import type { Canaries } from "./canaries.ts";
 import { openDatabase, type KiroDatabase } from "./kiro-cli/state/database.ts";
 
-/** Fills a `data.sqlite3` as a Kiro user has it, and gives a function that closes it if it was to stay open. */
+/** Creates a Kiro user's `data.sqlite3`, and returns a function that closes it if `wal` kept it open. */
 export function createHostDatabase(file: string, canaries: Canaries, options: HostDatabaseOptions): () => void {
   const database = openDatabase(file, { wal: options.wal });
   fillState(database, canaries);
   fillConversations(database, canaries);
   if (options.login) fillLogin(database, canaries);
   if (!options.wal) database.close();
-  // The last to close a database in WAL mode folds the -wal file back, so this one stays open.
+  // Closing the last connection merges the -wal file, so this one stays open.
   return () => database.close();
 }
 
 export type HostDatabaseOptions = { readonly login: boolean; readonly wal: boolean };
 
-/** Makes the login rows of an Identity Center user, valid for years and without need of a network. */
+/** Inserts the login rows of an Identity Center user, which are valid for years and need no network. */
 function fillLogin(database: KiroDatabase, canaries: Canaries): void {
   const common = { region: "us-east-1", oauth_flow: "DeviceCode", scopes: ["codewhisperer:completions"] };
   insert(database, "auth_kv", {
@@ -56,11 +56,11 @@ function fillConversations(database: KiroDatabase, canaries: Canaries): void {
   const newer =
     "INSERT INTO conversations_v2 (key, conversation_id, value, created_at, updated_at) VALUES (?, ?, ?, 1, 2)";
   database.prepare(newer).run("/home/someone/secret-project", ID, value);
-  // Where a sandbox works: a leaked row would be resumed there.
+  // The working directory of a sandbox, where a leaked row would be resumed.
   database.prepare(newer).run("/workspace", ID, value);
 }
 
-/** As much of one as is needed to resume it. */
+/** Returns the parts of a conversation that are needed to resume it. */
 function toConversation(prompt: string): string {
   return JSON.stringify({
     conversation_id: ID,

@@ -5,9 +5,9 @@ import { makeCanaries, type Canaries } from "./canaries.ts";
 import { createHostDatabase } from "./host-database.ts";
 import { openDatabase } from "./kiro-cli/state/database.ts";
 
-/** A home folder as a Kiro user has it, full of things that an agent in a sandbox must not see. */
+/** A Kiro user's home folder, with secrets that a sandboxed agent must not see. */
 export type HostHome = AsyncDisposable & {
-  /** The folder itself, for `HOME` */
+  /** Path of the folder, for `HOME` */
   readonly home: string;
   /** `.kiro/agents` */
   readonly agentsDir: string;
@@ -15,24 +15,24 @@ export type HostHome = AsyncDisposable & {
   readonly promptsDir: string;
   /** `.local/share/kiro-cli` */
   readonly dataDir: string;
-  /** `data.sqlite3` in there */
+  /** `data.sqlite3` in `dataDir` */
   readonly database: string;
-  /** Runs SQL on it, as a Kiro that renews a token or breaks a row */
+  /** Runs SQL on the database, for example to renew a token or to corrupt a row */
   readonly changeDatabase: (sql: string) => void;
-  /** Strings that stand for secrets, by where they are */
+  /** Strings that stand for secrets, by location */
   readonly canaries: Canaries;
 };
 
 export type HostHomeOptions = {
-  /** Whether Kiro is logged in; default true */
+  /** Log Kiro in; default true */
   readonly login?: boolean;
-  /** Leave the database in WAL mode with its newest rows in the `-wal` file, as while Kiro runs; default false */
+  /** Leave the database open in WAL mode with its newest rows in the `-wal` file, as while Kiro runs; default false */
   readonly wal?: boolean;
   /** Add an agent file that is not JSON; default false */
   readonly malformedAgent?: boolean;
 };
 
-/** Makes a home in a temporary folder; it belongs to the caller, and is removed on disposal. */
+/** Creates a home in a temporary folder, which disposal removes. */
 export async function createHostHome(options: HostHomeOptions = {}): Promise<HostHome> {
   const { login = true, wal = false, malformedAgent = false } = options;
   const home = await mkdtemp(join(tmpdir(), "budgie-host-home-"));

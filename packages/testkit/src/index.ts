@@ -1,4 +1,4 @@
-// The test helpers of this repository: never published, imported by tests only.
+// The test helpers of this repository, which are never published and imported by tests only.
 export { describeRunner } from "./runner-contract/describe-runner.ts";
 export type { Leftovers, RunnerSetup, RunnerUnderTest } from "./runner-contract/runner-setup.ts";
 export type { Canaries } from "./canaries.ts";

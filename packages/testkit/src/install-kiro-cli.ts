@@ -6,12 +6,12 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
-/** Where the stand-in `kiro-cli` of this checkout is; it runs on this machine's Node, and needs a build. */
+/** Path of this checkout's stand-in `kiro-cli`. It runs on this machine's Node, and needs a build. */
 export const kiroCliPath = fileURLToPath(new URL("../bin/kiro-cli", import.meta.url));
 
 /**
- * Assembles the stand-in `kiro-cli` with a Node of its own in a folder, so that `COPY <folder>/ /usr/local/` installs it
- * into any image that has glibc, libstdc++ and `/bin/sh`.
+ * Copies the stand-in `kiro-cli` and its own Node into a folder. `COPY <folder>/ /usr/local/` then installs it in any image with
+ * glibc, libstdc++ and `/bin/sh`.
  */
 export async function installKiroCli(targetDir: string): Promise<void> {
   const library = join(targetDir, "lib", "kiro-cli");
@@ -34,7 +34,7 @@ async function copyProgram(library: string): Promise<void> {
   await writeFile(join(library, "package.json"), '{ "type": "module" }\n');
 }
 
-// What `require("better-sqlite3")` loads, and nothing of what it was compiled from.
+// The files that `require("better-sqlite3")` loads, without its sources.
 const MODULE_FILES: Readonly<Record<string, readonly string[]>> = {
   "better-sqlite3": ["package.json", "LICENSE", "lib", "build/Release/better_sqlite3.node"],
   bindings: ["package.json", "LICENSE.md", "bindings.js"],
@@ -55,10 +55,10 @@ function resolvePackage(name: string): string {
   return (name === "file-uri-to-path" ? fromBindings : fromSqlite).resolve(`${name}/package.json`);
 }
 
-// Of glibc and of the compiler: in every image that this tree is for, and not to be mixed with another version's.
+// Libraries of glibc and the compiler, which every target image has. Two versions of them cannot be mixed.
 const BASE_LIBRARIES = /^(?:linux-vdso|ld-linux.*|lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so/;
 
-/** Copies the libraries that a distribution's own Node is linked to; the usual builds need none. */
+/** Copies the libraries that a distribution's Node is linked to; official builds need none. */
 async function copySharedLibraries(folder: string): Promise<boolean> {
   const { stdout } = await promisify(execFile)("ldd", [process.execPath]);
   const paths = [...stdout.matchAll(/=> (\/\S+)/g)].map(([, path = ""]) => path);

@@ -3,10 +3,10 @@ import type { Server } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
-/** A server that others on this machine can ask; disposing it cuts who still does. */
+/** A server on the loopback interface; disposal closes its connections too. */
 export type LoopbackServer = AsyncDisposable & { readonly port: number };
 
-/** Has a server listen on this machine's loopback alone, on a port of its own. */
+/** Makes a server listen on a free port of the loopback interface. */
 export async function serveOnLoopback(server: Server | SecureServer): Promise<LoopbackServer> {
   await once(server.listen(0, "127.0.0.1"), "listening");
   return {

@@ -9,7 +9,7 @@ type Request = {
   readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters?: Schema } }[];
 };
 
-/** OpenAI's API of chat completions, as streams. */
+/** OpenAI's Chat Completions API, streaming only. */
 export const chatCompletions: LlmApi = {
   path: "/v1/chat/completions",
   parse(body) {

@@ -7,13 +7,13 @@ import { chatCompletions } from "./chat-completions.ts";
 import { responses } from "./responses.ts";
 import { toReply } from "./scripted-model.ts";
 
-/** A model on this machine's loopback that does what the prompt says, for agent programs that speak OpenAI's APIs. */
+/** A model server on the loopback interface that follows the prompt's script, for agent programs with OpenAI's APIs. */
 export type FakeLlm = LoopbackServer & {
-  /** The paths that were asked for, one an answer */
+  /** The requested paths, one for each answer */
   readonly requests: readonly string[];
 };
 
-/** Starts a model that proves who it is with a certificate of the test's own. */
+/** Creates a model server with a TLS identity of the test's own. */
 export async function createFakeLlm(identity: Identity): Promise<FakeLlm> {
   const requests: string[] = [];
   const server = createServer(identity, (request, response) => {

@@ -1,10 +1,10 @@
 import type { Conversation, Reply } from "./scripted-model.ts";
 
-/** An API by which agent programs talk to models. */
+/** An API between agent programs and models. */
 export type LlmApi = {
   readonly path: string;
   readonly parse: (body: unknown) => Conversation;
-  /** The events of a stream */
+  /** Returns the events of a stream */
   readonly answer: (reply: Reply, body: unknown) => Iterable<LlmEvent>;
 };
 

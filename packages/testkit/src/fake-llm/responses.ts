@@ -9,7 +9,7 @@ type Request = {
   readonly tools?: readonly { readonly name?: string; readonly parameters?: Schema }[];
 };
 
-/** OpenAI's API of responses, as streams. */
+/** OpenAI's Responses API, streaming only. */
 export const responses: LlmApi = {
   path: "/v1/responses",
   parse(body) {
@@ -18,7 +18,7 @@ export const responses: LlmApi = {
     return {
       prompts: input.filter(({ role }) => role === "user").map(({ content }) => toText(content)),
       toolResults: input.slice(lastPrompt).filter(({ type = "" }) => type === "function_call_output").length,
-      // Tools that the API itself would run have no name.
+      // Tools that the API runs itself have no name.
       tools: tools.flatMap(({ name, parameters = {} }) => (name === undefined ? [] : [{ name, parameters }])),
     };
   },

@@ -1,17 +1,17 @@
 import { parseScript, type Directive } from "../kiro-cli/script/script.ts";
 
-/** What an agent program sends its model, apart from the API that it does so by. */
+/** A request to the model, independent of its API. */
 export type Conversation = {
-  /** What users said, the oldest first; some of it is the program's own context */
+  /** The user messages, oldest first; some are the agent program's own context */
   readonly prompts: readonly string[];
-  /** How many of the model's tool calls have been answered since the last prompt */
+  /** Number of tool results since the last prompt */
   readonly toolResults: number;
   readonly tools: readonly Tool[];
 };
 
 type Tool = { readonly name: string; readonly parameters: Schema };
 
-/** As much of JSON Schema as describes tools. */
+/** The part of JSON Schema that describes tools. */
 export type Schema = {
   readonly properties?: Readonly<Record<string, unknown>>;
 };
@@ -20,7 +20,7 @@ export type Reply =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "call"; readonly name: string; readonly arguments: Readonly<Record<string, string>> };
 
-/** Answers as the last prompt says: each `[[write PATH: TEXT]]` in a call of its own, then all `[[say: TEXT]]` at once. */
+/** Returns the reply by the last prompt's script: one call for each `[[write PATH: TEXT]]`, then all `[[say: TEXT]]`. */
 export function toReply({ prompts, toolResults, tools }: Conversation): Reply {
   const script = prompts.map((prompt) => parseScript(prompt).directives).findLast(({ length }) => length > 0) ?? [];
   const next = script.filter(({ name }) => name === "write")[toolResults];
@@ -32,7 +32,7 @@ export function toReply({ prompts, toolResults, tools }: Conversation): Reply {
 const PATH_NAMES = ["file_path", "path"];
 const COMMAND_NAMES = ["cmd", "command"];
 
-/** Programs name their tools as they like, but what a tool takes tells what it is. */
+/** Returns a call that writes a file. Tool names differ between programs, so the tool is recognized by its parameters. */
 function toWrite({ argument, text }: Directive, tools: readonly Tool[]): Reply {
   for (const { name, parameters } of tools) {
     const path = findParameter(parameters, PATH_NAMES);

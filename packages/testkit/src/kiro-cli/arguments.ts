@@ -12,7 +12,7 @@ export type ChatArguments = {
   readonly resumeId: string | undefined;
   readonly format: "text" | "stream-json";
   readonly listModels: "no" | "plain" | "json";
-  /** Any `-v`: the real one then logs to stdout, between the answer's lines */
+  /** Any `-v`; the real program then logs to stdout, between the lines of the answer */
   readonly verbose: boolean;
   readonly help: boolean;
   readonly deprecatedProfile: boolean;
@@ -44,7 +44,7 @@ const SECOND_ENGINE = {
 
 const STREAM_JSON = { "output-format": { type: "string" } } as const satisfies ParseArgsConfig["options"];
 
-/** Parses what follows `chat`; anything that the profile's version does not know ends with exit code 2. */
+/** Parses the arguments of `chat`. Options that the profile's version does not know end with exit code 2. */
 export function parseChatArguments(argv: readonly string[], profile: Profile): ChatArguments {
   const { values, positionals } = parseFlags(argv, profile);
   if (positionals.length > 1) throw toUsageError(`unexpected argument '${positionals[1]}' found`);
@@ -69,7 +69,7 @@ export function parseChatArguments(argv: readonly string[], profile: Profile): C
 }
 
 function parseFlags(argv: readonly string[], profile: Profile) {
-  // One type for all profiles: a flag that a profile lacks is only ever missing.
+  // One type for all profiles; a flag that a profile lacks is always undefined.
   const options = { ...COMMON, ...SECOND_ENGINE, ...STREAM_JSON };
   const hidden = profile === "q1" ? { ...SECOND_ENGINE, ...STREAM_JSON } : profile === "v2text" ? STREAM_JSON : {};
   const known = Object.fromEntries(Object.entries(options).filter(([name]) => !(name in hidden))) as typeof options;
@@ -97,7 +97,7 @@ function parseChoice<T extends string>(flag: string, value: string | undefined, 
   throw toUsageError(`invalid value '${value}' for '${flag}': [possible values: ${choices.join(", ")}]`);
 }
 
-/** The error of a command line that cannot be understood. */
+/** Creates the error of an invalid command line. */
 export function toUsageError(message: string): Error {
   return toExitError(2, `error: ${message}\n\nUsage: kiro-cli <COMMAND>\n\nFor more information, try '--help'.`);
 }

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 
-/** One line of the file that `FAKE_KIRO_LOG` names. */
+/** A line of the file that `FAKE_KIRO_LOG` names. */
 type CallRecord = {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -11,7 +11,7 @@ type CallRecord = {
 
 const VARIABLES = /^(?:HOME|PATH|USER|LANG|TERM|TMPDIR|NO_COLOR|.*_proxy)$|^(?:KIRO|XDG|LC|FAKE_KIRO|AWS)_/i;
 
-/** Appends what this process was started with, for a test to look at. */
+/** Appends this process's arguments to the log for tests. */
 export function recordCall(logFile: string, stdin: string | undefined): void {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => VARIABLES.test(name)));
   const record: CallRecord = { argv: process.argv.slice(2), cwd: process.cwd(), stdin, env, pid: process.pid };

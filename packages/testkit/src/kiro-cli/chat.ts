@@ -22,7 +22,7 @@ import { runShellEscape } from "./profile/shell.ts";
 import { createTextOutput } from "./output/text-output.ts";
 import { printHelp } from "./help.ts";
 
-/** `kiro-cli chat`: one prompt, one answer. */
+/** Runs `kiro-cli chat`: one prompt, one answer. */
 export async function chat(argv: readonly string[], settings: Settings): Promise<void> {
   const args = parseChatArguments(argv, settings.profile);
   if (args.help) return printHelp();
@@ -41,7 +41,7 @@ export async function chat(argv: readonly string[], settings: Settings): Promise
   await converse({ database, args, settings, prompt });
 }
 
-/** The first engine ends well when it is interrupted, the second does not. */
+/** Handles an interrupt: the first engine exits with 0, the second does not. */
 function dieOnInterrupt({ profile }: Settings): void {
   process.on("SIGINT", () => process.exit(profile === "q1" ? 0 : 1));
 }
@@ -107,7 +107,7 @@ async function converse({ database, args, settings, prompt }: Chat): Promise<voi
   await servers.stop();
 }
 
-/** The agent that `--agent` names; the first engine prefers the one that a resumed conversation was stored with. */
+/** Picks the agent of `--agent`; the first engine prefers the stored agent of a resumed conversation. */
 async function chooseAgent(args: ChatArguments, stored: Conversation, settings: Settings): Promise<KiroAgent> {
   const set = loadAgents(settings.profile);
   const name = settings.profile === "q1" ? (stored.agent ?? args.agent) : args.agent;
@@ -119,14 +119,14 @@ async function chooseAgent(args: ChatArguments, stored: Conversation, settings: 
   return agent;
 }
 
-/** Gives what the model is to see, or does what the prompt's first character asks instead. */
+/** Returns the prompt for the model, or handles the command that its first character selects. */
 async function interpret(prompt: string): Promise<string | undefined> {
   const meaning = interpretPrompt(prompt);
   switch (meaning.kind) {
     case "model":
       return meaning.text;
     case "shell":
-      // For tests to find, wherever this ran: no caller's text may ever get here.
+      // A mark for tests: no caller's text may ever run as a command.
       writeFileSync(join(homedir(), ".fake-kiro-shell-escape"), meaning.command);
       await runShellEscape(meaning.command);
       return undefined;

@@ -7,7 +7,7 @@ import { write } from "./output/output.ts";
 import { databaseFile } from "./profile/paths.ts";
 import type { Settings } from "./profile/settings.ts";
 
-/** `kiro-cli whoami`: refreshes an expired token, and ends with 1 when nobody is logged in. */
+/** Runs `kiro-cli whoami`: refreshes an expired token, and exits with 1 without a login. */
 export async function whoami(argv: readonly string[], settings: Settings): Promise<void> {
   const json = isJson(argv);
   const account = loadAccount(openDatabase(databaseFile(), settings));
@@ -28,7 +28,7 @@ function toSentence(account: Account | undefined): string {
   return accountType === "BuilderId" ? "Logged in with Builder ID" : `Logged in with IAM Identity Center (${startUrl})`;
 }
 
-/** `kiro-cli agent list`: the table goes to stderr, as in Kiro. */
+/** Runs `kiro-cli agent list`, which prints its table to stderr, as in Kiro. */
 export async function agentCommand(argv: readonly string[], settings: Settings): Promise<void> {
   if (argv[0] !== "list" || argv.length > 1) throw toUsageError(`unrecognized subcommand '${argv.join(" ")}'`);
   openDatabase(databaseFile(), settings);

@@ -14,7 +14,7 @@ Options:
   -V, --version  Print version
 `;
 
-/** `kiro-cli --help`. */
+/** Prints the text of `kiro-cli --help`. */
 export function printHelp(): Promise<void> {
   return write(process.stdout, HELP);
 }

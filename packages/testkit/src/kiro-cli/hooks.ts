@@ -1,10 +1,10 @@
 import type { KiroAgent } from "./agent/agents.ts";
 import { runHook } from "./profile/shell.ts";
 
-/** Those that the stand-in has an occasion for. */
+/** The kinds of hooks that the stand-in runs. */
 type Trigger = "agentSpawn" | "userPromptSubmit";
 
-/** Runs an agent's hooks of one kind, one after another, as commands of a shell. What they print is thrown away. */
+/** Runs an agent's hooks of one kind in sequence, as shell commands, and discards their output. */
 export async function runHooks({ hooks }: KiroAgent, trigger: Trigger, prompt: string | undefined): Promise<void> {
   const input = JSON.stringify({
     hook_event_name: trigger,

@@ -1,7 +1,7 @@
 import { isExitError, toExitError } from "./profile/exit-error.ts";
 import { loadSettings, VERSIONS, type Settings } from "./profile/settings.ts";
 
-/** The stand-in's program. What a command needs is loaded with it, so that `--version` starts fast and opens no database. */
+/** Runs the stand-in. Each command imports its modules, so that `--version` starts fast and opens no database. */
 async function main(argv: readonly string[]): Promise<void> {
   const settings = loadSettings(process.env);
   const [command = "chat", ...rest] = argv;

@@ -12,7 +12,7 @@ type ModelChoice = {
   readonly settings: Settings;
 };
 
-/** Picks the model: the flag's, or else the agent's; the first engine keeps the one of a resumed conversation. */
+/** Picks the model of the flag or the agent; the first engine keeps the one of a resumed conversation. */
 export async function pickModel({ args, agent, conversation, settings }: ModelChoice): Promise<string> {
   const { models, profile } = settings;
   if (profile === "q1" && conversation.model !== undefined) return conversation.model;
@@ -26,7 +26,7 @@ export async function pickModel({ args, agent, conversation, settings }: ModelCh
   return "auto";
 }
 
-/** Text mode refuses an unknown model; stream-json says so and goes on with another. */
+/** Handles an unknown model: text mode fails, stream-json warns and continues with another. */
 async function refuseModel(model: string, args: ChatArguments, models: readonly string[]): Promise<string> {
   if (args.format === "text") {
     throw toExitError(1, `error: Model '${model}' does not exist. Available models: ${models.join(", ")}`);
@@ -35,7 +35,7 @@ async function refuseModel(model: string, args: ChatArguments, models: readonly 
   return "auto";
 }
 
-/** `chat --list-models`. */
+/** Runs `chat --list-models`. */
 export async function listModels(style: "plain" | "json", { models }: Settings): Promise<void> {
   const list = models.map((name) => ({
     model_name: name,

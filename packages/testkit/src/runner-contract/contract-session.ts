@@ -11,11 +11,11 @@ import {
 } from "@budgie/core";
 import type { RunnerSetup } from "./runner-setup.ts";
 
-/** A session in a fresh runner with a workspace of its own, and the shortest way to run a shell script in it. */
+/** A session in a new runner with a workspace of its own, and a method that runs shell scripts in it. */
 export type ContractSession = AsyncDisposable & {
   readonly runner: Runner;
   readonly session: RunnerSession;
-  /** The workspace, as the host sees it */
+  /** The workspace's path on the host */
   readonly directory: string;
   start(script: string, options?: ScriptOptions): Promise<AgentProcess>;
   run(script: string, options?: ScriptOptions): Promise<ScriptResult>;
@@ -29,7 +29,7 @@ export type ScriptOptions = Omit<Partial<StartOptions>, "directory"> & {
 
 export type ScriptResult = { readonly stdout: Buffer; readonly stderr: Buffer; readonly exit: Exit };
 
-/** Opens a session; its scripts find the home in `$1` and the workspace in `$2`, and no input unless some is given. */
+/** Opens a session. Its scripts get the home as `$1`, the workspace as `$2` and, by default, an empty input. */
 export async function openContractSession(setup: RunnerSetup): Promise<ContractSession> {
   const { runner, workspaceRoot, [Symbol.asyncDispose]: dispose } = await setup.create();
   const directory = await createWorkspace(workspaceRoot);
@@ -49,7 +49,7 @@ export async function openContractSession(setup: RunnerSetup): Promise<ContractS
   };
 }
 
-/** Makes a workspace that no other test has. */
+/** Creates a workspace of the test's own. */
 export async function createWorkspace(root: string, name = "workspace"): Promise<string> {
   const directory = join(await mkdtemp(join(root, "budgie-contract-")), name);
   await mkdir(directory);
@@ -67,7 +67,7 @@ export function startScript(
   return session.start({ argv, env, projections: [] }, { directory, ...rest });
 }
 
-/** Reads both streams of a process to their ends, side by side. */
+/** Reads both streams of a process to their ends, concurrently. */
 export async function readAll(process: AgentProcess): Promise<ScriptResult> {
   const [stdout, stderr, exit] = await Promise.all([
     readStream(process.stdout),
@@ -77,14 +77,14 @@ export async function readAll(process: AgentProcess): Promise<ScriptResult> {
   return { stdout, stderr, exit };
 }
 
-/** Reads a live stream until it has said `text`. */
+/** Reads a live stream until `text` has arrived. */
 export function readUntil(stream: Readable, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = "";
     const read = (chunk: Buffer) => {
       said += chunk.toString();
       if (said.includes(text)) {
-        // What comes next waits for the next reader.
+        // Later data stays in the stream for the next reader.
         stream.off("data", read).pause();
         resolve(said);
       }

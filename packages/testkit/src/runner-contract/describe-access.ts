@@ -6,7 +6,7 @@ import { openContractSession } from "./contract-session.ts";
 import type { RunnerSetup } from "./runner-setup.ts";
 
 const ALL: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
-const WALLS: readonly Partial<Access>[] = [
+const PROTECTIONS: readonly Partial<Access>[] = [
   { workspace: "ro" },
   { egress: { mode: "none", hosts: [] } },
   { limits: { memoryBytes: 2 ** 28 } },
@@ -14,10 +14,10 @@ const WALLS: readonly Partial<Access>[] = [
   { limits: { pids: 100 } },
 ];
 
-/** Cases about what a process may use: a runner holds a wall, or refuses to start without it. */
+/** Describes access: a runner enforces a protection, or rejects a start that asks for it. */
 export function describeAccess(setup: RunnerSetup): void {
   describe("access", () => {
-    it("is everything, when everything is asked for", async () => {
+    it("is full if full access is requested", async () => {
       await using contract = await openContractSession(setup);
 
       const { exit } = await contract.run('touch "$2/made"', { access: ALL });
@@ -26,17 +26,17 @@ export function describeAccess(setup: RunnerSetup): void {
       expect(existsSync(join(contract.directory, "made"))).toBe(true);
     });
 
-    it.each(WALLS)("of only %j is held, or refused", async (wall) => {
+    it.each(PROTECTIONS)("is limited by %j, or the start is rejected", async (protection) => {
       await using contract = await openContractSession(setup);
-      const starting = contract.run('touch "$2/made"', { access: { ...ALL, ...wall } });
+      const starting = contract.run('touch "$2/made"', { access: { ...ALL, ...protection } });
 
       if (contract.runner.isolation === "none") {
         await expect(starting).rejects.toMatchObject({ code: "INPUT_INVALID" });
         expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
         expect(existsSync(join(contract.directory, "made"))).toBe(false);
       } else {
-        expect((await starting).exit.exitCode === 0).toBe(wall.workspace !== "ro");
-        expect(existsSync(join(contract.directory, "made"))).toBe(wall.workspace !== "ro");
+        expect((await starting).exit.exitCode === 0).toBe(protection.workspace !== "ro");
+        expect(existsSync(join(contract.directory, "made"))).toBe(protection.workspace !== "ro");
       }
     });
   });

@@ -10,7 +10,7 @@ const FOREVER = "while :; do sleep 0.1; done";
 // Nobody who has not been killed stops writing to `beat`.
 const BEAT = `while :; do echo x >> "$2/beat"; sleep 0.05; done`;
 
-/** Cases about how processes end, by themselves and by force. */
+/** Describes how processes end, by themselves and by signals. */
 export function describeEnding(setup: RunnerSetup): void {
   describe("the end of a process", () => {
     it("reports an exit code other than 0 as an exit, not an error", async () => {
@@ -32,7 +32,7 @@ export function describeEnding(setup: RunnerSetup): void {
       expect(exit).toMatchObject({ exitCode: undefined, signal: "SIGKILL", reason: undefined });
     });
 
-    it("reports a command that is not there", async () => {
+    it("reports a missing command", async () => {
       await using contract = await openContractSession(setup);
       const { session, directory } = contract;
       const command = { argv: ["budgie-no-such-command"] as const, env: {}, projections: [] };
@@ -67,7 +67,7 @@ export function describeEnding(setup: RunnerSetup): void {
       expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
     });
 
-    it("kills what ignores SIGTERM also when the process itself heeds it", async () => {
+    it("kills descendants that ignore SIGTERM when the process itself ends", async () => {
       await using contract = await openContractSession(setup);
       const process = await contract.start(`(trap "" TERM; ${BEAT}) & sleep 0.1; echo up; ${FOREVER}`);
       await readUntil(process.stdout, "up\n");
@@ -79,7 +79,7 @@ export function describeEnding(setup: RunnerSetup): void {
       expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
     });
 
-    it("stops a process whose output nobody reads", async () => {
+    it("stops a process whose output is not read", async () => {
       await using contract = await openContractSession(setup);
       const process = await contract.start("yes");
       await sleep(200);
@@ -104,7 +104,7 @@ export function describeEnding(setup: RunnerSetup): void {
   });
 
   describe("cancelling", () => {
-    it("starts nothing when it was cancelled before", async () => {
+    it("starts nothing if the signal was aborted before", async () => {
       await using contract = await openContractSession(setup);
 
       const start = contract.start('touch "$2/started"', { signal: AbortSignal.abort() });
@@ -131,7 +131,7 @@ export function describeEnding(setup: RunnerSetup): void {
       await expectSilence(contract.directory);
     });
 
-    it("stops a process that runs", async () => {
+    it("stops a running process", async () => {
       await using contract = await openContractSession(setup);
       const controller = new AbortController();
       const process = await contract.start(`echo up; ${FOREVER}`, { signal: controller.signal });
@@ -143,7 +143,7 @@ export function describeEnding(setup: RunnerSetup): void {
       expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
     });
 
-    it("changes nothing after the end, and leaves no listener behind", async () => {
+    it("changes nothing after the exit, and leaves no listener", async () => {
       await using contract = await openContractSession(setup);
       const controller = new AbortController();
       const { exit } = await contract.run("exit 5", { signal: controller.signal });

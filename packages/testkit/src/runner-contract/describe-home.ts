@@ -7,7 +7,7 @@ import type { RunnerSetup } from "./runner-setup.ts";
 
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 
-/** Cases about the writable state of a session. */
+/** Describes the writable state of a session. */
 export function describeHome(setup: RunnerSetup): void {
   describe("the home of a session", () => {
     it("lasts from one process to the next", async () => {
@@ -28,7 +28,7 @@ export function describeHome(setup: RunnerSetup): void {
       expect(await again.readFile("note")).toBe("remembered\n");
     });
 
-    it("is not another session's", async () => {
+    it("is separate from other sessions", async () => {
       await using contract = await openContractSession(setup);
       await contract.run('echo mine > "$1/note"');
       const other = await contract.runner.openSession(createSessionId());
@@ -41,7 +41,7 @@ export function describeHome(setup: RunnerSetup): void {
   });
 
   describe("reading a file of the home", () => {
-    it("gives the text of a plain file", async () => {
+    it("returns the text of a regular file", async () => {
       await using contract = await openContractSession(setup);
       await contract.run(String.raw`printf 'ünï\n\n' > "$1/answer.md"`);
 
@@ -49,11 +49,11 @@ export function describeHome(setup: RunnerSetup): void {
     });
 
     it.each([
-      ["what is not there", "true"],
-      ["a link to a file outside", 'ln -s /etc/passwd "$1/answer.md"'],
-      ["a link to a file in the home", 'echo x > "$1/real"; ln -s real "$1/answer.md"'],
+      ["a missing file", "true"],
+      ["a symlink to a file outside", 'ln -s /etc/passwd "$1/answer.md"'],
+      ["a symlink to a file in the home", 'echo x > "$1/real"; ln -s real "$1/answer.md"'],
       ["a directory", 'mkdir "$1/answer.md"'],
-      ["a fifo", 'mkfifo "$1/answer.md"'],
+      ["a FIFO", 'mkfifo "$1/answer.md"'],
     ])("gives nothing for %s", async (_, script) => {
       await using contract = await openContractSession(setup);
       const { exit } = await contract.run(script);
@@ -62,7 +62,7 @@ export function describeHome(setup: RunnerSetup): void {
       expect(await contract.session.readFile("answer.md")).toBeUndefined();
     });
 
-    it("gives the first 4 MiB of a file that is too big", async () => {
+    it("returns the first 4 MiB of a larger file", async () => {
       await using contract = await openContractSession(setup);
       await contract.run(`head -c ${MAX_READ_BYTES + 5} /dev/zero | tr '\\0' a > "$1/answer.md"`);
 
@@ -91,7 +91,7 @@ export function describeHome(setup: RunnerSetup): void {
       expect(await contract.session.readFile("log.txt")).toBe("one\nzwei ü\n");
     });
 
-    it("does not write through a planted link", async () => {
+    it("does not write through a planted symlink", async () => {
       await using contract = await openContractSession(setup);
       const victim = join(contract.directory, "victim");
       await writeFile(victim, "untouched");
@@ -108,7 +108,7 @@ export function describeHome(setup: RunnerSetup): void {
   });
 
   describe("removing a session", () => {
-    it("stops what runs and leaves nothing", async () => {
+    it("stops its processes and leaves nothing", async () => {
       await using contract = await openContractSession(setup);
       const process = await contract.start("echo up; while :; do sleep 0.1; done");
       await readUntil(process.stdout, "up\n");
@@ -122,7 +122,7 @@ export function describeHome(setup: RunnerSetup): void {
       );
     });
 
-    it("leaves the other sessions alone", async () => {
+    it("does not affect other sessions", async () => {
       await using contract = await openContractSession(setup);
       const other = await contract.runner.openSession(createSessionId());
       await other.appendFile("note", "kept");

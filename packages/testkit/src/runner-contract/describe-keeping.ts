@@ -5,10 +5,10 @@ import type { RunnerSetup } from "./runner-setup.ts";
 
 const KEEPING = { keepSessionsMs: 3_600_000 };
 
-/** Cases about sessions that outlive their runner, and those who go on with them. */
+/** Describes sessions that outlive their runner, and their resumption by others. */
 export function describeKeeping(setup: RunnerSetup): void {
   describe("a runner that keeps sessions", () => {
-    it("leaves their homes when it is closed, and nothing that runs, and can be closed twice", async () => {
+    it("leaves homes but no processes when it is closed, and can be closed twice", async () => {
       await using mine = await setup.create(KEEPING);
       await using control = await setup.create();
       const [session, ended] = [
@@ -32,7 +32,7 @@ export function describeKeeping(setup: RunnerSetup): void {
       await removeKept(setup, session.id);
     });
 
-    it("removes a session all the same when it is asked to", async () => {
+    it("removes a session on request", async () => {
       await using mine = await setup.create(KEEPING);
       const session = await mine.runner.openSession(createSessionId());
 
@@ -43,10 +43,14 @@ export function describeKeeping(setup: RunnerSetup): void {
   });
 
   describe("a session of a dead owner", () => {
-    it("is resumed with what its agent left, and works, and is the new owner's", async () => {
+    it("is resumed with its home, works, and belongs to the new owner", async () => {
       await using theirs = await setup.create(KEEPING);
       await using mine = await setup.create();
-      const { id } = await leave(setup, theirs.runner, 'mkdir -p "$1/.agent"; echo remembered > "$1/.agent/note"');
+      const { id } = await abandonSession(
+        setup,
+        theirs.runner,
+        'mkdir -p "$1/.agent"; echo remembered > "$1/.agent/note"',
+      );
       await theirs.die();
 
       const session = await mine.runner.resumeSession(id);
@@ -59,7 +63,7 @@ export function describeKeeping(setup: RunnerSetup): void {
       expect(await setup.leftovers(id)).toEqual({ running: [], stored: [] });
     });
 
-    it("is resumed after a crash in mid-turn, and nothing of that turn runs any more", async () => {
+    it("is resumed after a crash during a turn, whose processes have ended", async () => {
       await using theirs = await setup.create(KEEPING);
       await using mine = await setup.create();
       const old = await theirs.runner.openSession(createSessionId());
@@ -80,7 +84,7 @@ export function describeKeeping(setup: RunnerSetup): void {
       expect(await session.readFile("note")).toBe("remembered\n");
     });
 
-    it("is resumed though no turn was ever begun in it", async () => {
+    it("is resumed if no turn ever started in it", async () => {
       await using theirs = await setup.create(KEEPING);
       await using mine = await setup.create();
       const { id } = await theirs.runner.openSession(createSessionId());
@@ -94,7 +98,7 @@ export function describeKeeping(setup: RunnerSetup): void {
       expect(exit.exitCode).toBe(0);
     });
 
-    it("is not resumed while its owner lives, who keeps it", async () => {
+    it("is not resumed while its owner lives, and stays usable there", async () => {
       await using theirs = await setup.create(KEEPING);
       await using mine = await setup.create();
       const session = await theirs.runner.openSession(createSessionId());
@@ -106,11 +110,11 @@ export function describeKeeping(setup: RunnerSetup): void {
       await session.remove();
     });
 
-    it("is not resumed by a third while the second lives", async () => {
+    it("is not resumed by a third owner while the second lives", async () => {
       await using first = await setup.create(KEEPING);
       await using second = await setup.create(KEEPING);
       await using third = await setup.create();
-      const { id } = await leave(setup, first.runner, 'echo remembered > "$1/note"');
+      const { id } = await abandonSession(setup, first.runner, 'echo remembered > "$1/note"');
       await first.die();
       const session = await second.runner.resumeSession(id);
 
@@ -120,7 +124,7 @@ export function describeKeeping(setup: RunnerSetup): void {
       await session.remove();
     });
 
-    it("is not made up when there is none", async () => {
+    it("is not created if it does not exist", async () => {
       await using mine = await setup.create();
       const id = createSessionId();
 
@@ -131,8 +135,8 @@ export function describeKeeping(setup: RunnerSetup): void {
   });
 }
 
-/** A session that its runner was closed upon. */
-async function leave(
+/** Opens a session, runs a script in it and closes its runner. */
+async function abandonSession(
   setup: RunnerSetup,
   runner: Runner,
   script: string,

@@ -5,10 +5,10 @@ import type { RunnerSetup } from "./runner-setup.ts";
 
 const EVERYTHING = { olderThanMs: 0, dryRun: false };
 
-/** Cases about who owns what, and what becomes of it when its owner ends. */
+/** Describes the ownership of sessions, and garbage collection after their owner's end. */
 export function describeOwnership(setup: RunnerSetup): void {
   describe("closing a runner", () => {
-    it("stops what runs and leaves nothing, and can be done twice", async () => {
+    it("stops processes, leaves nothing, and can be done twice", async () => {
       await using under = await setup.create();
       const session = await under.runner.openSession(createSessionId());
       const idle = await under.runner.openSession(createSessionId());
@@ -24,7 +24,7 @@ export function describeOwnership(setup: RunnerSetup): void {
       expect(await setup.leftovers(idle.id)).toEqual({ running: [], stored: [] });
     });
 
-    it("leaves another runner's sessions alone", async () => {
+    it("does not affect another runner's sessions", async () => {
       await using mine = await setup.create();
       await using theirs = await setup.create();
       const session = await theirs.runner.openSession(createSessionId());
@@ -37,7 +37,7 @@ export function describeOwnership(setup: RunnerSetup): void {
   });
 
   describe("the sessions of several owners", () => {
-    it("are listed with whose they are", async () => {
+    it("are listed with the state of their owners", async () => {
       await using mine = await setup.create();
       await using theirs = await setup.create();
       const before = Date.now();
@@ -52,7 +52,7 @@ export function describeOwnership(setup: RunnerSetup): void {
       expect(Math.abs(created - before)).toBeLessThan(60_000);
     });
 
-    it("cannot be opened by another", async () => {
+    it("cannot be opened by another owner", async () => {
       await using mine = await setup.create();
       await using theirs = await setup.create();
       const { id } = await theirs.runner.openSession(createSessionId());
@@ -62,7 +62,7 @@ export function describeOwnership(setup: RunnerSetup): void {
   });
 
   describe("collecting garbage", () => {
-    it("keeps its own sessions and those of a live owner, and says why", async () => {
+    it("keeps its own sessions and those of a live owner, with the reason", async () => {
       await using mine = await setup.create();
       await using theirs = await setup.create();
       const own = await mine.runner.openSession(createSessionId());
@@ -82,7 +82,7 @@ export function describeOwnership(setup: RunnerSetup): void {
       expect(await live.readFile("note")).toBe("kept");
     });
 
-    it("removes what a dead owner left", async () => {
+    it("removes the sessions of a dead owner", async () => {
       await using mine = await setup.create();
       await using theirs = await setup.create();
       const { id } = await theirs.runner.openSession(createSessionId());
@@ -96,7 +96,7 @@ export function describeOwnership(setup: RunnerSetup): void {
       expect(await mine.runner.listSessions()).not.toContainEqual(expect.objectContaining({ id }));
     });
 
-    it("keeps what is younger than asked for", async () => {
+    it("keeps sessions younger than the minimum age", async () => {
       await using mine = await setup.create();
       await using theirs = await setup.create();
       const { id } = await theirs.runner.openSession(createSessionId());
@@ -108,7 +108,7 @@ export function describeOwnership(setup: RunnerSetup): void {
       expect((await setup.leftovers(id)).stored).not.toEqual([]);
     });
 
-    it("only tells what it would remove in a dry run", async () => {
+    it("removes nothing in a dry run, and reports what it would remove", async () => {
       await using mine = await setup.create();
       await using theirs = await setup.create();
       const { id } = await theirs.runner.openSession(createSessionId());

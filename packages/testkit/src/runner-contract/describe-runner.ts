@@ -8,7 +8,7 @@ import { describeRunning } from "./describe-running.ts";
 import { describeStreams } from "./describe-streams.ts";
 import type { RunnerSetup } from "./runner-setup.ts";
 
-/** The specification of `Runner`: the same cases for every runner, told in commands that need `/bin/sh` and coreutils only. */
+/** Describes the contract of `Runner`: the same cases for every runner, with commands of `/bin/sh` and coreutils only. */
 export function describeRunner(name: string, setup: RunnerSetup): void {
   describe(`the ${name} runner`, () => {
     describeRunning(setup);

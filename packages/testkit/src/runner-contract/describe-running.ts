@@ -8,13 +8,13 @@ import type { RunnerSetup } from "./runner-setup.ts";
 
 const CANARY = "BUDGIE_CONTRACT_CANARY";
 
-/** Cases about what a process is given: environment, directory, workspace. */
+/** Describes what a process gets: environment, working directory, workspace. */
 export function describeRunning(setup: RunnerSetup): void {
   describe("running a command", () => {
     beforeAll(() => void (process.env[CANARY] = "a secret of the host"));
     afterAll(() => void delete process.env[CANARY]);
 
-    it("passes the command's environment on, byte by byte", async () => {
+    it("passes the command's environment unchanged", async () => {
       await using contract = await openContractSession(setup);
       const env = { GREETING: "  two\nlines, 'quotes' \"$HOME\" ünï \\ \n" };
 
@@ -23,7 +23,7 @@ export function describeRunning(setup: RunnerSetup): void {
       expect(stdout.toString()).toBe(env.GREETING);
     });
 
-    it("does not pass the host's environment on", async () => {
+    it("does not pass the host's environment", async () => {
       await using contract = await openContractSession(setup);
 
       const { stdout } = await contract.run("env");
@@ -32,7 +32,7 @@ export function describeRunning(setup: RunnerSetup): void {
       expect(stdout.toString()).not.toContain(CANARY);
     });
 
-    it("passes arguments as they are, without a shell", async () => {
+    it("passes arguments unchanged, without a shell", async () => {
       await using contract = await openContractSession(setup);
       const { session, directory } = contract;
       const args = ["", "a b", "$HOME", "*", "`id`", "-x", "line\nbreak"];
@@ -51,7 +51,7 @@ export function describeRunning(setup: RunnerSetup): void {
       expect(stdout.toString().trim()).toBe(contract.session.paths(contract.directory)[setup.startsIn]);
     });
 
-    it("shows the workspace, and lets the agent write there", async () => {
+    it("gives the agent a writable workspace", async () => {
       await using contract = await openContractSession(setup);
       await writeFile(join(contract.directory, "given"), "from outside");
 
@@ -61,7 +61,7 @@ export function describeRunning(setup: RunnerSetup): void {
       expect(await readFile(join(contract.directory, "made"), "utf8")).toBe("from inside");
     });
 
-    it("runs no process before it may", async () => {
+    it("runs no process before `ready` resolves", async () => {
       await using contract = await openContractSession(setup);
       const ready = sleep(1500).then(() => writeFile(join(contract.directory, "given"), "just in time"));
 
@@ -83,7 +83,7 @@ export function describeRunning(setup: RunnerSetup): void {
       },
     );
 
-    it("refuses a workspace that is not there, and one that is a file", async () => {
+    it("rejects a missing workspace, and one that is a file", async () => {
       await using contract = await openContractSession(setup);
       const missing = join(contract.directory, "missing");
       const file = join(contract.directory, "file");
@@ -94,7 +94,7 @@ export function describeRunning(setup: RunnerSetup): void {
       expect((await setup.leftovers(contract.session.id)).running).toEqual([]);
     });
 
-    it("runs several sessions at once and keeps their output apart", async () => {
+    it("runs several sessions at once with separate output", async () => {
       await using contract = await openContractSession(setup);
       const { runner, directory } = contract;
 

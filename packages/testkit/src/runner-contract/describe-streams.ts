@@ -12,10 +12,10 @@ const INPUTS = {
   "of 300 KB": "0123456789abcde\n".repeat(19_200),
 };
 
-/** Cases about stdin, stdout and stderr. */
+/** Describes stdin, stdout and stderr. */
 export function describeStreams(setup: RunnerSetup): void {
   describe("the streams of a process", () => {
-    it("keeps stdout and stderr apart, byte by byte", async () => {
+    it("keeps stdout and stderr separate and unchanged", async () => {
       await using contract = await openContractSession(setup);
 
       const { stdout, stderr } = await contract.run(String.raw`printf 'out\377\000\n\n'; printf '\n err\303\n\n' >&2`);
@@ -24,7 +24,7 @@ export function describeStreams(setup: RunnerSetup): void {
       expect(stderr).toEqual(Buffer.from("\n err\xc3\n\n", "latin1"));
     });
 
-    it.each(Object.entries(INPUTS))("gives an input %s as it is", async (_, input) => {
+    it.each(Object.entries(INPUTS))("passes an input %s unchanged", async (_, input) => {
       await using contract = await openContractSession(setup);
 
       const { stdout } = await contract.run("cat", { input });
@@ -41,7 +41,7 @@ export function describeStreams(setup: RunnerSetup): void {
       expect(exit.exitCode).toBe(0);
     });
 
-    it("does not mind a process that never reads its input", async () => {
+    it("accepts a process that never reads its input", async () => {
       await using contract = await openContractSession(setup);
 
       const { stdout, exit } = await contract.run("echo done", { input: INPUTS["of 300 KB"] });
@@ -50,7 +50,7 @@ export function describeStreams(setup: RunnerSetup): void {
       expect(exit.exitCode).toBe(0);
     });
 
-    it("holds a conversation when no input is given", async () => {
+    it("keeps stdin open if no input is given", async () => {
       await using contract = await openContractSession(setup);
       const process = await contract.start('while read -r line; do echo "got $line"; done; echo bye; exit 4');
 
@@ -64,7 +64,7 @@ export function describeStreams(setup: RunnerSetup): void {
       expect(await process.exit).toMatchObject({ exitCode: 4, reason: undefined });
     });
 
-    it("cuts nothing of 20 MB on both streams", async () => {
+    it("truncates nothing of 20 MB on both streams", async () => {
       await using contract = await openContractSession(setup);
 
       const { stdout, stderr, exit } = await contract.run(
@@ -76,7 +76,7 @@ export function describeStreams(setup: RunnerSetup): void {
       expect(stderr.equals(Buffer.alloc(20 * MEBIBYTE, "e"))).toBe(true);
     });
 
-    it("keeps what a process said before anybody listened", async () => {
+    it("keeps output from before a reader is attached", async () => {
       await using contract = await openContractSession(setup);
       const process = await contract.start("echo early; echo late >&2", { input: "" });
 
@@ -96,7 +96,7 @@ export function describeStreams(setup: RunnerSetup): void {
       expect(stdout.toString()).toBe("done\n");
       expect(exit).toMatchObject({ exitCode: 0, reason: undefined });
       expect(performance.now() - started).toBeLessThan(15_000);
-      // An engine may be the last to know.
+      // The engine may report the end later.
       await expect.poll(async () => (await setup.leftovers(contract.session.id)).running).toEqual([]);
     });
   });

@@ -8,18 +8,18 @@ import type { Profile, Settings } from "../profile/settings.ts";
 
 export type KiroAgent = {
   readonly name: string;
-  /** `undefined` for the one that is built in */
+  /** Path of its file; `undefined` for the built-in agent */
   readonly file: string | undefined;
   readonly tools: readonly string[];
   readonly allowedTools: readonly string[];
   readonly model: string | undefined;
   readonly hooks: Readonly<Record<string, readonly { readonly command: string }[]>>;
   readonly mcpServers: Readonly<Record<string, McpServer>>;
-  /** Whether it has the servers of the `mcp.json` files, too */
+  /** Also starts the servers of the `mcp.json` files */
   readonly includesMcpJson: boolean;
 };
 
-/** What is started for a server that is spoken to on its standard streams. */
+/** The command of an MCP server on stdio. */
 export type McpServer = {
   readonly command?: string;
   readonly args?: readonly string[];
@@ -29,7 +29,7 @@ export type McpServer = {
 
 export type AgentSet = {
   readonly agents: ReadonlyMap<string, KiroAgent>;
-  /** Complaints for stderr */
+  /** Warnings for stderr */
   readonly warnings: readonly string[];
 };
 
@@ -50,7 +50,7 @@ const KEYS = new Set(
    useLegacyMcpJson includeMcpJson model welcomeMessage keyboardShortcut`.split(/\s+/),
 );
 
-/** Loads every agent file of the current folder and of the user; a bad one is skipped with a complaint. */
+/** Loads all agent files of the current folder and the user, and skips invalid ones with a warning. */
 export function loadAgents(profile: Profile): AgentSet {
   const agents = new Map<string, KiroAgent>();
   const warnings: string[] = [];
@@ -65,7 +65,7 @@ export function loadAgents(profile: Profile): AgentSet {
   return { agents, warnings };
 }
 
-/** The first engine still knows the folder by its older name as well. */
+/** Lists the folders of agents; the first engine also reads the older name of the folder. */
 function agentFolders(profile: Profile): readonly string[] {
   const user = join(kiroFolder(), "agents");
   if (process.cwd() === homedir()) return [user];
@@ -121,7 +121,7 @@ function toTexts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 
-/** Picks the agent; an unknown one is replaced by the default with a word on stderr only, unless the version is strict. */
+/** Picks the agent. An unknown one is replaced by the default with a warning on stderr, unless the version is strict. */
 export function pickAgent(
   name: string | undefined,
   { agents }: AgentSet,
@@ -138,7 +138,7 @@ export function pickAgent(
   return { agent: DEFAULT_AGENT, warning };
 }
 
-/** The table of `agent list`. */
+/** Returns the table of `agent list`. */
 export function toAgentTable({ agents }: AgentSet): string {
   const rows = [...agents.values(), DEFAULT_AGENT].map(
     ({ name, file }) => `${name.padEnd(24)} ${file === undefined ? "**No path found**" : dirname(file)}`,

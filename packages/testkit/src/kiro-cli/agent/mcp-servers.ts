@@ -9,14 +9,14 @@ import { kiroFolder, resolveFrom } from "../profile/paths.ts";
 import type { Profile } from "../profile/settings.ts";
 
 export type McpServers = {
-  /** Complaints for stderr */
+  /** Warnings for stderr */
   readonly warnings: readonly string[];
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Starts an agent's servers as the real one does, each in a process group of its own: those of its file, and of the user's and the
- * current folder's `mcp.json` if it includes these. Nothing is said to them; a server is to end with its stdin.
+ * Starts an agent's servers like the real program, each in a process group of its own: those of its file and, if included,
+ * of the user's and the current folder's `mcp.json`. Sends them nothing, and expects each to end with its stdin.
  */
 export async function startMcpServers(agent: KiroAgent, profile: Profile): Promise<McpServers> {
   const lists = agent.includesMcpJson ? listFiles(profile).map(readServers) : [];
@@ -30,7 +30,7 @@ export async function startMcpServers(agent: KiroAgent, profile: Profile): Promi
   };
 }
 
-/** The later ones win. Only the first engine still knows the folder's older name. */
+/** Lists the `mcp.json` files, of which later ones win; only the first engine reads the older folder name. */
 function listFiles(profile: Profile): readonly string[] {
   const user = join(kiroFolder(), "settings", "mcp.json");
   const older = profile === "q1" ? [join(process.cwd(), ".amazonq", "mcp.json")] : [];
@@ -44,7 +44,7 @@ function readServers(file: string): Readonly<Record<string, McpServer>> {
 }
 
 async function startServer({ args = [], command = "", env }: McpServer): Promise<ChildProcess | undefined> {
-  // The real one's own environment wins over the configured one, too.
+  // As in the real program, its own environment overrides the configured one.
   const own = { ...env, ...process.env };
   const options: SpawnOptions = { env: own, detached: true, stdio: ["pipe", "ignore", "ignore"] };
   const server = spawn(command.startsWith("~") ? resolveFrom(homedir(), command) : command, args, options);

@@ -1,22 +1,22 @@
 import { relative } from "node:path";
 import type { KiroAgent } from "./agents.ts";
 
-/** What the command line trusts besides the agent's own `allowedTools`. */
+/** The tools that the command line trusts in addition to the agent's `allowedTools`. */
 export type ToolTrust = { readonly all: boolean; readonly tools: readonly string[] };
 
-/** One use of a tool. */
+/** A call of a tool. */
 export type ToolCall = {
   /** The name that agent files use, such as `fs_write`, or `@server/tool` */
   readonly name: string;
-  /** The file it is about */
+  /** The file it acts on */
   readonly path: string | undefined;
   readonly input: Readonly<Record<string, string>>;
 };
 
-/** `missing`: the agent's `tools` do not name it, so its model never hears of it. */
+/** A decision on a tool call. `missing`: the agent's `tools` do not name the tool, so the model does not know it. */
 export type ToolDecision = "allowed" | "denied" | "missing";
 
-// The second engine shortened the names, and takes both.
+// The second engine has shorter names, and accepts both.
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   fs_read: "read",
   fs_write: "write",
@@ -24,12 +24,12 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   use_aws: "aws",
 };
 
-/** The name that the second engine shows for a tool. */
+/** Returns the second engine's name of a tool. */
 export function toShortName(name: string): string {
   return SHORT_NAMES[name] ?? name;
 }
 
-/** Decides about a tool when there is no user to ask. */
+/** Decides on a tool call without a user to ask. */
 export function decideTool(call: ToolCall, agent: KiroAgent, trust: ToolTrust): ToolDecision {
   const everything = agent.tools.length === 1 && agent.tools[0] === "*";
   if (!everything && !matchesAny(agent.tools, call.name)) return "missing";
@@ -39,7 +39,7 @@ export function decideTool(call: ToolCall, agent: KiroAgent, trust: ToolTrust): 
   return "denied";
 }
 
-/** Files of the current folder may always be read. */
+/** Tells if a call reads a file of the current folder, which is always allowed. */
 function isReadInside({ name, path }: ToolCall): boolean {
   if (toShortName(name) !== "read" || path === undefined) return false;
   return !relative(process.cwd(), path).startsWith("..");
@@ -52,7 +52,7 @@ function matchesAny(patterns: readonly string[], name: string): boolean {
 }
 
 function matches(pattern: string, name: string): boolean {
-  // A pattern without `@` never speaks of a server's tools.
+  // A pattern without `@` never matches a server's tools.
   if (name.startsWith("@") !== pattern.startsWith("@")) return false;
   const glob = pattern
     .replace(/[.+^${}()|[\]\\]/g, "\\$&")

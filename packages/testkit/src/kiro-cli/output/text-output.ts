@@ -30,7 +30,7 @@ export function createTextOutput(options: OutputOptions): Output {
     toolStarted: (call) => toolLines(tools.started(call)),
     toolFinished: (call, result) => toolLines(tools.finished(call, result)),
     toolFailed: (_call, reason) => toolLines(` ✗ ${reason}\n`),
-    // The first engine ends the run instead, and says so on stderr.
+    // The first engine ends the run instead, with a message on stderr.
     toolDenied: (call) => toolLines(tools.denied(call)),
     async finish() {
       if (inMessage) await write(process.stdout, "\n");
@@ -72,7 +72,7 @@ function toServerName(name: string): string {
   return tool === undefined ? name : `${tool} from mcp server ${server}`;
 }
 
-/** A tool call in one line. */
+/** Returns a tool call as one line. */
 export function toTitle({ name, path, input }: ToolCall): string {
   switch (toShortName(name)) {
     case "read":

@@ -1,27 +1,27 @@
 import { toExitError } from "./exit-error.ts";
 
 /**
- * Which Kiro this is. `q1`: the first engine, as Q 1.19 and Kiro 1.x. `v2text`: the second engine before it had
+ * The imitated version of Kiro. `q1`: the first engine, as Q 1.19 and Kiro 1.x. `v2text`: the second engine before it had
  * `--output-format`. `v2json`: the second engine with it.
  */
 export type Profile = "q1" | "v2text" | "v2json";
 
-/** What a test chooses by `FAKE_KIRO_*` variables. */
+/** The settings that tests make with `FAKE_KIRO_*` variables. */
 export type Settings = {
   readonly profile: Profile;
   /** `NAME` or `NAME AMOUNT`, as in a `[[fault …]]` directive */
   readonly fault: string | undefined;
-  /** End with exit code 4 for an unknown agent, as the newest versions do */
+  /** Exit with code 4 for an unknown agent, like the newest versions */
   readonly strictAgent: boolean;
   readonly models: readonly string[];
   readonly wal: boolean;
-  /** Every call is appended here as a line of JSON */
+  /** File to which each call is appended as a line of JSON */
   readonly logFile: string | undefined;
   /** Pause after each line of an answer */
   readonly chunkDelayMs: number;
 };
 
-/** The versions that the profiles pretend to be. */
+/** The version number of each profile. */
 export const VERSIONS: Readonly<Record<Profile, string>> = { q1: "1.22.0", v2text: "2.12.0", v2json: "2.24.0" };
 
 const MODELS = ["auto", "claude-sonnet-4.5", "claude-sonnet-4", "claude-opus-4", "claude-haiku-4.5"];

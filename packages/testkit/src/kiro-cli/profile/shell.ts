@@ -1,20 +1,20 @@
 import { spawn, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 
-/** Runs a command in bash, or in sh where there is no bash, and gives what it printed on both streams. */
+/** Runs a command in bash, or in sh without bash, and returns the output of both streams. */
 export async function runShell(command: string, cwd: string): Promise<string> {
   const pieces: Buffer[] = [];
-  // In the shell, so that lines of the two streams stay in order.
+  // Merged by the shell, so that the lines of both streams stay in order.
   await start(`exec 2>&1\n${command}`, { cwd, stdio: ["ignore", "pipe", "pipe"] }, (piece) => pieces.push(piece));
   return Buffer.concat(pieces).toString("utf8").trimEnd();
 }
 
-/** Runs a command as `!command` does: with this process's own streams. */
+/** Runs a command like `!command`, with this process's own streams. */
 export function runShellEscape(command: string): Promise<void> {
   return start(command, { cwd: process.cwd(), stdio: "inherit" }, () => undefined);
 }
 
-/** Runs a hook of an agent's: what it needs to know comes on its stdin. */
+/** Runs an agent's hook, with its event on stdin. */
 export function runHook(command: string, { env, input }: { env: NodeJS.ProcessEnv; input: string }): Promise<void> {
   const options: Options = { cwd: process.cwd(), env, input, stdio: ["pipe", "ignore", "ignore"], timeout: 30_000 };
   return start(command, options, () => undefined);

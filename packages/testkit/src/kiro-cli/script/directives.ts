@@ -11,7 +11,7 @@ import type { ToolCall } from "../agent/tools.ts";
 import type { Stage } from "./stage.ts";
 import type { Turn } from "./turn.ts";
 
-/** What a directive acts on. */
+/** The context of a directive. */
 export type Scene = { readonly stage: Stage; readonly turn: Turn; readonly workspace: string };
 
 type Act = (scene: Scene, directive: Directive) => void | Promise<void>;
@@ -29,19 +29,19 @@ const DIRECTIVES: Readonly<Record<string, Act>> = {
   sleep: pause,
   fault: (scene, { argument }) => runFault(scene, argument, "in-place"),
   "fault-once": faultOnce,
-  // These are looked at when the answer is to be handed in.
+  // These take effect when the answer is delivered.
   "ignore-response-file": () => undefined,
   "never-write": () => undefined,
 };
 
-/** Does what one directive says; an unknown one is named in the answer, so that a typo does not pass for a success. */
+/** Runs a directive. The answer names an unknown one, so that a typo is no silent success. */
 export async function runDirective(scene: Scene, directive: Directive): Promise<void> {
   const act = DIRECTIVES[directive.name];
   if (act === undefined) return scene.stage.say(`There is no directive "${directive.name}".`);
   await act(scene, directive);
 }
 
-/** Runs a fault, given as `NAME` or `NAME AMOUNT`, if this is its time. */
+/** Runs a fault, given as `NAME` or `NAME AMOUNT`, if it belongs to this stage. */
 export async function runFault({ stage, turn }: Scene, argument: string, at: "in-place" | "end"): Promise<void> {
   const [name = "", amount] = argument.split(/\s+/);
   const fault = FAULTS[name];
@@ -61,7 +61,7 @@ export async function runFault({ stage, turn }: Scene, argument: string, at: "in
   await fault.run(context);
 }
 
-/** Misbehaves once in the life of a home, so that a retry can succeed. */
+/** Runs a fault once in the life of a home, so that a retry can succeed. */
 async function faultOnce(scene: Scene, { argument }: Directive): Promise<void> {
   const marker = join(homedir(), `.fake-kiro-once-${argument.replace(/\W+/g, "-")}`);
   if (existsSync(marker)) return;
@@ -99,7 +99,7 @@ async function useNamedTool({ stage }: Scene, { argument }: Directive): Promise<
   await orExcuse(stage, { name: argument, path: undefined, input: {} }, () => "");
 }
 
-/** Uses a tool; when it may not or cannot, the answer says so, as a model would. */
+/** Calls a tool. If that is denied or fails, the answer says so, like a model's. */
 async function orExcuse(
   stage: Stage,
   call: ToolCall,

@@ -6,26 +6,26 @@ import { writeEvent } from "../output/json-output.ts";
 import { write, type Output } from "../output/output.ts";
 import type { Profile } from "../profile/settings.ts";
 
-/** What a fault may look at, and talk through. */
+/** The context of a fault. */
 export type FaultContext = {
   readonly output: Output;
   readonly profile: Profile;
-  /** Milliseconds, bytes, seconds, MiB or a character code, as the fault's comment says */
+  /** Milliseconds, bytes, seconds, MiB or a character code, by the fault's comment */
   readonly amount: number | undefined;
   readonly toolsUsed: boolean;
   /** Adds to the answer */
   readonly say: (text: string) => void;
-  /** Prints what the answer holds so far */
+  /** Prints the answer so far */
   readonly flush: () => Promise<void>;
 };
 
-/** One way to misbehave. `end`: after the answer, and before what proves that the turn was finished. */
+/** A kind of misbehaviour. `end`: after the answer, and before the mark that the turn is complete. */
 export type Fault = {
   readonly at: "in-place" | "end";
   readonly run: (context: FaultContext) => Promise<void>;
 };
 
-/** Every fault by the name that a `[[fault NAME]]` directive or `FAKE_KIRO_FAULT` gives. */
+/** The faults by their names in `[[fault NAME]]` directives and `FAKE_KIRO_FAULT`. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
   throttle: { at: "in-place", run: throttle },
   "network-down": { at: "in-place", run: networkDown },
@@ -55,12 +55,12 @@ async function throttle({ profile, toolsUsed, output }: FaultContext): Promise<v
   const message = "Amazon Q rate limit reached:\nToo many requests, please wait before trying again.";
   if (output.format === "stream-json") return failRun(`Encountered an error in the response stream: ${message}`);
   await write(process.stderr, `⚠️  ${message}\n`);
-  // The first engine ends a throttled turn as if it had waited for an approval, once a tool has run.
+  // After a tool call, the first engine ends a throttled turn as if it had waited for an approval.
   if (profile === "q1" && toolsUsed) throw toApprovalError();
   throw toExitError(0, "");
 }
 
-/** The first engine's end of a run whose tool nobody may approve. */
+/** Ends a run like the first engine when no user can approve a tool. */
 export function toApprovalError(): Error {
   return toExitError(
     1,
@@ -90,7 +90,7 @@ async function crash(): Promise<void> {
 async function dieBy(signal: "SIGKILL" | "SIGSEGV", exitCode: number): Promise<void> {
   process.kill(process.pid, signal);
   await sleep(2000);
-  // The first process of a container is deaf to its own signals.
+  // A container's first process ignores its own signals.
   throw toExitError(exitCode, "");
 }
 
@@ -120,7 +120,7 @@ async function hugeOutput({ amount = 2 * 1024 * 1024, say }: FaultContext): Prom
   say(line.repeat(Math.ceil(amount / line.length)).slice(0, amount));
 }
 
-/** Past its own memory, in a single line. Amount: MiB */
+/** Prints more than its own memory, in a single line. Amount: MiB */
 async function flood({ amount = 1024 }: FaultContext): Promise<void> {
   const piece = Buffer.alloc(1024 * 1024, "0123456789abcdef");
   for (let written = 0; written < amount; written++) await write(process.stdout, piece);
@@ -141,31 +141,31 @@ async function partialLine({ output }: FaultContext): Promise<void> {
   throw toExitError(0, "");
 }
 
-/** In the agent's process group, holding its stdout. Amount: seconds */
+/** Starts a process in the agent's process group that holds its stdout. Amount: seconds */
 async function leaveChild({ amount = 300 }: FaultContext): Promise<void> {
   spawn("sleep", [String(amount)], { stdio: ["ignore", "inherit", "inherit"] }).unref();
 }
 
-/** In a session of its own, holding nothing. Amount: seconds */
+/** Starts a process in a session of its own without the agent's streams. Amount: seconds */
 async function leaveOrphan({ amount = 300 }: FaultContext): Promise<void> {
   spawn("sleep", [String(amount)], { stdio: "ignore", detached: true }).unref();
 }
 
-/** In a session of its own, holding the agent's stdout. Amount: seconds */
+/** Starts a process in a session of its own that holds the agent's stdout. Amount: seconds */
 async function leaveClingingOrphan({ amount = 300 }: FaultContext): Promise<void> {
   spawn("sleep", [String(amount)], { stdio: ["ignore", "inherit", "inherit"], detached: true }).unref();
 }
 
 const BLOCK_BYTES = 16 * 1024 * 1024;
 
-/** Amount: MiB at which it gives up, lest a host without a limit be brought down */
+/** Allocates memory. Amount: MiB at which it stops, so that a host without a limit survives */
 async function outOfMemory({ amount = 4096 }: FaultContext): Promise<void> {
   const blocks: Buffer[] = [];
   while (blocks.length * BLOCK_BYTES < amount * 1024 * 1024) blocks.push(Buffer.alloc(BLOCK_BYTES, 1));
   throw toExitError(1, `error: still alive with ${amount} MiB`);
 }
 
-/** A tool of the agent dies for memory, and the agent lives on. Amount: MiB at which it gives up */
+/** Lets a tool of the agent run out of memory, while the agent lives on. Amount: MiB at which it stops */
 async function outOfMemoryChild({ amount = 4096, say }: FaultContext): Promise<void> {
   const code = `const b = []; while (b.length * ${BLOCK_BYTES} < ${amount} * 2 ** 20) b.push(Buffer.alloc(${BLOCK_BYTES}, 1));`;
   const child = spawn(process.execPath, ["-e", code], { stdio: "ignore" });

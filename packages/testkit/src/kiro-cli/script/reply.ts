@@ -6,7 +6,7 @@ import { hasDirective, parseScript, type Script } from "./script.ts";
 import { createStage } from "./stage.ts";
 import type { Turn } from "./turn.ts";
 
-/** The scripted model: does what the prompt's directives say, hands its answer in, and keeps the turn in memory. */
+/** Runs the scripted model: it runs the prompt's directives, delivers its answer, and remembers the turn. */
 export async function reply(turn: Turn): Promise<void> {
   const script = parseScript(turn.prompt);
   const stage = createStage(turn);
@@ -29,18 +29,18 @@ async function runEnvironmentFault(scene: Scene, at: "in-place" | "end"): Promis
   if (fault) await runFault(scene, fault, at);
 }
 
-/** Without a script: an echo of the caller's words, or the previous answer when that is asked for. */
+/** Returns the answer without a script: the caller's words, or the previous answer on request. */
 function toDefaultAnswer({ repeats, words }: Script, { conversation }: Turn): string {
   if (!repeats) return words === "" ? "Done." : `You asked: ${words}`;
   return previous(conversation)?.answer ?? "I have no previous response.";
 }
 
-/** The last turn that was more than a request to repeat. */
+/** Returns the last turn that was no request to repeat. */
 function previous({ history }: Conversation) {
   return history.findLast(({ prompt }) => !parseScript(prompt).repeats);
 }
 
-/** Writes the answer to the file that the prompt names, as a well-behaved agent does. */
+/** Writes the answer to the file that the prompt names, like a well-behaved agent. */
 async function handIn({ stage, turn }: Scene, script: Script): Promise<void> {
   if (script.responseFile === undefined || refusesToWrite(script, turn)) return;
   const path = resolve(script.responseFile);

@@ -1,22 +1,22 @@
 import { existsSync } from "node:fs";
 
-/** One `[[name argument: text]]` in a prompt. */
+/** A `[[name argument: text]]` in a prompt. */
 export type Directive = {
   readonly name: string;
   readonly argument: string;
   readonly text: string;
 };
 
-/** A prompt as the scripted model understands it. */
+/** A prompt, parsed for the scripted model. */
 export type Script = {
   readonly directives: readonly Directive[];
-  /** The caller's own words: without directives, and without what budgie puts before and behind them */
+  /** The caller's own text, without directives and budgie's additions */
   readonly words: string;
-  /** The file that the prompt wants the answer in */
+  /** The file for the answer that the prompt names */
   readonly responseFile: string | undefined;
-  /** Whether it only asks for the previous answer once more, as a file */
+  /** The prompt only asks to write the previous answer to a file */
   readonly repeats: boolean;
-  /** The folder that the prompt names to work in */
+  /** The working folder that the prompt names */
   readonly workspace: string;
 };
 
@@ -24,7 +24,7 @@ const DIRECTIVE = /\[\[([a-z-]+)(?:\s+([^\]:]*?))?(?::\s?([\s\S]*?))?\]\]/g;
 const RESPONSE_FILE = /^(?:.*: )?Write your (?:response to|previous response to the file): (.+)$/gm;
 const REPEATS = /^(?:.*: )?Write your previous response to the file: /m;
 
-/** Reads the script out of a prompt. */
+/** Parses a prompt's script. */
 export function parseScript(prompt: string): Script {
   const directives = [...prompt.matchAll(DIRECTIVE)].map(([, name = "", argument = "", text = ""]) => ({
     name,
@@ -34,14 +34,14 @@ export function parseScript(prompt: string): Script {
   return {
     directives,
     words: toWords(prompt),
-    // The last one: what a caller wrote comes before what budgie appends.
+    // The last one, since budgie appends its text to the caller's.
     responseFile: [...prompt.matchAll(RESPONSE_FILE)].at(-1)?.[1]?.trim(),
     repeats: REPEATS.test(prompt),
     workspace: findWorkspace(prompt),
   };
 }
 
-/** Whether a prompt holds a certain directive. */
+/** Tells if a prompt has a directive of this name. */
 export function hasDirective(script: Script, name: string): boolean {
   return script.directives.some((directive) => directive.name === name);
 }
@@ -58,7 +58,7 @@ function findWorkspace(prompt: string): string {
   return /^Working directory: (.+)$/m.exec(prompt)?.[1] ?? namedPlace(prompt) ?? process.cwd();
 }
 
-/** The existing folder that the prompt begins with; its path may hold commas. */
+/** Finds the existing folder at the start of the prompt; its path may contain commas. */
 function namedPlace(prompt: string): string | undefined {
   const line = /^In directory (.+)/.exec(prompt)?.[1];
   if (line === undefined) return undefined;

@@ -4,24 +4,24 @@ import { toApprovalError } from "./faults.ts";
 import { decideTool, type ToolCall } from "../agent/tools.ts";
 import type { Turn } from "./turn.ts";
 
-/** What a turn of the scripted model can do: say things and use tools. */
+/** The abilities of a turn of the scripted model: text and tools. */
 export type Stage = {
-  /** Adds a piece to the answer; it is printed later */
+  /** Adds a piece to the answer, to be printed later */
   readonly say: (piece: string) => void;
-  /** Prints what was said and not yet printed */
+  /** Prints the pieces that were not printed yet */
   readonly flush: () => Promise<void>;
-  /** Prints the rest; after a tool the model always has the last word, if need be once more */
+  /** Prints the rest; after a tool call the answer always ends with text, repeated if needed */
   readonly conclude: () => Promise<void>;
-  /** Does the work if the agent may use the tool */
+  /** Runs the work if the agent may use the tool */
   readonly useTool: (call: ToolCall, work: () => string | Promise<string>) => Promise<ToolUse>;
   readonly answer: () => string;
   readonly toolsUsed: () => boolean;
 };
 
-/** `result` is what the tool gave, or why it failed. */
+/** The outcome of a tool call; `result` is its output, or the reason why it failed. */
 type ToolUse = { readonly outcome: "done" | "failed" | "denied" | "missing"; readonly result: string };
 
-/** Creates the stage of one turn. */
+/** Creates the stage of a turn. */
 export function createStage({ output, agent, trust, settings }: Turn): Stage {
   const said: string[] = [];
   let printed = 0;

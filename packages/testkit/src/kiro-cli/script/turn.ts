@@ -4,7 +4,7 @@ import type { Output } from "../output/output.ts";
 import type { Settings } from "../profile/settings.ts";
 import type { ToolTrust } from "../agent/tools.ts";
 
-/** All that the scripted model knows when it is asked. */
+/** The input of the scripted model. */
 export type Turn = {
   readonly prompt: string;
   readonly agent: KiroAgent;

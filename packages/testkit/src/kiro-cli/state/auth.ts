@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { KiroDatabase } from "./database.ts";
 
-/** How this process is known to the service. */
+/** The login of this process. */
 export type Login = "api-key" | "invalid-api-key" | "token" | "none";
 
 type Token = {
@@ -13,7 +13,7 @@ type Token = {
   readonly oauth_flow?: string;
 };
 
-/** Finds the login, and refreshes a token that is about to expire, which writes the database. */
+/** Loads the login, and refreshes a token that is about to expire, which writes to the database. */
 export function findLogin(database: KiroDatabase, env: NodeJS.ProcessEnv): Login {
   const apiKey = env["KIRO_API_KEY"];
   if (apiKey === "invalid") return "invalid-api-key";
@@ -21,7 +21,7 @@ export function findLogin(database: KiroDatabase, env: NodeJS.ProcessEnv): Login
   return loadToken(database) === undefined ? "none" : "token";
 }
 
-/** What `whoami` knows of the login, or `undefined` without one. */
+/** Returns the login for `whoami`; `undefined` without one. */
 export function loadAccount(database: KiroDatabase): Account | undefined {
   const token = loadToken(database);
   if (token === undefined) return undefined;
@@ -52,7 +52,7 @@ function isExpired({ expires_at }: Token): boolean {
   return new Date(expires_at).getTime() - Date.now() < 60_000;
 }
 
-/** A token that cannot be renewed, or whose refresh token someone else has used, is deleted: the user is logged out. */
+/** Refreshes a token. If that fails or the refresh token was used elsewhere, deletes it: the user is logged out. */
 function refresh(database: KiroDatabase, key: string, token: Token): Token | undefined {
   const registration = loadRow<{ oauth_flow?: string }>(database, REGISTRATION_KEY);
   const sameFlow = key.includes("social") || registration?.oauth_flow === token.oauth_flow;

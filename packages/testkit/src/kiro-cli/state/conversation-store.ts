@@ -3,21 +3,21 @@ import type { KiroDatabase } from "./database.ts";
 import { toExitError } from "../profile/exit-error.ts";
 import type { Profile } from "../profile/settings.ts";
 
-/** A prompt and what was answered. */
+/** A prompt and its answer. */
 type Exchange = { readonly prompt: string; readonly answer: string };
 
 export type Conversation = {
   readonly id: string;
-  /** The agent that was stored with it; `undefined` for a new one */
+  /** The stored agent; `undefined` for a new conversation */
   readonly agent: string | undefined;
   readonly model: string | undefined;
   readonly history: readonly Exchange[];
 };
 
-/** Which conversation to go on with. */
+/** The conversation to resume. */
 export type ResumeChoice = { readonly resume: boolean; readonly resumeId: string | undefined };
 
-/** Loads the conversation that `--resume` means here, or silently begins a new one when there is none. */
+/** Loads the conversation that `--resume` selects, or silently starts a new one if there is none. */
 export function loadConversation(database: KiroDatabase, profile: Profile, choice: ResumeChoice): Conversation {
   const stored = findRow(database, profile, choice);
   if (stored === undefined && choice.resumeId !== undefined) {
@@ -27,7 +27,7 @@ export function loadConversation(database: KiroDatabase, profile: Profile, choic
   return conversation ?? { id: randomUUID(), agent: undefined, model: undefined, history: [] };
 }
 
-/** Stores the whole conversation under the current folder: who writes last, wins. Failures are ignored, as in Kiro. */
+/** Stores the whole conversation under the current folder; the last write wins. Failures are ignored, as in Kiro. */
 export function saveConversation(database: KiroDatabase, profile: Profile, conversation: Conversation): void {
   const value = JSON.stringify(toBlob(conversation));
   try {

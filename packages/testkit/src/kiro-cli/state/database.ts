@@ -6,7 +6,7 @@ import { toExitError, toReason } from "../profile/exit-error.ts";
 /** An open `data.sqlite3`. */
 export type KiroDatabase = Database.Database;
 
-// Index = version. As with the real ones, none says "if not exists": tables without their `migrations` rows are an error.
+// Index = version. Like the real migrations, none has "if not exists": tables without their `migrations` rows are an error.
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE migrations (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, migration_time INTEGER NOT NULL)`,
   `CREATE TABLE history (id INTEGER PRIMARY KEY, command TEXT, shell TEXT, pid INTEGER, session_id TEXT, cwd TEXT,
@@ -24,7 +24,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX idx_conversations_v2_updated_at ON conversations_v2 (updated_at DESC)`,
 ];
 
-/** Opens the database as Kiro does: makes it if it is missing, insists on mode 0600, and brings its tables up to date. */
+/** Opens the database like Kiro: creates it if it is missing, sets mode 0600, and runs the missing migrations. */
 export function openDatabase(file: string, options: { readonly wal: boolean }): KiroDatabase {
   try {
     mkdirSync(dirname(file), { recursive: true });
@@ -57,7 +57,7 @@ function appliedVersions(database: KiroDatabase): ReadonlySet<number> {
   return new Set(database.prepare<[], number>("SELECT version FROM migrations").pluck().all());
 }
 
-/** Counts what the real one counts before every turn; this is why a read-only database breaks a chat. */
+/** Writes the counters that Kiro writes before every turn, which is why a read-only database breaks a chat. */
 export function countRun(database: KiroDatabase): void {
   try {
     const sql = `INSERT INTO state (key, value) VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET value = value + 1`;
