@@ -1,34 +1,34 @@
-/** How far a process may reach, the tightest first. `bridge` is the runner's plain network, which nobody watches. */
+/** The egress modes, the strictest first. `bridge` is the runner's plain network, which is not monitored. */
 export const EGRESS_MODES = ["none", "allowlist", "open", "bridge"] as const;
 
 export type EgressMode = (typeof EGRESS_MODES)[number];
 
-/** What a process may reach of the network. */
+/** The network access that a process is allowed. */
 export type EgressPolicy = {
   readonly mode: EgressMode;
-  /** What `allowlist` allows, and the pinned addresses of both `allowlist` and `open` */
+  /** The hosts that `allowlist` allows, and the pinned addresses of both `allowlist` and `open` */
   readonly hosts: readonly AllowedHost[];
 };
 
-/** A name on an allow-list. */
+/** An entry of an allow-list. */
 export type AllowedHost = {
-  /** In lower case, without a trailing dot; `*.example.com` stands for every name below `example.com`, not for itself */
+  /** The name in lower case, without a trailing dot; `*.example.com` matches every name below `example.com`, but not `example.com` */
   readonly host: string;
   readonly port: number;
-  /** Dialled in place of what the name resolves to: the only way to a private address */
+  /** The address to connect to instead of the one that the name resolves to: the only way to reach a private address */
   readonly address: string | undefined;
-  /** Where the entry came from, such as `--allow-host` or `preset kiro` */
+  /** The origin of the entry, such as `--allow-host` or `preset kiro` */
   readonly from: string;
 };
 
-/** Whether all that `host` stands for, itself a wildcard or not, is a name that `pattern` stands for. */
+/** Returns true if `pattern` matches every name that `host` matches. Both may be wildcards. */
 export function coversName(pattern: string, host: string): boolean {
   return (
     pattern === host || (pattern.startsWith("*.") && host.length >= pattern.length && host.endsWith(pattern.slice(1)))
   );
 }
 
-/** The entry that decides about a host and a port: of those that cover it, the one that names it most exactly. */
+/** Finds the most specific entry that matches a host and a port. */
 export function findEntry(
   hosts: readonly AllowedHost[],
   { host, port }: Pick<AllowedHost, "host" | "port">,
@@ -36,7 +36,7 @@ export function findEntry(
   return hosts.filter((entry) => entry.port === port && coversName(entry.host, host)).toSorted(byExactness)[0];
 }
 
-/** Whether a policy lets every name of this entry be reached, at the address where the policy itself would have it. */
+/** Returns true if a policy allows every name of an entry, at the same address as the policy's own entry. */
 export function allowsHost({ hosts, mode }: EgressPolicy, asked: AllowedHost): boolean {
   if (mode === "bridge" || mode === "none") return mode === "bridge";
   const entry = findEntry(hosts, asked);
@@ -48,13 +48,13 @@ function byExactness(a: AllowedHost, b: AllowedHost): number {
   return wildcards === 0 ? b.host.length - a.host.length : wildcards;
 }
 
-/** What a process reached, and what it was refused. */
+/** The hosts that a process reached, and those that it was denied. */
 export type EgressReport = {
   readonly allowed: readonly EgressCount[];
   readonly denied: readonly EgressDenial[];
 };
 
-/** How often a host was asked for. */
+/** The number of connections to a host. */
 export type EgressCount = {
   readonly host: string;
   readonly port: number;
@@ -62,6 +62,6 @@ export type EgressCount = {
 };
 
 export type EgressDenial = EgressCount & {
-  /** Such as `not on the allow-list` */
+  /** The reason, such as `not on the allow-list` */
   readonly why: string;
 };

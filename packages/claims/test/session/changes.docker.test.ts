@@ -13,7 +13,7 @@ describeClaims(CLAIM_GROUPS.changes, {
         createCaller({ ...lab, policy: WRITING, watch: createTrustingWatch(beforeOpening) }),
     })),
     "reported-changes": inCarelessLab((lab) => {
-      const watch = () => ({ ready: Promise.resolve(), toChanges: async () => NOTHING });
+      const watch = () => ({ ready: Promise.resolve(), findChanges: async () => NOTHING });
       return { callWriter: () => createCaller({ ...lab, policy: WRITING, watch }) };
     }),
   },

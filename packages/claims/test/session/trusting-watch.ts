@@ -10,7 +10,7 @@ export function createTrustingWatch(beforeOpening: (name: string) => void): Watc
     list(directory, beforeOpening);
     return {
       ready: Promise.resolve(),
-      async toChanges() {
+      async findChanges() {
         return { changedExecutablePaths: list(directory, beforeOpening), gitChanges: [], warnings: [] };
       },
     };

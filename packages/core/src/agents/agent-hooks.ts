@@ -6,7 +6,7 @@ import { sanitizeText } from "../text/sanitize-text.ts";
 
 /** A command that Kiro runs by itself while an agent works. */
 export type AgentHook = {
-  /** Such as `preToolUse`, which makes it a guard: it can keep the agent from using a tool */
+  /** The event, such as `preToolUse`: such a hook is a guard, which can keep the agent from using a tool */
   readonly trigger: string;
   readonly command: string;
 };
@@ -56,7 +56,7 @@ function guardsFirst<Hook extends AgentHook>(hooks: readonly Hook[]): readonly H
 type Silenced = AgentHook & {
   /** A folder that a sandbox hides */
   readonly place: string;
-  /** Whether the folder is in the user's home and not in the repository */
+  /** True if the folder is in the user's home, not in the repository */
   readonly isOfHome: boolean;
 };
 
@@ -67,7 +67,7 @@ function toHidden(hook: AgentHook): Silenced | undefined {
   return name === undefined ? undefined : { ...hook, place: `.kiro/${name}`, isOfHome: home !== undefined };
 }
 
-/** Tells whether the script may exist on the host. In a repository without the folder it does not; of the home nothing is checked. */
+/** Returns true if the script may exist on the host. Scripts in the user's home are not checked. */
 async function isThere({ isOfHome, place }: Silenced, directory: string): Promise<boolean> {
   if (isOfHome) return true;
   return lstat(join(directory, place)).then(

@@ -2,7 +2,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { BudgieError } from "../errors.ts";
 
-// A single item may be written without the list; a field left blank is null in YAML.
+// A single item may be written without a list; a blank field is null in YAML.
 const items = z
   .union([z.string(), z.array(z.string()), z.null()], "must be a text or a list of texts")
   .default(null)
@@ -15,7 +15,7 @@ const profileSchema = z.looseObject({
   use_when: items,
   avoid_when: items,
   tools: items,
-  // It becomes an argument of kiro-cli, so it must not look like a flag.
+  // The model becomes an argument of kiro-cli, so it must not look like a flag.
   model: z
     .string()
     .regex(/^[\w.:/][\w.:/-]*$/, "must be a model's name")
@@ -23,7 +23,7 @@ const profileSchema = z.looseObject({
   tags: items,
 });
 
-/** What the frontmatter of an agent's prompt file says about it. */
+/** The frontmatter of an agent's prompt file. */
 export type AgentProfile = z.infer<typeof profileSchema>;
 
 const BEGIN = /^\uFEFF?---[ \t]*\r?\n/;
@@ -42,12 +42,12 @@ export function parseAgentProfile(text: string, path: string): AgentProfile | un
   throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is not valid: ${oneLine(parsed.error)}.`);
 }
 
-/** What an orchestrator reads of an agent: what it is, and what it can do. */
+/** Formats an agent's description and capabilities for an orchestrator. */
 export function toEnhancedDescription(description: string, profile: AgentProfile | undefined): string {
   return toParagraphs([profile?.description?.trim() || description, section("Capabilities", profile?.capabilities)]);
 }
 
-/** What an orchestrator chooses by: when to use an agent and when not; empty if nothing is said. */
+/** Formats when to use an agent and when not; empty if the profile has neither. */
 export function toWhenToUse(profile: AgentProfile | undefined): string {
   return toParagraphs([section("Use when", profile?.use_when), section("Avoid when", profile?.avoid_when)]);
 }
@@ -67,7 +67,7 @@ const LONGEST = 64 * 1024;
 const MOST_BRACKETS = 500;
 const DEEP_LINE = /^(?: {200}|[ \t]*(?:[-?:][ \t]+){100})/m;
 
-/** The parser calls itself for what is nested, and where V8 has no stack left it may end the program instead of throwing. */
+/** Rejects deep nesting before parsing. The parser is recursive, and V8 may abort the process on a stack overflow instead of throwing. */
 function refuseDeep(yaml: string, path: string): void {
   const brackets = yaml.match(/[[{]/g)?.length ?? 0;
   if (brackets <= MOST_BRACKETS && !DEEP_LINE.test(yaml)) return;

@@ -1,32 +1,32 @@
 import { z } from "zod";
 import type { AgentHook } from "./agent-hooks.ts";
 
-/** An agent that someone configured, as budgie offers it. */
+/** A configured agent, as budgie offers it. */
 export type Agent = {
-  /** What `kiro-cli --agent` is given */
+  /** The value for `kiro-cli --agent` */
   readonly name: string;
-  /** Without the `sub-agent:` prefix; enhanced by the agent's prompt file if it has one; never empty */
+  /** The description without its `sub-agent:` prefix, extended by the agent's prompt file if it has one; never empty */
   readonly description: string;
-  /** When to use it and when not, from the prompt file; empty if nothing is said there */
+  /** The advice when to use it and when not, from the prompt file; may be empty */
   readonly whenToUse: string;
   /** Absolute path of the agent's JSON file */
   readonly file: string;
   /** Absolute path of the file that its `prompt` names, if it names one */
   readonly promptFile: string | undefined;
-  /** Whether it may use `fs_read` and `fs_write`, and so can hand in its answer as a file */
+  /** True if it may use `fs_read` and `fs_write`, and so can write its answer to a file */
   readonly writesFiles: boolean;
-  /** From the prompt file's frontmatter */
+  /** The model in the prompt file's frontmatter */
   readonly model: string | undefined;
   /** Commands that Kiro runs by itself while the agent works */
   readonly hooks?: readonly AgentHook[];
-  /** Why its file cannot be used at the moment, if it cannot: all of the above is then from before */
+  /** The reason why its file cannot be used at the moment; the other fields are then from its last usable content */
   readonly broken?: string | undefined;
 };
 
 // A name becomes part of an argv and of a file name: no separators, no control characters, no leading dash or dot.
 const NAME = /^(?![\s\-.])[^/\\\p{Cc}]+$/u;
 
-/** The part of a Kiro agent file that budgie reads; everything else is the agent's own business. */
+/** The part of a Kiro agent file that budgie reads. */
 export const agentFileSchema = z.looseObject({
   name: z.string().regex(NAME, "must not be empty, begin with a blank, a dash or a dot, or hold a slash"),
   description: z.string().nullish(),
@@ -40,31 +40,31 @@ export type AgentFile = z.infer<typeof agentFileSchema>;
 
 const PREFIX = /^\s*sub-agent:\s*/i;
 
-/** The description without its `sub-agent:` prefix, or `undefined` when it has none and the agent is not for budgie. */
+/** Removes the `sub-agent:` prefix from a description; `undefined` if it has none, so that the agent is not for budgie. */
 export function toSubAgentDescription(description: string): string | undefined {
   return PREFIX.test(description) ? description.replace(PREFIX, "").trim() : undefined;
 }
 
-// Kiro's newer names stand next to the older ones.
+// The older names of Kiro's tools, and the newer ones.
 const FILE_TOOLS = [
   ["fs_read", "read"],
   ["fs_write", "write"],
 ] as const;
 
-/** Whether an agent has the tools that read and write files, and may use them without being asked. */
+/** Returns true if an agent has the tools that read and write files, and may use them without approval. */
 export function allowsFileTools({ allowedTools = [], tools = ["*"] }: AgentFile): boolean {
   const holds = (patterns: readonly string[], names: readonly string[]): boolean =>
     names.some((name) => patterns.some((pattern) => matches(pattern, name)));
   return FILE_TOOLS.every((names) => holds(tools, names) && holds(allowedTools, names));
 }
 
-/** Native tools are matched by globs without `@`; `@builtin` is all of them. */
+/** Matches a native tool against a pattern: a glob without `@`, or `@builtin` for all of them. */
 function matches(pattern: string, tool: string): boolean {
   if (pattern === "@builtin") return true;
   return isCovered(pattern, tool);
 }
 
-/** Matches a name against a glob of `*` and `?`. It goes back to the last star only, so that no glob takes exponential time. */
+/** Matches a name against a glob of `*` and `?`. Backtracks to the last star only, so that no glob takes exponential time. */
 function isCovered(glob: string, name: string): boolean {
   let [at, star, resume] = [0, -1, 0];
   let next = 0;

@@ -6,24 +6,24 @@ import { parseAgentProfile, toEnhancedDescription, toWhenToUse, type AgentProfil
 import { reloadFile, UNREADABLE, type LoadedFile } from "./reload-file.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 
-/** What a file among the agents' came to. */
+/** The result of loading a file of the agents' folder. */
 export type LoadedAgent = {
-  /** `undefined` of what is none, or none for budgie */
+  /** `undefined` if the file has no agent for budgie */
   readonly agent: Agent | undefined;
   /** One sentence each, naming the file */
   readonly problems: readonly string[];
   readonly content: LoadedFile<AgentFile>;
-  /** Of the agent's prompt file; `undefined` without a name to look for */
+  /** The agent's prompt file; `undefined` if the agent's name is unknown */
   readonly profile: LoadedFile<AgentProfile | undefined> | undefined;
 };
 
 export type PromptFolder = {
   readonly promptsDir: string;
-  /** Whether it is gone, with all that was in it */
+  /** True if the folder was removed */
   readonly isGone: boolean;
 };
 
-/** Loads an agent's file and its prompt file; where one is broken, what was in it `before` stays. */
+/** Loads an agent's file and its prompt file. A file that cannot be used keeps its content from `before`. */
 export function loadAgent(file: string, folder: PromptFolder, before?: LoadedAgent): LoadedAgent {
   const content = reloadFile(file, parseAgentFile, before?.content);
   const profile = loadProfile(content.value, folder, before);
@@ -62,7 +62,7 @@ function toSubAgent(
   const described = toEnhancedDescription(toSubAgentDescription(value.description ?? "") ?? "", profile);
   return {
     name: value.name,
-    // Some clients leave out a tool that says nothing, and what nobody sees says nothing.
+    // Some clients omit a tool whose description is empty or invisible.
     description: sanitizeText(described).trim() === "" ? `The agent ${value.name}.` : described,
     whenToUse: toWhenToUse(profile),
     file,
@@ -74,12 +74,12 @@ function toSubAgent(
   };
 }
 
-/** The orchestrator is the caller; as a tool it would call itself. */
+/** Excludes the orchestrator, which is the caller: as a tool it would call itself. */
 function isSubAgent({ description, name }: AgentFile): boolean {
   return name !== "orchestrator" && toSubAgentDescription(description ?? "") !== undefined;
 }
 
-/** Kiro resolves `file://` prompts against the agent file's own folder, and knows `~`. */
+/** Resolves a `file://` prompt as Kiro does: relative to the agent file's folder, with `~` for the home. */
 function toPromptFile({ prompt }: AgentFile, file: string): string | undefined {
   const path = /^file:\/\/(.+)$/.exec(prompt ?? "")?.[1];
   if (path === undefined) return undefined;
@@ -95,7 +95,7 @@ function parseAgentFile(text: string): AgentFile {
 
 function toProblems(file: string, content: LoadedFile<AgentFile>, profile: LoadedAgent["profile"]): string[] {
   const problems: string[] = [];
-  // A name that leads nowhere: a link, or a file that was removed since the folder was read.
+  // Without a stamp, it is a dangling symlink, or a file that was removed since the folder was read.
   const reason = content.stamp === undefined ? "there is no such file" : content.problem;
   if (reason !== undefined && content.value === undefined)
     problems.push(`Skipped the agent file "${file}": ${reason}.`);

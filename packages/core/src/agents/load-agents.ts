@@ -3,30 +3,29 @@ import { resolve } from "node:path";
 import type { Agent } from "./agent.ts";
 import { loadAgent, type LoadedAgent } from "./load-agent.ts";
 
-/** What was found: the agents in the order of their file names, and what the user should be told about the rest. */
+/** The agents in the order of their file names, and the problems with other files. */
 export type LoadedAgents = {
   readonly agents: readonly Agent[];
   /** One sentence each, naming the file */
   readonly problems: readonly string[];
-  /** By path: what the next look is compared with */
+  /** The loaded files by path, for the next call to compare with */
   readonly files: ReadonlyMap<string, LoadedAgent>;
 };
 
 export type AgentFolders = {
-  /** Holds the agents' JSON files */
+  /** The folder of the agents' JSON files */
   readonly agentsDir: string;
-  /** Holds `<agent>.md` prompt files with frontmatter */
+  /** The folder of `<agent>.md` prompt files with frontmatter */
   readonly promptsDir: string;
 };
 
 /**
- * Loads every sub-agent. One bad file is reported and skipped, so that it cannot take the others with it. With what was loaded
- * `before`, only files that changed are read, a broken one leaves its agent as it was, and where nothing changed the lists are
- * the same objects.
+ * Loads every sub-agent. A malformed file is reported and skipped. Given the result of the call `before`, it reads only files that
+ * changed, keeps the agent of a file that became malformed, and returns the same list objects if nothing changed.
  */
 export function loadAgents(folders: AgentFolders, before?: LoadedAgents): LoadedAgents {
   const listed = listFiles(folders.agentsDir, before);
-  // A tool that replaces a folder as a whole lets it be missing for a moment.
+  // The folder is missing for a moment while a tool replaces it as a whole.
   const paths = listed.paths ?? [...(before?.files.keys() ?? [])];
   const gone = findGonePrompts(folders, before);
   const folder = { promptsDir: folders.promptsDir, isGone: gone !== undefined };
@@ -47,7 +46,7 @@ export function loadAgents(folders: AgentFolders, before?: LoadedAgents): Loaded
 
 type Listed = { readonly paths: readonly string[] | undefined; readonly problem: string | undefined };
 
-// Locks of Emacs, and what macOS keeps beside files on other systems' disks.
+// Lock files of Emacs, and files in which macOS keeps attributes on other file systems.
 const LITTER = /^\.[#_]/;
 
 function listFiles(agentsDir: string, before: LoadedAgents | undefined): Listed {
@@ -62,7 +61,7 @@ function listFiles(agentsDir: string, before: LoadedAgents | undefined): Listed 
   }
 }
 
-/** The folder need not exist, but where it did, its files do not all go with it. */
+/** Reports a removed prompts folder. It need not exist, but the profiles from its files are kept if it did. */
 function findGonePrompts({ promptsDir }: AgentFolders, before: LoadedAgents | undefined): string | undefined {
   const hadProfiles = [...(before?.files.values() ?? [])].some(({ profile }) => profile?.value !== undefined);
   if (!hadProfiles || existsSync(promptsDir)) return undefined;

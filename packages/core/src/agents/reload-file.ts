@@ -1,26 +1,26 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from "node:fs";
 
-/** A file as it was last looked at. */
+/** A file as it was last loaded. */
 export type LoadedFile<Value> = {
-  /** Of its last content that could be used; `undefined` if there was none, or the file is gone */
+  /** The value of its last usable content; `undefined` if there was none, or the file was removed */
   readonly value: Value | undefined;
-  /** Why its content of the moment cannot be used, in one line */
+  /** The reason why its present content cannot be used, in one line */
   readonly problem: string | undefined;
-  /** Tells one content from the next; `undefined` if there is no file */
+  /** A stamp that changes with the content; `undefined` if there is no file */
   readonly stamp: string | undefined;
-  /** Only while the next change could come with the same stamp */
+  /** The content, only while the next change could get the same stamp */
   readonly text: string | undefined;
 };
 
-/** The stamp of what cannot be read; of no file, so that it is tried again. */
+/** The stamp of an unreadable file. No readable file has it, so the file is read again next time. */
 export const UNREADABLE = "";
 
-// A thousand times what people write, and no harm to memory.
+// A thousand times the size of usual files, and still small.
 const LARGEST_BYTES = 2 ** 20;
 // Some file systems count time in steps of 2 s.
 const STAMP_STEP_MS = 2_000;
 
-/** Loads a file, or tells that it is still what it was `before`; what cannot be used leaves the last value as it is. */
+/** Loads a file, or returns `before` if it has not changed. Content that cannot be used keeps the last value. */
 export function reloadFile<Value>(
   path: string,
   parse: (text: string) => Value,
@@ -54,12 +54,12 @@ function toLoaded<Value>(
 }
 
 function readText(path: string, found: Stats): Content {
-  // To open a pipe or a device can wait for ever, or do something.
-  refuseOdd(found);
+  // Opening a pipe or a device can block forever or have side effects.
+  checkPlainFile(found);
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const opened = fstatSync(file);
-    refuseOdd(opened);
+    checkPlainFile(opened);
     const buffer = Buffer.alloc(opened.size);
     let length = 0;
     for (let count = -1; count !== 0 && length < buffer.length; length += count) {
@@ -73,7 +73,7 @@ function readText(path: string, found: Stats): Content {
   }
 }
 
-function refuseOdd(stats: Stats): void {
+function checkPlainFile(stats: Stats): void {
   if (!stats.isFile()) throw new Error("it is not a file");
   if (stats.size > LARGEST_BYTES) throw new Error(`it is larger than ${LARGEST_BYTES / 2 ** 20} MiB`);
 }
@@ -82,7 +82,7 @@ function toStamp({ ctimeMs, dev, ino, mtimeMs, size }: Stats): string {
   return [dev, ino, size, mtimeMs, ctimeMs].join();
 }
 
-/** In one line: JSON's error messages quote the text they are about. */
+/** Formats an error in one line, because JSON's messages quote the text, newlines included. */
 function toReason(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ");
 }

@@ -1,6 +1,6 @@
 import type { FolderKind, NameKind } from "./executable-names.ts";
 
-/** The way in which the host comes to run a path. `hook` and `plain` need no explanation. */
+/** The way in which the host runs a path. `hook` and `plain` need no explanation. */
 export type Effect = keyof typeof SENTENCES | "hook" | "plain";
 
 // In the order of the warnings.

@@ -1,4 +1,4 @@
-// What editors, shells, agents, package managers, git and CI take from a folder and run, at whatever depth it is.
+// The files and folders that editors, shells, agents, package managers, git and CI run or read commands from, at any depth.
 
 const FOLDERS = new Set([
   ".amazonq",
@@ -49,7 +49,7 @@ const FORGES = new Set([".forgejo", ".gitea", ".github"]);
 const FORGE_FOLDERS = new Set(["actions", "workflows"]);
 const GIT_FILES = new Set(["commondir", "config", "config.worktree", "gitdir"]);
 
-/** What a name in a folder means: a thing that the host runs, one that leads to such things, or neither. */
+/** The meaning of a name in a folder: something that the host runs, a way to such things, or neither. */
 export type NameKind =
   | "watched"
   | "git"
@@ -68,7 +68,7 @@ export type NameKind =
  */
 export type FolderKind = "plain" | "forge" | "watched" | "git" | "hooks" | "worktrees" | "worktree" | "bare" | "rest";
 
-/** What `name` in a folder of this kind means. Case does not count: it does not on every file system. */
+/** Finds the meaning of `name` in a folder of this kind. Ignores case, as some file systems do. */
 export function toNameKind(name: string, folder: FolderKind): NameKind {
   return NAME_KINDS[folder](name.toLowerCase());
 }
@@ -76,7 +76,7 @@ export function toNameKind(name: string, folder: FolderKind): NameKind {
 const NAME_KINDS: Readonly<Record<FolderKind, (name: string) => NameKind>> = {
   plain: toPlainKind,
   forge: (name) => (FORGE_FOLDERS.has(name) ? "watched" : "none"),
-  // Git may look into whatever folder its index names.
+  // Git may enter any folder that its index names.
   watched: (name) => (name === ".git" ? "git" : "watched"),
   git: toGitKind,
   hooks: () => "hooks",
@@ -89,12 +89,12 @@ const NAME_KINDS: Readonly<Record<FolderKind, (name: string) => NameKind>> = {
 /** The names by which git recognises a repository, whatever its folder is called. */
 export const GIT_MARKS: ReadonlySet<string> = new Set(["HEAD", "commondir", "objects", "refs"]);
 
-/** Tells whether git takes a folder with these names for a repository, or for a worktree's part of one. */
+/** Returns true if git takes a folder with these names for a repository, or for a worktree's part of one. */
 export function isGitFolder(names: ReadonlySet<string>): boolean {
   return names.has("HEAD") && (names.has("commondir") || (names.has("objects") && names.has("refs")));
 }
 
-/** Whether a folder is that of a forge, of which only a part is run. */
+/** Returns true if a folder belongs to a forge. The host runs only a part of it. */
 export function isForge(name: string): boolean {
   return FORGES.has(name.toLowerCase());
 }
@@ -113,7 +113,7 @@ function toGitKind(name: string): NameKind {
   return name === "modules" ? "enter" : "none";
 }
 
-/** What may be made read-only: below the workspace's root alone, since each mount on the way there hinders renaming. */
+/** The paths that may be mounted read-only. They lie near the workspace's root, because each mount hinders renaming the folders above it. */
 export const PROTECTABLE: readonly string[] = [
   ...FOLDERS,
   ...FILES,

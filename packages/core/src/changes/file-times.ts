@@ -10,14 +10,14 @@ export type NotedTime = {
   readonly toSinceMs: () => number | undefined;
 };
 
-// Linux notes times by the last tick of its clock, which is 10 ms ago at the most.
+// Linux takes file times from the last tick of its clock, at most 10 ms ago.
 const TICK_MS = 10;
 const MOST_SET_BACK_MS = 1000;
 
 /** Notes the current time. */
 export function noteTime(): NotedTime {
   const beganMs = performance.now();
-  // The end of this millisecond: what a caller has just written is from before.
+  // The end of this millisecond, so that a file that the caller has just written is older.
   const sinceMs = Date.now() + 1;
   return {
     ready: sleep(2 * TICK_MS),
@@ -30,7 +30,7 @@ export function noteTime(): NotedTime {
   };
 }
 
-/** Whether a time of a file is later than another. Some file systems keep times in steps of 10 ms, 1 s or 2 s, and round down. */
+/** Returns true if a file's time is later than `sinceMs`. Allows for file systems that round down to 10 ms, 1 s or 2 s. */
 export function isSince(timeMs: number, sinceMs: number): boolean {
   return timeMs > sinceMs - toStepMs(timeMs);
 }
@@ -40,16 +40,16 @@ function toStepMs(timeMs: number): number {
   return timeMs % 10 === 0 ? 10 : 0;
 }
 
-/** Whether the times of a folder's files are this machine's: those of a network's file system are a server's. */
+/** Returns true if the file times in a folder are by this machine's clock, not by a file server's. */
 export async function hasLocalClock(folder: string | Buffer): Promise<boolean> {
   const { type } = await statfs(folder);
   if (LOCAL.has(type)) return true;
-  // Where the numbers mean something else, as on macOS: what this machine keeps its own files on is its own.
+  // The numbers differ on macOS. The file system of the temporary folder is local there.
   const [{ dev }, own] = await Promise.all([stat(folder), stat(tmpdir())]);
   return dev === own.dev;
 }
 
-// statfs(2) of Linux. What is not known to be local, such as FUSE, may keep any times.
+// The magic numbers of statfs(2) on Linux. Other file systems, such as FUSE, may have any times.
 const LOCAL: ReadonlySet<number> = new Set([
   0xef53, // ext2, ext3, ext4
   0x58465342, // XFS

@@ -4,17 +4,17 @@ import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
 import { statEntries } from "../walk/stat-entries.ts";
 import { walkWorkspace, type Next, type VisitedFolder, type WalkBounds } from "../walk/walk-workspace.ts";
 
-/** What was found in a folder, as far as it could be looked at. */
+/** The changed paths in a folder, as far as it could be read. */
 export type ChangedPaths = {
-  /** As `toPathKey` writes them, with a `/` behind folders */
+  /** The paths as `toPathKey` writes them, with a `/` after folders */
   readonly paths: readonly string[];
-  /** Why there may be more; `undefined` if that is all */
+  /** The first path that could not be read; `undefined` if `paths` is complete */
   readonly unread: { readonly path: string; readonly why: string } | undefined;
 };
 
 /**
- * Finds everything in a folder whose state is from `sinceMs` or later, by its ctime, which no program can set. What was removed shows in
- * the folder that it was in. Follows no link, reads no file, and never fails.
+ * Finds everything in a folder that changed at `sinceMs` or later, by its ctime, which no program can set. A removed entry shows as a
+ * change of its folder. Follows no symlink, reads no file, and never fails.
  */
 export async function findChangedPaths(root: string, sinceMs: number, bounds: WalkBounds): Promise<ChangedPaths> {
   const ending = new AbortController();
@@ -35,12 +35,12 @@ export async function findChangedPaths(root: string, sinceMs: number, bounds: Wa
     onUnread: ({ path, why }) => search.stopAt(path, why),
     signal: ending.signal,
   });
-  return { paths: toPlainest(search.found), unread: search.unread };
+  return { paths: withoutParents(search.found), unread: search.unread };
 }
 
 type Search = {
   readonly sinceMs: number;
-  /** Those that are known to have this machine's times */
+  /** The devices that are known to have this machine's times */
   readonly devices: Set<number>;
   readonly found: Found[];
   unread: ChangedPaths["unread"];
@@ -63,7 +63,7 @@ async function visit(search: Search, folder: VisitedFolder): Promise<readonly Ne
   const next: Next<undefined>[] = [];
   for await (const batch of folder.batches()) {
     for (const { entry, found } of await statEntries(folder, batch, { isLocal: true })) {
-      // An entry that is gone counts too: something still changes the folder.
+      // An entry that was removed meanwhile counts too: something still changes the folder.
       if (typeof found === "string")
         search.stopAt(toPathKey(folder.path, entry.name), `it cannot be looked at (${found})`);
       else {
@@ -83,8 +83,8 @@ function note({ found, sinceMs }: Search, { folder, name }: Place, stats: Stats)
   found.push({ path, parent, isFolder: stats.isDirectory(), isNew: isSince(stats.birthtimeMs, sinceMs) });
 }
 
-/** A folder changes with what is made and removed in it: where something new in it is named, it says nothing more. */
-function toPlainest(found: readonly Found[]): readonly string[] {
+/** Removes folders that changed only because a new entry in them is listed. */
+function withoutParents(found: readonly Found[]): readonly string[] {
   const parents = new Set(found.filter(({ isNew }) => isNew).map(({ parent }) => parent));
   return found
     .filter(({ isFolder, path }) => !(isFolder && parents.has(path)))

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { BudgieError } from "../errors.ts";
 import { PROTECTABLE } from "./executable-names.ts";
 
-/** Those of a workspace's files and folders that the host runs and that exist, or `WORKSPACE_INVALID` if one is a link. */
+/** Finds the existing files and folders of a workspace that the host runs. Throws `WORKSPACE_INVALID` if one is a symlink. */
 export async function findProtectablePaths(workspace: string): Promise<readonly string[]> {
   const found = await Promise.all(PROTECTABLE.map((path) => isProtectable(workspace, path)));
   return PROTECTABLE.filter((_, index) => found[index]);
@@ -16,7 +16,7 @@ async function isProtectable(workspace: string, path: string): Promise<boolean> 
     const found = await lstat(part).catch((error: NodeJS.ErrnoException) => error);
     if (found instanceof Error && (found.code === "ENOENT" || found.code === "ENOTDIR")) return false;
     if (found instanceof Error || found.isSymbolicLink()) throw unprotectable(part);
-    // Git writes into its folder all the time; as a file it only points to it.
+    // Git writes into its folder all the time. A `.git` file only names another folder.
     if (path === ".git") return found.isFile();
   }
   return true;

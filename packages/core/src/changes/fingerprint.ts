@@ -5,7 +5,7 @@ import type { Stats } from "node:fs";
 
 /** The state of a path. A difference between two means that the path changed in between. */
 export type Fingerprint = {
-  /** Kind and mode, and a link's target */
+  /** Kind and mode, and a symlink's target */
   readonly what: string;
   /** Hash of a file's content; `undefined` if the content was not read */
   readonly hash: string | undefined;
@@ -19,7 +19,7 @@ export type ReadBudget = { bytes: number; files: number };
 
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
-/** Takes the fingerprint of a path without following a link; `undefined` if nothing is there. */
+/** Reads the fingerprint of a path without following symlinks; `undefined` if nothing is there. */
 export async function readFingerprint(
   path: Buffer,
   budget: ReadBudget,
@@ -42,7 +42,7 @@ export async function readFingerprint(
   }
 }
 
-/** Tells whether two fingerprints are of the same state. Size and times decide where the content was not read both times. */
+/** Returns true if two fingerprints are of the same state. Size and times decide if the content was not read both times. */
 export function isSameFingerprint(one: Fingerprint | undefined, other: Fingerprint | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   if (one.what !== other.what) return false;
@@ -50,9 +50,9 @@ export function isSameFingerprint(one: Fingerprint | undefined, other: Fingerpri
   return isRead ? one.hash === other.hash : one.state === other.state;
 }
 
-/** The content of a plain file, at most 1 MiB of it. */
+/** Reads a plain file of at most 1 MiB; `undefined` if it is another kind of file, or larger. */
 export async function readPlainFile(path: string | Buffer): Promise<Buffer | undefined> {
-  // Whatever was put in its place meanwhile must neither lead elsewhere nor block.
+  // A symlink or a pipe that replaced the file meanwhile must neither be followed nor block.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const found = await file.stat();
@@ -64,7 +64,7 @@ export async function readPlainFile(path: string | Buffer): Promise<Buffer | und
   }
 }
 
-/** Of a `package.json` only the scripts count; one that is not JSON counts whole. */
+/** Hashes the scripts of a `package.json`, or all of it if it is not JSON. */
 export function toScriptsText(content: Buffer): string {
   try {
     const { scripts } = JSON.parse(content.toString("utf8")) as { readonly scripts?: unknown };
@@ -85,7 +85,7 @@ async function toContentHash(path: Buffer, { size }: Stats, { budget, toText }: 
   if (size > LARGEST_FILE_BYTES || size > budget.bytes || budget.files <= 0) return undefined;
   budget.bytes -= size;
   budget.files -= 1;
-  // If it is unreadable or gone meanwhile, size and times decide.
+  // If it became unreadable or was removed meanwhile, size and times decide.
   const content = await readPlainFile(path).catch(() => undefined);
   return content && toText(content);
 }

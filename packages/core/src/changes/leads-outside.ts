@@ -12,8 +12,8 @@ export type LinkPlace = {
 };
 
 /**
- * Tells whether a link leads out of a workspace, by itself or through others. Nothing outside is looked at. A link that takes
- * too many steps counts as leading out.
+ * Returns true if a symlink leads out of a workspace, by itself or through others. Reads nothing outside. A symlink with too many
+ * steps counts as leading out.
  */
 export async function leadsOutside(target: Buffer, { folder, root, workspace }: LinkPlace): Promise<boolean> {
   const home = `${Buffer.from(workspace).toString("latin1")}/`;
@@ -35,10 +35,10 @@ export async function leadsOutside(target: Buffer, { folder, root, workspace }: 
 
 const MOST_STEPS = 256;
 
-/** The state of following a link: the folder reached, and the steps that are left, the next one last. */
+/** The state of following a symlink: the folder reached, and the remaining steps, the next one last. */
 type Way = { readonly at: string[]; readonly left: string[] };
 
-/** Puts a link's target before the steps that are left; `undefined` if it leads out at once, or has too many steps. */
+/** Prepends a symlink's target to the remaining steps; `undefined` if it leads out at once, or has too many steps. */
 function toWay({ at, left }: Way, target: string, home: string): Way | undefined {
   const isAbsolute = target.startsWith("/");
   if (left.length > MOST_STEPS || (isAbsolute && !`${target}/`.startsWith(home))) return undefined;

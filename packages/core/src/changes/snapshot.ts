@@ -22,13 +22,13 @@ import { toFolderKind, toMeanings } from "./folder-meaning.ts";
 import { findGitLeads, NO_LEADS, type GitLeads } from "./git-leads.ts";
 import type { Suspects } from "./suspects.ts";
 
-/** The things of a workspace that the host runs, and what each was like. */
+/** The files of a workspace that the host runs, each with its fingerprint. */
 export type Snapshot = {
   /** By path, as `toPathKey` writes it: relative to the workspace, or absolute when outside */
   readonly notes: ReadonlyMap<string, Note>;
-  /** Why something was not looked at, by path */
+  /** The reason why a path was not read, by path */
   readonly unread: ReadonlyMap<string, string>;
-  /** Where git was led when this or the snapshot before it was taken */
+  /** The places that git was redirected to when this or the previous snapshot was taken */
   readonly leads: GitLeads;
 };
 
@@ -38,7 +38,7 @@ type SnapshotBounds = WalkBounds & { readonly read: Readonly<ReadBudget> };
 
 export type SnapshotOptions = {
   readonly bounds?: SnapshotBounds;
-  /** Those of the snapshot before: a turn's changes must not lead elsewhere */
+  /** The leads of the previous snapshot, so that a turn's changes do not redirect this one */
   readonly leads?: GitLeads | undefined;
   /** Looks at every entry, also at those that the host does not run */
   readonly suspects?: Suspects | undefined;
@@ -51,7 +51,7 @@ const BOUNDS: SnapshotBounds = {
   read: { bytes: 32 * 1024 * 1024, files: 5000 },
 };
 
-/** Looks at a workspace, and at the git folder that it points to. Follows no link, and never fails. */
+/** Takes a snapshot of a workspace, and of the git folder that it points to. Follows no symlink, and never fails. */
 export async function takeSnapshot(workspace: string, options: SnapshotOptions = {}): Promise<Snapshot> {
   const { bounds = BOUNDS, open } = options;
   const deadline = performance.now() + bounds.timeMs;
@@ -91,13 +91,13 @@ function toWalk(look: Look): Pick<Walk<FolderKind>, "visit" | "onUnread"> {
   return {
     visit: (folder, kind) => visit(look, folder, kind),
     onUnread: ({ code, path, why }) => {
-      // If the folder is gone meanwhile, its content counts as removed.
+      // If the folder was removed meanwhile, its content counts as removed.
       if (code !== "ENOENT") look.unread.set(toKey(look, path), why);
     },
   };
 }
 
-/** Notes what is in a folder, and gives back the folders in it that are to be visited. */
+/** Notes the files in a folder, and returns the folders in it to visit. */
 async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promise<readonly Next<FolderKind>[]> {
   const isRoot = folder.path === ROOT && look.outside === undefined;
   if (isRoot) look.leads ??= await findGitLeads(folder, look.workspace);
@@ -164,7 +164,7 @@ function toKey({ outside }: Look, path: string): string {
 /** A path that was added, removed or changed, and its effect on the host. */
 export type Change = { readonly path: string; readonly effect: Effect };
 
-/** Lists the differences between two snapshots, where both of them looked. Git's come first, the most dangerous at the top. */
+/** Lists the differences between two snapshots, in paths that both could read. Changes of git come first, the most dangerous at the top. */
 export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Change[] {
   const [mayHaveBeen, mayBe] = [toDoubt(before), toDoubt(after)];
   const paths = new Set([...before.notes.keys(), ...after.notes.keys()]);
@@ -176,7 +176,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Ch
     .toSorted((one, other) => toRank(one.effect) - toRank(other.effect));
 }
 
-/** Tells of paths that a snapshot lacks whether they may have been there all the same; it judges each folder once. */
+/** Creates a function that returns true for missing paths that the snapshot may only have failed to read. */
 function toDoubt({ unread }: Snapshot): (path: string) => boolean {
   const folders = new Map<string, boolean>();
 

@@ -11,11 +11,11 @@ import { leadsOutside } from "./leads-outside.ts";
 export type Suspects = {
   /** Looks at entries of a folder; the root comes first */
   readonly look: (folder: VisitedFolder, entries: readonly Entry[]) => Promise<void>;
-  /** Tells whether a file's time is from this turn; `false` if that cannot be known */
+  /** Returns true if a file's time is from this turn; `false` if that is unknown */
   readonly isNew: (ctimeMs: number) => boolean;
   /** Setuid and setgid files */
   readonly privileged: Listed<Privileged>;
-  /** Links that lead out of the workspace */
+  /** Symlinks that lead out of the workspace */
   readonly outward: Listed<Outward>;
 };
 
@@ -35,7 +35,7 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
   let root: FolderHandle | undefined;
 
   async function noteLink(folder: VisitedFolder, name: Buffer): Promise<void> {
-    // A link that cannot be read is gone meanwhile.
+    // A symlink that cannot be read was removed meanwhile.
     const target = await readlink(toPathIn(folder, name), "buffer").catch(() => undefined);
     if (target === undefined || root === undefined) return;
     if (!(await leadsOutside(target, { root, workspace, folder: folder.path }))) return;
@@ -47,7 +47,7 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
     privileged.add({ path: toPathKey(folder.path, name), bit, id: bit === "setuid" ? uid : gid });
   }
 
-  /** Tells whether the file times in a folder are by this machine's clock. */
+  /** Returns true if the file times in a folder are by this machine's clock. */
   async function isTimed({ at, fd }: VisitedFolder): Promise<boolean> {
     const { dev } = fstatSync(fd);
     const known = locals.get(dev) ?? (await hasLocalClock(at));
@@ -76,7 +76,7 @@ function isFileOrLink({ type }: Entry): boolean {
   return type === "file" || type === "link";
 }
 
-/** Tells whether an entry still exists and is from `sinceMs` or later; of any time if that is `undefined`. */
+/** Returns true if an entry still exists and is from `sinceMs` or later; of any time if that is `undefined`. */
 function isFrom(found: Stats | string, sinceMs: number | undefined): found is Stats {
   return typeof found !== "string" && (sinceMs === undefined || isSince(found.ctimeMs, sinceMs));
 }

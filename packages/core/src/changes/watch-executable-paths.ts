@@ -17,10 +17,10 @@ export type ExecutableChanges = {
 };
 
 export type ExecutableWatch = {
-  /** Resolves once the workspace was looked at; the agent must not run before */
+  /** Resolves when the first snapshot was taken; the agent must not run before */
   readonly ready: Promise<unknown>;
-  /** What has changed since */
-  readonly toChanges: () => Promise<ExecutableChanges>;
+  /** Finds the changes since the first snapshot */
+  readonly findChanges: () => Promise<ExecutableChanges>;
 };
 
 // A result is read by a model.
@@ -33,7 +33,7 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder): Exec
   const taking = takeSnapshot(directory, { open });
   return {
     ready: Promise.all([taking, time.ready]),
-    async toChanges() {
+    async findChanges() {
       const before = await taking;
       const suspects = createSuspects(directory, time.toSinceMs());
       const after = await takeSnapshot(directory, { leads: before.leads, suspects, open });

@@ -3,35 +3,35 @@ import { noteTime } from "./file-times.ts";
 import { toPrintablePath } from "../walk/printable-path.ts";
 import type { WalkBounds } from "../walk/walk-workspace.ts";
 
-/** What became of a workspace. */
+/** The changes of a workspace. */
 export type WorkspaceChanges = {
-  /** The first of what changed: relative, fit to be shown; a folder, in which something was made or removed, ends with `/` */
+  /** The first changed paths: relative and printable; a folder in which something was created or removed ends with `/` */
   readonly paths: readonly string[];
   readonly count: number;
-  /** Why it cannot be told whether that is all; `undefined` if it can */
+  /** The reason why there may be other changes; `undefined` if there are none */
   readonly unknown: string | undefined;
 };
 
 export type WorkspaceWatch = {
-  /** No process of the agent may run before this: the file system's clock is coarse */
+  /** Resolves when the agent's processes may run: the file system's clock is coarse */
   readonly ready: Promise<unknown>;
-  /** What has changed since; asked once nothing of the agent runs */
-  readonly toChanges: () => Promise<WorkspaceChanges>;
+  /** Finds the changes since then; called when no process of the agent runs any more */
+  readonly findChanges: () => Promise<WorkspaceChanges>;
 };
 
-/** That of a workspace which nobody could write to. */
+/** The changes of a workspace that could not be written to. */
 export const UNCHANGED: WorkspaceChanges = { paths: [], count: 0, unknown: undefined };
 
 const BOUNDS: WalkBounds = { entries: 200_000, timeMs: 5000 };
 // A result is read by a model.
 const MOST_PATHS = 200;
 
-/** Notes what time it is. Until it is asked for changes it does not look at the workspace. */
+/** Notes the current time. Does not read the workspace until `findChanges` is called. */
 export function watchWorkspace(directory: string, bounds = BOUNDS): WorkspaceWatch {
   const { ready, toSinceMs } = noteTime();
   return {
     ready,
-    async toChanges() {
+    async findChanges() {
       const sinceMs = toSinceMs();
       if (sinceMs === undefined) return { ...UNCHANGED, unknown: "the clock of this machine was set back meanwhile" };
       const { paths, unread } = await findChangedPaths(directory, sinceMs, bounds);

@@ -17,7 +17,7 @@ export async function checkWorkspace(directory: string, rules: WorkspaceRules): 
   );
 }
 
-/** Refuses a directory that is named by a link which an agent may have made, unless an allowed root covers both. */
+/** Refuses a directory named by a symlink that an agent may have created, unless an allowed root covers both. */
 async function findLinkRefusal(
   directory: string,
   path: string,
@@ -39,7 +39,7 @@ async function findDirectory(directory: string): Promise<string> {
   if (!isAbsolute(directory)) {
     throw invalid(directory, "is not an absolute path", "Pass the full path of the project.");
   }
-  // The rest of the program treats paths as text for an engine and a shell: a NUL would cut them.
+  // Paths are passed on to an engine and a shell, where a NUL would truncate them.
   if (directory.includes("\0")) throw invalid(directory, "holds a NUL character", "Pass the full path of the project.");
   try {
     const path = await realpath(directory);

@@ -1,7 +1,7 @@
 import { isAbsolute, join } from "node:path";
 import type { GuardedPath } from "./workspace-rules.ts";
 
-/** Where the user keeps what no sandbox is given. */
+/** The user's folders that no sandbox is given. */
 export type UserPaths = {
   readonly home: string;
   readonly agentsDir: string;
@@ -13,7 +13,7 @@ export type UserPaths = {
   readonly runtimeDir: string | undefined;
 };
 
-/** What no workspace of a sandbox may hold, besides what its runner adds. */
+/** Lists the paths that no workspace of a sandbox may hold. The runner adds its own. */
 export function toGuardedPaths(paths: UserPaths): readonly GuardedPath[] {
   const { agentsDir, home, kiroDataDir, promptsDir, runtimeDir = "", sessionsDir, stateDir } = paths;
   return [
@@ -34,14 +34,13 @@ export function toGuardedPaths(paths: UserPaths): readonly GuardedPath[] {
   ];
 }
 
-// Mounted into a container, they show the host's processes and their secrets, its settings and its devices.
+// In a container, these mounts would show the host's processes and their secrets, its settings and its devices.
 const KERNEL = ["/proc", "/sys", "/dev"];
 
-// Container engines have theirs here too. Access to containerd's socket is root access, even through a read-only mount.
+// The sockets of container engines are here too. Access to containerd's socket is root access, even through a read-only mount.
 const SERVICES = ["/run", "/var/run"];
 
-// Passwords, keys, programs that start by themselves, and the data of services, some of which have their home there. The last
-// line is macOS's.
+// Passwords, keys, programs that start by themselves, and the data and home folders of services. The last line is for macOS.
 const SYSTEM = (
   "/bin /boot /etc /lib /lib32 /lib64 /libx32 /root /sbin /usr " +
   "/var/backups /var/cache /var/lib /var/log /var/mail /var/spool " +

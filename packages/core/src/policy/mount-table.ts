@@ -29,7 +29,7 @@ export async function loadMounts(): Promise<readonly Mount[]> {
   }
 }
 
-/** Parses a `mountinfo`; mounts that are no path, such as namespaces, are left out. */
+/** Parses a `mountinfo`. Mounts without a path, such as namespaces, are left out. */
 export function parseMounts(text: string): readonly Mount[] {
   return text
     .split("\n")

@@ -8,7 +8,7 @@ import {
 } from "../egress.ts";
 import type { BudgieError } from "../errors.ts";
 
-/** What a process may use of the machine. */
+/** The limits of a process on the machine's resources. */
 export type Limits = {
   readonly memoryBytes: number;
   readonly cpus: number;
@@ -17,40 +17,40 @@ export type Limits = {
   readonly diskBytes: number;
 };
 
-/** What a process may use of the host. */
+/** The access of a process to the host. */
 export type Access = {
-  /** Whether it may write to its workspace */
+  /** The access to its workspace: read-only or read and write */
   readonly workspace: "ro" | "rw";
   readonly egress: EgressPolicy;
-  /** What is left out, and what is more than the runner gives, is the runner's own */
+  /** The limits; the runner's own replace those that are missing or higher */
   readonly limits: Partial<Limits>;
 };
 
-/** What a turn may do: what it may use, and how long one try of it may take. */
+/** The permissions of a turn: its access, and the time limit of one attempt. */
 export type Policy = Access & { readonly timeoutMs: number };
 
-/** What an agent's section of a configuration or a call asks for; what is left out stays as it is. */
+/** The restrictions of an agent's section in the configuration, or of a call. Fields that are left out restrict nothing. */
 export type Tightening = {
   readonly workspace?: Access["workspace"] | undefined;
   readonly egress?: EgressMode | undefined;
-  /** All that may be reached, in place of the list that there is; only with `allowlist` */
+  /** The allow-list that replaces the policy's; only with `allowlist` */
   readonly allowedHosts?: readonly AllowedHost[] | undefined;
   readonly limits?: { readonly [Name in keyof Limits]?: Limits[Name] | undefined } | undefined;
   readonly timeoutMs?: number | undefined;
 };
 
-/** A wish for more than is allowed. */
+/** A requested value that exceeds the policy. */
 export type Loosening = {
   readonly option: "workspace" | "egress" | "host" | "timeout" | "memory" | "cpus" | "pids" | "disk";
-  /** As {@link Tightening} has it */
+  /** The value in the units of {@link Tightening} */
   readonly asked: string | number;
   readonly most: string | number;
 };
 
-/** What a sandbox gets of the machine unless something says less. */
+/** The limits of a sandbox without lower ones. */
 export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 1024, diskBytes: 10 * 1024 ** 3 };
 
-/** What of an access only a sandbox can hold an agent to. */
+/** Lists the parts of an access that only a sandbox can enforce. */
 export function listSandboxOnly({ egress, limits, workspace }: Access): readonly (keyof Access)[] {
   return [
     ...(workspace === "ro" ? (["workspace"] as const) : []),
@@ -59,7 +59,7 @@ export function listSandboxOnly({ egress, limits, workspace }: Access): readonly
   ];
 }
 
-/** The policy that this one becomes: as tight or tighter. A wish for more is never cut to size, but thrown as what `refuse` makes of it. */
+/** Returns the policy with these restrictions. A value that exceeds the policy is never reduced: the error from `refuse` is thrown. */
 export function narrowPolicy(policy: Policy, wish: Tightening, refuse: (loosening: Loosening) => BudgieError): Policy {
   const choose = <Value extends string>(option: Loosening["option"], { asked, most, order }: Choice<Value>): Value => {
     if (asked === undefined) return most;
@@ -67,7 +67,7 @@ export function narrowPolicy(policy: Policy, wish: Tightening, refuse: (loosenin
     return asked;
   };
   const lower = (option: Loosening["option"], asked: number | undefined, most: number): number => {
-    // Not a number must not count as less.
+    // Written so that NaN is rejected.
     if (asked !== undefined && !(asked <= most)) throw refuse({ option, asked, most });
     return asked ?? most;
   };
@@ -95,14 +95,14 @@ function toFewerHosts(
   asked: readonly AllowedHost[] | undefined,
   refuse: (loosening: Loosening) => BudgieError,
 ): readonly AllowedHost[] {
-  const stranger = asked?.find((host) => !allowsHost(policy, host));
+  const exceeding = asked?.find((host) => !allowsHost(policy, host));
   if (asked === undefined) return policy.hosts;
-  if (stranger === undefined) return [...asked, ...policy.hosts.filter((entry) => isException(entry, asked))];
+  if (exceeding === undefined) return [...asked, ...policy.hosts.filter((entry) => isException(entry, asked))];
   const most = policy.hosts.map(toHostText).join(", ") || "none";
-  throw refuse({ option: "host", asked: toHostText(stranger), most });
+  throw refuse({ option: "host", asked: toHostText(exceeding), most });
 }
 
-/** A name below a wildcard that was asked for stays where the list that there is sends it. */
+/** Returns true if an entry pins the address of a name below a requested wildcard, which stays pinned. */
 function isException({ address, host, port }: AllowedHost, asked: readonly AllowedHost[]): boolean {
   const atPort = asked.filter((wish) => wish.port === port);
   return (
@@ -118,6 +118,6 @@ function toHostText({ address, host, port }: AllowedHost): string {
 type Choice<Value extends string> = {
   readonly asked: Value | undefined;
   readonly most: Value;
-  /** The tightest first */
+  /** The values, the strictest first */
   readonly order: readonly Value[];
 };

@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 const MOST_HOPS = 40;
 
 /**
- * Resolves the links that only root can have made, such as `/tmp` of macOS or `/home` of Fedora's atomic systems. It stops at
- * the first folder that another user may write to: an agent may have made all that follows.
+ * Resolves the symlinks that only root can have created, such as `/tmp` on macOS or `/home` on Fedora's atomic systems. Stops at the
+ * first folder that another user may write to, because an agent may have created everything below it.
  */
 export async function resolveSystemLinks(path: string, hopsLeft = MOST_HOPS): Promise<string> {
   // An agent that root started may write to every folder.

@@ -4,9 +4,9 @@ import { isWithin } from "./is-within.ts";
 import { loadMounts } from "./mount-table.ts";
 import { toOtherNames, toShownPlaces } from "./bind-mounts.ts";
 
-/** Which directories may be a workspace. */
+/** The rules for directories that may be a workspace. */
 export type WorkspaceRules = {
-  /** If there are any, a workspace must lie in one of them */
+  /** The directories that workspaces must lie in; any directory if empty */
   readonly allowedRoots: readonly AllowedRoot[];
   /** Paths that no workspace may hold; `undefined` without a sandbox, where an agent reaches them anyway */
   readonly guarded: readonly GuardedPath[] | undefined;
@@ -16,7 +16,7 @@ export type WorkspaceRules = {
 export type AllowedRoot = {
   /** Absolute path as the user wrote it, links included */
   readonly named: string;
-  /** Resolved when budgie started, so that no link can be turned later */
+  /** The path resolved when budgie started, so that a symlink that is changed later has no effect */
   readonly path: string;
 };
 
@@ -31,10 +31,10 @@ export type GuardedPath = {
   readonly except?: readonly string[];
 };
 
-/** Why a workspace is refused, as the rest of a sentence about it and a remedy. */
+/** The reason why a workspace is refused, as the rest of a sentence about it, and a remedy. */
 export type WorkspaceRefusal = { readonly what: string; readonly remedy: string };
 
-/** Says why the rules refuse a directory that is resolved already; `undefined` if they do not. */
+/** Checks a resolved directory against the rules; `undefined` if they allow it. */
 export async function findRefusal(
   directory: string,
   { allowedRoots, guarded }: WorkspaceRules,
@@ -76,13 +76,13 @@ function isOwn({ mayHoldWorkspaces, trail }: Located, point: string): boolean {
 }
 
 type Located = GuardedPath & {
-  /** Its path, and the paths that its links lead to */
+  /** Its path, and the paths that its symlinks resolve to */
   readonly trail: readonly string[];
 };
 
 async function locate(thing: GuardedPath): Promise<Located> {
   const except = await Promise.all((thing.except ?? []).map(resolveExisting));
-  return { ...thing, except, trail: [thing.path, ...(await trailOf(thing.path))] };
+  return { ...thing, except, trail: [thing.path, ...(await findTrail(thing.path))] };
 }
 
 function judge(directory: string, things: readonly Located[], roots: readonly string[]): WorkspaceRefusal | undefined {
@@ -116,7 +116,7 @@ function toRelation(directory: string, { except = [], mayHoldWorkspaces, trail }
 // The folder that applications use in place of dot-directories.
 const CLOSED = process.platform === "darwin" ? "Library" : "snap";
 
-/** Finds the first dot-directory on the way from a home; none if an allowed root lies at or below it, with no other after the root. */
+/** Finds the first dot-directory between a home and a directory, unless an allowed root lies at or below it and no other follows. */
 function findClosedFolder(directory: string, { trail }: Located, roots: readonly string[]): string | undefined {
   const home = trail.find((path) => isWithin(directory, path));
   if (home === undefined) return undefined;
@@ -132,12 +132,12 @@ function findClosedFolder(directory: string, { trail }: Located, roots: readonly
 
 const MOST_HOPS = 40;
 
-/** Where a path is, and where it leads: whoever may write a link on the way decides what is at its end. */
-async function trailOf(path: string, hopsLeft = MOST_HOPS): Promise<readonly string[]> {
+/** Lists a path and the targets of its symlinks. Whoever can change one of these symlinks decides what is at its end. */
+async function findTrail(path: string, hopsLeft = MOST_HOPS): Promise<readonly string[]> {
   const here = join(await resolveExisting(dirname(path)), basename(path));
   const target = hopsLeft === 0 ? undefined : await readlink(here).catch(() => undefined);
   if (target === undefined) return [here];
-  return [here, ...(await trailOf(resolve(dirname(here), target), hopsLeft - 1))];
+  return [here, ...(await findTrail(resolve(dirname(here), target), hopsLeft - 1))];
 }
 
 /** Resolves as much of a path as exists. */

@@ -65,7 +65,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
       delayMs: turn.retryDelayMs,
       signal,
       end: () => Promise.all(started.map((child) => child.stop("shutdown"))),
-      toChanges: async () => watch?.toChanges() ?? UNCHANGED,
+      findChanges: async () => watch?.findChanges() ?? UNCHANGED,
     },
   );
   return {

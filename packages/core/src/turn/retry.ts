@@ -17,7 +17,7 @@ export type RetryOptions = {
   /** Resolves when nothing of the first try runs any more */
   readonly end: () => Promise<unknown>;
   /** What became of the workspace during the first try */
-  readonly toChanges: () => Promise<WorkspaceChanges>;
+  readonly findChanges: () => Promise<WorkspaceChanges>;
 };
 
 /**
@@ -38,7 +38,7 @@ export async function withRetry<T>(attempt: (number: number) => Promise<T>, opti
 }
 
 /** Throws `INDETERMINATE` where the first try may have done its work in part, or may still be doing it. */
-async function refuseHarm(failure: BudgieError, { end, mode, signal, toChanges }: RetryOptions): Promise<void> {
+async function refuseHarm(failure: BudgieError, { end, mode, signal, findChanges }: RetryOptions): Promise<void> {
   const isGone = await end().then(
     () => true,
     () => false,
@@ -46,7 +46,7 @@ async function refuseHarm(failure: BudgieError, { end, mode, signal, toChanges }
   if (signal?.aborted === true) return;
   if (!isGone) throw indeterminate(failure, "and whether the agent was ended for certain is unknown");
   if (mode === "always") return;
-  const { count, paths, unknown } = await toChanges();
+  const { count, paths, unknown } = await findChanges();
   if (count === 0 && unknown === undefined) return;
   const what =
     count === 0

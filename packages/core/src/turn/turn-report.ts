@@ -51,7 +51,7 @@ export function withChangesAndEgress<Answer extends Pick<Reply, "response" | "wa
   const watch = toWatch(directory);
   const tally = createEgressTally();
   let changes: Promise<ExecutableChanges> | undefined;
-  const findChanges = (): Promise<ExecutableChanges> => (changes ??= watch.toChanges());
+  const findChanges = (): Promise<ExecutableChanges> => (changes ??= watch.findChanges());
 
   async function run(): Promise<Answer> {
     const reply = await turn({ ready: watch.ready, tally });

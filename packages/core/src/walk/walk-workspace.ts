@@ -15,7 +15,7 @@ export type Entry = {
 
 export type VisitedFolder = FolderHandle & {
   readonly path: FolderPath;
-  /** Whether it was entered late, or is in one that was */
+  /** True if it was entered late, or is in a folder that was */
   readonly isLate: boolean;
   /** Its entries, a few hundred at a time; ends early when the walk does */
   readonly batches: () => AsyncIterable<readonly Entry[]>;
@@ -54,16 +54,16 @@ export type Walk<Kind> = {
 };
 
 const AT_ONCE = 8;
-/** How deep a folder may lie that is gone into. Each on the way holds a descriptor while what is in it is looked at. */
+/** The depth of the deepest folder that is entered. Each folder above it holds a descriptor meanwhile. */
 export const MOST_LEVELS = 64;
 const BATCH = 500;
 // Time for a file system call in progress to return.
 const GRACE_MS = 500;
 
 /**
- * Visits the folders of a workspace, each opened by its open parent and never through a link: a folder that is exchanged
- * for a link meanwhile leads nowhere. It goes breadth first, so that a bound cuts off the deepest folders. It keeps few
- * folders open and never fails.
+ * Visits the folders of a workspace. Each is opened through its open parent and never through a symlink, so a folder that is replaced by
+ * a symlink meanwhile is not entered. Visits breadth first, so that a bound cuts off the deepest folders. Keeps few folders open, and
+ * never fails.
  */
 export async function walkWorkspace<Kind>(root: string, walk: Walk<Kind>): Promise<void> {
   const { entries, timeMs } = walk.bounds;
@@ -75,7 +75,7 @@ export async function walkWorkspace<Kind>(root: string, walk: Walk<Kind>): Promi
       progress.isGivenUp = !progress.isNaming;
       progress.isNaming = false;
       if (!progress.isGivenUp) return void (timer = setTimeout(giveUp, GRACE_MS));
-      // A file system whose server is gone never answers.
+      // A file system whose server is down never answers.
       walk.onUnread({ path: "", why: NO_TIME, code: undefined });
       resolve();
     };
@@ -88,7 +88,7 @@ export async function walkWorkspace<Kind>(root: string, walk: Walk<Kind>): Promi
   }
 }
 
-/** `isNaming` tells whether a folder was named since it was last asked: nothing is looked at any more, and the end is near. */
+/** The progress of a walk. `isNaming` is true if a folder was reported as unread since the last check, so the walk is about to end. */
 type Progress = { entriesLeft: number; readonly deadline: number; isNaming: boolean; isGivenUp: boolean };
 
 /** Folders to visit that have the same parent. */

@@ -15,7 +15,7 @@ describe("the paths that are reported", () => {
     const watch = watchExecutablePaths(workspace, exchanging(workspace, home));
     await watch.ready;
 
-    const { changedExecutablePaths, warnings } = await watch.toChanges();
+    const { changedExecutablePaths, warnings } = await watch.findChanges();
 
     expect(changedExecutablePaths).toEqual([]);
     expect(warnings).toEqual([expect.stringContaining('("src/folder": it cannot be read (ENOTDIR)')]);
@@ -29,7 +29,7 @@ describe("the paths that are reported", () => {
     const watch = watchExecutablePaths(workspace, exchange);
     await watch.ready;
 
-    expect((await watch.toChanges()).changedExecutablePaths).toEqual(["src/folder/.envrc"]);
+    expect((await watch.findChanges()).changedExecutablePaths).toEqual(["src/folder/.envrc"]);
   });
 
   /** Opens folders, and exchanges one of them for a link right before it is opened after the turn. */
@@ -57,6 +57,8 @@ describe("a workspace is not looked at as a whole, and the turn is told so, wher
 
     mkdirSync(join(workspace, "d/".repeat(70)), { recursive: true });
 
-    expect((await watch.toChanges()).warnings).toEqual([expect.stringContaining("it lies more than 64 folders deep")]);
+    expect((await watch.findChanges()).warnings).toEqual([
+      expect.stringContaining("it lies more than 64 folders deep"),
+    ]);
   });
 });

@@ -66,7 +66,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     change(workspace);
     write(workspace, ".envrc", "evil");
 
-    const { changedExecutablePaths, gitChanges, warnings } = await watch.toChanges();
+    const { changedExecutablePaths, gitChanges, warnings } = await watch.findChanges();
     const sentence = `"${path}" was changed: ${text}.`;
     expect(changedExecutablePaths.slice(0, 1)).toEqual([path]);
     expect([gitChanges[0], warnings[0]]).toEqual([sentence, sentence]);
@@ -80,7 +80,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
 
     write(workspace, "tools/hooks/pre-commit", "evil");
 
-    const { changedExecutablePaths, gitChanges } = await watch.toChanges();
+    const { changedExecutablePaths, gitChanges } = await watch.findChanges();
     expect(changedExecutablePaths).toEqual(["tools/hooks/pre-commit"]);
     expect(gitChanges).toHaveLength(1);
   });
@@ -92,7 +92,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
 
     for (let index = 0; index < 30; index++) write(workspace, `.git/hooks/${index}`, "evil");
 
-    const { changedExecutablePaths, gitChanges } = await watch.toChanges();
+    const { changedExecutablePaths, gitChanges } = await watch.findChanges();
     expect([changedExecutablePaths.length, gitChanges.length]).toEqual([30, 10]);
   });
 
@@ -103,7 +103,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
 
-    expect(await watch.toChanges()).toEqual({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
+    expect(await watch.findChanges()).toEqual({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
   });
 
   it("makes a worktree, and nothing is said of it", async () => {
@@ -114,7 +114,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
 
     git(workspace, "worktree", "add", "--quiet", join(createTemporaryFolder(), "tree"));
 
-    const { changedExecutablePaths, gitChanges } = await watch.toChanges();
+    const { changedExecutablePaths, gitChanges } = await watch.findChanges();
     expect(changedExecutablePaths).toContain(".git/worktrees/tree/commondir");
     expect(gitChanges).toEqual([]);
   });
@@ -136,6 +136,6 @@ describe("a git folder outside the workspace is not looked at", () => {
     write(workspace, ".git", "gitdir: ../home\n");
     write(home, "hooks/private", "y");
 
-    expect(JSON.stringify(await watch.toChanges())).not.toContain("private");
+    expect(JSON.stringify(await watch.findChanges())).not.toContain("private");
   });
 });

@@ -71,7 +71,7 @@ describe("what git status runs is the first that is reported, by", () => {
 
     attack(workspace, `touch '${mark}'; false`);
 
-    const { changedExecutablePaths, gitChanges } = await watch.toChanges();
+    const { changedExecutablePaths, gitChanges } = await watch.findChanges();
     git(workspace, "status");
     expect(existsSync(mark)).toBe(true);
     expect(changedExecutablePaths[0]).toBe(path);

@@ -24,7 +24,7 @@ describe("files with rights of their own are reported first when a turn", () => 
     write(workspace, ".envrc", "evil");
     change(workspace);
 
-    const { changedExecutablePaths, warnings } = await watch.toChanges();
+    const { changedExecutablePaths, warnings } = await watch.findChanges();
     expect(changedExecutablePaths).toEqual([path, ".envrc"]);
     expect(warnings).toEqual([expect.stringMatching(`^"${path}" is a set[ug]id file: it runs with the rights of`)]);
   });
@@ -36,7 +36,7 @@ describe("files with rights of their own are reported first when a turn", () => 
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
 
-    expect(await watch.toChanges()).toMatchObject({ changedExecutablePaths: [], warnings: [] });
+    expect(await watch.findChanges()).toMatchObject({ changedExecutablePaths: [], warnings: [] });
   });
 });
 
@@ -53,7 +53,7 @@ describe("links are reported when a turn", () => {
 
     symlinkSync(target, join(workspace, path));
 
-    expect((await watch.toChanges()).warnings).toEqual([
+    expect((await watch.findChanges()).warnings).toEqual([
       `New links lead out of the workspace: "${path}" to "${target}".`,
     ]);
   });
@@ -68,7 +68,7 @@ describe("links are reported when a turn", () => {
       symlinkSync(target, join(workspace, "src/link"));
       symlinkSync(join(workspace, "src"), join(workspace, "absolute"));
 
-      expect((await watch.toChanges()).warnings).toEqual([]);
+      expect((await watch.findChanges()).warnings).toEqual([]);
     },
   );
 
@@ -79,7 +79,7 @@ describe("links are reported when a turn", () => {
 
     for (let index = 0; index < 250; index++) symlinkSync("/etc", join(workspace, `${index}`));
 
-    expect((await watch.toChanges()).warnings).toEqual([expect.stringMatching(/" to "\/etc" and 240 more\.$/)]);
+    expect((await watch.findChanges()).warnings).toEqual([expect.stringMatching(/" to "\/etc" and 240 more\.$/)]);
   });
 
   /** Makes a repository with two older links: one leads out, one to its folder's parent, which is inside. */

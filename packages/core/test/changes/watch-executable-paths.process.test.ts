@@ -50,7 +50,7 @@ describe("the paths that the host executes are reported when a turn", () => {
 
     change(workspace);
 
-    const { changedExecutablePaths, warnings } = await watch.toChanges();
+    const { changedExecutablePaths, warnings } = await watch.findChanges();
     expect(changedExecutablePaths).toContain(path);
     expect(warnings).toEqual([]);
   });
@@ -63,7 +63,7 @@ describe("the paths that the host executes are reported when a turn", () => {
     git(workspace, "init", "--quiet", "--bare", "src/bare");
     git(workspace, "init", "--quiet", "src/nested");
 
-    const { changedExecutablePaths } = await watch.toChanges();
+    const { changedExecutablePaths } = await watch.findChanges();
     expect(changedExecutablePaths).toEqual(expect.arrayContaining(["src/bare/config", "src/nested/.git/config"]));
   });
 
@@ -75,7 +75,7 @@ describe("the paths that the host executes are reported when a turn", () => {
     git(workspace, "init", "--quiet", "--bare", ".");
     write(workspace, "src/.envrc", "evil");
 
-    const { changedExecutablePaths } = await watch.toChanges();
+    const { changedExecutablePaths } = await watch.findChanges();
     expect(changedExecutablePaths).toEqual(expect.arrayContaining(["config", "src/.envrc"]));
   });
 
@@ -90,7 +90,7 @@ describe("the paths that the host executes are reported when a turn", () => {
     write(main, ".git/hooks/pre-commit", "evil");
     write(main, ".git/worktrees/tree/config.worktree", "evil");
 
-    const { changedExecutablePaths } = await watch.toChanges();
+    const { changedExecutablePaths } = await watch.findChanges();
     expect(changedExecutablePaths).toEqual([
       join(main, ".git/worktrees/tree/config.worktree"),
       join(main, ".git/hooks/pre-commit"),
@@ -107,7 +107,7 @@ describe("the paths that the host executes are reported when a turn", () => {
 
     write(workspace, ".git", "gitdir: /tmp/evil\n");
 
-    expect((await watch.toChanges()).changedExecutablePaths).toContain(".git");
+    expect((await watch.findChanges()).changedExecutablePaths).toContain(".git");
   });
 
   it("changes a submodule's hooks", async () => {
@@ -120,7 +120,7 @@ describe("the paths that the host executes are reported when a turn", () => {
 
     write(workspace, ".git/modules/library/hooks/post-checkout", "evil");
 
-    expect((await watch.toChanges()).changedExecutablePaths).toEqual([".git/modules/library/hooks/post-checkout"]);
+    expect((await watch.findChanges()).changedExecutablePaths).toEqual([".git/modules/library/hooks/post-checkout"]);
   });
 
   it("changes a file too large to read", async () => {
@@ -131,7 +131,7 @@ describe("the paths that the host executes are reported when a turn", () => {
 
     write(workspace, ".idea/large.xml", "b".repeat(2_000_000));
 
-    expect((await watch.toChanges()).changedExecutablePaths).toEqual([".idea/large.xml"]);
+    expect((await watch.findChanges()).changedExecutablePaths).toEqual([".idea/large.xml"]);
   });
 });
 
@@ -154,7 +154,7 @@ describe("nothing is reported when a turn", () => {
 
     change(workspace);
 
-    expect(await watch.toChanges()).toEqual({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
+    expect(await watch.findChanges()).toEqual({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
   });
 });
 
@@ -165,7 +165,7 @@ describe("a turn that changes very many such files", () => {
     await watch.ready;
     for (let number = 0; number < 1001; number++) write(workspace, `.husky/${number}`, "x");
 
-    const { changedExecutablePaths, warnings } = await watch.toChanges();
+    const { changedExecutablePaths, warnings } = await watch.findChanges();
 
     expect(changedExecutablePaths).toHaveLength(200);
     expect(warnings).toEqual([expect.stringContaining("changed 1,001 files")]);

@@ -12,10 +12,10 @@ describe("watchWorkspace", () => {
   it("finds nothing where nothing changed, though all of it was written the moment before", async () => {
     const workspace = createWorkspace();
 
-    const { ready, toChanges } = watchWorkspace(workspace);
+    const { ready, findChanges } = watchWorkspace(workspace);
     await ready;
 
-    expect(await toChanges()).toEqual({ paths: [], count: 0, unknown: undefined });
+    expect(await findChanges()).toEqual({ paths: [], count: 0, unknown: undefined });
   });
 
   it.each<[string, (workspace: string) => void, readonly string[]]>([
@@ -35,12 +35,12 @@ describe("watchWorkspace", () => {
     ["what a link pointed to when it was replaced", (at) => turn(join(at, "out")), ["out"]],
   ])("finds %s", async (_what, change, expected) => {
     const workspace = createWorkspace();
-    const { ready, toChanges } = watchWorkspace(workspace);
+    const { ready, findChanges } = watchWorkspace(workspace);
     await ready;
 
     change(workspace);
 
-    const { paths, ...rest } = await toChanges();
+    const { paths, ...rest } = await findChanges();
     expect({ ...rest, paths: paths.toSorted() }).toEqual({
       paths: expected.toSorted(),
       count: expected.length,
@@ -51,12 +51,12 @@ describe("watchWorkspace", () => {
   it("finds what is written at the very first moment, however often it is asked to", async () => {
     for (let round = 0; round < 30; round++) {
       const workspace = createWorkspace();
-      const { ready, toChanges } = watchWorkspace(workspace);
+      const { ready, findChanges } = watchWorkspace(workspace);
       await ready;
 
       writeFileSync(join(workspace, "top"), "at once");
 
-      expect(await toChanges()).toMatchObject({ paths: ["top"] });
+      expect(await findChanges()).toMatchObject({ paths: ["top"] });
     }
   });
 
@@ -64,24 +64,24 @@ describe("watchWorkspace", () => {
     const [workspace, outside] = [createWorkspace(), createTemporaryFolder()];
     symlinkSync(outside, join(workspace, "outside"));
     await sleep(30);
-    const { ready, toChanges } = watchWorkspace(workspace);
+    const { ready, findChanges } = watchWorkspace(workspace);
     await ready;
 
     writeFileSync(join(outside, "new"), "");
 
-    expect(await toChanges()).toMatchObject({ paths: [] });
+    expect(await findChanges()).toMatchObject({ paths: [] });
   });
 
   it("sees that something else took the workspace's place", async () => {
     const [workspace, other] = [createWorkspace(), createWorkspace()];
     await sleep(30);
-    const { ready, toChanges } = watchWorkspace(workspace);
+    const { ready, findChanges } = watchWorkspace(workspace);
     await ready;
 
     rmSync(workspace, { recursive: true });
     symlinkSync(other, workspace);
 
-    expect(await toChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOTDIR)' });
+    expect(await findChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOTDIR)' });
   });
 
   it("finds a file whose name is no text, and shows names without what hides in them", async () => {
@@ -89,9 +89,9 @@ describe("watchWorkspace", () => {
     execFileSync("sh", ["-c", `printf x >"$(printf 'odd\\377')"`], { cwd: workspace });
     writeFileSync(join(workspace, "line\nbreak\u001B[31m"), "");
     await sleep(30);
-    const { ready, toChanges } = watchWorkspace(workspace);
+    const { ready, findChanges } = watchWorkspace(workspace);
     await ready;
-    expect(await toChanges()).toMatchObject({ paths: [] });
+    expect(await findChanges()).toMatchObject({ paths: [] });
 
     execFileSync("sh", ["-c", `printf y >"$(printf 'odd\\377')"`], { cwd: workspace });
     writeFileSync(join(workspace, "line\nbreak\u001B[31m"), "new");
@@ -99,7 +99,7 @@ describe("watchWorkspace", () => {
     mkdirSync(join(workspace, "m".repeat(250)));
     writeFileSync(join(workspace, "m".repeat(250), "o".repeat(250)), "");
 
-    const { paths } = await toChanges();
+    const { paths } = await findChanges();
     expect(paths.toSorted()).toEqual([
       "line break",
       `${"m".repeat(250)}/${"o".repeat(49)}...`,
@@ -110,12 +110,12 @@ describe("watchWorkspace", () => {
 
   it("names 200 at most, and counts the rest", async () => {
     const workspace = createWorkspace();
-    const { ready, toChanges } = watchWorkspace(workspace);
+    const { ready, findChanges } = watchWorkspace(workspace);
     await ready;
 
     for (let index = 0; index < 250; index++) writeFileSync(join(workspace, `new-${index}`), "");
 
-    const { count, paths } = await toChanges();
+    const { count, paths } = await findChanges();
     expect({ count, named: paths.length }).toEqual({ count: 250, named: 200 });
   });
 
@@ -127,14 +127,14 @@ describe("watchWorkspace", () => {
     // A walk of nearly nothing is over before any time is.
     for (let index = 0; index < 500; index++) mkdirSync(join(workspace, `src/deep/${index}`));
     await sleep(30);
-    const { toChanges } = watchWorkspace(workspace, bounds);
+    const { findChanges } = watchWorkspace(workspace, bounds);
 
-    expect(await toChanges()).toMatchObject({ paths: [], unknown });
+    expect(await findChanges()).toMatchObject({ paths: [], unknown });
   });
 
   it("finds what lies deeper than any path may be long", async () => {
     const workspace = createWorkspace();
-    const { ready, toChanges } = watchWorkspace(workspace);
+    const { ready, findChanges } = watchWorkspace(workspace);
     await ready;
     execFileSync("sh", ["-c", "n=$(printf '%0200d' 1); for i in $(seq 25); do mkdir $n; cd -P ./$n; done"], {
       cwd: workspace,
@@ -142,7 +142,7 @@ describe("watchWorkspace", () => {
     onTestFinished(() => void execFileSync("rm", ["-rf", workspace]));
 
     // Each folder but the last has a new folder in it.
-    expect(await toChanges()).toEqual({
+    expect(await findChanges()).toEqual({
       paths: [`${"0".repeat(199)}1/${"0".repeat(99)}...`],
       count: 1,
       unknown: undefined,
@@ -153,24 +153,24 @@ describe("watchWorkspace", () => {
     const workspace = createWorkspace();
     mkdirSync(join(workspace, "d/".repeat(70)), { recursive: true });
     await sleep(30);
-    const { toChanges } = watchWorkspace(workspace);
+    const { findChanges } = watchWorkspace(workspace);
 
-    expect(await toChanges()).toMatchObject({
+    expect(await findChanges()).toMatchObject({
       paths: [],
       unknown: expect.stringContaining("more than 64 folders deep"),
     });
   });
 
   it("cannot tell of a file system whose times may be another machine's", async () => {
-    const { toChanges } = watchWorkspace("/proc/sys/kernel");
+    const { findChanges } = watchWorkspace("/proc/sys/kernel");
 
-    expect(await toChanges()).toMatchObject({ unknown: 'of "./", its file system may have another clock' });
+    expect(await findChanges()).toMatchObject({ unknown: 'of "./", its file system may have another clock' });
   });
 
   it("cannot tell of a workspace that is gone", async () => {
-    const { toChanges } = watchWorkspace("/nowhere/at/all");
+    const { findChanges } = watchWorkspace("/nowhere/at/all");
 
-    expect(await toChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOENT)' });
+    expect(await findChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOENT)' });
   });
 
   it("cannot tell when the clock was set back, and finds what was written while it was a little slow", async () => {
@@ -185,8 +185,8 @@ describe("watchWorkspace", () => {
 
     writeFileSync(join(workspace, "top"), "new");
 
-    expect(await slow.toChanges()).toMatchObject({ paths: expect.arrayContaining(["top"]), unknown: undefined });
-    expect(await far.toChanges()).toEqual({
+    expect(await slow.findChanges()).toMatchObject({ paths: expect.arrayContaining(["top"]), unknown: undefined });
+    expect(await far.findChanges()).toEqual({
       paths: [],
       count: 0,
       unknown: "the clock of this machine was set back meanwhile",
@@ -196,11 +196,11 @@ describe("watchWorkspace", () => {
   it("finds what was written after the clock was set ahead", async () => {
     const workspace = createWorkspace();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3_600_000 });
-    const { toChanges } = watchWorkspace(workspace);
+    const { findChanges } = watchWorkspace(workspace);
     vi.useRealTimers();
     writeFileSync(join(workspace, "top"), "new");
 
-    expect(await toChanges()).toMatchObject({ paths: expect.arrayContaining(["top"]) });
+    expect(await findChanges()).toMatchObject({ paths: expect.arrayContaining(["top"]) });
   });
 });
 

@@ -9,9 +9,11 @@ const AT_ONCE: RetryOptions = {
   delayMs: 0,
   signal: undefined,
   end: async () => undefined,
-  toChanges: async () => UNCHANGED,
+  findChanges: async () => UNCHANGED,
 };
-const CHANGED: Partial<RetryOptions> = { toChanges: async () => ({ paths: ["a.txt"], count: 1, unknown: undefined }) };
+const CHANGED: Partial<RetryOptions> = {
+  findChanges: async () => ({ paths: ["a.txt"], count: 1, unknown: undefined }),
+};
 
 describe("withRetry", () => {
   it("tries once when that works", async () => {
@@ -90,17 +92,17 @@ describe("withRetry", () => {
     await withRetry(attempt, {
       ...AT_ONCE,
       end: note("ended"),
-      toChanges: async () => note("looked")().then(() => UNCHANGED),
+      findChanges: async () => note("looked")().then(() => UNCHANGED),
     });
 
     expect(steps).toEqual(["try 1", "ended", "looked", "try 2"]);
   });
 
   it("asks for no changes when the first try works, or fails for good", async () => {
-    const toChanges = () => Promise.reject(new Error("was asked"));
+    const findChanges = () => Promise.reject(new Error("was asked"));
 
-    await withRetry(async () => "answer", { ...AT_ONCE, toChanges });
-    await countTries(new BudgieError("AGENT_FAILED", "x"), { ...AT_ONCE, toChanges });
+    await withRetry(async () => "answer", { ...AT_ONCE, findChanges });
+    await countTries(new BudgieError("AGENT_FAILED", "x"), { ...AT_ONCE, findChanges });
   });
 
   it.each(["TIMED_OUT", "AGENT_CRASHED"] as const)("does not repeat a %s try that changed something", async (code) => {
@@ -120,9 +122,9 @@ describe("withRetry", () => {
 
   it("names ten of what changed, and counts the rest", async () => {
     const paths = Array.from({ length: 12 }, (_, index) => `f${index}`);
-    const toChanges = async () => ({ paths, count: 300, unknown: undefined });
+    const findChanges = async () => ({ paths, count: 300, unknown: undefined });
 
-    const { error } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, toChanges });
+    const { error } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, findChanges });
 
     expect(error).toMatchObject({
       message: expect.stringContaining('"f8", "f9", and 290 more. '),
@@ -131,9 +133,9 @@ describe("withRetry", () => {
   });
 
   it("does not repeat a try of which it cannot tell what it changed", async () => {
-    const toChanges = async () => ({ paths: [], count: 0, unknown: "too dark" });
+    const findChanges = async () => ({ paths: [], count: 0, unknown: "too dark" });
 
-    const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, toChanges });
+    const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, findChanges });
 
     expect(tries).toBe(1);
     expect(error).toMatchObject({

@@ -14,7 +14,7 @@ const PROGRAM = `
   delay.enable();
   const watch = watchExecutablePaths(workspace);
   await watch.ready;
-  await watch.toChanges();
+  await watch.findChanges();
   console.log(JSON.stringify({ delayMs: delay.max / 1e6, wholeMs: performance.now() }));
 `;
 const MEMORY = "--max-old-space-size=64";
