@@ -1,7 +1,7 @@
-/** Hands on what was begun with one key in the order it was begun, whichever is done first; without a key at once. */
+/** Settles promises that share a key in the order they were passed in. Without a key, does not wait. */
 export type KeyedOrder = <T>(key: string | undefined, work: Promise<T>) => Promise<T>;
 
-/** Creates an order in which nothing has arrived. */
+/** Creates an order without pending promises. */
 export function createKeyedOrder(): KeyedOrder {
   const last = new Map<string, Promise<void>>();
   return async (key, work) => {

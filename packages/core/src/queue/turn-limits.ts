@@ -1,28 +1,28 @@
 import type { Capacity } from "../runner/runner.ts";
 
-/** How many turns there may be at once. */
+/** The limits on simultaneous turns. */
 export type TurnLimits = {
-  /** That run, of all agents together */
+  /** The number of running turns, of all agents together */
   readonly concurrent: number;
-  /** That wait besides */
+  /** The number of waiting turns */
   readonly queued: number;
-  /** That run of one agent, by its name */
+  /** The number of running turns of one agent, by its name */
   readonly agents: ReadonlyMap<string, number>;
 };
 
-/** What a user said of the limits. */
+/** The limits that the user has set. */
 export type TurnLimitWishes = { readonly [Limit in keyof TurnLimits]?: TurnLimits[Limit] | undefined };
 
-/** How many turns wait at most if nobody says. */
+/** The default number of waiting turns. */
 export const DEFAULT_MAX_QUEUED = 256;
 
-/** Fills in what was not said: as many turns run as the machine they run on can be expected to bear. */
+/** Fills in the default limits. By default as many turns run as the machine is expected to bear. */
 export function toTurnLimits(wishes: TurnLimitWishes, capacity: Capacity): TurnLimits {
   const { agents = new Map(), concurrent = toUsualConcurrency(capacity), queued = DEFAULT_MAX_QUEUED } = wishes;
   return { agents, concurrent, queued };
 }
 
-/** Agents mostly wait for their model, so a core bears two; few stay below this memory once they build and test. */
+/** The expected memory of a turn that builds and tests. Agents mostly wait for their model, so a core bears two turns. */
 const BYTES_PER_TURN = 2 ** 30;
 
 function toUsualConcurrency({ cpus, memoryBytes }: Capacity): number {

@@ -3,53 +3,54 @@ import { toCountText } from "../text/text.ts";
 import type { TurnLimits } from "./turn-limits.ts";
 import type { TurnRate } from "./turn-rate.ts";
 
+/** The phase of a turn. */
 export type TurnPhase =
   | {
       readonly phase: "waiting";
-      /** In the line of all that wait: 1 for the next */
+      /** The position among all waiting turns; 1 for the next */
       readonly position: number;
     }
-  /** It has its place, and its session is opened, and its process made */
+  /** The turn left the queue, and its session and process are being created */
   | { readonly phase: "starting" }
   | {
       readonly phase: "running";
-      /** 2 when the first timed out or crashed */
+      /** The number of the attempt; 2 after the first timed out or crashed */
       readonly tries: number;
     };
 
-/** Whose turn it is, and how its caller follows it. */
+/** A turn to queue, and how its caller follows it. */
 type ComingTurn = {
   readonly signal?: AbortSignal | undefined;
   readonly agent: string;
   readonly onPhase?: (phase: TurnPhase) => void;
-  /** `undefined` for one that begins a session: to the others it is one with a single turn */
+  /** `undefined` for a turn that begins a session */
   readonly session: string | undefined;
 };
 
-/** Says which session a turn is one of, of one that begins it: those that are called meanwhile wait for it. */
+/** Sets the session of a turn that begins one, so that later turns in the session wait for it. */
 type JoinSession = (session: string) => void;
 
-/** Decides which turn runs when. */
+/** The queue of turns. */
 export type TurnQueue = {
   /**
-   * Runs a turn when the turns before it in its session are over and the limits let it; sessions are served by turns, each in
-   * its own order. Throws `QUEUE_FULL` where too many wait, `RATE_LIMITED`, and `CANCELLED` for one whose caller gave up waiting.
+   * Runs a turn when the earlier turns in its session have ended and the limits allow it. Sessions are served round-robin, each in its
+   * own order. Throws `QUEUE_FULL` if too many turns wait, `RATE_LIMITED`, and `CANCELLED` if the caller cancels while waiting.
    */
   readonly run: <T>(turn: ComingTurn, task: (join: JoinSession) => Promise<T>) => Promise<T>;
 };
 
-// Positions are for people, and a long queue would send each of them to each that waits.
-const TELL_EVERY_MS = 500;
+// Positions are for people, and a long queue would send a notification to every waiting caller at each change.
+const NOTIFY_EVERY_MS = 500;
 
 /**
- * Creates the queue, empty. The libraries at hand have one order or priorities (p-queue, fastq), or a queue for each key and no
- * bound on all (fair-task-pool); none has limits of two kinds, takes turns between keys and knows positions.
+ * Creates an empty queue. Libraries have one order or priorities (p-queue, fastq), or a queue per key without a bound on all
+ * (fair-task-pool). None has limits of two kinds, alternates between keys, and knows positions.
  */
 export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
-  // The session at the front is served next if it may be, and goes to the end once it was.
+  // The session at the front is served next if the limits allow it, and then moves to the end.
   const line: Lane[] = [];
   const running: RunningTurn[] = [];
-  let telling: NodeJS.Timeout | undefined;
+  let notifying: NodeJS.Timeout | undefined;
 
   function mayBegin({ agent, session }: Pick<ComingTurn, "agent" | "session">): boolean {
     if (running.length >= limits.concurrent) return false;
@@ -64,21 +65,21 @@ export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
     if (mustWait && toOrder(line).length >= limits.queued) throw toFull(turn, limits, running.length);
     rate.take(turn.agent, turn.session);
     return new Promise((begin, fail) => {
-      const leave = (): void => {
+      const cancel = (): void => {
         removeWaiting(line, waiting);
         fail(toCancelled(turn));
-        tellSoon();
+        notifySoon();
       };
-      const waiting: Waiting = { turn, begin, leave, told: undefined };
-      turn.signal?.addEventListener("abort", leave, { once: true });
+      const waiting: Waiting = { turn, begin, cancel, notified: undefined };
+      turn.signal?.addEventListener("abort", cancel, { once: true });
       addWaiting(line, waiting);
       serve();
-      if (mustWait) tellOne(waiting, toOrder(line).indexOf(waiting) + 1);
-      tellSoon();
+      if (mustWait) notify(waiting, toOrder(line).indexOf(waiting) + 1);
+      notifySoon();
     });
   }
 
-  /** Who may not begin yet keeps its place, and holds nobody up. */
+  /** Starts all turns that may begin. The others keep their places, and block no other session. */
   function serve(): void {
     for (let lane = line.find(mayBegin); lane !== undefined; lane = line.find(mayBegin)) {
       const next = lane.waiting.shift();
@@ -87,16 +88,16 @@ export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
       if (next === undefined) continue;
       const begun = { agent: next.turn.agent, session: next.turn.session };
       running.push(begun);
-      next.turn.signal?.removeEventListener("abort", next.leave);
+      next.turn.signal?.removeEventListener("abort", next.cancel);
       next.begin(begun);
     }
   }
 
-  function tellSoon(): void {
-    telling ??= setTimeout(() => {
-      telling = undefined;
-      for (const [index, waiting] of toOrder(line).entries()) tellOne(waiting, index + 1);
-    }, TELL_EVERY_MS).unref();
+  function notifySoon(): void {
+    notifying ??= setTimeout(() => {
+      notifying = undefined;
+      for (const [index, waiting] of toOrder(line).entries()) notify(waiting, index + 1);
+    }, NOTIFY_EVERY_MS).unref();
   }
 
   return {
@@ -108,26 +109,26 @@ export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
       } finally {
         running.splice(running.indexOf(begun), 1);
         serve();
-        tellSoon();
+        notifySoon();
       }
     },
   };
 }
 
 type RunningTurn = Pick<ComingTurn, "agent"> & {
-  /** `undefined` before one that begins a session has opened it */
+  /** `undefined` until a turn that begins a session has opened it */
   session: string | undefined;
 };
 
 type Waiting = {
   readonly turn: ComingTurn;
   readonly begin: (begun: RunningTurn) => void;
-  readonly leave: () => void;
-  /** The position that its caller knows of */
-  told: number | undefined;
+  readonly cancel: () => void;
+  /** The position that the caller was last notified of */
+  notified: number | undefined;
 };
 
-/** A session's turns that wait, in the order they came; there is always one. */
+/** The waiting turns of a session, in the order of their calls; never empty. */
 type Lane = {
   readonly agent: string;
   readonly session: string | undefined;
@@ -145,22 +146,22 @@ function addWaiting(line: Lane[], waiting: Waiting): void {
   else lane.waiting.push(waiting);
 }
 
-function removeWaiting(line: Lane[], gone: Waiting): void {
-  const lane = line.find(({ waiting }) => waiting.includes(gone));
+function removeWaiting(line: Lane[], removed: Waiting): void {
+  const lane = line.find(({ waiting }) => waiting.includes(removed));
   if (lane === undefined) return;
-  lane.waiting.splice(lane.waiting.indexOf(gone), 1);
+  lane.waiting.splice(lane.waiting.indexOf(removed), 1);
   if (lane.waiting.length === 0) line.splice(line.indexOf(lane), 1);
 }
 
-/** All that wait, as they will be served if none is held back: first the first of each session, then the second of each. */
+/** Lists all waiting turns in the order of service: first the first of each session, then the second of each. */
 function toOrder(line: readonly Lane[]): readonly Waiting[] {
   const rounds = line.flatMap(({ waiting }) => waiting.map((each, round) => ({ each, round })));
   return rounds.toSorted((a, b) => a.round - b.round).map(({ each }) => each);
 }
 
-function tellOne(waiting: Waiting, position: number): void {
-  if (waiting.told === position) return;
-  waiting.told = position;
+function notify(waiting: Waiting, position: number): void {
+  if (waiting.notified === position) return;
+  waiting.notified = position;
   waiting.turn.onPhase?.({ phase: "waiting", position });
 }
 

@@ -1,23 +1,23 @@
 import { toDurationText } from "../text/duration.ts";
 import { BudgieError } from "../errors.ts";
 
-/** How many turns may begin within any 60 s. */
+/** The limits on turns that begin within any 60 s. */
 export type TurnRateLimits = {
-  /** Of all agents together; `undefined`: any number */
+  /** The limit of all agents together; `undefined` for none */
   readonly all: number | undefined;
-  /** Of one agent, by its name */
+  /** The limit of one agent, by its name */
   readonly agents: ReadonlyMap<string, number>;
 };
 
-/** Counts the turns that begin. */
+/** The counter of turns that begin. */
 export type TurnRate = {
-  /** Counts a turn of this agent, in a session if there is one, or throws `RATE_LIMITED` saying when to try again. */
+  /** Counts a turn of an agent, or throws `RATE_LIMITED` with the time to wait. */
   readonly take: (agent: string, session?: string) => void;
 };
 
 const MINUTE_MS = 60_000;
 
-/** Creates the count, at nothing. */
+/** Creates a counter at zero. */
 export function createTurnRate({ agents, all }: TurnRateLimits): TurnRate {
   const ofAll = createWindow(all);
   const ofEach = new Map([...agents].map(([agent, limit]) => [agent, createWindow(limit)]));
@@ -47,7 +47,7 @@ function refuse(waitMs: number, what: string, session: string | undefined): void
 
 type Window = { readonly waitMs: () => number; readonly add: () => void };
 
-/** A sliding one: the libraries at hand count by the clock's minute or refill a bucket, and let through twice as much. */
+/** Creates a sliding window. Libraries count by the clock's minute or refill a bucket, and so allow twice as many turns. */
 function createWindow(limit = Number.POSITIVE_INFINITY): Window {
   const begun: number[] = [];
   return {

@@ -1,21 +1,21 @@
 import type { OwnerState } from "../owners/owner-state.ts";
 import type { GcPolicy } from "./runner.ts";
 
-/** Something of a session or of an owner, that may be garbage. */
+/** A thing of a session or an owner that may be garbage. */
 export type GcSubject = {
   readonly owner: OwnerState;
-  /** When it was made, or last used where that is known */
+  /** The time of its last use, or of its creation if that is unknown */
   readonly usedMs: number;
-  /** How long after that its session is kept, for another budgie to go on with; left out, not at all */
+  /** The time that its session is kept after that, for another budgie to resume; default 0 */
   readonly keepMs?: number | undefined;
-  /** Whether something of its owner runs that ends with the owner */
+  /** True if a process runs that ends with its owner */
   readonly hasLease?: boolean | undefined;
 };
 
-// Who cannot be asked has a day to show that it lives.
+// An owner that cannot be reached may still be alive for a day.
 const FOREIGN_MS = 24 * 60 * 60_000;
 
-/** Tells why a thing must stay, or `undefined` if it may go: only a dead owner's things ever do, and old ones of another machine. */
+/** Returns the reason to keep a thing; `undefined` if it is garbage: a dead owner's, or an old one of an owner that cannot be reached. */
 export function toReasonToKeep(subject: GcSubject, policy: GcPolicy): string | undefined {
   switch (subject.owner) {
     case "own":
@@ -38,7 +38,7 @@ function toReasonOutOfSight(subject: GcSubject, { force, olderThanMs }: GcPolicy
   return `${where}, and cannot be asked; it goes when it is 24 h old, or with --force`;
 }
 
-/** A date to come is one of a clock that went wrong, and says nothing of age. */
+/** Counts a time in the future as now: it is from a wrong clock. */
 function toAgeMs({ usedMs }: GcSubject): number {
   return Math.max(0, Date.now() - usedMs);
 }

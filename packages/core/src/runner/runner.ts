@@ -12,7 +12,7 @@ import type { GuardedPath } from "../policy/workspace-rules.ts";
  */
 export interface Runner {
   readonly isolation: Isolation;
-  /** What the user should know about this isolation, one sentence each; empty when there is nothing to say */
+  /** The notices for the user about this isolation, one sentence each; may be empty */
   readonly notices: readonly string[];
   /** Host paths that would let an agent out, such as the engine's socket: no workspace may hold them */
   readonly guarded: readonly GuardedPath[];
@@ -20,37 +20,37 @@ export interface Runner {
   /** Creates the session's home, or opens the one that exists. */
   openSession(id: SessionId): Promise<RunnerSession>;
   /**
-   * Takes over the home that a dead owner kept, with all that its agent left there. `SESSION_NOT_FOUND` if it is gone, or not
-   * the session's. Of several who may try, the caller sees to it that one does.
+   * Takes over the home that a dead owner kept, with everything in it. Throws `SESSION_NOT_FOUND` if it was removed, or is not the
+   * session's. The caller makes sure that only one process tries.
    */
   resumeSession(id: SessionId): Promise<RunnerSession>;
   /** Lists the sessions whose homes exist, this process's own and others'. */
   listSessions(): Promise<readonly SessionRecord[]>;
-  /** Removes what dead owners left behind, and never what a live one owns. */
+  /** Removes the things of dead owners, and never those of a live one. */
   collectGarbage(policy: GcPolicy): Promise<GcReport>;
-  /** Stops what runs and removes the homes that this process owns, unless it was made to keep them; safe to call twice. */
+  /** Stops all processes, and removes the homes that this process owns unless they are kept; safe to call twice. */
   close(): Promise<void>;
 }
 
-/** The machine that a runner's processes share, as far as they may use it. */
+/** The resources that a runner's processes share. */
 export type Capacity = {
   readonly cpus: number;
   readonly memoryBytes: number;
 };
 
-/** One session's place in a runner: its home, and the processes that run in it. */
+/** A session in a runner: its home, and the processes that run in it. */
 export interface RunnerSession {
   readonly id: SessionId;
-  /** The paths of a turn on `directory`, as the agent sees them. */
+  /** Returns the paths of a turn on `directory`, as the agent sees them. */
   paths(directory: string): AgentPaths;
   /**
    * Starts a process and resolves once it runs. Rejects with a `BudgieError` when it could not be run
    * (`RUNNER_UNAVAILABLE`, `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`); a command that fails is an {@link Exit}.
    */
   start(command: Command, options: StartOptions): Promise<AgentProcess>;
-  /** Reads a regular file in the home, at most 4 MiB of it; `undefined` if there is none. Links are not followed. */
+  /** Reads a regular file in the home, at most 4 MiB of it; `undefined` if there is none. Symlinks are not followed. */
   readFile(name: string): Promise<string | undefined>;
-  /** Appends to a file in the home, or creates it. Links are not followed. */
+  /** Appends to a file in the home, or creates it. Symlinks are not followed. */
   appendFile(name: string, text: string): Promise<void>;
   /** Stops the session's processes and removes its home. */
   remove(): Promise<void>;
@@ -63,37 +63,37 @@ export type AgentPaths = {
   readonly home: string;
 };
 
-/** One process to run, not saying where. */
+/** A process to run, independent of the runner. */
 export type Command = {
   readonly argv: readonly [string, ...string[]];
-  /** Added to the runner's own small environment; the host's is not passed on */
+  /** The variables besides the runner's own few; the host's are not passed on */
   readonly env: Readonly<Record<string, string>>;
-  /** Host files and folders that the process may read besides its workspace; those that do not exist are left out */
+  /** Host files and folders that the process may read besides its workspace; missing ones are ignored */
   readonly projections: readonly Projection[];
   /** The login that the process needs in a sandbox; without one `start` rejects with `LOGIN_REQUIRED` */
   readonly login?: "kiro" | undefined;
 };
 
-/** A host path that a sandbox shows read-only: at the same absolute path, and below the agent's `$HOME` if that is said. */
+/** A host path that a sandbox shows read-only: at the same absolute path, and below the agent's `$HOME` if `home` is set. */
 export type Projection = {
   /** Absolute path on the host */
   readonly source: string;
-  /** Such as `.kiro/steering` */
+  /** The path below `$HOME`, such as `.kiro/steering` */
   readonly home: string | undefined;
 };
 
 export type StartOptions = {
-  /** The workspace: an absolute path of an existing directory on the host, without links in it */
+  /** The workspace: the absolute path of an existing directory on the host, with symlinks resolved */
   readonly directory: string;
-  /** What the process may use at most; left out, all that this runner gives. `INPUT_INVALID` where it cannot hold it */
+  /** The access of the process; default everything that this runner gives. `INPUT_INVALID` if the runner cannot enforce it */
   readonly access?: Access | undefined;
-  /** All of the process's stdin, without NUL characters; left out, `AgentProcess.stdin` stays open */
+  /** All of the process's stdin, without NUL characters; if left out, `AgentProcess.stdin` stays open */
   readonly input?: string | undefined;
-  /** Stops the process with the reason `cancelled`, at whatever point of its start or life it is */
+  /** Stops the process with the reason `cancelled`, also during its start */
   readonly signal?: AbortSignal | undefined;
-  /** The process does not run before this resolves; whatever else its start needs is done meanwhile */
+  /** Resolves when the process may run; the start is prepared meanwhile */
   readonly ready?: Promise<unknown> | undefined;
-  /** Existing paths below the workspace, relative and without links, that the process may not change; only a sandbox can */
+  /** Existing relative paths in the workspace, without symlinks, that the process may not change; only a sandbox enforces them */
   readonly protectedPaths?: readonly string[] | undefined;
 };
 
@@ -108,30 +108,30 @@ export type DiskReport = {
 export interface AgentProcess {
   /** Already ended when `StartOptions.input` was given */
   readonly stdin: Writable;
-  /** Must be read: an agent whose output nobody reads comes to a halt */
+  /** Must be read, because an agent blocks when its output is full */
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Never rejects for a failing command */
   readonly exit: Promise<Exit>;
-  /** What it reached and what it was refused, once it has ended; never rejects; left out where nobody watches */
+  /** The network access, once the process has ended; never rejects; left out if it is not monitored */
   readonly egress?: Promise<EgressReport> | undefined;
-  /** Disk use once it has ended; never rejects; left out, or `undefined`, where it cannot be measured */
+  /** The disk use, once the process has ended; never rejects; left out, or `undefined`, if it cannot be measured */
   readonly disk?: Promise<DiskReport | undefined> | undefined;
   /**
-   * Asks the process and all its descendants to end, kills them 5 s later, and resolves when they are known to be gone. Where
-   * that cannot be known it rejects with `RUNNER_UNAVAILABLE`, and so does `exit`.
+   * Asks the process and all its descendants to end, kills them 5 s later, and resolves when they have certainly ended. If that cannot be
+   * found out, it rejects with `RUNNER_UNAVAILABLE`, and so does `exit`.
    */
   stop(reason: StopReason): Promise<void>;
 }
 
 export type StopReason = "timeout" | "cancelled" | "shutdown";
 
-/** How a process ended. Exactly one of `exitCode` and `signal` is set, or neither when the command could not be executed. */
+/** The end of a process. Exactly one of `exitCode` and `signal` is set, or neither if the command could not be executed. */
 export type Exit = {
   readonly exitCode: number | undefined;
-  /** Such as `SIGKILL` */
+  /** The signal that ended the process, such as `SIGKILL` */
   readonly signal: string | undefined;
-  /** Why, where the runner knows */
+  /** The reason, if the runner knows it */
   readonly reason: StopReason | "out-of-memory" | "disk-limit" | "command-not-found" | undefined;
   /** True when a process of the turn was killed for memory, even if the agent itself lived on */
   readonly oomKilled: boolean;
@@ -140,35 +140,35 @@ export type Exit = {
 export type SessionRecord = {
   readonly id: SessionId;
   readonly created: Date;
-  /** What holds the session's state: a volume's name or a folder's path */
+  /** The volume's name or the folder's path */
   readonly home: string;
   readonly owner: OwnerState;
 };
 
 export type GcPolicy = {
-  /** Age below which even a dead owner's things are kept */
+  /** The age below which even a dead owner's things are kept */
   readonly olderThanMs: number;
-  /** Report what would be removed, and remove nothing */
+  /** Reports what would be removed, and removes nothing */
   readonly dryRun: boolean;
-  /** Whether the things of owners that cannot be asked go whatever their age; default false, after 24 h */
+  /** Removes things of owners that cannot be reached at any age; default false: after 24 h */
   readonly force?: boolean | undefined;
-  /** Tells who has a session now that outlives its owners; its labels say only who made it. What it throws ends the collection */
+  /** Finds the present owner of a kept session, whose labels name only its first owner. An error ends the collection */
   readonly sessions?: ((id: SessionId) => Promise<SessionUse | undefined>) | undefined;
 };
 
-/** Who has a session now, and when its last turn ended. */
+/** The present owner of a session, and its last use. */
 export type SessionUse = {
   readonly owner: OwnerRecord;
-  /** Since the epoch */
+  /** The end of its last turn, since the epoch */
   readonly usedMs: number;
-  /** How long it is kept after that; `undefined` if that is not known */
+  /** The time that it is kept after that; `undefined` if unknown */
   readonly keepMs?: number | undefined;
 };
 
 export type GcReport = {
   readonly removed: readonly GcItem[];
   readonly kept: readonly (GcItem & { readonly why: string })[];
-  /** Things that should have gone and did not */
+  /** Things that could not be removed */
   readonly failed: readonly (GcItem & { readonly why: string })[];
 };
 

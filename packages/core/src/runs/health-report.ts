@@ -10,16 +10,16 @@ export type HealthReport = {
 
 type AgentHealth = {
   readonly agent: string;
-  /** Turns that are over */
+  /** Turns that have ended */
   readonly totalCalls: number;
   readonly successCalls: number;
-  /** Every turn without an answer, timeouts and lost ones included, cancelled ones left out */
+  /** Turns without an answer, including timeouts and lost turns, but not cancelled ones */
   readonly failedCalls: number;
   readonly timeoutCalls: number;
   readonly cancelledCalls: number;
-  /** Of the turns that were not cancelled, such as `90.5%`; `n/a` before the first */
+  /** The share of successful turns among those that were not cancelled, such as `90.5%`; `n/a` without any */
   readonly successRate: string;
-  /** These three are of successful turns, such as `15.3s`; empty before the first */
+  /** This and the percentiles are of successful turns, such as `15.3s`; empty without any */
   readonly avgDuration: string;
   readonly p50Duration: string;
   readonly p95Duration: string;
@@ -30,20 +30,20 @@ type AgentHealth = {
 };
 
 export type HealthOptions = {
-  /** Those that are listed in any case */
+  /** The agents that are listed even without turns */
   readonly agents: readonly string[];
   readonly isolation: Isolation;
-  /** Whether last errors are told in full, with the directories and sessions that their texts name; default true */
+  /** Shows last errors in full, with the directories and sessions that they name; default true */
   readonly showErrors?: boolean;
 };
 
-/** How many turns a report is made of at most. */
+/** The maximal number of turns in a report. */
 export const HEALTH_RUNS = 10_000;
 
 // Enough for a steady percentile.
 const DURATIONS_COUNTED = 500;
 
-/** Tells how turns went, of these runs, the newest first; one that still runs does not count yet. */
+/** Creates a report from these runs, the newest first. Runs that have not ended do not count. */
 export function toHealthReport(
   runs: readonly Run[],
   { agents, isolation, showErrors = true }: HealthOptions,
@@ -107,7 +107,7 @@ function toDurations(successes: readonly Run[]): Pick<AgentHealth, "avgDuration"
   };
 }
 
-/** Nearest rank: the smallest duration that at least this share of the turns did not exceed. */
+/** Computes a percentile by nearest rank: the smallest duration that at least this share of the turns did not exceed. */
 function percentile(sortedMs: readonly number[], share: number): string {
   const value = sortedMs[Math.ceil(sortedMs.length * share) - 1];
   return value === undefined ? "" : toDurationText(value);

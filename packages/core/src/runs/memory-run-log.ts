@@ -1,7 +1,7 @@
 import type { BegunRun, FinishedRun, Run, RunLog, RunQuery } from "./run-log.ts";
 import { toUndeliveredAnswers } from "./undelivered-answers.ts";
 
-// Enough for a day of work, little enough to hold.
+// Enough for a day of work, and small enough for memory.
 const RUNS_KEPT = 1000;
 const ANSWER_BYTES_KEPT = 16 * 1024 * 1024;
 
@@ -9,7 +9,7 @@ type Kept = { readonly run: Run; readonly answer: string | undefined };
 
 /** Creates a run log of bounded size that lasts as long as the process. */
 export function createMemoryRunLog(): RunLog {
-  // In the order in which they began.
+  // In the order of their starts.
   const kept = new Map<string, Kept>();
 
   function drop(): void {

@@ -2,29 +2,29 @@ import { truncateText } from "../text/text.ts";
 import { BudgieError } from "../errors.ts";
 import type { BegunRun, FinishedRun, RunLog } from "./run-log.ts";
 
-/** What a turn leaves behind however it ends. */
+/** The facts about a turn that are recorded however it ends. */
 export type RunNotes = {
-  /** Says which session the turn is one of, once it is known */
+  /** Sets the turn's session, once it is known */
   readonly inSession: (sessionId: string) => void;
-  /** How many tries it took */
+  /** The number of attempts */
   tries: number;
   exit: FinishedRun["exit"];
 };
 
-/** What is known of a run before it begins. */
+/** The facts about a run before it begins. */
 export type RunSubject = Omit<BegunRun, "startedMs">;
 
 // A message may quote what an agent said.
 const LONGEST_ERROR_BYTES = 4_000;
 
-/** Runs a turn, and has it in the log, with its answer, before that goes anywhere. */
+/** Runs a turn, and resolves when its answer is in the log. */
 export async function recordRun<Reply extends Answered>(
   log: RunLog,
   subject: RunSubject,
   turn: (notes: RunNotes) => Promise<Reply>,
 ): Promise<Reply & { readonly runId: string }> {
   let begun: BegunRun = { ...subject, startedMs: Date.now() };
-  // The turn does not wait for it.
+  // The turn does not wait for this.
   let beginning = log.begin(begun);
   const notes: RunNotes = {
     inSession(sessionId) {
@@ -39,7 +39,7 @@ export async function recordRun<Reply extends Answered>(
   const clock = performance.now();
   const finish = async (ending: Ending): Promise<void> => {
     await beginning;
-    // By a clock that nobody sets.
+    // By a monotonic clock.
     const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
     await log.finish({ ...begun, endedMs, exit: notes.exit, retried: notes.tries > 1, ...ending });
   };
@@ -73,7 +73,7 @@ function toFailure(error: unknown): Ending {
   };
 }
 
-/** A turn that is not tried again for what changed in it ran out of time all the same. */
+/** Returns true also for a timeout that is not retried because the attempt changed files. */
 function isTimeout(error: unknown): boolean {
   if (!(error instanceof BudgieError)) return false;
   return error.code === "TIMED_OUT" || (error.code === "INDETERMINATE" && isTimeout(error.cause));

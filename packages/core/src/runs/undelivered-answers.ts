@@ -1,10 +1,10 @@
 import type { UndeliveredAnswer } from "../errors.ts";
 import type { FinishedRun } from "./run-log.ts";
 
-// A client drops the connection on a message of 10 MiB, and each answer is in it twice.
+// Clients close the connection on a message of 10 MiB, and each answer is in the message twice.
 const MOST_BYTES = 1024 * 1024;
 
-/** What fits into one message of these turns' answers, and one at least; the rest is for the next. */
+/** Returns the first answers of these turns that fit into one message, and at least one. The next message has the rest. */
 export function toUndeliveredAnswers(
   runs: Iterable<Pick<FinishedRun, "endedMs" | "id"> & { readonly answer: string }>,
 ): readonly UndeliveredAnswer[] {

@@ -5,7 +5,7 @@ import { createSession, sessionNotFound, type Session, type SessionFacts } from 
 import { createSessionId, parseSessionId, type SessionId } from "../runner/session-id.ts";
 import type { RegisteredSession } from "./session-register.ts";
 
-/** What a session is about, for as long as it lasts. */
+/** The subject of a session, which never changes. */
 type SessionSubject = {
   readonly agent: string;
   readonly directory: string;
@@ -16,29 +16,28 @@ export type SessionStore = {
   /** Begins a new session. */
   open(subject: SessionSubject): Promise<Session>;
   /**
-   * Finds a session by the id that a caller gave, also one that a dead budgie kept. Throws `INPUT_INVALID` for a malformed id
-   * or one of another agent or workspace, and `SESSION_NOT_FOUND` for an unknown one: never a new conversation in its place.
+   * Finds a session by a caller's id, also one that a dead budgie kept. Throws `INPUT_INVALID` for a malformed id, or one of another
+   * agent or workspace, and `SESSION_NOT_FOUND` for an unknown one. It never begins a new conversation instead.
    */
   find(sessionId: string, subject: SessionSubject): Promise<Session>;
-  /** Forgets a session and removes its home. */
+  /** Ends a session and removes its home. */
   discard(session: Session): Promise<void>;
-  /** Discards the sessions that nobody has used for so long; never one that a turn runs in, or waits for. */
+  /** Discards the sessions that were unused for longer than `ttlMs`, but none with a running or waiting turn. */
   expireIdle(ttlMs: number): Promise<void>;
   /**
-   * Discards these sessions, one that a turn runs in after it; where sessions are kept they stay, for who asks for them
-   * next.
+   * Discards these sessions after their running turns. If sessions are kept they stay, for the next caller to resume.
    */
   end(sessionIds: readonly string[]): Promise<void>;
-  /** Strikes off the sessions that end with this process; removing their homes is the runner's. */
+  /** Removes the register entries of the sessions that end with this process. The runner removes their homes. */
   close(): Promise<void>;
 };
 
-/** Creates the store of the sessions that live in `runner`; without `keeping` no other process knows of any. */
+/** Creates the store of the sessions in `runner`. Without `keeping` no other process knows of them. */
 export function createSessionStore(runner: Runner, keeping?: Keeping): SessionStore {
   const sessions = new Map<string, Session>();
   const resuming = new Map<SessionId, Promise<Session>>();
-  // Between being forgotten and being struck off they could be taken for a dead owner's.
-  const leaving = new Set<SessionId>();
+  // Sessions that are removed here, and still in the register, could be taken for a dead owner's.
+  const closing = new Set<SessionId>();
 
   async function note({
     agent,
@@ -54,7 +53,7 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
     await register.save({ id, agent, directory, isolation, begun, createdMs, usedMs, keepMs, owner: owner.record });
   }
 
-  function enter(home: Session["home"], facts: SessionFacts): Session {
+  function add(home: Session["home"], facts: SessionFacts): Session {
     const session = createSession(home, facts, { isOpen: (id) => sessions.has(id), note });
     sessions.set(session.id, session);
     return session;
@@ -62,19 +61,19 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
 
   async function findKept(id: SessionId): Promise<RegisteredSession> {
     const found = keeping?.keepMs === undefined ? undefined : await keeping.register.find(id);
-    if (found === undefined || leaving.has(id)) throw sessionNotFound(id);
+    if (found === undefined || closing.has(id)) throw sessionNotFound(id);
     return found;
   }
 
   async function resume(found: RegisteredSession): Promise<Session> {
     if (keeping === undefined) throw sessionNotFound(found.id);
     await takeOver(found, keeping, runner.isolation);
-    const session = enter(await runner.resumeSession(found.id), found);
+    const session = add(await runner.resumeSession(found.id), found);
     await note(session);
     return session;
   }
 
-  /** Several calls may ask for one session at once. */
+  /** Resumes a session once, although several calls may name it at the same time. */
   async function resumeOnce(found: RegisteredSession): Promise<Session> {
     const { id } = found;
     const open = sessions.get(id) ?? resuming.get(id);
@@ -86,16 +85,16 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
 
   async function discard({ home, id }: Session): Promise<void> {
     sessions.delete(id);
-    leaving.add(id);
+    closing.add(id);
     await keeping?.register.remove(id);
-    leaving.delete(id);
+    closing.delete(id);
     await home.remove();
   }
 
   async function endOne(id: string): Promise<void> {
     const session = sessions.get(id);
     await session?.unused();
-    // It may have gone by itself meanwhile.
+    // It may have ended meanwhile.
     if (session !== undefined && sessions.get(id) === session) await discard(session);
   }
 
@@ -106,23 +105,23 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
       const facts = { ...subject, begun: false, createdMs: now, usedMs: now };
       const home = await runner.openSession(id);
       await note({ ...facts, id });
-      return enter(home, facts);
+      return add(home, facts);
     },
     async find(sessionId, subject) {
       const id = parseSessionId(sessionId);
       const session = sessions.get(id);
       if (session !== undefined) {
-        refuseOther(session, subject);
+        checkSubject(session, subject);
         return session;
       }
       const found = await findKept(id);
-      refuseOther(found, subject);
+      checkSubject(found, subject);
       return resumeOnce(found);
     },
     discard,
     async expireIdle(ttlMs) {
       const idle = [...sessions.values()].filter(({ idleMs }) => (idleMs() ?? ttlMs) > ttlMs);
-      // The runner still owns what could not be removed, and tries again when it closes.
+      // The runner still owns a home that could not be removed, and retries when it closes.
       await Promise.allSettled(idle.map(discard));
     },
     async end(sessionIds) {
@@ -136,7 +135,7 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
   };
 }
 
-function refuseOther(
+function checkSubject(
   { agent, directory, id }: Pick<Session, "agent" | "directory" | "id">,
   wanted: SessionSubject,
 ): void {

@@ -6,30 +6,30 @@ import type { RegisteredSession } from "./session-register.ts";
 /** A session of this process: one conversation with one agent about one workspace. */
 export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory" | "id"> & {
   readonly home: RunnerSession;
-  /** Whether a process of the agent has run, so that there may be a conversation to resume */
+  /** True if a process of the agent has run, so that there may be a conversation to resume */
   readonly begun: boolean;
-  /** When its last turn ended */
+  /** The end of its last turn */
   readonly usedMs: number;
-  /** Notes that a process of the agent runs. */
+  /** Records that a process of the agent runs. */
   readonly begin: () => void;
-  /** Waits for a turn that is to come in it, so that it does not count as idle. */
+  /** Queues a turn, so that the session does not count as idle meanwhile. */
   readonly expecting: <T>(turn: () => Promise<T>) => Promise<T>;
   /** Throws `SESSION_NOT_FOUND` if it was discarded. */
   readonly checkOpen: () => void;
-  /** Runs a turn, and notes that the session was in use until its end. */
+  /** Runs a turn, and records that the session was in use until its end. */
   readonly using: <T>(turn: () => Promise<T>) => Promise<T>;
-  /** For how long no turn has run in it, or waited for it, whatever became of the clock; `undefined` while one does */
+  /** Returns the time since its last running or waiting turn, by a monotonic clock; `undefined` while there is one */
   readonly idleMs: () => number | undefined;
-  /** Resolves when no turn runs in it, or waits for it */
+  /** Resolves when it has no running or waiting turn */
   readonly unused: () => Promise<void>;
 };
 
-/** What is known of a session before it is opened. */
+/** The facts about a session before it is opened. */
 export type SessionFacts = Pick<RegisteredSession, "agent" | "begun" | "createdMs" | "directory" | "usedMs">;
 
 type Place = {
   readonly isOpen: (id: SessionId) => boolean;
-  /** Writes down what became of a session */
+  /** Updates the session in the register */
   readonly note: (session: Session) => Promise<void>;
 };
 
@@ -64,7 +64,7 @@ export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen
     begin() {
       if (session.begun) return;
       session.begun = true;
-      // A budgie that is killed in this turn leaves a conversation.
+      // If budgie is killed during this turn, there is a conversation to resume.
       void note(session);
     },
     expecting: counted,
@@ -80,7 +80,7 @@ export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen
   return session;
 }
 
-/** The error of a session that nobody knows, or that has ended. */
+/** Creates the error for an unknown session, or one that has ended. */
 export function sessionNotFound(sessionId: string): BudgieError {
   return new BudgieError(
     "SESSION_NOT_FOUND",

@@ -5,17 +5,17 @@ import type { Isolation } from "../owners/owner-record.ts";
 import { sessionNotFound } from "./session.ts";
 import type { RegisteredSession, SessionRegister } from "./session-register.ts";
 
-/** How sessions outlive a process, or at least are known to others. */
+/** The settings that let sessions outlive a process, or at least be known to others. */
 export type Keeping = {
   readonly register: SessionRegister;
   readonly owner: Owner;
-  /** How long a session outlives this process after its last turn; `undefined` if it ends with it */
+  /** The time that a session is kept after its last turn, also without this process; `undefined` if it ends with it */
   readonly keepMs: number | undefined;
 };
 
 /**
- * Makes this process the owner of a session that a dead budgie kept, or throws `SESSION_NOT_FOUND` saying why it cannot be: one
- * of several who try at once succeeds.
+ * Makes this process the owner of a session that a dead budgie kept, or throws `SESSION_NOT_FOUND` with the reason. If several
+ * processes try at once, one succeeds.
  */
 export async function takeOver(
   found: RegisteredSession,
@@ -28,7 +28,7 @@ export async function takeOver(
   if (Date.now() - usedMs > keepMs) throw expired(found, keepMs);
   switch (await owner.stateOf(found.owner, "state-directory")) {
     case "own":
-      // A first attempt became its owner, and could not open its home.
+      // An earlier attempt became its owner, but could not open its home.
       return;
     case "live":
       throw taken(id);
@@ -38,7 +38,7 @@ export async function takeOver(
         `The session "${id}" is of a budgie on another machine, or in another container. Leave "sessionId" out to begin a new one.`,
       );
     case "dead":
-      // Named as an owner, this process must be seen to live.
+      // An owner in the register must hold its lock.
       await owner.hold();
       if (!(await register.pass(id, found.owner.instance, owner.record))) throw taken(id);
   }
