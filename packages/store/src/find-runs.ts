@@ -14,7 +14,7 @@ export function findRuns(database: Database, owner: Owner, query: RunQuery): Pro
   return toRuns(database.all(`SELECT * FROM runs ${where} ORDER BY number DESC LIMIT ?`, ...values, limit), owner);
 }
 
-/** The runs of these rows: those that are not over run if their owner lives, and are lost if not. */
+/** Parses rows. A run that has not ended is running if its owner is alive, and lost otherwise. */
 export async function toRuns(rows: readonly Row[], owner: Owner): Promise<readonly Run[]> {
   const open = rows.filter(({ ended }) => ended === null);
   const owners = [...new Set(open.map(({ owner: record }) => String(record)))];
@@ -28,7 +28,7 @@ function ask(owner: Owner, record: string): Promise<State> {
   return owner.stateOf(JSON.parse(record) as OwnerRecord, "state-directory");
 }
 
-// One that cannot be asked is judged by age, as its containers are.
+// A run whose owner cannot be reached is judged by its age, like containers.
 const FOREIGN_LIMIT_MS = 24 * 60 * 60 * 1000;
 
 function isLost(state: State | undefined, { started }: Row): boolean {

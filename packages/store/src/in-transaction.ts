@@ -12,7 +12,7 @@ export function inTransaction(database: Database, work: () => void): void {
   }
 }
 
-/** Some failures, such as a full disk, have done it already. */
+/** Rolls back, unless SQLite has done so already, such as for a full disk. */
 function rollBack(database: Database): void {
   try {
     database.exec("ROLLBACK");

@@ -1,20 +1,20 @@
 import type { Database } from "./sqlite.ts";
 
-/** How much of the past is kept; `undefined` for no limit. */
+/** The limits of the run log; `undefined` for no limit. */
 export type Retention = {
   readonly maxAgeMs: number | undefined;
-  /** Of the database */
+  /** The maximal size of the database */
   readonly maxBytes: number | undefined;
 };
 
 export const DEFAULT_RETENTION: Retention = { maxAgeMs: 30 * 24 * 60 * 60 * 1000, maxBytes: 256 * 1024 ** 2 };
 
-/** The oldest go when there are more */
+/** The number of runs above which the oldest are removed */
 const RUNS_KEPT = 10_000;
 
 /**
- * Removes what is too old or too much: of too much the oldest answers first, then the oldest runs. The last run stays, and
- * one that is not over and goes all the same comes back when it is.
+ * Removes runs that are too old. If the database is too large, removes the oldest answers, then the oldest runs. The last run stays. A
+ * removed run that has not ended is added again when it ends.
  */
 export function pruneRuns(database: Database, { maxAgeMs, maxBytes }: Retention): void {
   database.run("DELETE FROM runs WHERE number <= (SELECT max(number) FROM runs) - ?", RUNS_KEPT);
@@ -26,7 +26,7 @@ export function pruneRuns(database: Database, { maxAgeMs, maxBytes }: Retention)
   giveBackPages(database);
 }
 
-// What a row takes besides its text is not known; after some rounds it is near enough.
+// The overhead of a row is unknown; some rounds are precise enough.
 const MOST_ROUNDS = 20;
 
 function dropAnswers(database: Database, maxBytes: number): void {
@@ -59,10 +59,10 @@ function usedBytes(database: Database): number {
   return (pragma(database, "page_count") - pragma(database, "freelist_count")) * pragma(database, "page_size");
 }
 
-// As many as take some milliseconds: the rest is for the next time, and is used for new runs until then.
+// This number takes some milliseconds. The other free pages are used for new runs, or released the next time.
 const PAGES_AT_ONCE = 2000;
 
-/** Makes the file smaller by what is free in it. */
+/** Releases free pages of the file to the file system. */
 function giveBackPages(database: Database): void {
   if (pragma(database, "freelist_count") > 0) database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
 }

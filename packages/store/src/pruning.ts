@@ -3,16 +3,16 @@ import { pruneRuns, type Retention } from "./prune-runs.ts";
 
 /** Prunes a database now and then. */
 export type Pruning = {
-  /** Has it pruned soon; cheap to repeat */
+  /** Schedules pruning, unless it is scheduled already. */
   readonly schedule: () => void;
   readonly stop: () => void;
 };
 
-// Not while the answer is on its way that made it worth it.
+// Leaves time to deliver the answer that was just added.
 const FIRST_DELAY_MS = 1000;
 const DELAY_MS = 60_000;
 
-/** Creates what prunes this database. */
+/** Creates the pruning of a database. */
 export function createPruning(state: StateDatabase, retention: Retention): Pruning {
   let timer: NodeJS.Timeout | undefined;
   let delayMs = FIRST_DELAY_MS;
@@ -23,7 +23,7 @@ export function createPruning(state: StateDatabase, retention: Retention): Pruni
   }
   return {
     schedule() {
-      // What could not be pruned now can be the next time, and who cannot write is told by what writes runs.
+      // A failure is ignored: pruning is repeated, and the run log reports that it cannot write.
       timer ??= setTimeout(() => void prune().catch(() => undefined), delayMs).unref();
     },
     stop() {

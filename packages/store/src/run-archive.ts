@@ -5,29 +5,29 @@ import { inTransaction } from "./in-transaction.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
 
-/** The run log of a state directory for who looks into it; each of these throws a `BudgieError` if it cannot be read. */
+/** The run log of a state directory, for commands that read it. Each function throws a `BudgieError` if it cannot be read. */
 export type RunArchive = {
   /** The last runs, the newest first */
   readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
-  /** The run whose id begins like this; `INPUT_INVALID` if there is none or more than one */
+  /** Finds the run whose id begins like this; throws `INPUT_INVALID` if there is none or more than one */
   readonly find: (id: string) => Promise<RunRecord>;
-  /** Removes runs with their answers, for good, and answers with their ids; those that still run are kept. */
+  /** Removes runs and their answers permanently, and returns their ids. Runs that have not ended are kept. */
   readonly remove: (choice: RunChoice) => Promise<readonly string[]>;
   readonly close: () => void;
 };
 
-/** A run with all that is kept of it. */
+/** A run with its answer. */
 export type RunRecord = Run & {
-  /** `undefined` if there was none, or it is kept no longer */
+  /** `undefined` if there was none, or it was removed */
   readonly answer: string | undefined;
 };
 
-/** Some runs: by their ids or what these begin with, or by their age; or all, whenever a clock says that they began. */
+/** A selection of runs: by ids or beginnings of ids, by age, or all of them. */
 export type RunChoice = { readonly ids: readonly string[] } | { readonly olderThanMs: number } | "all";
 
 type ArchiveOptions = { readonly stateDir: string; readonly owner: Owner };
 
-/** Creates the archive; nothing is made where there is no log. */
+/** Opens the archive of a state directory. Creates no file if there is no log. */
 export function createRunArchive({ owner, stateDir }: ArchiveOptions): RunArchive {
   const state = createStateDatabase(stateDir);
 
@@ -70,7 +70,7 @@ async function findOne(database: Database, owner: Owner, id: string): Promise<Ru
 const MOST_NAMED = 5;
 
 function findRow(database: Database, id: string): Row {
-  // By its characters: they may be any, and some would mean more.
+  // Compares characters, because LIKE and GLOB would interpret some of them.
   const rows = database.all("SELECT * FROM runs WHERE substr(id, 1, ?) = ? LIMIT ?", id.length, id, MOST_NAMED + 1);
   const [row = refuse(id), ...others] = id === "" ? [] : rows;
   if (others.length === 0) return row;
@@ -104,7 +104,7 @@ async function chooseNamed(database: Database, owner: Owner, named: readonly str
   throw new BudgieError("INPUT_INVALID", `The run "${running.id}" is not over yet. Remove it when it is.`);
 }
 
-/** What they said is overwritten, in the log beside the file, too. */
+/** Removes runs, and overwrites their text in the file and in the write-ahead log. */
 function removeRuns(database: Database, ids: readonly string[]): readonly string[] {
   database.exec("PRAGMA secure_delete = ON");
   inTransaction(database, () => {

@@ -20,17 +20,17 @@ export type RunLogFile = RunLog & { readonly close: () => void };
 
 export type RunLogOptions = {
   readonly stateDir: string;
-  /** Whose turns these are */
+  /** The owner of the turns */
   readonly owner: Owner;
-  /** Told once why runs are not kept */
+  /** Called once with the reason why runs are not kept */
   readonly report: (line: string) => void;
-  /** Whether answers are kept at all; default true */
+  /** Keeps answers; default true */
   readonly keepAnswers?: boolean;
   /** Default {@link DEFAULT_RETENTION} */
   readonly retention?: Retention;
 };
 
-/** Creates the log; nothing is looked at or loaded before the first run. What the file does not take is kept in memory. */
+/** Creates the log. Nothing is opened or loaded before the first run. If the file cannot be written, runs are kept in memory. */
 export function createRunLog(options: RunLogOptions): RunLogFile {
   const { keepAnswers = true, owner, report, retention = DEFAULT_RETENTION, stateDir } = options;
   const state = createStateDatabase(stateDir);
@@ -38,7 +38,7 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
   const spare = createMemoryRunLog();
   let hasReported = false;
 
-  /** Does something with the file, or tells why not and answers with `undefined`. */
+  /** Uses the database, or reports why it cannot and resolves to `undefined`. */
   async function attempt<T>(work: (database: Database) => T): Promise<Awaited<T> | undefined> {
     try {
       return await work(await state.connect());
@@ -52,7 +52,7 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
   return {
     async begin(run) {
       await attempt(async (database) => {
-        // Whoever reads the row asks for the lock.
+        // Readers of the row check the owner's lock.
         await owner.hold();
         writeBegun(database, run, owner.record);
       });

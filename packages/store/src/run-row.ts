@@ -1,7 +1,7 @@
 import type { BegunRun, EgressReport, FinishedRun, Isolation, OwnerRecord, Run } from "@budgie/core";
 import type { Row } from "./sqlite.ts";
 
-/** What the table `runs` has of a turn when it begins. */
+/** Creates the row of a turn that begins. */
 export function toBegunRow(run: BegunRun, owner: OwnerRecord): Row {
   return {
     id: run.id,
@@ -16,7 +16,7 @@ export function toBegunRow(run: BegunRun, owner: OwnerRecord): Row {
   };
 }
 
-/** What it has in addition when the turn is over. */
+/** Creates the columns that are added when the turn has ended. */
 export function toFinishedRow(run: FinishedRun): Row {
   return {
     session: orNull(run.sessionId),
@@ -33,7 +33,7 @@ export function toFinishedRow(run: FinishedRun): Row {
   };
 }
 
-/** The run of a row; the outcome of one that is not over is said by who asked its owner. */
+/** Parses a row. `open` is the outcome of a run that has not ended, which depends on its owner. */
 export function toRun(row: Row, open: "lost" | "running"): Run {
   const [exitCode, signal] = [toNumber(row["exit_code"]), toText(row["exit_signal"])];
   const [credits, egress, outcome] = [toNumber(row["credits"]), toText(row["egress"]), toText(row["outcome"])];

@@ -12,23 +12,23 @@ import { createStateDatabase } from "./state-database.ts";
 
 /** A register in a file that several processes write and read. */
 export type SessionRegisterFile = SessionRegister & {
-  /** Throws `CONFIG_INVALID` where sessions cannot be written down; makes nothing */
+  /** Throws `CONFIG_INVALID` if sessions cannot be recorded; creates nothing. */
   readonly check: () => Promise<void>;
   readonly close: () => void;
 };
 
 export type SessionRegisterOptions = {
   readonly stateDir: string;
-  /** Told once why sessions are not written down */
+  /** Called once with the reason why sessions are not recorded */
   readonly report: (line: string) => void;
 };
 
-/** Creates the register; nothing is looked at or loaded before the first session. */
+/** Creates the register. Nothing is opened or loaded before the first session. */
 export function createSessionRegister({ report, stateDir }: SessionRegisterOptions): SessionRegisterFile {
   const state = createStateDatabase(stateDir);
   let hasReported = false;
 
-  /** A turn is worth more than its entry. */
+  /** Writes to the database. Reports a failure instead of throwing, because a turn must not fail for its entry. */
   async function write(sql: string, ...values: readonly (string | number | null)[]): Promise<void> {
     try {
       (await state.connect()).run(sql, ...values);
@@ -75,7 +75,7 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
   };
 }
 
-// Who lost a session to another, such as by a long sleep of the machine, must not write it down as its own again.
+// An owner that lost a session to another, such as during a long sleep of the machine, must not take it back.
 const SAVE = `
   INSERT INTO sessions (id, agent, directory, isolation, begun, created, used, keep_ms, instance, owner)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -84,7 +84,7 @@ const SAVE = `
 
 const PASS = "UPDATE sessions SET instance = ?, owner = ? WHERE id = ? AND instance = ? RETURNING id";
 
-/** One that cannot be read is none; what is on the engine or in folders says then whose it is. */
+/** Parses rows, and ignores malformed ones. The labels of their containers and folders then name the owner. */
 function toSessions(rows: readonly Row[]): readonly RegisteredSession[] {
   return rows.flatMap((row) => {
     const owner = parseOwnerRecord(parseJson(String(row["owner"])));

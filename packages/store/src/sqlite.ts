@@ -3,7 +3,7 @@ import { BudgieError } from "@budgie/core/errors";
 type Value = string | number | bigint | null | Uint8Array;
 export type Row = Readonly<Record<string, Value>>;
 
-/** The little of SQLite that budgie needs, from whichever library there is. */
+/** The functions of SQLite that budgie needs, from either library. */
 export type Database = {
   exec(sql: string): void;
   all(sql: string, ...values: readonly Value[]): readonly Row[];
@@ -16,7 +16,7 @@ export type Sqlite = (path: string, options: { readonly readOnly: boolean }) => 
 
 let loaded: Promise<Sqlite> | undefined;
 
-/** Loads better-sqlite3, or node:sqlite where its native part is missing; throws `RUNNER_UNAVAILABLE` where there is neither. */
+/** Loads better-sqlite3, or node:sqlite if its native part is missing. Throws `RUNNER_UNAVAILABLE` if neither works. */
 export function loadSqlite(): Promise<Sqlite> {
   loaded ??= load();
   return loaded;
@@ -27,7 +27,7 @@ async function load(): Promise<Sqlite> {
   for (const driver of [loadBetterSqlite, loadNodeSqlite]) {
     try {
       const sqlite = await driver();
-      // The native part is only looked for when a database is opened.
+      // The native part is only loaded when a database is opened.
       sqlite(":memory:", { readOnly: false }).close();
       return sqlite;
     } catch (error) {
@@ -41,7 +41,7 @@ async function load(): Promise<Sqlite> {
   );
 }
 
-// How long a database that another process writes is waited for.
+// The time to wait for a database that another process writes to.
 const BUSY_LIMIT_MS = 5000;
 
 async function loadBetterSqlite(): Promise<Sqlite> {
@@ -57,7 +57,7 @@ async function loadBetterSqlite(): Promise<Sqlite> {
   };
 }
 
-/** As far as it is used here; the types of the oldest Node that budgie runs on do not know the module. */
+/** The part of node:sqlite that is used here. The types of the oldest supported Node do not have the module. */
 type NodeSqlite = {
   readonly DatabaseSync: new (
     path: string,

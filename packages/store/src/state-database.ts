@@ -4,22 +4,22 @@ import { BudgieError } from "@budgie/core";
 import { migrate } from "./migrate.ts";
 import { loadSqlite, type Database } from "./sqlite.ts";
 
-/** The database of all that outlives a process of budgie. */
+/** The database of everything that outlives a process of budgie. */
 export type StateDatabase = {
-  /** Whether anything was ever kept */
+  /** Returns true if the file exists. */
   exists(): boolean;
-  /** Throws where it could not be opened, or made; writes nothing */
+  /** Throws if it could not be opened or created; writes nothing. */
   check(): Promise<void>;
-  /** Opens it, or makes it, with the first call */
+  /** Opens or creates it with the first call. */
   connect(): Promise<Database>;
-  /** The error to tell the user, whatever was thrown */
+  /** Converts anything that was thrown to an error for the user. */
   toProblem(error: unknown): BudgieError;
   readonly close: () => void;
 };
 
 const FILE = "runs.sqlite3";
 
-/** Creates a way to the database in a state directory; nothing is looked at or loaded before the first call. */
+/** Creates access to the database in a state directory. Nothing is opened or loaded before the first call. */
 export function createStateDatabase(stateDir: string): StateDatabase {
   const path = join(stateDir, FILE);
   let opening: Promise<Database> | undefined;
@@ -32,12 +32,12 @@ export function createStateDatabase(stateDir: string): StateDatabase {
   }
 
   async function connect(): Promise<Database> {
-    // What is written to one that was removed, or moved away as a broken one is to be, nobody would find.
-    if (open !== undefined && open.file !== toFileId(path)) close();
+    // The file was removed, or moved away because it was damaged: writes to it would be lost.
+    if (open !== undefined && open.file !== readFileId(path)) close();
     opening ??= openDatabase(stateDir, path);
     try {
       const database = await opening;
-      open ??= { database, file: toFileId(path) };
+      open ??= { database, file: readFileId(path) };
       return database;
     } catch (error) {
       // A full disk may have room again by the next turn.
@@ -67,13 +67,13 @@ export function createStateDatabase(stateDir: string): StateDatabase {
   };
 }
 
-/** The file that a path leads to, whatever else comes to have that name. */
-function toFileId(path: string): string | undefined {
+/** Identifies the file at a path by device and inode. */
+function readFileId(path: string): string | undefined {
   const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
   return facts === undefined ? undefined : `${facts.dev}:${facts.ino}`;
 }
 
-/** Whether there is a folder, or one can be made. */
+/** Throws unless the folder can be written to, or created. */
 function checkPlace(folder: string): void {
   const isFound = statSync(folder, { throwIfNoEntry: false }) !== undefined;
   if (!isFound && dirname(folder) !== folder) return checkPlace(dirname(folder));
@@ -94,7 +94,7 @@ async function openDatabase(stateDir: string, path: string): Promise<Database> {
   }
 }
 
-/** Before SQLite makes it, with whatever rights are usual; what it puts beside it has the same. */
+/** Creates the file with private permissions before SQLite does. SQLite gives the files beside it the same permissions. */
 function makePrivate(path: string): void {
   const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
   const file = openSync(path, O_CREAT | O_NOFOLLOW | O_RDWR, 0o600);

@@ -3,7 +3,7 @@ import { toBegunRow, toFinishedRow } from "./run-row.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { inTransaction } from "./in-transaction.ts";
 
-/** Writes that a turn has begun; it outlives the process, and not a loss of power, which costs a hundred times more. */
+/** Records that a turn has begun. The row survives the process but not a power failure, which would take a hundred times longer. */
 export function writeBegun(database: Database, run: BegunRun, owner: OwnerRecord): void {
   database.exec("PRAGMA synchronous = NORMAL");
   inTransaction(database, () => {
@@ -17,13 +17,13 @@ export type FinishOptions = {
   readonly keepAnswer: boolean;
 };
 
-/** Writes how a turn ended, with its answer; both are on the disk itself when this returns. */
+/** Records the end of a turn and its answer. Both are on the disk when this returns. */
 export function writeFinished(database: Database, run: FinishedRun, { keepAnswer, owner }: FinishOptions): void {
   const row = toFinishedRow(run);
   const sets = Object.keys(row).map((column) => `${column} = ?`);
   database.exec("PRAGMA synchronous = FULL");
   inTransaction(database, () => {
-    // Its beginning may have been refused by a disk that was full then.
+    // The row is missing if the disk was full when the turn began.
     insertOnce(database, toBegunRow(run, owner));
     database.run(`UPDATE runs SET ${sets.join(", ")} WHERE id = ?`, ...Object.values(row), run.id);
     if (run.answer === undefined || !keepAnswer) return;
@@ -31,7 +31,7 @@ export function writeFinished(database: Database, run: FinishedRun, { keepAnswer
   });
 }
 
-/** Writes whether a client has these turns' answers. */
+/** Records that a client has received, or discarded, these turns' answers. */
 export function writeDelivery(database: Database, ids: readonly string[], state: "delivered" | "dropped"): void {
   database.exec("PRAGMA synchronous = NORMAL");
   const marks = ids.map(() => "?").join(", ");

@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import type { Agent } from "../agents/agent.ts";
 import type { Command, Projection } from "../runner/runner.ts";
 
-/** What one run of `kiro-cli chat` is told. */
+/** The options of one run of `kiro-cli chat`. */
 export type KiroRun = {
   /** A program's name, looked up on the PATH, or its path */
   readonly binary: string;
@@ -24,7 +24,7 @@ export function toKiroCommand(run: KiroRun): Command {
   return { argv, env: run.env, projections: run.projections, login: "kiro" };
 }
 
-/** What every agent of a user's is shown of their `~/.kiro`. */
+/** Lists the parts of the user's `~/.kiro` that every agent may read. */
 export function toSharedProjections(home: string, promptsDir: string): readonly Projection[] {
   const toProjection = (source: string, child: string): Projection => ({ source, home: `.kiro/${child}` });
   return [
@@ -33,7 +33,7 @@ export function toSharedProjections(home: string, promptsDir: string): readonly 
   ];
 }
 
-/** Of the agents' folder, only this agent's own files: the others' may hold secrets of theirs. */
+/** Lists this agent's own files. The files of other agents may hold secrets. */
 export function toAgentProjections({ file, promptFile }: Pick<Agent, "file" | "promptFile">): readonly Projection[] {
   const own: Projection = { source: file, home: `.kiro/agents/${basename(file)}` };
   if (promptFile === undefined) return [own];

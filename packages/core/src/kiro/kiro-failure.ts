@@ -3,16 +3,16 @@ import { toDurationText } from "../text/duration.ts";
 import type { Finished } from "../protocol/run-process.ts";
 import { hasMessage, saysFinished, toAnswer, toEvidence, toLineAt, toPlainText } from "./kiro-output.ts";
 
-/** What the messages of a failure name. */
+/** The facts that the messages name. */
 export type FailureContext = {
   readonly agent: string;
   readonly binary: string;
   readonly timeoutMs: number;
-  /** Whether the agent handed in its answer as a file */
+  /** True if the agent wrote its answer to a file */
   readonly answered: boolean;
 };
 
-/** Tells why a finished run is not an answer, or `undefined` if it is one. Exit code 0 alone proves nothing. */
+/** Finds the failure of a finished run; `undefined` if it is an answer. Exit code 0 alone proves nothing. */
 export function toKiroFailure(finished: Finished, context: FailureContext): BudgieError | undefined {
   const failure = ranAnother(finished, context) ?? stopped(finished, context);
   if (failure !== undefined || isAnswer(finished, context)) return failure;
@@ -27,7 +27,7 @@ const FALLBACKS = [
 // Newer versions refuse instead.
 const UNKNOWN_AGENT_EXIT_CODE = 4;
 
-/** Whatever came of it, another agent's answer is not the one that was asked for. */
+/** Detects the answer of another agent, which is never the one that was called. */
 function ranAnother({ exit, stderr }: Finished, { agent }: FailureContext): BudgieError | undefined {
   const found = toPlainText(stderr.text).split("\n").find(saysFallback);
   if (found === undefined && exit.exitCode !== UNKNOWN_AGENT_EXIT_CODE) return undefined;
@@ -78,10 +78,10 @@ function stopped(finished: Finished, context: FailureContext): BudgieError | und
   }
 }
 
-// Printed instead of an answer when there is no login; the real program then waits for ever.
+// Kiro prints this instead of an answer if there is no login, and then waits forever.
 const LOGIN_WAIT = /(?:open|visit) (?:this|the following) (?:URL|link)|device code|confirm the following code/i;
 
-/** Whether Kiro has asked for a login. An agent that has said anything has one, and may be talking about logins. */
+/** Returns true if Kiro has asked for a login. An agent that has answered has one, and may be talking about logins. */
 export function waitsForLogin(output: string): boolean {
   return !hasMessage(output) && LOGIN_WAIT.test(toPlainText(output));
 }
@@ -113,7 +113,7 @@ type Symptom = {
   readonly toMessage: (agent: string, line: string) => string;
 };
 
-// In this order: a turn that the service gave up also claims that a tool needed approval.
+// The order matters: a turn that the service gave up also reports that a tool needs approval.
 const SYMPTOMS: readonly Symptom[] = [
   {
     says: /You are not logged in|Authentication failed\. Your API key/i,

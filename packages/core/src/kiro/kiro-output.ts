@@ -5,17 +5,17 @@ import type { Usage } from "../runs/run-log.ts";
 // oxlint-disable-next-line no-control-regex
 const MARKER = /\u001B\[[0-9;]*m> \u001B\[(?:0|39)?m/g;
 
-/** The answer in what `kiro-cli` printed: without terminal codes and message markers. */
+/** Extracts the answer from the output of `kiro-cli`: removes terminal codes and message markers. */
 export function toAnswer(stdout: string): string {
   return toPlainText(stdout.replace(MARKER, "")).trim();
 }
 
-/** Whether the model has begun to speak. */
+/** Returns true if the model has begun to answer. */
 export function hasMessage(stdout: string): boolean {
   return stdout.search(MARKER) >= 0;
 }
 
-/** Text without terminal codes and carriage returns. */
+/** Removes terminal codes and carriage returns. */
 export function toPlainText(text: string): string {
   return removeTerminalSequences(text).replaceAll("\r", "");
 }
@@ -25,7 +25,7 @@ const [MAX_DENIED, MAX_TOOL_LENGTH] = [100, 200];
 const DENIED_BY_LIST = /^[ \t]*Command (\S+) is rejected because it matches one or more rules on the denied list/gm;
 const DENIED_ON_STDERR = /\[denied\] tool permission approval is not supported in non-interactive mode/g;
 
-/** The tools that Kiro did not allow; `unknown` where it does not say which. It ends such a turn as a success. */
+/** Lists the tools that Kiro denied; `unknown` if it does not name them. Kiro ends such a turn as a success. */
 export function toDeniedTools(stdout: string, stderr: string): readonly string[] {
   const texts = [toPlainText(stdout), toPlainText(stderr)];
   const named = texts.flatMap((text) => [...text.matchAll(DENIED_BY_LIST)].map(([, tool = "unknown"]) => tool));
@@ -40,7 +40,7 @@ function toShort(tools: readonly string[]): readonly string[] {
 
 const MAX_EVIDENCE = 500;
 
-/** Cuts out the line around a place in a text, short enough for an error message. */
+/** Returns the line around a position in a text, short enough for an error message. */
 export function toLineAt(text: string, at: number): string {
   const from = Math.max(text.lastIndexOf("\n", at) + 1, at - MAX_EVIDENCE / 2);
   return text
@@ -50,7 +50,7 @@ export function toLineAt(text: string, at: number): string {
     .trim();
 }
 
-/** The last words of a stream, short enough for an error message. */
+/** Returns the last lines of a stream, short enough for an error message. */
 export function toEvidence(text: string): string {
   const lines = toPlainText(text)
     .split("\n")
@@ -61,14 +61,14 @@ export function toEvidence(text: string): string {
 
 const CREDITS = /^▸ Credits: (?:(\d{1,9}(?:\.\d{1,9})?)(?=\s|$))?/;
 
-/** Kiro's credits line on stderr is the one positive proof in text mode that a turn was finished. */
+/** Returns true if Kiro finished the turn. Its credits line on stderr is the only proof of that in text mode. */
 export function saysFinished(stderr: string): boolean {
   return toPlainText(stderr)
     .split("\n")
     .some((line) => CREDITS.test(line.trim()));
 }
 
-/** What runs cost together, by the last credits line of each; `undefined` if none has one. */
+/** Adds up the cost of runs, by the last credits line of each; `undefined` if none has one. */
 export function toUsage(stderrs: readonly string[]): Usage | undefined {
   const costs = stderrs.flatMap((stderr) => {
     const lines = toPlainText(stderr).split("\n");
@@ -77,6 +77,6 @@ export function toUsage(stderrs: readonly string[]): Usage | undefined {
   });
   if (costs.length === 0) return undefined;
   const sum = costs.reduce((total, cost) => total + cost, 0);
-  // Kiro counts in hundredths; the sum of two of them is to look like one.
+  // Kiro counts in hundredths. Rounding removes the error of the floating-point sum.
   return { credits: Number(sum.toFixed(6)) };
 }

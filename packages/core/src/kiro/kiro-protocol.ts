@@ -13,7 +13,7 @@ import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
 
 export type KiroOptions = {
   readonly binary: string;
-  /** For agents whose prompt file names none; `undefined` leaves the choice to Kiro */
+  /** The model for agents whose prompt file names none; `undefined` leaves the choice to Kiro */
   readonly defaultModel: string | undefined;
   readonly trustAllTools: boolean;
   readonly prompts: PromptFiles;
@@ -21,13 +21,13 @@ export type KiroOptions = {
   readonly env: Readonly<Record<string, string>>;
   /** Host files and folders that every agent may read */
   readonly projections: readonly Projection[];
-  /** Where what a run prints goes when it is too much to be held; left out, the middle is dropped */
+  /** The files for long outputs; if left out, their middle is discarded */
   readonly outputFiles?: OutputFiles | undefined;
-  /** Append what every run said to `chat-<id>.txt` in the session's home */
+  /** Appends the output of every run to `chat-<id>.txt` in the session's home */
   readonly verbose: boolean;
 };
 
-/** Creates the protocol of headless Kiro: one `kiro-cli chat` a prompt, and one more if the answer file is missing. */
+/** Creates the protocol of headless Kiro: one `kiro-cli chat` for each prompt, and another if the answer file is missing. */
 export function createKiroProtocol(options: KiroOptions): Protocol {
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
@@ -57,7 +57,7 @@ type Unanswered = {
   readonly remainingMs: number;
 };
 
-/** The agent finished but left no answer file: ask it for one, once, and else take what it printed. */
+/** Asks an agent that finished without an answer file to write one, once. Otherwise its output is the answer. */
 async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswered): Promise<ProtocolAnswer> {
   if (paths.responseFile === undefined) {
     return toPrintedAnswer(turn, [finished], "The agent may not write files, so this answer was read from its output.");
@@ -67,7 +67,7 @@ async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswe
   const second = await run(options, turn, { prompt, answerFile: paths.responseName, resume: true, timeoutMs });
   const context = { agent: turn.agent.name, binary: options.binary, timeoutMs: turn.timeoutMs, answered: true };
   const failure = toKiroFailure(second, context);
-  // Whatever else went wrong, the first run's answer stands.
+  // After any other failure, the answer of the first run counts.
   if (failure?.code === "CANCELLED" || failure?.code === "AGENT_NOT_FOUND") throw failure;
 
   const file = toFileAnswer(second);
@@ -76,7 +76,7 @@ async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswe
   return toPrintedAnswer(turn, runs, "The agent wrote no answer file, so this answer was read from its output.");
 }
 
-/** The run that counts, and the one that asked for its answer again. */
+/** The run of the prompt, and the run that asked for its answer again. */
 type Runs = readonly [Finished, Finished?];
 
 function toPrintedAnswer({ agent }: ProtocolTurn, runs: Runs, warning: string): ProtocolAnswer {
@@ -107,7 +107,7 @@ async function run(
     env: options.env,
     projections: [...options.projections, ...toAgentProjections(agent)],
   });
-  // It means nothing to a model, and a runner's line to the process may end at it.
+  // NUL means nothing to a model, and may end the input of the process.
   const input = prompt.replaceAll("\0", "");
   const finished = await runToEnd(session, command, {
     directory,
@@ -124,7 +124,7 @@ async function run(
 
 type ResponsePaths = PromptPaths & { readonly responseName: string | undefined };
 
-/** Each turn has an answer file of its own: an old one, or one written late by an earlier turn, is never taken for it. */
+/** Creates the paths of a turn. Each has its own answer file, so that the file of an earlier turn is never taken for it. */
 function responsePaths({ directory, session }: ProtocolTurn, writesFiles: boolean): ResponsePaths {
   const { home, workspace } = session.paths(directory);
   if (!writesFiles) return { workspace, responseName: undefined, responseFile: undefined };

@@ -1,30 +1,30 @@
 import type { Readable } from "node:stream";
 import type { OutputFile, OutputFiles } from "./output-files.ts";
 
-/** What a stream said, as far as it was kept. */
+/** The output of a stream, as far as it was kept. */
 export type BoundedOutput = {
-  /** Of a longer output the beginning and the end, with a line between them that says how much is left out */
+  /** The output; of a longer one the beginning and the end, with a line between them that counts the omitted bytes */
   readonly text: string;
-  /** How much it said */
+  /** The size of the output */
   readonly bytes: number;
-  /** True when `text` is not all of it */
+  /** True if `text` is not all of it */
   readonly truncated: boolean;
-  /** The file of the host that has it from its beginning on, if it is truncated and could be kept */
+  /** The host file with the output from its beginning on; `undefined` if it is not truncated, or could not be written */
   readonly file: string | undefined;
 };
 
 export type BoundedOptions = {
-  /** How much of the beginning is held, and as much again of the end */
+  /** The size of the beginning that is kept in memory, and of the end */
   readonly heldBytes: number;
-  /** Where longer outputs go; left out, their middle is dropped */
+  /** The files for longer outputs; if left out, their middle is discarded */
   readonly files?: OutputFiles | undefined;
-  /** Called after each piece, with what to call for the text so far */
+  /** Called after each chunk, with a function that returns the text so far */
   readonly onChunk?: ((soFar: () => string) => void) | undefined;
 };
 
 /**
- * Reads a stream to its end, so that the writer never blocks for long, and holds its beginning and its end; from there on
- * everything goes to a file.
+ * Reads a stream to its end, so that the writer never blocks for long. Keeps its beginning and its end in memory, and writes longer
+ * output to a file.
  */
 export async function readBounded(stream: Readable, options: BoundedOptions): Promise<BoundedOutput> {
   const { files, heldBytes, onChunk } = options;
@@ -35,7 +35,7 @@ export async function readBounded(stream: Readable, options: BoundedOptions): Pr
   let headBytes = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     const isSpilling = bytes + chunk.length > 2 * heldBytes;
-    // All that came before is still held.
+    // Everything before this chunk is still in memory.
     if (isSpilling && file === undefined && files !== undefined) {
       file = files.open();
       for (const held of [...head, ...tail.chunks()]) await file.write(held);
@@ -56,7 +56,7 @@ export async function readBounded(stream: Readable, options: BoundedOptions): Pr
 
 type Tail = { add(chunk: Buffer): void; chunks(): readonly Buffer[]; bytes(): number };
 
-/** The last bytes of what was added. */
+/** Creates a buffer that keeps the last bytes. */
 function createTail(maxBytes: number): Tail {
   let chunks: Buffer[] = [];
   let total = 0;
@@ -66,7 +66,7 @@ function createTail(maxBytes: number): Tail {
       if (chunk.length === 0) return;
       addPiece(chunks, chunk);
       total += chunk.length;
-      // Now and then, so that many small pieces cost no more than a few large ones.
+      // Truncates now and then, so that many small chunks cost no more than a few large ones.
       if (total <= 2 * maxBytes) return;
       chunks = [Buffer.from(kept())];
       total = chunks[0]?.length ?? 0;
@@ -80,13 +80,13 @@ type Parts = { readonly head: Buffer; readonly tail: Buffer; readonly leftOut: n
 
 function toText({ head, leftOut, tail }: Parts): string {
   if (leftOut === 0) return Buffer.concat([head, tail]).toString("utf8");
-  // As if more were to come: a character that the cut parts is left out, at its beginning and at its end.
+  // Drops the incomplete characters on both sides of the omitted bytes.
   const beginning = new TextDecoder().decode(head, { stream: true });
   const end = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80)).toString("utf8");
   return `${beginning}\n[budgie: ${leftOut} bytes are left out here]\n${end}`;
 }
 
-/** Adds bytes to what is held; small pieces are joined, since each costs some hundred bytes besides its own. */
+/** Appends a chunk. Joins small chunks, because each buffer has an overhead of some hundred bytes. */
 export function addPiece(held: Buffer[], piece: Buffer): void {
   let joined = piece;
   for (let last = held.at(-1); last !== undefined && isToJoin(last, joined); last = held.at(-1)) {
@@ -98,7 +98,7 @@ export function addPiece(held: Buffer[], piece: Buffer): void {
 
 const LARGE_BYTES = 4096;
 
-/** Only to what is as large, so that no byte is copied often. */
+/** Joins a chunk only to one that is no larger, so that no byte is copied often. */
 function isToJoin(last: Buffer, next: Buffer): boolean {
   return last.length <= next.length && last.length + next.length <= LARGE_BYTES;
 }

@@ -6,7 +6,7 @@ import type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
 
 /** The limits on prompts and answers. */
 export type TextLimits = {
-  /** Whether invisible and control characters are removed from both */
+  /** Removes invisible and control characters from both */
   readonly sanitize: boolean;
   /** The size above which a prompt is rejected; 0 for no limit */
   readonly maxPromptBytes: number;

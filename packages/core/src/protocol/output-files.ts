@@ -3,35 +3,35 @@ import { open, rm, type FileHandle } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 
-/** Files for outputs that are too long to be held. */
+/** The files for outputs that are too long for memory. */
 export type OutputFiles = {
-  /** Nothing is written yet */
+  /** Creates a file, when something is first written to it. */
   readonly open: () => OutputFile;
-  /** Removes files that are too old or too many; each new file does the same */
+  /** Removes files that are too old or too large together. Each new file does the same. */
   readonly prune: () => void;
 };
 
 export type OutputFile = {
-  /** Waits until it is written; what cannot be is dropped */
+  /** Resolves when the chunk is written, or discarded if it cannot be. */
   readonly write: (chunk: Buffer) => Promise<void>;
-  /** Its path; `undefined` if it could not be written */
+  /** Resolves to the file's path; `undefined` if it could not be written. */
   readonly close: () => Promise<string | undefined>;
 };
 
 export type OutputFilesOptions = {
   readonly stateDir: string;
-  /** Of one file; the end of a longer output is dropped. Default 256 MiB */
+  /** The maximal size of a file; the end of a longer output is discarded. Default 256 MiB */
   readonly maxFileBytes?: number;
-  /** Of all files, above which the oldest go. Default 1 GiB */
+  /** The size of all files above which the oldest are removed. Default 1 GiB */
   readonly maxTotalBytes?: number;
-  /** Time since a file's last write after which it is removed. Default no limit */
+  /** The time after a file's last write when it is removed. Default no limit */
   readonly maxAgeMs?: number | undefined;
 };
 
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 1024 * 1024 * 1024;
 
-/** Keeps them in `stateDir/outputs`, readable by this user alone, and bounded: an agent must not fill the host's disk. */
+/** Creates the files in `stateDir/outputs`, readable by this user alone. They are bounded, so that an agent cannot fill the host's disk. */
 export function createOutputFiles({
   maxAgeMs = Infinity,
   maxFileBytes = MAX_FILE_BYTES,
@@ -58,7 +58,7 @@ export function createOutputFiles({
             await (await file).writeFile(fitting);
             written += fitting.length;
           } catch {
-            // The turn is worth more than its output, and half a file would pass for all of it.
+            // The turn goes on without the file. A partial file could be taken for all of the output.
             isBroken = true;
             await rm(path, { force: true }).catch(() => undefined);
           }

@@ -1,17 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { BudgieError } from "../errors.ts";
 
-/** The two prompts that budgie adds to a turn; read anew for every use, so that edits work without a restart. */
+/** The paths of the two prompts that budgie adds to a turn. They are read for every use, so that edits need no restart. */
 export type PromptFiles = {
-  /** Appended to every prompt */
+  /** The text that is appended to every prompt */
   readonly system: string;
-  /** Asks for the answer once more, as a file */
+  /** The prompt that asks for the answer once more, as a file */
   readonly contextSummary: string;
 };
 
-/** What the placeholders become: paths as the agent sees them. */
+/** The values of the placeholders: paths as the agent sees them. */
 export type PromptPaths = {
-  /** `undefined` for an agent that cannot write one */
+  /** `undefined` for an agent that cannot write files */
   readonly responseFile: string | undefined;
   readonly workspace: string;
 };
@@ -32,7 +32,7 @@ Working directory: {{WORKING_DIRECTORY}}
 `,
 };
 
-/** Assembles the prompt of a turn. It begins with words, so that nothing in it reads as a flag or a command. */
+/** Assembles the prompt of a turn. It begins with a word, so that Kiro does not read it as a flag or a command. */
 export async function toTurnPrompt(prompt: string, files: PromptFiles, paths: PromptPaths): Promise<string> {
   const system = await loadTemplate(files.system, BUILT_IN.system);
   return `In directory ${paths.workspace}, ${prompt}\n\n${fillIn(system, paths)}`;
@@ -41,7 +41,7 @@ export async function toTurnPrompt(prompt: string, files: PromptFiles, paths: Pr
 /** Assembles the prompt that asks an agent to put its last answer into the response file. */
 export async function toSummaryPrompt(files: PromptFiles, paths: PromptPaths): Promise<string> {
   const summary = fillIn(await loadTemplate(files.contextSummary, BUILT_IN.contextSummary), paths);
-  // A template of the user's may begin with a character that Kiro takes for a command, or that it drops before one.
+  // A user's template may begin with a character that Kiro reads as a command, or strips before one.
   return /^\p{L}/u.test(summary) ? summary : `In directory ${paths.workspace}: ${summary}`;
 }
 
@@ -60,7 +60,7 @@ async function loadTemplate(path: string, builtIn: string): Promise<string> {
 }
 
 function fillIn(template: string, { responseFile, workspace }: PromptPaths): string {
-  // Asked for a file that it may not write, an agent tries, and some versions of Kiro then end the turn without an answer.
+  // An agent that is asked for a file that it may not write tries it, and some versions of Kiro then end the turn without an answer.
   const text = responseFile === undefined ? template.replace(/^.*\{\{RESPONSE_FILE\}\}.*\n?/gm, "") : template;
   return text.replace(/\{\{(RESPONSE_FILE|WORKING_DIRECTORY)\}\}/g, (_whole, name) =>
     name === "RESPONSE_FILE" ? (responseFile ?? "") : workspace,

@@ -2,31 +2,31 @@ import type { Agent } from "../agents/agent.ts";
 import type { Usage } from "../runs/run-log.ts";
 import type { Exit, RunnerSession } from "../runner/runner.ts";
 
-/** How budgie talks to an agent program: one prompt in, one answer out. */
+/** A way to talk to an agent program: one prompt in, one answer out. */
 export type Protocol = (turn: ProtocolTurn) => Promise<ProtocolAnswer>;
 
-/** One prompt to an agent in a session. */
+/** A prompt to an agent in a session. */
 export type ProtocolTurn = {
   readonly agent: Agent;
   readonly session: RunnerSession;
   readonly directory: string;
   readonly prompt: string;
-  /** Whether the session may hold a conversation to go on with */
+  /** True if the session may have a conversation to resume */
   readonly resume: boolean;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 };
 
-/** What came of it. */
+/** The answer to a prompt. */
 export type ProtocolAnswer = {
   readonly response: string;
   /** The file in the session's home that holds the whole answer; `undefined` if it came another way */
   readonly file: string | undefined;
   readonly exit: Exit;
-  /** Tools that the agent wanted and was not allowed */
+  /** The tools that the agent requested and was denied */
   readonly denied: readonly string[];
-  /** Left out if the program did not say */
+  /** The cost; left out if the program did not report it */
   readonly usage?: Usage | undefined;
-  /** What the caller should know about the answer, one sentence each */
+  /** The warnings about the answer, one sentence each */
   readonly warnings: readonly string[];
 };

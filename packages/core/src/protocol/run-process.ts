@@ -2,15 +2,15 @@ import { readBounded, type BoundedOutput } from "./bounded-output.ts";
 import type { OutputFiles } from "./output-files.ts";
 import type { AgentProcess, Command, Exit, RunnerSession } from "../runner/runner.ts";
 
-// An answer is rarely over a few kilobytes; what a runaway agent prints must not become budgie's memory.
+// An answer rarely has more than a few kilobytes. The output of a runaway agent must not fill budgie's memory.
 const HELD_BYTES = 1024 * 1024;
 
-/** A process that has ended, and what it said. */
+/** A process that has ended, and its output. */
 export type Finished = {
   readonly exit: Exit;
   readonly stdout: BoundedOutput;
   readonly stderr: BoundedOutput;
-  /** What the process wrote to its answer file; `undefined` if there is none */
+  /** The content of its answer file; `undefined` if there is none */
   readonly answer: string | undefined;
 };
 
@@ -18,18 +18,18 @@ export type RunOptions = {
   readonly directory: string;
   readonly input: string;
   readonly timeoutMs: number;
-  /** A file's name in the home; `undefined` if the process writes none */
+  /** The answer file's name in the home; `undefined` if the process writes none */
   readonly answerFile: string | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Where what it prints goes when it is too much to be held; left out, the middle is dropped */
+  /** The files for long outputs; if left out, their middle is discarded */
   readonly outputFiles?: OutputFiles | undefined;
-  /** Whether a process that has said this and falls silent waits for something that never comes */
+  /** Returns true if a process that has printed this and then pauses waits for something that never happens */
   readonly isStuck: (stdout: string) => boolean;
 };
 
 /**
- * Runs a command to its end and collects what it says. Past `timeoutMs`, or some seconds after it got stuck, it is stopped,
- * and `exit.reason` is `timeout`.
+ * Runs a command to its end and collects its output. Stops it after `timeoutMs`, or some seconds after it got stuck; `exit.reason` is
+ * then `timeout`.
  */
 export async function runToEnd(session: RunnerSession, command: Command, options: RunOptions): Promise<Finished> {
   const { answerFile, directory, input, outputFiles: files, signal, timeoutMs } = options;
@@ -38,35 +38,35 @@ export async function runToEnd(session: RunnerSession, command: Command, options
   const watch = watchForSilence(options.isStuck, () => stopLate.now());
   let isRead = false;
   try {
-    const saying = readBounded(child.stdout, { heldBytes: HELD_BYTES, files, onChunk: watch.heard });
-    // An engine may know the exit code some 50 ms after the output ends, and needs as long to hand out a file.
+    const printing = readBounded(child.stdout, { heldBytes: HELD_BYTES, files, onChunk: watch.heard });
+    // An engine may report the exit code some 50 ms after the output ends, and takes as long to read a file.
     const read = async (): Promise<string | undefined> => answerFile && session.readFile(answerFile);
-    const reading = saying.then(read);
+    const reading = printing.then(read);
     const [stdout, stderr, early, exit] = await Promise.all([
-      saying,
+      printing,
       readBounded(child.stderr, { heldBytes: HELD_BYTES, files }),
       reading,
       child.exit,
     ]);
     isRead = true;
-    // A process may close its output before it is done.
+    // A process may close its output before it writes the file.
     return { exit, stdout, stderr, answer: early || (await read()) };
   } finally {
     watch.cancel();
     await stopLate.cancel();
-    // An agent that nobody listens to must not work on.
+    // An agent whose output is not read must not continue.
     if (!isRead) await child.stop("shutdown");
   }
 }
 
-// Beyond this Node's timers go off at once.
+// A longer delay makes Node's timers fire at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function stopAfter(child: AgentProcess, timeoutMs: number): { now(): void; cancel(): Promise<void> } {
   let stopping: Promise<void> = Promise.resolve();
   const now = (): void => {
     stopping = child.stop("timeout");
-    // Reported by `cancel`, once the process is known to be gone.
+    // `cancel` reports the rejection, once the process has ended.
     stopping.catch(() => undefined);
   };
   const timer = setTimeout(now, Math.min(timeoutMs, LONGEST_TIMER_MS));
@@ -80,7 +80,7 @@ function stopAfter(child: AgentProcess, timeoutMs: number): { now(): void; cance
 }
 
 const SILENCE_MS = 5000;
-// What a stuck process has to say is short.
+// The output of a stuck process is short.
 const HEAD_LENGTH = 4096;
 
 type Watch = { readonly heard: (soFar: () => string) => void; readonly cancel: () => void };
@@ -91,7 +91,7 @@ function watchForSilence(isStuck: RunOptions["isStuck"], onStuck: () => void): W
   return {
     heard(soFar) {
       clearTimeout(timer);
-      // Whoever goes on talking is at work.
+      // A process with more output is working.
       if (++pieces > 20) return;
       const text = soFar();
       if (text.length <= HEAD_LENGTH && isStuck(text)) timer = setTimeout(onStuck, SILENCE_MS);

@@ -14,7 +14,7 @@ import type { TurnPhase } from "../queue/turn-queue.ts";
 import type { Reply } from "./turn.ts";
 import { UNCHANGED, watchWorkspace, type WorkspaceWatch } from "../changes/watch-workspace.ts";
 
-/** A turn in its session, with all that it is made of. */
+/** A turn in its session, and its dependencies. */
 export type TurnContext = {
   readonly request: CheckedRequest;
   readonly signal: AbortSignal | undefined;
@@ -24,7 +24,7 @@ export type TurnContext = {
   readonly session: Session;
   readonly notes: RunNotes;
   readonly tally: EgressTally;
-  /** No process of the agent runs before this resolves */
+  /** Resolves when the agent's processes may run */
   readonly ready: Promise<unknown>;
   readonly nesting: Nesting;
   readonly retry: RetryMode;
@@ -32,10 +32,10 @@ export type TurnContext = {
   readonly protectExecutablePaths: boolean;
 };
 
-/** A reply without what is only known around it. */
+/** A reply without the facts that its callers add. */
 type BareReply = Omit<Reply, "changedExecutablePaths" | "egress" | "missed" | "runId">;
 
-/** Has the agent answer, with a second try where that can help. */
+/** Runs the agent, and retries it once if that is safe. */
 export async function answerTurn(turn: TurnContext): Promise<BareReply> {
   const { notes, protocol, runner, session, signal } = turn;
   const { agent, policy, prompt } = turn.request;
@@ -52,7 +52,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
       const resume = session.begun;
       return protocol({
         agent,
-        session: beginning({ ...turn, ready }, started),
+        session: startWithPolicy({ ...turn, ready }, started),
         directory: session.directory,
         prompt,
         resume,
@@ -84,14 +84,14 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
   };
 }
 
-/** Nobody needs to know what changed where no second try depends on it, or where the agent cannot write. */
+/** Watches the workspace only if a retry depends on it and the agent can write to it. */
 function toWatch({ request, retry, runner, session }: TurnContext): WorkspaceWatch | undefined {
   const isReadOnly = runner.isolation === "container" && request.policy.workspace === "ro";
   return retry === "safe" && !isReadOnly ? watchWorkspace(session.directory) : undefined;
 }
 
-/** The session's home, holding every process to the policy, and noting when one of the agent has really begun. */
-function beginning(turn: TurnContext, started: AgentProcess[]): Session["home"] {
+/** Wraps the session's home so that every process starts with the policy, and is recorded when it runs. */
+function startWithPolicy(turn: TurnContext, started: AgentProcess[]): Session["home"] {
   const { nesting, notes, onPhase, protectExecutablePaths, ready, session, tally } = turn;
   const { egress, limits, workspace } = turn.request.policy;
   return {
@@ -103,7 +103,7 @@ function beginning(turn: TurnContext, started: AgentProcess[]): Session["home"] 
       const child = await session.home.start(marked, { ...options, ready, protectedPaths, access });
       started.push(child);
       tally.add(child.egress);
-      // Who runs the turn meets a rejection too.
+      // The caller sees the same rejection; this only avoids an unhandled one.
       child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);
       session.begin();
       onPhase({ phase: "running", tries: notes.tries });
@@ -112,10 +112,10 @@ function beginning(turn: TurnContext, started: AgentProcess[]): Session["home"] 
   };
 }
 
-/** What a user must know of a turn with this policy; that everything is open without a sandbox, the runner says itself. */
+/** Lists the notices about a policy in a sandbox. Without one, the runner has its own notices. */
 function toEgressNotices(isolation: Isolation, { mode }: EgressPolicy): readonly string[] {
-  return isolation === "container" && mode === "bridge" ? [UNWATCHED] : [];
+  return isolation === "container" && mode === "bridge" ? [UNMONITORED] : [];
 }
 
-const UNWATCHED =
-  'This turn ran with the egress mode "bridge": it could reach all that the engine\'s own network reaches, and nobody watched what it did.';
+const UNMONITORED =
+  'This turn ran with the egress mode "bridge": it could reach all that the engine\'s own network reaches, and its network access was not monitored.';

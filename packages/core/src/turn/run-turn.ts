@@ -23,16 +23,16 @@ import { createTurnRate, type TurnRateLimits } from "../queue/turn-rate.ts";
 import type { WorkspaceRules } from "../policy/workspace-rules.ts";
 
 export type TurnDependencies = {
-  /** Those of the moment: what changes here holds from the next turn on */
+  /** Returns the present agents; changes take effect with the next turn */
   readonly agents: () => readonly Agent[];
   readonly runner: Runner;
   readonly protocol: Protocol;
-  /** What an agent may do */
+  /** Returns an agent's policy */
   readonly policyOf: (agent: string) => Policy;
   readonly workspaceRules: WorkspaceRules;
   /** Default {@link OUTERMOST} */
   readonly nesting?: Nesting;
-  /** Default those of this process alone */
+  /** Default a store for this process alone */
   readonly sessions?: SessionStore;
   /** Default `safe` */
   readonly retry?: RetryMode;
@@ -42,17 +42,17 @@ export type TurnDependencies = {
   readonly textLimits?: TextLimits;
   /** Default none */
   readonly maxTurnsPerMinute?: TurnRateLimits;
-  /** Default what the runner's machine bears */
+  /** Default limits for the runner's machine */
   readonly turnLimits?: TurnLimits;
-  /** Whether agents get to see the files that the host runs by itself read-only; default false */
+  /** Makes the files that the host runs by itself read-only for agents; default false */
   readonly protectExecutablePaths?: boolean;
-  /** How what a turn leaves in its directory is found; default {@link watchExecutablePaths} */
+  /** Watches a turn's directory; default `watchExecutablePaths` */
   readonly watch?: WatchDirectory | undefined;
-  /** Default one that is forgotten with the process */
+  /** Default a log in memory */
   readonly runLog?: RunLog;
 };
 
-/** Puts a turn together: checks, what was missed, the queue, the log, retry, textLimits, protocol, from the outside in. */
+/** Creates a function that runs turns. From the outside in: checks, undelivered answers, queue, log, report, retry, protocol. */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const {
     nesting = OUTERMOST,
@@ -68,10 +68,10 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
   const queue = createTurnQueue(turnLimits, rate);
   const { sessions: store = createSessionStore(runner) } = dependencies;
-  const inOrder = createKeyedOrder();
+  const inCallOrder = createKeyedOrder();
   const parts = { runner, protocol, nesting, retry, retryDelayMs, protectExecutablePaths };
 
-  async function arrive(asked: TurnRequest): Promise<Arrival> {
+  async function findTurn(asked: TurnRequest): Promise<FoundTurn> {
     const request = await checkRequest(asked, { ...dependencies, textLimits });
     const { agent, directory, sessionId } = request;
     if (sessionId === undefined) return { request, named: undefined };
@@ -80,13 +80,13 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     return { request, named: { sessionId, session } };
   }
 
-  async function begin({ following, request }: Coming): Promise<Reply> {
+  async function begin({ tracker, request }: CheckedTurn): Promise<Reply> {
     const { directory } = request;
     const agent = request.agent.name;
-    const reply = await queue.run({ ...following, agent, session: undefined }, (join) =>
-      run({ following, request }, async () => {
+    const reply = await queue.run({ ...tracker, agent, session: undefined }, (join) =>
+      run({ tracker, request }, async () => {
         const session = await store.open({ agent, directory });
-        // Who follows this turn may know of the session before it is over, and go on with it.
+        // The caller may learn the session's id during this turn, and call again in the session.
         join(session.id);
         return session;
       }),
@@ -94,35 +94,35 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     return { ...reply, missed: [] };
   }
 
-  function goOn({ following, request }: Coming, named: Named): Promise<Reply> {
+  function resume({ tracker, request }: CheckedTurn, named: NamedSession): Promise<Reply> {
     const agent = request.agent.name;
     return withUndelivered(runLog, { agent, sessionId: named.sessionId }, async () => {
       const session = await named.session;
       refuseBroken(request.agent, session.id);
       return session.expecting(() =>
-        queue.run({ ...following, agent, session: session.id }, async () => {
-          // A turn before this one may have ended it.
+        queue.run({ ...tracker, agent, session: session.id }, async () => {
+          // An earlier turn may have ended the session.
           session.checkOpen();
-          return run({ following, request }, () => session);
+          return run({ tracker, request }, () => session);
         }),
       );
     });
   }
 
   async function run(
-    { following, request }: Coming,
+    { tracker, request }: CheckedTurn,
     open: () => Session | Promise<Session>,
   ): Promise<Omit<Reply, "missed">> {
     const { directory, promptBytes, sessionId } = request;
-    // It may have gone meanwhile, and Kiro would have its default agent answer. To look costs a stat for each agent.
-    if (following.hasWaited()) findAgent(dependencies.agents(), request.agent.name);
-    const { onPhase, runId: id, signal } = following;
+    // If the agent was removed meanwhile, Kiro's default agent would answer. Checking costs a stat for each agent.
+    if (tracker.hasWaited()) findAgent(dependencies.agents(), request.agent.name);
+    const { onPhase, runId: id, signal } = tracker;
     const subject = { id, agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
-    // Around the session's opening: without an engine every turn fails there.
+    // Includes opening the session, which fails without an engine.
     return recordRun(runLog, subject, async (notes) => {
       const session = await open();
       notes.inSession(session.id);
-      following.inSession(session.id);
+      tracker.inSession(session.id);
       return endFailedSession(store, session, () =>
         withChangesAndEgress({ directory, isProtected: protectExecutablePaths, watch: dependencies.watch }, (watched) =>
           answerTurn({ ...parts, ...watched, request, signal, onPhase, session, notes }),
@@ -133,27 +133,27 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
 
   return async (asked, hooks = {}) => {
     checkNesting(nesting);
-    // A session's turns come to its queue as they were called, however long each of them took to get there.
-    const { named, request } = await inOrder(asked.sessionId, arrive(asked));
-    const following = trackTurn(hooks, { agent: request.agent.name, sessionId: asked.sessionId });
-    return named === undefined ? begin({ following, request }) : goOn({ following, request }, named);
+    // Queues a session's turns in the order of their calls, although their checks take different times.
+    const { named, request } = await inCallOrder(asked.sessionId, findTurn(asked));
+    const tracker = trackTurn(hooks, { agent: request.agent.name, sessionId: asked.sessionId });
+    return named === undefined ? begin({ tracker, request }) : resume({ tracker, request }, named);
   };
 }
 
-type Coming = {
+type CheckedTurn = {
   readonly request: CheckedRequest;
-  readonly following: TurnTracker;
+  readonly tracker: TurnTracker;
 };
 
-type Arrival = {
+type FoundTurn = {
   readonly request: CheckedRequest;
-  /** `undefined` for a turn that begins a session */
-  readonly named: Named | undefined;
+  /** The session to resume; `undefined` for a turn that begins one */
+  readonly named: NamedSession | undefined;
 };
 
-type Named = {
+type NamedSession = {
   readonly sessionId: string;
-  /** Or why there is none */
+  /** Rejects if it cannot be resumed */
   readonly session: Promise<Session>;
 };
 

@@ -2,19 +2,19 @@ import { randomUUID } from "node:crypto";
 import type { TurnPhase } from "../queue/turn-queue.ts";
 import type { TurnHooks } from "./turn.ts";
 
-/** What a turn knows of the caller that follows it. */
+/** The progress of a turn, as its caller follows it. */
 export type TurnTracker = {
   readonly runId: string;
   readonly signal: AbortSignal | undefined;
-  /** Whether it had to wait for its place. */
+  /** Returns true if the turn had to wait in the queue. */
   readonly hasWaited: () => boolean;
-  /** Says where the turn is. */
+  /** Reports the turn's phase. */
   readonly onPhase: (phase: TurnPhase) => void;
-  /** Says which session it is one of, once that is open. */
+  /** Sets the turn's session, once it is open. */
   readonly inSession: (sessionId: string) => void;
 };
 
-/** Names the run of a turn, and tells its caller of it. */
+/** Creates the tracker of a turn, which reports each phase to the caller. */
 export function trackTurn(
   { onProgress, runId = randomUUID(), signal }: TurnHooks,
   { agent, sessionId }: { readonly agent: string; readonly sessionId: string | undefined },

@@ -25,7 +25,7 @@ export async function withReport<Answer extends object, Facts extends FailureRep
 
 export type WatchOptions = {
   readonly directory: string;
-  /** Whether a turn that redirects git fails */
+  /** Makes a turn that redirects git fail */
   readonly isProtected: boolean;
   /** Default {@link watchExecutablePaths} */
   readonly watch?: WatchDirectory | undefined;

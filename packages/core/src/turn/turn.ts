@@ -28,7 +28,7 @@ export type Reply = TurnReport & {
   readonly isolation: Isolation;
   readonly durationMs: number;
   readonly exit: ProtocolAnswer["exit"];
-  /** Whether the first attempt timed out or crashed, and this is the answer of the second */
+  /** True if the first attempt timed out or crashed, and this is the answer of the second */
   readonly retried: boolean;
   readonly denied: readonly string[];
   /** The turn's disk use; `undefined` if it cannot be measured */

@@ -73,7 +73,7 @@ describe("withRetry", () => {
 
     await expect(withRetry(attempt, { ...AT_ONCE, delayMs: 60_000, signal: abort.signal })).rejects.toMatchObject({
       code: "CANCELLED",
-      message: "The turn was cancelled before its second try. It took too long.",
+      message: "The turn was cancelled before its second attempt. It took too long.",
     });
     expect(tries).toBe(1);
   });
@@ -112,9 +112,9 @@ describe("withRetry", () => {
     expect(error).toMatchObject({
       code: "INDETERMINATE",
       message:
-        "How far the agent came is indeterminate, so it was not tried again: its first try failed, and the workspace changed " +
-        'during it: "a.txt". It broke. Look at what was done, and ask again in the same session to go on from there; ' +
-        "--retry always tries again regardless.",
+        "The agent's progress is indeterminate, so the turn was not retried: its first attempt failed, and the workspace changed " +
+        'during it: "a.txt". It broke. Look at what was done, and ask again in the same session to continue from there; ' +
+        "--retry always retries regardless.",
       report: { changedPaths: ["a.txt"] },
       cause: { code },
     });
@@ -140,7 +140,7 @@ describe("withRetry", () => {
     expect(tries).toBe(1);
     expect(error).toMatchObject({
       code: "INDETERMINATE",
-      message: expect.stringContaining("whether the workspace changed during it cannot be told: too dark. x "),
+      message: expect.stringContaining("it is unknown whether the workspace changed during it: too dark. x "),
       report: { changedPaths: [] },
     });
   });
@@ -152,7 +152,7 @@ describe("withRetry", () => {
 
       expect({ tries, code: error.code }).toEqual({ tries: 1, code: "INDETERMINATE" });
       // Which would not help: no mode tries again then.
-      expect(error.message).toMatch(/ended for certain is unknown\. x (?!.*--retry)/);
+      expect(error.message).toMatch(/unknown whether the agent has ended\. x (?!.*--retry)/);
     }
   });
 

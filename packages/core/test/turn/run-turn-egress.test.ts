@@ -49,7 +49,7 @@ describe("a turn", () => {
 
     const { warnings } = await create({ processes: 1, isolation, mode }).runTurn(TURN);
 
-    expect(warnings.filter((warning) => /"bridge".*nobody watched/.test(warning))).toHaveLength(count);
+    expect(warnings.filter((warning) => /"bridge".*not monitored/.test(warning))).toHaveLength(count);
   });
 });
 
