@@ -26,7 +26,7 @@ import { addSessions } from "./commands/sessions/sessions-commands.ts";
 import { showRun } from "./commands/runs/show-run.ts";
 import { loadVersion } from "./process/version.ts";
 
-/** Runs what the command line asks for, and answers with the exit code. */
+/** Runs the command of a command line. Resolves to the exit code. */
 export async function runCli(argv: readonly string[], host: Host): Promise<number> {
   const rewritten = toDoubleDashed(argv, SERVER_FLAGS);
   let exitCode = 0;
@@ -63,7 +63,7 @@ function createProgram(host: Host, finish: Finish): Command {
   addInstall(program, {
     async install(options) {
       refuseMisplaced(program);
-      // A server does not wait for what it never uses.
+      // Imported late: a server never needs it.
       const { runInstall } = await import("./commands/install/run-install.ts");
       finish(runInstall({ ...options, check: (args) => checkServerOptions(args, host) }, host));
     },
@@ -73,7 +73,7 @@ function createProgram(host: Host, finish: Finish): Command {
     },
   });
   addBuildImage(program, (options) => runBuildImage(options, host).then(finish));
-  // About sandboxes, whether one was asked for or not.
+  // These commands are about sandboxes, with or without --sandbox.
   const sandboxed = (): Config => parseConfig({ ...toServerValues(program, host.env), sandbox: true }, host);
   addEgress(program, {
     explain: (agent, options) => finish(explainEgress(agent, { ...options, config: sandboxed() }, host)),
@@ -83,21 +83,21 @@ function createProgram(host: Host, finish: Finish): Command {
     const { egress } = sandboxed().policies.ceiling;
     return runDoctor(config(), { ...options, egress }, host).then(finish);
   });
-  // After the commands, which would take it over: an operand here is a command that does not exist.
+  // Added after the commands, which would inherit it. An operand here is an unknown command.
   return program.allowExcessArguments().action(async () => {
     refuseOperand(program.args[0]);
     finish(await serveOrPrint(config(), host));
   });
 }
 
-/** An option of the server before "--" would be taken for one of this run, and be lost. */
+/** Throws for a server option before "--", which would be ignored. */
 function refuseMisplaced(program: Command): void {
   const flag = findServerOption(program);
   if (flag === undefined) return;
   throw new BudgieError("CONFIG_INVALID", `Options of the server, such as ${flag}, go behind "--".`);
 }
 
-/** What budgie does not know it would refuse at its start, where nobody looks; `${…}` is the client's to fill in. */
+/** Throws for options that a server would refuse at its start, where no user sees it. Skips `${…}`, which the client replaces. */
 function checkServerOptions(args: readonly string[], host: Host): void {
   if (args.some((argument) => argument.includes("${"))) return;
   const program = createProgram(host, () => undefined);

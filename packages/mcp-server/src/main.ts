@@ -3,9 +3,9 @@ import { homedir } from "node:os";
 import type { Host } from "./process/host.ts";
 import { runProgram } from "./run-program.ts";
 
-// Budgie goes on when the reader of its log has closed it.
+// A closed stderr must not end budgie.
 process.stderr.on("error", () => undefined);
-// A reader that closes stdout has seen enough. A server watches its client by itself.
+// Nor must a closed stdout; a server handles the end of its client itself.
 process.stdout.on("error", () => undefined);
 
 const host: Host = {

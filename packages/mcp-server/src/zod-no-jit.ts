@@ -1,4 +1,4 @@
 import { config } from "zod";
 
-// zod would write and compile a program for each schema, which costs a start more than all that is ever parsed.
+// zod would compile a function for each schema, which costs more at startup than all later parsing.
 config({ jitless: true });

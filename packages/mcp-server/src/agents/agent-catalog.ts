@@ -8,33 +8,33 @@ import type { LoadedTools } from "./load-tools.ts";
 import { checkToolNames } from "../mcp/names/check-tool-names.ts";
 import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
 
-/** The agents and their tools, as the files say at the moment. */
+/** The current agents and their tools. */
 export type AgentCatalog = {
-  /** Those of this very moment: whatever changed is read before */
+  /** Returns the agents after reading all changed files. */
   readonly agents: () => readonly Agent[];
-  /** Those that clients know of, until the next {@link AgentCatalog.settle} */
+  /** Returns the tools that clients were last notified of, which {@link AgentCatalog.settle} updates. */
   readonly tools: () => readonly Tool[];
-  /** Whether there is anything to settle. */
+  /** Reads changed files, and returns whether there is anything to settle. */
   readonly hasChanged: () => boolean;
   /** Takes up what changed, reports what is wrong with it, and answers whether clients have to be reported. */
   readonly settle: () => boolean;
 };
 
 export type AgentCatalogOptions = {
-  /** What it begins with, of which everything was said that is wrong with it */
+  /** The initial agents and tools, whose problems were reported already */
   readonly first: { readonly loaded: LoadedAgents; readonly tools: readonly Tool[] };
   readonly folders: AgentFolders;
-  /** Throws a `BudgieError` for agents that cannot be tools side by side */
+  /** Throws a `BudgieError` for agents whose tool names collide. */
   readonly check: (agents: readonly Agent[]) => void;
   readonly toTools: (agents: readonly Agent[]) => readonly Tool[];
-  /** What clients may find wrong with tools */
+  /** Returns problems that clients may have with tools. */
   readonly findProblems: (tools: readonly Tool[]) => readonly string[];
-  /** Where agents have settings of their own: the agent's name, and how to call the place */
+  /** The settings of single agents: the agent's name, and the place of the setting for messages */
   readonly settings: readonly (readonly [agent: string, place: string])[];
   readonly report: (line: string) => void;
 };
 
-/** Creates the catalog; nothing is read before it is asked. */
+/** Creates the catalog. It reads no files before its first call. */
 export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
   const { check, findProblems, first, folders, report, settings, toTools } = options;
   let { loaded, tools } = first;
@@ -53,7 +53,7 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
     return accepted !== settled.accepted || loaded.problems !== settled.loaded.problems;
   }
 
-  /** Once, until it is mended */
+  /** Reports each problem once until it is fixed. */
   function tell(problems: readonly string[]): void {
     const now = new Set(problems);
     for (const problem of now) if (!reported.has(problem)) report(problem);
@@ -83,11 +83,11 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
 
 type Accepted = {
   readonly agents: readonly Agent[];
-  /** Why others were not */
+  /** The reasons why others were refused */
   readonly refusals: readonly string[];
 };
 
-/** All of them, if they can be tools side by side; else those that were there before them stay as they were. */
+/** Accepts all agents if their names do not collide. Otherwise earlier agents stay as they were and take precedence. */
 function accept(wanted: readonly Agent[], before: readonly Agent[], check: AgentCatalogOptions["check"]): Accepted {
   if (findRefusal(wanted, check) === undefined) return { agents: wanted, refusals: [] };
   const agents = new Map(before.filter((agent) => wanted.includes(agent)).map((agent) => [agent.file, agent]));
@@ -125,7 +125,7 @@ function findAbandonedSettings(agents: readonly Agent[], settings: AgentCatalogO
 
 const MOST_NAMED = 5;
 
-/** `undefined` when clients would get what they have. */
+/** Returns a message that names the changed tools; `undefined` if the definitions are equal. */
 function toChangeText(before: readonly Tool[], now: readonly Tool[]): string | undefined {
   const [old, current] = [toDefinitions(before), toDefinitions(now)];
   const changes = [
@@ -153,7 +153,7 @@ function toNames(names: readonly string[]): string {
   return [...named, ...(names.length > MOST_NAMED ? [`${names.length - MOST_NAMED} more`] : [])].join(", ");
 }
 
-/** What a catalog of these agents begins with, and is held to. */
+/** Returns the options of a catalog that starts with these agents. */
 export function toCatalogOptions(
   first: LoadedTools,
   config: Config,

@@ -12,7 +12,7 @@ export type LoadedTools = {
   readonly tools: readonly Tool[];
 };
 
-/** Loads the agents and makes their tools, and tells the user what is wrong with either. */
+/** Loads the agents, creates their tools, and reports the problems of both. */
 export function loadTools(config: Config, { report }: Pick<Host, "report">): LoadedTools {
   const loaded = loadAgents(config);
   const { agents, problems } = loaded;

@@ -12,10 +12,10 @@ import type { AgentSection } from "./config-file.ts";
 import { toSectionHosts } from "./egress-list.ts";
 import { needsSandbox } from "./egress-ceiling.ts";
 
-/** What agents may do: the ceiling that the options set, and what their sections make of it. */
+/** The policies of agents: the ceiling from the options, and the tightened ones from sections. */
 export type Policies = {
   readonly ceiling: Policy;
-  /** By the names of those agents that have a section */
+  /** By agent name; only agents with a section */
   readonly agents: ReadonlyMap<string, Policy>;
 };
 
@@ -23,12 +23,12 @@ export type PolicyOptions = {
   readonly ceiling: Policy;
   /** By agent */
   readonly sections: ReadonlyMap<string, AgentSection>;
-  /** Where the sections come from */
+  /** The file that the sections come from */
   readonly file: string | undefined;
   readonly sandbox: boolean;
 };
 
-/** Works out every agent's policy, or throws `CONFIG_INVALID` for one that loosens, or that nothing could hold. */
+/** Returns every agent's policy. Throws `CONFIG_INVALID` for one that loosens the ceiling, or that cannot be enforced. */
 export function toPolicies({ ceiling, file = "", sandbox, sections }: PolicyOptions): Policies {
   if (!sandbox && ceiling.workspace === "ro") throw needsSandbox("--workspace ro");
   const agents = [...sections].map(([agent, section]): [string, Policy] => {
@@ -40,7 +40,7 @@ export function toPolicies({ ceiling, file = "", sandbox, sections }: PolicyOpti
   return { ceiling, agents: new Map(agents) };
 }
 
-/** A section with hosts and no word on how far to reach means these hosts and no others. */
+/** Returns the tightening of a section. Hosts without a mode mean `allowlist`. */
 function toTightening(
   { allowHost, allowPreset, ...section }: AgentSection,
   { egress }: Policy,
@@ -53,7 +53,7 @@ function toTightening(
   return { ...section, egress: section.egress ?? (egress.mode === "none" ? "none" : "allowlist"), allowedHosts };
 }
 
-/** Throws `CONFIG_INVALID` for a section of an agent that there is not: a mistyped name would leave the real one unrestricted. */
+/** Throws `CONFIG_INVALID` for a section of an unknown agent: a mistyped name would leave the real one unrestricted. */
 export function refuseUnknownAgents({ agents: policies }: Policies, agents: readonly Agent[], file = ""): void {
   const known = agents.map(({ name }) => name);
   const stranger = [...policies.keys()].find((name) => !known.includes(name));
@@ -86,7 +86,7 @@ function refuse({ asked, most, option }: Loosening, agent: string, file: string)
   );
 }
 
-/** The whole list would be too long to read. */
+/** Returns the error for one host, without the ceiling's long list. */
 function refuseHost(host: string, agent: string, file: string): BudgieError {
   return new BudgieError(
     "CONFIG_INVALID",

@@ -16,7 +16,7 @@ const amount = z
   .refine((bytes) => bytes >= 16 * 2 ** 20, 'at least "16m"')
   .optional();
 
-// Below these an engine refuses, or nothing comes up that could run an agent.
+// Engines refuse smaller values, or no agent can start with them.
 const limits = z.strictObject({
   memory: amount,
   cpus: z.number("a number of at least 0.01").min(0.01, "a number of at least 0.01").optional(),
@@ -52,24 +52,24 @@ const configFileSchema = z.strictObject(
   "an object",
 );
 
-/** What a `budgie.json` says. */
+/** The content of a `budgie.json`. */
 export type ConfigFile = EgressWishes & {
   readonly allowRoot: readonly string[];
   /** By agent */
   readonly agents: ReadonlyMap<string, AgentSection>;
-  /** How many turns run at once, of those agents whose sections say */
+  /** The limits on concurrent turns, by agent; only agents whose sections set one */
   readonly maxConcurrent: ReadonlyMap<string, number>;
 };
 
-/** What is left out was not said */
+/** The egress settings of one source; `undefined` where it sets none */
 export type EgressWishes = { readonly egress?: EgressMode | undefined } & {
   readonly [Key in keyof HostWishes]?: HostWishes[Key] | undefined;
 };
 
-/** What an agent's section asks for; its hosts as they are written down. */
+/** An agent's section. Its hosts are not parsed yet. */
 export type AgentSection = Omit<Tightening, "allowedHosts"> & EgressWishes;
 
-/** Reads a `budgie.json` if there is to be one, or throws `CONFIG_INVALID` naming the file and what in it is wrong. */
+/** Loads a `budgie.json`; without a file the result is empty. Throws `CONFIG_INVALID` naming the file and the fault. */
 export function loadConfigFile(file: string | undefined, home: string): ConfigFile {
   if (file === undefined) return { allowRoot: [], agents: new Map(), maxConcurrent: new Map() };
   const content = readJson(file);
@@ -83,7 +83,7 @@ export function loadConfigFile(file: string | undefined, home: string): ConfigFi
     name,
     toAgentSection(section, `"agents.${name}.timeout" in "${file}"`),
   ]);
-  // A path in a file means the same wherever budgie is started.
+  // Paths in the file are relative to the file.
   const place = { cwd: dirname(file), home };
   return {
     ...wishes,

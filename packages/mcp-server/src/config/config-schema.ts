@@ -5,7 +5,7 @@ import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
 import { NUMBERS } from "./option-values.ts";
 
-// Messages say what was expected: "Expected --model to be <message>, got …".
+// Messages complete the sentence "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
 const flag = z.union([z.boolean(), z.stringbool()], '"true" or "false"');
 const model = z.string().regex(/^[\w.:/][\w.:/-]*$/, 'the name of a model, or "auto"');
@@ -31,7 +31,7 @@ const origin = z
   );
 const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
 
-/** The options as they are given, by flag or variable; the descriptions are the help text, in this order. */
+/** The options as given by flag or variable. The descriptions are the help text, in this order. */
 export const configSchema = z.strictObject({
   agentsDir: path.default("~/.kiro/agents").describe("where the agents' JSON files are"),
   promptsDir: path.default("~/.kiro/sub-agents/prompts").describe("where the agents' prompt files are"),

@@ -13,7 +13,7 @@ import { parseTime } from "./option-values.ts";
 import { toPolicies, type Policies } from "./agent-policies.ts";
 import { toTurnRateLimits } from "./turn-rate-limits.ts";
 
-/** The options as the program uses them: checked, and all paths absolute. */
+/** The checked options, with absolute paths. */
 export type Config = Omit<
   z.infer<typeof configSchema>,
   | "agentTimeout"
@@ -35,26 +35,26 @@ export type Config = Omit<
   | FilledIn
 > &
   Readonly<Record<FilledIn, string>> & {
-    /** Empty for anywhere */
+    /** Empty allows every directory */
     readonly allowRoot: readonly string[];
     readonly policies: Policies;
     readonly maxTurnsPerMinute: TurnRateLimits;
     readonly retention: Retention;
     readonly sessionTtlMs: number;
     readonly heartbeatMs: number;
-    /** In milliseconds, where it is a number */
+    /** A number is in milliseconds */
     readonly softDeadline: SoftDeadline;
     readonly turnLimits: TurnLimitWishes;
-    /** 0 for never */
+    /** 0 disables the sweep */
     readonly sweepEveryMs: number;
     /** `undefined` leaves the choice to Kiro */
     readonly model: string | undefined;
   };
 
-/** What has a default that depends on the machine or on other options */
+/** Options whose default depends on the machine or on other options */
 type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPrompt";
 
-/** Checks the options, or throws `CONFIG_INVALID` naming the option, its value and what was expected. */
+/** Checks the options. Throws `CONFIG_INVALID` naming the option, its value and what was expected. */
 export function parseConfig(values: Readonly<Record<string, unknown>>, host: Host): Config {
   const parsed = configSchema.safeParse(values);
   if (!parsed.success) throw toConfigError(parsed.error, values);
@@ -104,7 +104,7 @@ function toSoftDeadline(text: string): SoftDeadline {
   return parseTime(text, { option: `${toOptionName("softDeadline")}, if not "auto" or "never",`, most: "24h" });
 }
 
-/** What the configuration file says, under what the options say. */
+/** Loads the configuration file, and merges it with the options, which take precedence. */
 function loadAccess(
   options: Omit<
     z.infer<typeof configSchema>,
@@ -143,7 +143,7 @@ function toConfigError({ issues: [issue] }: z.ZodError, values: Readonly<Record<
   );
 }
 
-/** A bare name is looked up on the PATH; a path must not depend on the folder that the agent starts in. */
+/** Returns an absolute path, or a bare name, which is searched on the PATH. Agents start in other folders. */
 function toBinary(binary: string, host: Host): string {
   return binary.includes("/") ? toAbsolutePath(binary, host) : binary;
 }

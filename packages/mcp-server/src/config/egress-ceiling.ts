@@ -4,13 +4,13 @@ import { toAllowedHosts } from "./egress-list.ts";
 
 export type EgressCeilingOptions = {
   readonly options: EgressWishes;
-  /** What counts where the options say nothing */
+  /** The settings of the file, which the options override */
   readonly inFile: EgressWishes;
   readonly file: string | undefined;
   readonly sandbox: boolean;
 };
 
-/** How far agents may reach at most, or throws `CONFIG_INVALID` for a wish that nothing could hold. */
+/** Returns the loosest egress policy of all agents. Throws `CONFIG_INVALID` for a setting that cannot be enforced. */
 export function toEgressCeiling({ file = "", inFile, options, sandbox }: EgressCeilingOptions): EgressPolicy {
   const toSource = (key: Key): string => (options[key] === undefined ? `"${key}" in "${file}"` : FLAGS[key]);
   const wishes = {
@@ -34,7 +34,7 @@ function refuseAll(wishes: EgressWishes, toSource: (key: Key) => string): Egress
   return { mode: "bridge", hosts: [] };
 }
 
-/** Says that nothing but a sandbox could hold an agent to this. */
+/** Returns the error for an option that only a sandbox can enforce. */
 export function needsSandbox(option: string): BudgieError {
   return new BudgieError(
     "CONFIG_INVALID",

@@ -1,39 +1,39 @@
 import type { AllowedHost } from "@budgie/core";
 import { parseAllowedHost, presetHosts, PRESETS, type PresetName } from "@budgie/egress/allow-list";
 
-/** Hosts to allow as they are written down. */
+/** Hosts to allow, not parsed yet. */
 export type HostWishes = {
   readonly allowHost: readonly string[];
   readonly allowPreset: readonly PresetName[];
 };
 
-/** Where the two lists of a wish were written, such as `--allow-host`. */
+/** The sources of the two lists, such as `--allow-host`. */
 export type WishSources = Readonly<Record<keyof HostWishes, string>>;
 
 export const PRESET_NAMES = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
 
-/** The preset of the program that runs agents: without its model there is none. */
+/** The preset of Kiro, which no agent can run without */
 const OWN_PRESET: PresetName = "kiro";
 
-/** The list that all agents have: what was asked for, and what their program needs. */
+/** Returns the allow-list of all agents: the given hosts, and those that Kiro needs. */
 export function toAllowedHosts(wishes: HostWishes, sources: WishSources): readonly AllowedHost[] {
   return withoutRepeats([...parseWishes(wishes, sources), ...presetFrom(OWN_PRESET, "which Kiro needs")]);
 }
 
-/** The list of one agent in place of that of all: what its section asks for, and of the list of all what its program needs. */
+/** Returns the allow-list of one agent: the hosts of its section, and from the list of all those that Kiro needs. */
 export function toSectionHosts(
   wishes: HostWishes,
   sources: WishSources,
   all: readonly AllowedHost[],
 ): readonly AllowedHost[] {
-  // Of the list and not of the preset: what the user pinned there stays pinned.
+  // Taken from the list of all, since the user may have pinned addresses there.
   const own = presetHosts(OWN_PRESET).flatMap(({ host, port }) =>
     all.filter((entry) => entry.host === host && entry.port === port),
   );
   return withoutRepeats([...parseWishes(wishes, sources), ...own]);
 }
 
-/** Whether an entry is of a preset that says so from documents alone. */
+/** Returns whether an entry comes from a preset and is known from documentation only. */
 export function isUnverified({ from, host, port }: AllowedHost): boolean {
   const name = PRESET_NAMES.find((candidate) => from.startsWith(toOrigin(candidate)));
   return (name === undefined ? [] : PRESETS[name]).some(({ allow, unverified = false }) => {
@@ -42,7 +42,7 @@ export function isUnverified({ from, host, port }: AllowedHost): boolean {
   });
 }
 
-/** Hosts that were named go first: where one is in a preset too, it is meant as it was named. */
+/** Parses the lists. Named hosts come first, so that they take precedence over presets. */
 function parseWishes({ allowHost, allowPreset }: HostWishes, sources: WishSources): readonly AllowedHost[] {
   return [
     ...allowHost.map((text) => parseAllowedHost(text, sources.allowHost)),

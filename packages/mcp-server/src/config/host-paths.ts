@@ -5,13 +5,13 @@ import type { Host } from "../process/host.ts";
 
 type Place = Pick<Host, "cwd" | "env" | "home" | "platform">;
 
-/** The absolute path that a user means: MCP clients start budgie without a shell, so `~` comes as it was written. */
+/** Returns the absolute path. Expands `~`, because MCP clients start budgie without a shell. */
 export function toAbsolutePath(path: string, { cwd, home }: Pick<Place, "cwd" | "home">): string {
   if (path === "~") return home;
   return path.startsWith("~/") ? join(home, path.slice(2)) : resolve(cwd, path);
 }
 
-/** The absolute path of a file that an option names, or throws `CONFIG_INVALID` if it is not there; a default need not be. */
+/** Finds the file that an option names. Throws `CONFIG_INVALID` if it does not exist; returns `undefined` without an option. */
 export function findExistingFile(
   file: string | undefined,
   flag: string,
@@ -25,18 +25,18 @@ export function findExistingFile(
   );
 }
 
-/** Where this system's Kiro keeps its database. */
+/** Returns the folder of Kiro's database on this system. */
 export function toKiroDataDir({ env, home, platform }: Omit<Place, "cwd">): string {
   if (platform === "darwin") return join(home, "Library", "Application Support", "kiro-cli");
   return join(toXdgDir(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share"), "kiro-cli");
 }
 
-/** Where budgie keeps what must outlive one run: who owns what. */
+/** Returns the default folder of budgie's persistent state. */
 export function toStateDir({ env, home }: Pick<Place, "env" | "home">): string {
   return join(toXdgDir(env["XDG_STATE_HOME"]) ?? join(home, ".local", "state"), "budgie");
 }
 
-/** By the XDG specification a path that is not absolute counts as none. */
+/** Returns the value of an XDG variable. Relative paths are invalid by the specification, and ignored. */
 function toXdgDir(value: string | undefined): string | undefined {
   return value !== undefined && isAbsolute(value) ? value : undefined;
 }

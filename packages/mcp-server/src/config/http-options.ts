@@ -8,23 +8,23 @@ import { toFlag, toOptionName } from "./option-names.ts";
 import { parseTime } from "./option-values.ts";
 import { BlockList, isIP } from "node:net";
 
-/** Where and for whom budgie listens. */
+/** The checked options of HTTP. */
 export type HttpOptions = {
   readonly host: string;
   readonly port: number;
   readonly token: string;
-  /** Whether nobody knows the token yet */
+  /** `true` if the token was generated and must be printed */
   readonly isNewToken: boolean;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly sessionTtlMs: number;
-  /** Whether others than this machine may reach it */
+  /** `true` if other machines can reach the address */
   readonly isRemote: boolean;
 };
 
 /**
- * Checks the options of HTTP and loads or makes the token, or throws `CONFIG_INVALID`; `undefined` for stdio. From here on
- * the environment has no token, in either case.
+ * Checks the options of HTTP, and loads or generates the token; `undefined` for stdio. Removes the token from the environment
+ * in both cases. Throws `CONFIG_INVALID`.
  */
 export function loadHttpOptions(config: Config, program: Host): HttpOptions | undefined {
   const given = takeHttpToken(program);
@@ -48,7 +48,7 @@ export function loadHttpOptions(config: Config, program: Host): HttpOptions | un
     port,
     allowedHosts: config.httpAllowedHost,
     allowedOrigins: config.httpAllowedOrigin,
-    // No timer holds more.
+    // The longest delay of a timer
     sessionTtlMs: parseTime(httpSessionTtl, { option: toOptionName("httpSessionTtl"), most: "24d" }),
     isRemote,
     token,
@@ -66,7 +66,7 @@ const OF_HTTP = [
   "httpSessionTtl",
 ] as const satisfies readonly ConfigKey[];
 
-/** Who gives one of them expects budgie to listen. */
+/** Throws for HTTP options with stdio: the user expects budgie to listen. */
 function refuseForStdio(config: Config): void {
   const given = OF_HTTP.find((key) => {
     const value = config[key];
@@ -83,7 +83,7 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8);
 loopback.addAddress("::1", "ipv6");
 
-/** Whether nobody but this machine reaches what listens at this address or name. */
+/** Returns whether only this machine can reach an address or name. */
 function isLoopback(host: string): boolean {
   const version = isIP(host);
   return version === 0 ? host === "localhost" : loopback.check(host, version === 6 ? "ipv6" : "ipv4");

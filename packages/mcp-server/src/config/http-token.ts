@@ -3,14 +3,14 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 import { BudgieError } from "@budgie/core";
 import type { Host } from "../process/host.ts";
 
-/** Takes the token that the environment has out of it: what is started from here on does not inherit it. */
+/** Removes the token from the environment, so that no child process inherits it, and returns it. */
 export function takeHttpToken({ env }: Pick<Host, "env">): string | undefined {
   const token = env[VARIABLE];
   delete env[VARIABLE];
   return token || undefined;
 }
 
-/** The token that clients must have: the one that was given, or else a new one, which nobody knows yet. */
+/** Loads the token from the variable or the file, or generates one. Throws `CONFIG_INVALID` for an unusable token. */
 export function loadHttpToken({ file, isRemote, token: given }: GivenToken): HttpToken {
   if (given !== undefined && file !== undefined) {
     throw invalid(`Both ${VARIABLE} and --http-token-file have a token. Leave one of them out.`);
@@ -30,17 +30,17 @@ export function loadHttpToken({ file, isRemote, token: given }: GivenToken): Htt
 type HttpToken = { readonly token: string; readonly isNew: boolean };
 
 type GivenToken = {
-  /** From the environment */
+  /** The value from the environment */
   readonly token: string | undefined;
   readonly file: string | undefined;
-  /** Whether other machines may come */
+  /** `true` if other machines can reach the server */
   readonly isRemote: boolean;
 };
 
 const VARIABLE = "BUDGIE_HTTP_TOKEN";
 const SHORTEST = 32;
 const LONGEST = 4096;
-// What may stand in the header.
+// The syntax of a bearer token in the Authorization header
 const FORM = /^[\w.~+/-]+=*$/;
 
 function checkToken(text: string, source: string): string {
@@ -61,7 +61,7 @@ function checkToken(text: string, source: string): string {
 function readToken(file: string): string {
   let descriptor: number | undefined;
   try {
-    // A pipe would have budgie wait for who writes to it.
+    // Opening a pipe would block until another process writes to it.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = fstatSync(descriptor);
     if (!stats.isFile() || stats.size > 2 * LONGEST)

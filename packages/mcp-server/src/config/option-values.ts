@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BudgieError, parseDuration, parseTimeout } from "@budgie/core";
 
-/** The numbers that options take, as text. */
+/** Schemas of numeric options, given as text. */
 export const NUMBERS = {
   limit: toNumber(/^\d{1,15}$/, "a number of bytes, or 0 for no limit"),
   depth: toNumber(/^[1-9]\d?$/, "a number from 1 to 99"),
@@ -15,12 +15,12 @@ function toNumber(pattern: RegExp, expected: string) {
 }
 
 type TimeOptions = {
-  /** How a message calls the option */
+  /** The name of the option in messages */
   readonly option: string;
   readonly most: string;
 };
 
-/** Parses a time that dates, labels and timers can hold, in milliseconds: longer than nothing, and not much too long. */
+/** Parses a duration to milliseconds. Throws `CONFIG_INVALID` for 0 and for more than `most`. */
 export function parseTime(text: string, { most, option }: TimeOptions): number {
   const timeMs = parseTimeout(text, option);
   if (timeMs <= parseDuration(most, option)) return timeMs;

@@ -3,7 +3,7 @@ import type { Config } from "./config.ts";
 import type { Host } from "../process/host.ts";
 
 /**
- * Throws `CONFIG_INVALID` for sandbox options without `--sandbox` and, as root, for `--sandbox` without `--allow-root`;
+ * Checks the sandbox options. Throws `CONFIG_INVALID` for sandbox options without `--sandbox` and, as root, for `--sandbox` without `--allow-root`;
  * `LOGIN_REQUIRED` for a missing API key.
  */
 export function checkSandboxOptions(config: Config, { env, uid }: Pick<Host, "env" | "uid">): void {
@@ -61,7 +61,7 @@ function refuseWithoutSandbox({ acceptWeaker, caFile, credentials, protectExecut
   );
 }
 
-/** The secrets among the variables that a sandbox gets; it gets no other variable of the host. */
+/** Returns the secret environment variables of a sandbox. It gets no other variable of the host. */
 export function toSandboxSecrets(
   credentials: Config["credentials"],
   env: Host["env"],
@@ -70,18 +70,18 @@ export function toSandboxSecrets(
   switch (credentials) {
     case "full":
     case "api-key":
-      // An empty variable is how one is taken back.
+      // An empty variable counts as unset.
       return apiKey ? { KIRO_API_KEY: apiKey } : {};
-    // A key would be just what this choice keeps from the sandbox: a credential that lasts.
+    // These choices keep lasting credentials, such as a key, out of the sandbox.
     case "access-token":
     case "none":
       return {};
   }
 }
 
-/** The proxy that this machine itself goes through. */
+/** Returns the proxy of this machine, if it has one. */
 export function toUpstreamProxy(env: Host["env"]): string | undefined {
   const { ALL_PROXY, all_proxy, HTTPS_PROXY, https_proxy } = env;
-  // An empty variable is how one is taken back; the last two are often of another kind, such as socks5.
+  // An empty variable counts as unset. ALL_PROXY often has another scheme, such as socks5.
   return HTTPS_PROXY || https_proxy || [ALL_PROXY, all_proxy].find((url = "") => /^https?:/i.test(url));
 }

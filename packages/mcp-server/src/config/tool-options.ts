@@ -1,9 +1,9 @@
-/** What is offered: a tool for each agent, the router's two for all of them, or both. */
+/** The values of `--tools`: a tool for each agent, the router's two for all of them, or both. */
 export const TOOL_MODES = ["agents", "router", "both"] as const;
 
 export type ToolMode = (typeof TOOL_MODES)[number];
 
-/** How tools' names are spelled: as the first budgie did, or as every client takes them. */
+/** The values of `--tool-names`: the spelling of the first budgie, or one that every client accepts. */
 export const SPELLINGS = ["dotted", "safe"] as const;
 
 export type NamingOptions = {
@@ -12,5 +12,5 @@ export type NamingOptions = {
   readonly tools: ToolMode;
 };
 
-/** When a call is answered though its agent has not finished: in milliseconds, or by what the client is known to bear. */
+/** The time after which a call is answered before its agent has finished: in milliseconds, or `auto` by the client's known timeout. */
 export type SoftDeadline = number | "auto" | "never";

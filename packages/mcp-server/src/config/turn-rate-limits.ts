@@ -1,6 +1,6 @@
 import { BudgieError, type Agent, type TurnRateLimits } from "@budgie/core";
 
-/** The limits that were given; what is said later holds: `30`, `reviewer=5`, `reviewer=0`. */
+/** Parses limits such as `30`, `reviewer=5` and `reviewer=0`. Later ones override earlier ones. */
 export function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
   const pairs = values.map((value): [string, number | undefined] => {
     const at = value.lastIndexOf("=");
@@ -11,7 +11,7 @@ export function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
   return { all, agents: new Map(limited) };
 }
 
-/** The same, or throws `CONFIG_INVALID`: a limit for an agent that is not there is one that holds for nobody. */
+/** Returns the limits unchanged. Throws `CONFIG_INVALID` for a limit of an unknown agent, which would have no effect. */
 export function checkTurnRates(limits: TurnRateLimits, agents: readonly Agent[]): TurnRateLimits {
   const known = agents.map(({ name }) => name);
   const unknown = [...limits.agents.keys()].find((name) => !known.includes(name));

@@ -16,14 +16,17 @@ import { escapeForTerminal } from "../terminal/printable.ts";
 
 export type GcOptions = {
   readonly dryRun: boolean;
-  /** Also what is of another machine, or of a budgie in a container, and not yet 24 h old */
+  /** Includes what is younger than 24 h and belongs to another machine or to a budgie in a container */
   readonly force: boolean;
   /** A duration */
   readonly olderThan: string;
   readonly json: boolean;
 };
 
-/** `budgie gc-volumes`: removes what dead owners left, and old things of owners out of sight, on the engine and in local folders; 1 if something would not go. */
+/**
+ * Runs `budgie gc-volumes`: removes what dead owners left, and old resources of unreachable owners, on the engine and in local
+ * folders. Resolves to 1 if something could not be removed.
+ */
 export async function runGc(config: Config, options: GcOptions, host: Host): Promise<number> {
   const { dryRun, force } = options;
   const { stateDir } = config;
@@ -54,7 +57,7 @@ async function collectContainers(config: Config, { owner, policy }: Collecting, 
   try {
     return await collectDockerGarbage({ owner, stateDir: config.stateDir, home, hostEnv, policy });
   } catch (error) {
-    // Who never had an engine has folders to clean up all the same.
+    // Local folders can be cleaned up without an engine.
     if (!(error instanceof BudgieError) || error.code !== "RUNNER_UNAVAILABLE") throw error;
     report(`No container engine is reachable, so only local session folders were looked at. ${error.message}`);
     return { removed: [], kept: [], failed: [] };

@@ -1,6 +1,6 @@
 import { type GcPolicy, type GcReport, isSessionId, type Owner, type Runner, type SessionRegister } from "@budgie/core";
 
-/** Removes what budgies which are gone left, and answers with what it could not remove. */
+/** Removes what dead budgies left. Resolves to a line for each failure. */
 export async function sweepGarbage(
   runner: Runner,
   register: SessionRegister,
@@ -12,7 +12,7 @@ export async function sweepGarbage(
   return report.failed.map(({ kind, name, why }) => `${kind} ${name}: ${why}`);
 }
 
-/** Strikes off the sessions of which nothing is left, and those that nobody can go on with any more. */
+/** Removes register entries whose resources are gone, or whose owner is dead and keep time is over. */
 export async function forgetRemoved(
   { failed, kept, removed }: GcReport,
   register: SessionRegister,
@@ -21,7 +21,7 @@ export async function forgetRemoved(
   const left = new Set([...failed, ...kept].map(({ session }) => session));
   const gone = new Set(removed.map(({ session }) => session).filter((session) => !left.has(session)));
   for (const session of gone) if (session !== undefined && isSessionId(session)) await register.remove(session);
-  // Another budgie, with another state directory, may have removed what they had.
+  // Another budgie, with another state directory, may have removed the resources.
   const written = await register.list().catch(() => []);
   for (const { id, keepMs = 0, owner: whose, usedMs } of written) {
     if (left.has(id) || Date.now() - usedMs <= keepMs) continue;

@@ -1,29 +1,29 @@
-/** Removes one kind of garbage, and answers with what it could not do. */
+/** Removes one kind of garbage. Resolves to a line for each failure. */
 export type Sweep = () => Promise<readonly string[]>;
 
 export type SweeperOptions = {
-  /** Done one after the other */
+  /** Run one after the other */
   readonly sweeps: readonly Sweep[];
   readonly report: (line: string) => void;
-  /** 0 for never */
+  /** 0 disables the sweeper */
   readonly intervalMs: number;
 };
 
-/** Removes from time to time what others left, besides the work. */
+/** A background task that removes garbage at intervals. */
 export type Sweeper = {
-  /** Begins a moment later, and goes on until it is stopped; cheap to repeat. */
+  /** Schedules the first sweep, unless it was scheduled before. */
   readonly begin: () => void;
   readonly stop: () => void;
 };
 
-// The first call starts its container meanwhile.
+// Leaves the first call time to start its container.
 const FIRST_DELAY_MS = 1_000;
-// A timer that is set for longer goes off at once.
+// A timer with a longer delay fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-// Budgies that one client starts together do not go on together.
+// Keeps budgies that were started together from sweeping together.
 const JITTER = 0.2;
 
-/** Creates a sweeper. It keeps no process alive, fails no call, and tells of trouble once until there is none any more. */
+/** Creates a sweeper. It keeps no process alive and fails no call. It reports failures once, until a sweep succeeds. */
 export function createSweeper({ intervalMs, report, sweeps }: SweeperOptions): Sweeper {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** What budgie has of the process it runs in; `main.ts` alone takes it from `process`. */
+/** The environment of budgie's process. Only `main.ts` takes it from `process`. */
 export type Host = {
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;
@@ -9,11 +9,11 @@ export type Host = {
   /** The process's user id; `undefined` on Windows */
   readonly uid: number | undefined;
   readonly stdin: Readable;
-  /** Of a server it carries JSON-RPC, and nothing else */
+  /** Carries only JSON-RPC if budgie is a server over stdio */
   readonly stdout: Writable;
   /** The terminal's width in characters; `undefined` when stdout is not one */
   readonly columns: number | undefined;
-  /** Tells the user something, in one line on stderr */
+  /** Writes one line to stderr. */
   readonly report: (line: string) => void;
   readonly exit: (code: number) => void;
   /** Signals, and exceptions that nobody caught */

@@ -2,8 +2,7 @@ import type { Host } from "./host.ts";
 import { createShutdown } from "./shutdown.ts";
 
 /**
- * Does work that a signal aborts, and that cleans up before it rejects. Then the program ends with exit code 1: what was asked
- * for was not done.
+ * Runs work that a process signal aborts, and that must clean up before it rejects. Then the program exits with code 1.
  */
 export async function interruptible<T>(
   { events, exit, report }: Pick<Host, "events" | "exit" | "report">,
@@ -19,6 +18,6 @@ export async function interruptible<T>(
       if (error !== signal.reason) throw error;
     });
   });
-  // The shutdown ends the program as soon as this is over.
+  // The shutdown ends the program once `working` has settled.
   return working.catch((error: unknown) => (signal.aborted ? shutdown.ended : Promise.reject(error)));
 }

@@ -1,9 +1,9 @@
 import { BudgieError } from "@budgie/core";
 import type { Host } from "./host.ts";
 
-/** The orderly end of the program: begun once, and over within {@link LIMIT_MS}. */
+/** The orderly end of the program: it begins once, and takes at most {@link LIMIT_MS}. */
 export type Shutdown = {
-  /** Sets what is to be closed; until then there is nothing */
+  /** Sets the cleanup; without it there is none. */
   readonly onBegin: (close: () => Promise<void>) => void;
   readonly begin: () => void;
   /** Never resolves: the program exits first */
@@ -11,16 +11,16 @@ export type Shutdown = {
 };
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-/** Below the 10 s that are promised */
+/** Less than the documented 10 s */
 const LIMIT_MS = 9_500;
-// npm and npx pass on a Ctrl-C that the terminal has sent to budgie already.
+// npm and npx forward a Ctrl-C that the terminal has also sent to budgie.
 const ECHO_MS = 100;
 const FAILED = 1;
 const BUG = 70;
 
 /**
- * Ends the program with exit code 0 after a signal or {@link Shutdown.begin}, with 70 after an uncaught exception, and
- * with 1 if something could not be closed in time or a second signal did not let it.
+ * Creates the shutdown. The program exits with code 0 after a signal or {@link Shutdown.begin}, with 70 after an uncaught
+ * exception, and with 1 if the cleanup fails, times out or is cut short by a second signal.
  */
 export function createShutdown({ events, exit, report }: Pick<Host, "events" | "exit" | "report">): Shutdown {
   let close = async (): Promise<void> => undefined;
@@ -52,7 +52,7 @@ export function createShutdown({ events, exit, report }: Pick<Host, "events" | "
   }
   events.on("uncaughtException", (error: unknown) => {
     report(errorText(error));
-    // Closing may be what throws, again and again.
+    // The cleanup itself may throw repeatedly.
     if (exitCode === BUG) exit(BUG);
     exitCode = undefined;
     void end(BUG);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** The version in this package's `package.json`. */
+/** Loads the version from this package's `package.json`. */
 export function loadVersion(): string {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as { version: string }).version;

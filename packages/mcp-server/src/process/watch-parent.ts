@@ -1,10 +1,10 @@
 const INTERVAL_MS = 10_000;
-// Who lives as long as the machine or the container does, and takes over whom nobody waits for.
+// PID 1 adopts orphans and never exits.
 const INIT = 1;
 
 /**
- * Tells when the program that started this one has died, which does not end stdin if another holds the pipe open too. It keeps
- * no program alive, and one that init started is not watched.
+ * Calls `onExit` when the parent process has exited, since stdin stays open while another process holds the pipe. Keeps no
+ * process alive, and ignores PID 1 as a parent.
  */
 export function watchParent(onExit: () => void, parentPid: () => number = () => process.ppid): void {
   const first = parentPid();

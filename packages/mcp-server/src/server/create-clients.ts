@@ -9,15 +9,15 @@ import { withLongCalls } from "../mcp/long-calls/with-long-calls.ts";
 import { createSessionOwners, withOwnedSessions } from "./own-sessions.ts";
 import { withStickySessions } from "./sticky-sessions.ts";
 
-/** What all clients share. */
+/** Options that all clients share. */
 export type ClientsOptions = {
   readonly tools: () => readonly Tool[];
   readonly runTurn: RunTurn;
   readonly sessions: Pick<SessionStore, "end">;
-  /** Whether there are clients besides, who must not find each other's sessions */
+  /** `true` if several clients connect, which must not find each other's sessions */
   readonly areApart: boolean;
   readonly health: () => Promise<HealthReport>;
-  /** Comes before each call */
+  /** Called before each tool call */
   readonly onCall: () => void;
   readonly report: (line: string) => void;
 };

@@ -4,7 +4,7 @@ import { checkSandboxOptions, toUpstreamProxy } from "../config/sandbox-options.
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 
-/** Creates the runner that was asked for. The other one is never loaded, and never takes its place. */
+/** Creates the configured runner. The other one is never loaded, nor used as a fallback. */
 export async function createRunner(config: Config, host: Host, owner: Owner): Promise<Runner> {
   checkSandboxOptions(config, host);
   const {

@@ -5,22 +5,22 @@ import { watchParent } from "../process/watch-parent.ts";
 
 export type ToolServerOptions = Omit<StdioServerOptions, "host"> & {
   readonly host: Host;
-  /** `undefined` for stdin and stdout */
+  /** `undefined` for stdio */
   readonly http: HttpOptions | undefined;
   readonly version: string;
 };
 
-/** Creates the server for one client on stdin and stdout, or for all that come over HTTP. */
+/** Creates the server for one client over stdio, or for clients over HTTP. */
 export async function createToolServer({ http, ...options }: ToolServerOptions): Promise<ToolServer> {
   const { connect, host, onClientClosed, version } = options;
   if (http === undefined) {
     watchParent(() => {
-      host.report("The program that started budgie is gone.");
+      host.report("The program that started budgie has exited.");
       onClientClosed();
     });
     return createStdioServer(options);
   }
-  // A start over stdio does not wait for it to load.
+  // Imported late: stdio does not need it.
   const { createHttpServer } = await import("../mcp/http/http-server.ts");
   if (http.isRemote) host.report(NOT_ENCRYPTED);
   return createHttpServer({ ...http, connect, version, report: host.report });

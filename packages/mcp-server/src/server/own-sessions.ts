@@ -30,7 +30,7 @@ type Claim = {
   readonly client: object;
   /** The number of pending calls with this session */
   calls: number;
-  /** Whether a turn of the client has run in the session; until then the claim ends with its calls */
+  /** `true` if a turn of the client has run in the session; until then the claim ends with its calls */
   isOwned: boolean;
 };
 

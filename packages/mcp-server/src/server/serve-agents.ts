@@ -35,7 +35,7 @@ import { checkTurnRates } from "../config/turn-rate-limits.ts";
 import { loadVersion } from "../process/version.ts";
 import { loadWorkspaceRules } from "./workspace-rules.ts";
 
-/** Whom the agents are served to, and by what. */
+/** The parts that serving needs. */
 export type Serving = {
   readonly config: Config;
   readonly host: Host;
@@ -46,7 +46,7 @@ export type Serving = {
   readonly runner: Runner;
 };
 
-/** Serves the agents with this runner until the program ends; only a failing start lets it return. */
+/** Serves the agents with this runner until the program exits. Rejects if the start fails. */
 export async function serveAgents({ config, host, http, owner, runner, shutdown }: Serving): Promise<never> {
   const first = loadTools(config, host);
   const catalog = createAgentCatalog(toCatalogOptions(first, config, host));
@@ -87,7 +87,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     tools: catalog.tools,
     runTurn,
     sessions,
-    // What one client does is nothing to another.
+    // Clients over HTTP must not see each other's sessions.
     areApart: http !== undefined,
     async health() {
       const agents = catalog.agents().map(({ name }) => name);
@@ -117,7 +117,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     poll.close();
     sweeper.stop();
     await Promise.allSettled([server.close(), runner.close()]);
-    // A call that was just beginning may have opened its session in between.
+    // A call that had just begun may have opened its session meanwhile.
     await runner.close();
     await sessions.close();
     register.close();
@@ -150,7 +150,7 @@ function toKiroOptions(config: Config, { env, home }: Host, outputFiles: OutputF
     defaultModel: config.model,
     trustAllTools: config.trustAllTools,
     prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
-    // Without a sandbox Kiro's variables reach the agent by themselves.
+    // Without a sandbox the agent inherits Kiro's variables.
     env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
     projections: toSharedProjections(home, config.promptsDir),
     outputFiles,

@@ -6,17 +6,17 @@ import type { Host } from "../process/host.ts";
 import { loadHttpOptions } from "../config/http-options.ts";
 import { createShutdown } from "../process/shutdown.ts";
 
-/** Serves the agents until a signal comes, or over stdio the client goes away; only a failing start lets it return. */
+/** Serves the agents until a signal or, over stdio, until the client disconnects. Rejects if the start fails. */
 export async function serve(config: Config, host: Host): Promise<never> {
   const http = loadHttpOptions(config, host);
   const shutdown = createShutdown(host);
   const owner = createOwner({ stateDir: config.stateDir, isolation: config.sandbox ? "container" : "none" });
-  // First of all, and waited for: without the sandbox that was asked for nothing is served.
+  // Awaited first: without the requested sandbox nothing is served.
   const [runner, { serveAgents }] = await Promise.all([createRunner(config, host, owner), loadRest()]);
   return serveAgents({ config, host, http, shutdown, owner, runner });
 }
 
-/** Half of the program, once the engine has been asked: it thinks meanwhile. */
+/** Imports the rest of the program while the engine answers. */
 async function loadRest() {
   await nextTurn();
   return import("./serve-agents.ts");

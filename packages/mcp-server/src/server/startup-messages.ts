@@ -9,7 +9,7 @@ type Served = {
   readonly toolCount: number;
 };
 
-/** What budgie says of itself at its start: what it serves, and what should not go unnoticed. */
+/** Returns the lines that budgie prints at its start: what it serves, and warnings. */
 export function startupMessages({ config, nesting, runner, toolCount }: Served): readonly string[] {
   const { isolation, notices } = runner;
   const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
@@ -27,7 +27,7 @@ const BRIDGE =
   "--egress bridge is unsafe: agents reach all that a container of this machine reaches, and nobody sees what. Use it " +
   "only for programs that ignore proxies.";
 
-/** An agent with a section of its own may be held to less than all are. */
+/** Returns whether any policy is `bridge`: an agent's section may be tighter than the ceiling. */
 function hasBridge({ agents, ceiling }: Policies): boolean {
   return [ceiling, ...agents.values()].some(({ egress }) => egress.mode === "bridge");
 }

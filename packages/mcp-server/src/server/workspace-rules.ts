@@ -3,7 +3,7 @@ import { BudgieError, toGuardedPaths, type AllowedRoot, type Runner, type Worksp
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 
-/** Says which directories calls may name, or throws `CONFIG_INVALID` for an allowed root that is not there. */
+/** Loads the rules for directories of calls. Throws `CONFIG_INVALID` for an allowed root that does not exist. */
 export function loadWorkspaceRules(
   config: Config,
   { env, home }: Pick<Host, "env" | "home">,
@@ -11,7 +11,7 @@ export function loadWorkspaceRules(
 ): WorkspaceRules {
   return {
     allowedRoots: config.allowRoot.map(resolveRoot),
-    // Without a sandbox an agent reaches all of this anyway, and to refuse it would only look like a wall.
+    // Without a sandbox an agent reaches these paths anyway; refusing them would only pretend protection.
     guarded:
       runner.isolation === "container"
         ? [...toGuardedPaths({ ...config, home, runtimeDir: env["XDG_RUNTIME_DIR"] }), ...runner.guarded]
@@ -19,7 +19,7 @@ export function loadWorkspaceRules(
   };
 }
 
-/** Once and for all: an agent that may write beside a root that is a link could turn it elsewhere. */
+/** Resolves a root once: an agent that can write beside a symlinked root could point it elsewhere later. */
 function resolveRoot(root: string): AllowedRoot {
   try {
     return { named: root, path: realpathSync.native(root) };

@@ -1,12 +1,12 @@
-/** A line of JSON that is the same for a program, and in which nothing hides from a reader or speaks to a terminal. */
+/** Returns a line of JSON with all control and invisible characters escaped. It parses to the same value. */
 export function toSafeJson(value: unknown): string {
   return `${JSON.stringify(value).replace(UNSEEN, toEscape)}\n`;
 }
 
-// JSON itself escapes the control characters below the space.
+// JSON.stringify escapes only control characters below the space.
 const UNSEEN = /[\p{Control}\p{Format}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** By its code units: JSON has no other escapes. */
+/** Escapes a character by its UTF-16 code units, the only form in JSON. */
 function toEscape(character: string): string {
   return character
     .split("")

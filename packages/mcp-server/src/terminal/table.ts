@@ -1,4 +1,4 @@
-/** Lines of columns, each as wide as its widest cell. */
+/** Returns lines of columns, each as wide as its widest cell. */
 export function toTable(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

@@ -3,11 +3,11 @@ import type { Agent } from "@budgie/core";
 import { byName } from "../names/find-tool.ts";
 import { shorten } from "../tools/tool-description.ts";
 
-// What clients show of an answer ends about there.
+// Clients truncate what they display at about this length.
 const LONGEST_BYTES = 100_000;
 const SHORTEST_BYTES = 100;
 
-/** The result of `list_agents`: the agents in the order of their names, for a model to read and for a program. */
+/** Returns the result of `list_agents`: the agents sorted by name, as text and as structured content. */
 export function toAgentsResult(agents: readonly Agent[]): CallToolResult {
   const room = Math.max(Math.floor(LONGEST_BYTES / Math.max(agents.length, 1)), SHORTEST_BYTES);
   const listed = agents.map((agent) => toListed(agent, room)).toSorted(byName);
@@ -17,7 +17,7 @@ export function toAgentsResult(agents: readonly Agent[]): CallToolResult {
 
 type Listed = Pick<Agent, "name" | "description" | "whenToUse">;
 
-/** What to choose an agent by is not what a long description of it pushes out. */
+/** Truncates the fields of an agent, so that a long description leaves room for `whenToUse`. */
 function toListed({ description, name, whenToUse }: Agent, room: number): Listed {
   const when = shorten(whenToUse, Math.ceil(room / 2));
   return { name, description: shorten(description, room - Buffer.byteLength(when)), whenToUse: when };

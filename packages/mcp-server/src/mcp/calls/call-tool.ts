@@ -7,37 +7,37 @@ import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } fro
 import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
 import type { Tool } from "../tools/tool.ts";
 
-/** How a call is followed. */
+/** Hooks of one tool call. */
 export type CallHooks = TurnHooks & {
-  /** Says what to do if the client gave up before it had the result */
+  /** Sets what to do if the client cancels the call before it receives the result */
   readonly ifDropped?: (then: () => void) => void;
 };
 
-/** The tools of one client, and what happens when it calls one. */
+/** The tools of one client. */
 export type ClientTools = {
   readonly definitions: () => readonly Tool["definition"][];
-  /** `undefined` if there is no such tool */
+  /** Returns `undefined` if there is no such tool. */
   readonly call: (name: string, input: unknown, hooks: CallHooks) => Promise<CallToolResult> | undefined;
-  /** Stops what runs for the client though no call of it waits; resolves at once */
+  /** Stops runs that outlive their calls, without waiting for them. */
   readonly stop: () => void;
-  /** Ends what the client owns, once its calls are over */
+  /** Ends what the client owns. Its calls must have ended. */
   readonly close: () => Promise<void>;
 };
 
 export type ClientToolsOptions = {
-  /** Those of the moment */
+  /** Returns the current tools. */
   readonly tools: () => readonly Tool[];
   readonly runTurn: RunTurn;
   readonly health: () => Promise<HealthReport>;
-  /** Comes before each call */
+  /** Called before each tool call */
   readonly onCall: () => void;
-  /** Told about each turn */
+  /** Called with a line at the begin and the end of each turn */
   readonly report: ((line: string) => void) | undefined;
-  /** Ends what the client owns; by default that ends with the program */
+  /** Ends what the client owns; by default it ends with the program */
   readonly endSessions?: () => Promise<void>;
 };
 
-/** Creates the clientTools of a client. */
+/** Creates the tools of a client. */
 export function createClientTools({
   health,
   endSessions,
@@ -94,7 +94,7 @@ function toRequest({ egress, sessionId, timeout, workspace, ...rest }: AgentInpu
   return { ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };
 }
 
-/** The agent that is called, good or not; `undefined` if none is. */
+/** Returns the name of the called agent, whether it exists or not; `undefined` for tools that run none. */
 function toAgentName({ purpose }: Tool, input: unknown): string | undefined {
   switch (purpose.kind) {
     case "agent":

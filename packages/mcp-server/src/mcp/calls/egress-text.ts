@@ -3,7 +3,7 @@ import type { EgressCount, EgressReport } from "@budgie/core";
 const MOST_IN_TEXT = 10;
 const LONGEST_NAME = 100;
 
-/** The hosts that a turn was refused, such as `example.com:443 (3 times)`; empty if there were none. */
+/** Returns the hosts that were denied to a turn, such as `example.com:443 (3 times)`; empty if there were none. */
 export function toRefusedText(egress: EgressReport | undefined): string {
   const counts = new Map<string, number>();
   for (const { count, host, port } of egress?.denied ?? []) {
@@ -15,7 +15,7 @@ export function toRefusedText(egress: EgressReport | undefined): string {
   return [...names, ...(rest === 0 ? [] : [`${rest} more`])].join(", ");
 }
 
-/** The agent chooses what it asks for, and must not speak in budgie's name through it. */
+/** Returns a host and port for a message. The agent chooses host names, so unusual characters are replaced. */
 function targetText({ host, port }: Pick<EgressCount, "host" | "port">): string {
   const shown = host.replace(/[^\w.:*[\]-]/g, "?");
   return `${shown.length > LONGEST_NAME ? `${shown.slice(0, LONGEST_NAME)}...` : shown}:${port}`;
@@ -23,7 +23,7 @@ function targetText({ host, port }: Pick<EgressCount, "host" | "port">): string 
 
 const MOST_IN_REPORT = 50;
 
-/** A report for a caller's model: the agent chooses names and how many, so that no more than some are told, and the rest counted. */
+/** Truncates a report for the caller: the agent chooses the names and their number, so only the first are listed and the rest counted. */
 export function toNamedEgress({ allowed, denied }: EgressReport): EgressReport {
   return {
     allowed: cut(allowed, (count) => ({ ...OTHERS, count })),
@@ -31,7 +31,7 @@ export function toNamedEgress({ allowed, denied }: EgressReport): EgressReport {
   };
 }
 
-// As the proxy's own log has it for what did not fit there.
+// As in the proxy's log for entries beyond its limit.
 const OTHERS = { host: "(others)", port: 0 } as const;
 
 function cut<Count extends EgressCount>(

@@ -1,27 +1,27 @@
 import type { ProgressToken, ServerNotification } from "@modelcontextprotocol/sdk/types.js";
 import { toDurationText, type TurnProgress } from "@budgie/core";
 
-/** Passes on where a call's turn is. */
+/** The progress notifications of one call. */
 export type Progress = {
-  /** `undefined` when the client did not ask */
+  /** `undefined` if the client did not ask for progress */
   readonly onProgress: ((progress: TurnProgress) => void) | undefined;
-  /** After this nothing more is sent */
+  /** Stops all notifications. */
   readonly end: () => void;
 };
 
 export type ProgressOptions = {
-  /** What the client wants to be told by */
+  /** The client's token; `undefined` if it did not ask for progress */
   readonly token: ProgressToken | undefined;
   readonly send: (notification: ServerNotification) => Promise<void>;
-  /** Whether more would only wait in memory */
+  /** `true` if notifications would only be buffered */
   readonly isFull: () => boolean;
-  /** How often to tell of a call that only goes on */
+  /** The interval of notifications without a change */
   readonly heartbeatMs: number;
 };
 
 /**
- * Creates what tells a client of a call, whenever something changes and again and again in between; it waits for nobody, and
- * what does not fit into the pipe at once is left out.
+ * Creates the progress notifications of a call: one for each change, and one at each interval. Notifications that the client
+ * does not read are skipped.
  */
 export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOptions): Progress {
   if (token === undefined) return { onProgress: undefined, end: () => undefined };
@@ -32,11 +32,11 @@ export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOpt
   const beating = setInterval(tell, heartbeatMs).unref();
 
   function tell(): void {
-    // A client that does not read would have all of it kept for it.
+    // Notifications for a client that does not read would accumulate in memory.
     if (isEnded || isFull()) return;
     progress++;
     const message = latest === undefined ? {} : { message: toProgressText(latest) };
-    // Who went away needs no progress, and is noticed elsewhere.
+    // A disconnected client is handled elsewhere.
     send({ method: "notifications/progress", params: { progressToken, progress, ...message } }).catch(() => undefined);
   }
 
@@ -53,7 +53,7 @@ export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOpt
   };
 }
 
-/** A turn also says that it starts when its session is open. */
+/** Returns the part of the progress whose change is reported. Opening the session repeats the phase `starting`. */
 function toPlace(turn: TurnProgress): string {
   switch (turn.phase) {
     case "waiting":
@@ -65,7 +65,7 @@ function toPlace(turn: TurnProgress): string {
   }
 }
 
-/** Where a turn is and for how long, for people: `code-reviewer: running, second try, 1m20s`. */
+/** Returns the phase of a turn and its duration: `code-reviewer: running, second try, 1m20s`. */
 export function toProgressText(turn: TurnProgress): string {
   const seconds = Math.floor((performance.now() - turn.sinceMs) / 1000);
   const place = toPlaceText(turn);

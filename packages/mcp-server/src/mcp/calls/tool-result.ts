@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError, type FailureReport, type HealthReport, type UndeliveredAnswer, type Reply } from "@budgie/core";
 import { toNamedEgress, toRefusedText } from "./egress-text.ts";
 
-/** The result of a turn: its last text is exactly what the agent answered; before it are answers that were missed. */
+/** Returns the result of a turn. The last text is the agent's exact answer; undelivered answers come before it. */
 export function toReplyResult(reply: Reply): CallToolResult {
   const refused = toRefusedText(reply.egress);
   const warning = `Its network policy refused: ${refused}. The work may be incomplete; the user can allow a host with --allow-host.`;
@@ -19,19 +19,19 @@ function toMissedContent(missed: readonly UndeliveredAnswer[]): CallToolResult["
   return missed.map((answer) => ({ type: "text", text: toMissedText(answer) }));
 }
 
-/** The runs whose answers a result hands over: not those that it only speaks of. */
+/** Returns the ids of the runs whose answers a result contains. */
 export function toRunIds({ structuredContent = {} }: CallToolResult): readonly string[] {
   const { missed = [], runId, status } = structuredContent;
   const own = status === "done" && typeof runId === "string" ? [runId] : [];
   return [...own, ...(missed as Reply["missed"]).map((answer) => answer.runId)];
 }
 
-/** The result of a health check. */
+/** Returns the result of a health check. */
 export function toHealthResult(report: HealthReport): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(report, undefined, 2) }], structuredContent: { ...report } };
 }
 
-/** Turns a `BudgieError` into a result that the model can act on; anything else is a bug and passes. */
+/** Converts a `BudgieError` into a result that the model can act on. Rethrows any other error, which is a bug. */
 export async function orErrorResult(work: Promise<CallToolResult>): Promise<CallToolResult> {
   try {
     return await work;
@@ -78,7 +78,7 @@ function toRemarks({ changedExecutablePaths: paths = [], egress, sessionId, warn
   return remarks.map((remark) => ` ${remark}`).join("");
 }
 
-/** An answer that was missed, for a model to read; where it ends is marked with what its agent could not know. */
+/** Returns an undelivered answer for a model. The run id marks its end, since its agent could not know and forge the id. */
 function toMissedText({ response, runId, when }: UndeliveredAnswer): string {
   return [
     `[budgie: an earlier answer of this session, of ${when}, that may not have reached you. It ends at "end of ${runId}".]`,

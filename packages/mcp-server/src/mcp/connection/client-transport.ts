@@ -1,13 +1,13 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 
-/** What became of a response: written, all of it, or cancelled by a client that had not seen it yet. */
+/** The state of a response: written completely, or cancelled by a client that had not received it. */
 export type DeliveryState = "delivered" | "dropped";
 
-/** The way to one client, which also tells what becomes of what is sent. */
+/** An MCP transport to one client that also reports the delivery of responses. */
 export type ClientTransport = Transport & {
-  /** Follows the response to a request that is about to be sent; nothing is told of one that could not be written. */
+  /** Calls `tell` once the response to a request was delivered or dropped; never if it could not be written. */
   readonly follow: (request: RequestId, tell: (state: DeliveryState) => void) => void;
-  /** Whether what is sent now about a request would only wait in memory for a client that does not read. */
+  /** `true` if a notification about a request would only be buffered, because the client does not read. */
   readonly isFull: (request: RequestId) => boolean;
 };

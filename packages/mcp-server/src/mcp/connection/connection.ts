@@ -7,48 +7,48 @@ import { createProgress } from "../calls/progress.ts";
 import { toRunIds } from "../calls/tool-result.ts";
 import type { ClientTools } from "../calls/call-tool.ts";
 
-/** One client's MCP session, over whatever transport. */
+/** One client's MCP session, over any transport. */
 export type Connection = {
-  /** Nothing is read before */
+  /** Starts reading. */
   readonly start: () => Promise<void>;
-  /** Tells the client that the tools are others now. */
+  /** Sends `notifications/tools/list_changed`. */
   readonly notifyToolListChanged: () => void;
-  /** Aborts every call, ends what the client owns, and resolves when all is over */
+  /** Aborts every call, ends what the client owns, and resolves when all have ended. */
   readonly close: () => Promise<void>;
 };
 
-/** Who is at the other end. */
+/** The client of a connection. */
 export type Client = {
-  /** What it calls itself; `undefined` before it has said so */
+  /** The name and version that the client gave; `undefined` before `initialize` */
   readonly info: () => Implementation | undefined;
 };
 
 export type ConnectionOptions = {
   readonly version: string;
-  /** What a client may tell its model about the tools as a whole */
+  /** A description of all tools, for the client's model */
   readonly instructions: string;
   readonly transport: ClientTransport;
-  /** Makes the tools of this client, and what it alone may know of */
+  /** Creates the tools of a client, with the state that belongs to it alone */
   readonly createTools: (client: Client) => ClientTools;
-  /** How often a client that asked is told that its call goes on */
+  /** The interval of progress notifications, for clients that ask for them */
   readonly heartbeatMs: number;
   readonly report: (line: string) => void;
-  /** Told of runs whose answers the client has, or had no use for any more */
+  /** Called with the runs whose answers were delivered or dropped */
   readonly onDelivery: (runIds: readonly string[], state: DeliveryState) => void;
   readonly onClientClosed: () => void;
 };
 
-// For what users answer when a server asks them, which this one never does; to make the SDK's own takes a tenth of a start.
+// The validator checks elicitation results, and budgie elicits nothing. Creating the SDK's takes a tenth of the startup time.
 const NO_VALIDATOR: NonNullable<ServerOptions["jsonSchemaValidator"]> = {
   getValidator() {
-    throw new Error("budgie asks users nothing.");
+    throw new Error("budgie uses no elicitation.");
   },
 };
 
 /** Creates the connection to one client. */
 export function createConnection(options: ConnectionOptions): Connection {
   const { heartbeatMs, instructions, onClientClosed, onDelivery, report, createTools, transport, version } = options;
-  // The high-level server answers an unknown tool as if it had failed, and empties schemas that it does not understand.
+  // `McpServer` answers a call of an unknown tool as a failed call, and empties schemas that it does not understand.
   const server = new Server(
     { name: "budgie", version },
     { capabilities: { tools: { listChanged: true } }, instructions, jsonSchemaValidator: NO_VALIDATOR },
@@ -57,8 +57,8 @@ export function createConnection(options: ConnectionOptions): Connection {
   const calls = new Set<Promise<CallToolResult>>();
 
   server.setRequestHandler(listRequest, ({ params: { cursor } = {} }) => {
-    // An empty one is what some clients send with their first request.
-    if (cursor) throw invalidParams(`There is no page ${JSON.stringify(cursor)}: all tools come in one.`);
+    // Some clients send an empty cursor with their first request.
+    if (cursor) throw invalidParams(`There is no page ${JSON.stringify(cursor)}: the first page has all tools.`);
     return { tools: [...clientTools.definitions()] };
   });
   server.setRequestHandler(callRequest, async ({ params }, { requestId, sendNotification, signal }) => {
@@ -73,11 +73,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     calls.add(call);
     try {
       const result = await call;
-      // What is cancelled by now is not sent.
+      // The SDK does not send the result of a cancelled request.
       if (!signal.aborted) followResult(requestId, toRunIds(result), drop);
       return result;
     } catch (error) {
-      // A bug of ours: the client gets its message, and this is the only place with its stack.
+      // A bug in budgie: the client gets the message, and no other place has the stack.
       report(String(error instanceof Error ? error.stack : error));
       throw error;
     } finally {
@@ -100,7 +100,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   return {
     start: () => server.connect(transport),
     notifyToolListChanged() {
-      // Before the client is there it has no list that could be old.
+      // A client that has not initialized has no list yet.
       if (server.getClientVersion() !== undefined) server.sendToolListChanged().catch(() => undefined);
     },
     async close() {

@@ -1,25 +1,26 @@
 import type { ClientTransport, DeliveryState } from "./client-transport.ts";
 import { CancelledNotificationSchema, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 
-/** What is told of one answer. */
+/** One answer whose delivery is tracked. */
 type TrackedAnswer = {
-  /** Says that it was written, unless the client had given it up. */
+  /** Reports that the answer was written, unless the client cancelled it before. */
   readonly delivered: () => void;
 };
 
-/** The answers whose state somebody wants to know. */
+/** The answers whose delivery is tracked. */
 export type DeliveryTracker = {
   readonly follow: (...asked: Parameters<ClientTransport["follow"]>) => TrackedAnswer;
   readonly find: (request: RequestId) => TrackedAnswer | undefined;
-  /** Notes that the client cancelled a request, which may cross with its answer. */
+  /** Reports that the client cancelled a request. The cancellation may cross with the answer. */
   readonly drop: (request: RequestId) => void;
 };
 
 const MOST_FOLLOWED = 100;
-// A cancellation that crosses with its response comes soon after. Later ones are of clients that keep one signal for all they
-// do, or that do not take a time limit back: they have the answer.
+// A cancellation that crosses with its response arrives soon after. A later one comes from a client that has the answer: it
+// reuses one signal, or does not clear its timeout.
 const CROSSING_MS = 5_000;
 
+/** Creates a tracker of the last 100 answers. */
 export function createDeliveryTracker(): DeliveryTracker {
   const tracked = new Map<RequestId, TrackedAnswer & { readonly drop: () => void }>();
   return {
@@ -48,7 +49,7 @@ export function createDeliveryTracker(): DeliveryTracker {
   };
 }
 
-/** The request that a message cancels; `undefined` of any other message. */
+/** Returns the id of the request that a message cancels; `undefined` for any other message. */
 export function toCancelledRequest(message: JSONRPCMessage): RequestId | undefined {
   return CancelledNotificationSchema.safeParse(message).data?.params.requestId;
 }

@@ -1,12 +1,12 @@
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 
-/** `tools/call`; one that is malformed is refused as the specification has it, for which the SDK has an internal error. */
+/** The schema of `tools/call`. Malformed requests fail with `InvalidParams`, as specified; the SDK would send an internal error. */
 export const callRequest = CallToolRequestSchema.extend({
   params: orInvalidParams("tools/call", CallToolRequestSchema.shape.params),
 });
 
-/** `tools/list`, in the same way. */
+/** The schema of `tools/list`, with the same error. */
 export const listRequest = ListToolsRequestSchema.extend({
   params: orInvalidParams("tools/list", ListToolsRequestSchema.shape.params).optional(),
 });
@@ -16,17 +16,17 @@ function orInvalidParams<Schema extends z.ZodType>(method: string, schema: Schem
     const parsed = schema.safeParse(withoutNulls(params));
     if (parsed.success) return parsed.data;
     const problems = parsed.error.issues.map(({ message, path }) => `${["params", ...path].join(".")}: ${message}`);
-    throw invalidParams(`This is no ${method} request: ${problems.join("; ")}.`);
+    throw invalidParams(`This is not a valid ${method} request: ${problems.join("; ")}.`);
   });
 }
 
-/** Some clients send null for what they leave out. */
+/** Removes `null` parameters, which some clients send for omitted ones. */
 function withoutNulls(params: unknown): unknown {
   if (typeof params !== "object" || params === null) return params ?? undefined;
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
 }
 
-/** The protocol's error for a request that makes no sense; the SDK's own says its code twice. */
+/** Returns an `InvalidParams` error. The SDK's own class repeats the code in the message. */
 export function invalidParams(message: string): Error {
   return Object.assign(new Error(message), { code: ErrorCode.InvalidParams });
 }

@@ -3,12 +3,12 @@ import type { ClientTransport } from "./client-transport.ts";
 import type { Connection } from "./connection.ts";
 import { createStdioTransport } from "./stdio-transport.ts";
 
-/** Serves clients, in whatever way they come. */
+/** A server for MCP clients, over any transport. */
 export type ToolServer = {
   readonly start: () => Promise<void>;
-  /** Tells every client that the tools are others now. */
+  /** Sends `notifications/tools/list_changed` to every client. */
   readonly notifyToolListChanged: () => void;
-  /** Aborts every call, and resolves when all are over */
+  /** Aborts every call, and resolves when all have ended. */
   readonly close: () => Promise<void>;
 };
 
@@ -18,12 +18,12 @@ export type StdioServerOptions = {
   readonly onClientClosed: () => void;
 };
 
-/** Creates the server for the one client on stdin and stdout; nothing is read before it is started. */
+/** Creates the server for the one client on stdin and stdout. It reads nothing before it is started. */
 export function createStdioServer({ connect, host, onClientClosed }: StdioServerOptions): ToolServer {
   const connection = connect(createStdioTransport(host), onClientClosed);
   return {
     async start() {
-      // The transport itself looks out for neither.
+      // The SDK's transport handles neither the end of stdin nor errors of stdout.
       host.stdin.on("end", onClientClosed).on("close", onClientClosed);
       host.stdout.on("error", onClientClosed);
       await connection.start();

@@ -4,22 +4,22 @@ import type { Host } from "../../process/host.ts";
 import { createDeliveryTracker, toCancelledRequest } from "./delivery-tracker.ts";
 import type { ClientTransport } from "./client-transport.ts";
 
-/** Creates the transport over stdin and stdout; nothing is read before it is started. */
+/** Creates the transport over stdin and stdout. It reads nothing before it is started. */
 export function createStdioTransport({ stdin, stdout }: Pick<Host, "stdin" | "stdout">): ClientTransport {
   const deliveries = createDeliveryTracker();
   const transport = new StdioServerTransport(stdin, stdout);
 
-  // The protocol calls this first, and then its own.
+  // The SDK calls this handler before its own.
   transport.onmessage = (message) => {
     const cancelled = toCancelledRequest(message);
     if (cancelled !== undefined) deliveries.drop(cancelled);
   };
-  // The transport's own resolves as soon as the message waits in memory.
+  // The SDK's `send` resolves as soon as the message is buffered.
   transport.send = (message) =>
     new Promise((resolve) => {
       const answer = "result" in message ? deliveries.find(message.id) : undefined;
       stdout.write(serializeMessage(message), (error) => {
-        // Who listens to stdout hears of a client that is gone.
+        // The `error` listener of stdout handles a disconnected client.
         if (!error) answer?.delivered();
         resolve();
       });

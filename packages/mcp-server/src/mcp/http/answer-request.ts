@@ -8,7 +8,7 @@ import type { RequestGuard } from "./request-guard.ts";
 
 export type AnswerOptions = {
   readonly guard: RequestGuard;
-  /** Tells whether a request has the token */
+  /** Returns whether a request has the token. */
   readonly isAuthorized: (request: IncomingMessage) => boolean;
   readonly sessions: HttpSessions;
   readonly limits: HttpLimits;
@@ -17,7 +17,7 @@ export type AnswerOptions = {
 
 export const MCP_PATH = "/mcp";
 
-/** Answers a request, whoever made it. */
+/** Answers an HTTP request, authenticated or not. */
 export async function answerRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -33,11 +33,11 @@ export async function answerRequest(
     case "/healthz":
       return answerHealth(request, response, options);
     case MCP_PATH:
-      // A browser asks without the token whether it may ask with it.
+      // Browsers send preflight requests without the token.
       if (request.method === "OPTIONS" && cors["vary"] !== undefined) return allowPage(request, response);
       return answerClient(request, response, options);
     default:
-      return refuse(response, { status: 404, message: `There is nothing here. MCP is at ${MCP_PATH}.` });
+      return refuse(response, { status: 404, message: `There is nothing at this path. MCP is at ${MCP_PATH}.` });
   }
 }
 
@@ -80,7 +80,7 @@ async function answerPost(
   if (bytes === undefined) return refuse(response, toTooLarge(limits));
   const body = parseJson(bytes);
   if (body === undefined) return refuse(response, NO_JSON);
-  // Clients ask for this and that before they begin, and nothing of it makes a session.
+  // Some clients send other requests before `initialize`; these must not create a session.
   if (known === undefined && !isInitializeRequest(body)) return refuse(response, NO_ID);
   const session = known ?? (await sessions.begin());
   return session === undefined ? refuse(response, toTooMany(limits)) : session.handle({ request, response, body });
@@ -97,20 +97,19 @@ function parseJson(bytes: Buffer): unknown {
 const UNAUTHORIZED: Refusal = {
   status: 401,
   message:
-    "The bearer token is missing, or it is another. budgie has it from BUDGIE_HTTP_TOKEN or --http-token-file, or printed one at its start.",
+    "The bearer token is missing or wrong. It comes from BUDGIE_HTTP_TOKEN or --http-token-file, or budgie printed it at its start.",
   headers: { "www-authenticate": "Bearer" },
 };
 const NO_SESSION: Refusal = {
   status: 404,
   code: -32_001,
-  message:
-    "There is no such session, or not any more: it was ended, or unused for too long. Begin a new one by initialize.",
+  message: "There is no such session. It may have ended, or expired unused. Begin a new one with initialize.",
 };
 const NO_ID: Refusal = {
   status: 400,
-  message: "The header Mcp-Session-Id is missing, and this is not the initialize that begins a session.",
+  message: "The header Mcp-Session-Id is missing, and this is not an initialize request.",
 };
-const NO_JSON: Refusal = { status: 400, code: -32_700, message: "Parse error: the request is no JSON." };
+const NO_JSON: Refusal = { status: 400, code: -32_700, message: "Parse error: the request is not JSON." };
 
 function toWrongMethod(allowed: string): Refusal {
   return { status: 405, message: `Only ${allowed} can be used here.`, headers: { allow: allowed } };
@@ -123,7 +122,7 @@ function toTooLarge({ bodyBytes }: HttpLimits): Refusal {
 function toTooMany({ sessions }: HttpLimits): Refusal {
   return {
     status: 503,
-    message: `There are ${sessions} sessions, and no more may be. End one with DELETE, or wait until one that nobody uses goes.`,
+    message: `There are ${sessions} sessions, which is the limit. End one with DELETE, or wait until an unused one expires.`,
     headers: { "retry-after": "60" },
   };
 }

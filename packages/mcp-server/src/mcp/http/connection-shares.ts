@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 import type { HttpLimits } from "./http-limits.ts";
 
-/** Limits on connections, lower for unauthenticated ones: the oldest of those is closed for a new one. */
+/** Limits on connections. The limit on unauthenticated ones is lower; a new one beyond it closes the oldest of them. */
 export type ConnectionShares = {
-  /** Counts a new connection, as unauthenticated */
+  /** Counts a new connection as unauthenticated. */
   readonly take: (socket: Socket) => void;
-  /** Notes that a request with the token came by this connection */
+  /** Counts a connection as authenticated, after a request with the token. */
   readonly authenticate: (socket: Socket) => void;
 };
 

@@ -2,10 +2,10 @@ import type { EventStore } from "@modelcontextprotocol/sdk/server/streamableHttp
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { HttpLimits } from "./http-limits.ts";
 
-/** One SSE stream of a session, over however many connections. */
+/** One SSE stream of a session, which may span several connections. */
 export type StoredStream = {
   readonly id: string;
-  /** Whether all that was asked on it has its answer, or was cancelled */
+  /** `true` if every request of the stream was answered or cancelled */
   isEnded: boolean;
 };
 
@@ -14,32 +14,32 @@ type StoredEvent = {
   readonly streamId: string;
   message: JSONRPCMessage;
   bytes: number;
-  /** Whether the message is still the one that was sent */
+  /** `false` if an error has replaced the message that was sent */
   isWhole: boolean;
 };
 
-/** What a session has sent, as far as it is kept. */
+/** A bounded store of the events that a session has sent. */
 export type BoundedEventStore = EventStore & {
-  /** `undefined` of a stream that there never was, or that is forgotten */
+  /** Returns `undefined` for an unknown or forgotten stream. */
   readonly stream: (id: string) => StoredStream | undefined;
-  /** The stream that the client saw this event of, and what came there after it; `undefined` as above */
+  /** Returns the stream of an event, and the events of that stream after it; `undefined` for an unknown or forgotten one. */
   readonly since: (eventId: string) => Since | undefined;
 };
 
 type Since = {
   readonly stream: StoredStream;
   readonly events: readonly { readonly id: string; readonly message: JSONRPCMessage }[];
-  /** Whether no answer among them had to make room */
+  /** `false` if one of the answers was replaced by an error to make room */
   readonly isWhole: boolean;
 };
 
 /**
- * Creates a store that keeps the newest events. An answer that does not fit, or that has to make room, leaves an error
- * in its place: who asks for it is told, instead of waiting for what never comes.
+ * Creates a store that keeps the newest events. An answer that does not fit, or that must make room, is replaced by an
+ * error, so that a resuming client does not wait for an answer that never comes.
  */
 export function createEventStore(limits: Pick<HttpLimits, "eventBytes" | "events">): BoundedEventStore {
   const streams = new Map<string, StoredStream>();
-  // In the order of their numbers.
+  // In ascending order of number
   const events = new Map<number, StoredEvent>();
   let last = 0;
   let bytes = 0;
@@ -70,7 +70,7 @@ export function createEventStore(limits: Pick<HttpLimits, "eventBytes" | "events
     if ("method" in message) return remove(event);
     const notKept = toNotKept(message.id);
     const size = toBytes(notKept);
-    // What is no larger than that stays until there are too many.
+    // A message no larger than the error stays until there are too many events.
     if (event.bytes <= size) return;
     bytes -= event.bytes - size;
     Object.assign(event, { message: notKept, bytes: size, isWhole: false });
@@ -96,14 +96,14 @@ export function createEventStore(limits: Pick<HttpLimits, "eventBytes" | "events
     async storeEvent(streamId, message) {
       enter(streamId);
       const number = ++last;
-      // A stream's first event is empty: it only tells the client where to begin.
+      // A stream's first event is empty; it only carries an id to resume from.
       if (Object.keys(message).length > 0) {
         add({ number, streamId, message, bytes: toBytes(message), isWhole: true });
       }
       return toEventId({ number, streamId });
     },
     async replayEventsAfter(lastEventId, { send }) {
-      // In one go, and the SDK goes on in the next: what came in between would be in neither what it replays nor what it sends.
+      // Sent synchronously: an event stored between replay and live delivery would be lost.
       for (const { id, message } of since(lastEventId)?.events ?? []) void send(id, message);
       return parseEventId(lastEventId).streamId;
     },
@@ -112,13 +112,13 @@ export function createEventStore(limits: Pick<HttpLimits, "eventBytes" | "events
   };
 }
 
-// Of those that JSON-RPC leaves to servers.
+// In the range that JSON-RPC reserves for server errors
 const NOT_KEPT = -32_050;
 const NOT_KEPT_TEXT =
-  "This answer came while the connection was broken, and is no longer kept: it was too large, or too much came after " +
+  "This answer was sent while the connection was broken, and is no longer kept: it was too large, or too much followed " +
   'it. The next call on its session brings it along, and "budgie runs ls" and "budgie runs show" find it.';
 
-// The number first: the SDK's own name for a stream has "_" in it.
+// The number comes first, because the SDK's stream ids contain "_".
 const EVENT_ID = /^(\d{1,15})_(.+)$/s;
 
 function toEventId({ number, streamId }: Pick<StoredEvent, "number" | "streamId">): string {

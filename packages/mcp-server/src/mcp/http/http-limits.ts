@@ -1,25 +1,25 @@
-/** How much a server takes of clients that have the token, and of those that have not. */
+/** Limits of a server on clients with and without the token. */
 export type HttpLimits = {
   readonly sessions: number;
-  /** How long a session must have been idle to make room for another, where there are as many as there may be */
+  /** The idle time after which a session may be ended for a new one, if the limit on sessions is reached */
   readonly yieldAfterMs: number;
-  /** Requests of one session that wait for their answers */
+  /** Pending requests of one session */
   readonly callsPerSession: number;
   readonly bodyBytes: number;
   readonly connections: number;
-  /** Connections by which no request with the token has come */
+  /** Connections that have sent no request with the token */
   readonly unauthenticated: number;
-  /** How long a request's headers may take, and all of it */
+  /** Time limits on a request's headers, and on the whole request */
   readonly headersMs: number;
   readonly requestMs: number;
-  /** What one session keeps for a client that comes back after a broken connection */
+  /** Events that one session keeps for a client that reconnects */
   readonly events: number;
   readonly eventBytes: number;
 };
 
 const MIB = 1024 ** 2;
 
-/** The limits that hold; docs/http.md has them too. */
+/** The default limits; docs/http.md lists them too. */
 export const HTTP_LIMITS: HttpLimits = {
   sessions: 64,
   yieldAfterMs: 60_000,

@@ -1,15 +1,15 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 
-/** Why a request gets no answer. */
+/** An error response to an HTTP request. */
 export type Refusal = {
   readonly status: number;
   readonly message: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** Of JSON-RPC; one that stands for nothing in particular by default */
+  /** The JSON-RPC error code; default a generic one */
   readonly code?: number;
 };
 
-/** Answers a request with an error, in the form that an MCP client can read. */
+/** Sends an error as a JSON-RPC response, which MCP clients can read. */
 export function refuse(response: ServerResponse, { code = -32_000, headers = {}, message, status }: Refusal): void {
   sendJson(response, { status, headers, body: { jsonrpc: "2.0", error: { code, message }, id: null } });
 }

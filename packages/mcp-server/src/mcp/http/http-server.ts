@@ -12,10 +12,10 @@ import { createTokenCheck } from "./token-check.ts";
 
 export type HttpServerOptions = RequestGuardOptions &
   Pick<HttpSessionsOptions, "connect"> & {
-    /** 0 for one that is free */
+    /** 0 selects a free port */
     readonly port: number;
     readonly token: string;
-    /** Whether to print the token, once; default false */
+    /** `true` to print the token, once; default false */
     readonly isNewToken?: boolean;
     readonly sessionTtlMs: number;
     readonly version: string;
@@ -24,7 +24,7 @@ export type HttpServerOptions = RequestGuardOptions &
     readonly limits?: HttpLimits;
   };
 
-/** Creates the server for clients that come over HTTP; it listens once it is started. */
+/** Creates the server for clients over HTTP. It listens once started. */
 export function createHttpServer(options: HttpServerOptions): ToolServer {
   const { connect, host, limits = HTTP_LIMITS, port, report, sessionTtlMs: ttlMs, token, version } = options;
   const sessions = createHttpSessions({ connect, limits, report, ttlMs });
@@ -45,12 +45,12 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
   server.on("connection", connections.take);
   server.on("request", (request, response) => {
     answerRequest(request, response, parts).catch((error: unknown) => {
-      // Who went away in the middle of a request needs no answer.
+      // A client that disconnected during its request needs no response.
       if (request.destroyed && !request.complete) return;
-      // A bug of ours: this is the only place with its stack.
+      // A bug in budgie: no other place has its stack.
       report(String(error instanceof Error ? error.stack : error));
       if (response.headersSent) response.destroy();
-      else refuse(response, { status: 500, code: -32_603, message: "budgie failed; its log says how." });
+      else refuse(response, { status: 500, code: -32_603, message: "budgie failed; its log has the details." });
     });
   });
 
@@ -62,7 +62,7 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
       });
       server.on("error", ({ message }) => report(`Trouble with HTTP: ${message}`));
       const { port: realPort } = server.address() as AddressInfo;
-      // Where nothing listens it would be good for nothing.
+      // Printed only after listening succeeded; before, the token would be useless.
       if (options.isNewToken === true) report(`The bearer token, for as long as this budgie runs: ${token}`);
       report(`Listening on http://${isIPv6(host) ? `[${host}]` : host}:${realPort}${MCP_PATH}`);
     },

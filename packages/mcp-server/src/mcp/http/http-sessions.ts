@@ -4,26 +4,26 @@ import type { Connection } from "../connection/connection.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import { createHttpTransport, type HttpRequest } from "./http-transport.ts";
 
-/** One client's session. */
+/** One client's MCP session over HTTP. */
 export type HttpSession = {
   readonly id: string;
-  /** Resolves when the response is over. */
+  /** Resolves when the response has ended. */
   readonly handle: (asked: HttpRequest) => Promise<void>;
 };
 
-/** The sessions of a server; each has a client of its own. */
+/** The MCP sessions of a server, one for each client. */
 export type HttpSessions = {
-  /** Begins a session with its first request; `undefined` if there are as many as there may be. */
+  /** Creates a session; `undefined` if the limit is reached. */
   readonly begin: () => Promise<HttpSession | undefined>;
   readonly find: (id: string) => HttpSession | undefined;
   readonly notifyToolListChanged: () => void;
-  /** Ends all of them, and resolves when what they own is over too */
+  /** Ends all sessions, and resolves when what they own has ended too. */
   readonly close: () => Promise<void>;
 };
 
 export type HttpSessionsOptions = {
   readonly limits: HttpLimits;
-  /** How long a session may be without a connection and without a call */
+  /** The time that a session may be idle: without a connection and without a call */
   readonly ttlMs: number;
   readonly connect: (transport: ClientTransport, onClientClosed: () => void) => Connection;
   readonly report: (line: string) => void;
@@ -32,11 +32,11 @@ export type HttpSessionsOptions = {
 type Live = HttpSession & {
   readonly notifyToolListChanged: () => void;
   readonly end: () => void;
-  /** For how long it has had no connection and no call; `undefined` while it has */
+  /** Returns the time without a connection and without a call; `undefined` while there is one. */
   readonly idleMs: () => number | undefined;
 };
 
-/** Creates the table of sessions, which ends those that nobody uses. */
+/** Creates the table of sessions, which ends idle ones. */
 export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessionsOptions): HttpSessions {
   const live = new Map<string, Live>();
   const ending = new Set<Promise<void>>();
@@ -51,7 +51,7 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
     ending.add(ended);
   }
 
-  /** Clients rarely say that they are gone: whoever has been away for longest makes room, and nobody who only just went. */
+  /** Ends the session that has been idle longest, if that is long enough: clients rarely end their sessions themselves. */
   function makeRoom(): void {
     const [longest] = [...live.values()].toSorted((a, b) => (b.idleMs() ?? -1) - (a.idleMs() ?? -1));
     if (longest !== undefined && (longest.idleMs() ?? -1) >= limits.yieldAfterMs) longest.end();
@@ -70,7 +70,7 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
     };
     let isNotificationDue = false;
     const notifyToolListChanged = (): void => {
-      // What is sent to nobody would come to nobody, unless there was something before it.
+      // A notification without a listening client would be lost.
       isNotificationDue = !transport.isListening();
       if (!isNotificationDue) connection.notifyToolListChanged();
     };
@@ -87,7 +87,7 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
       id,
       async handle(asked) {
         await transport.handle(asked);
-        // What was to begin it was refused.
+        // The SDK refused the `initialize` request.
         if (!transport.isInitialized()) close();
       },
       notifyToolListChanged,
@@ -106,7 +106,7 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
       for (const session of live.values()) session.notifyToolListChanged();
     },
     async close() {
-      // A connection that is still open could bring another initialize.
+      // An open connection could still send another `initialize`.
       isClosed = true;
       for (const session of live.values()) session.end();
       await Promise.allSettled(ending);

@@ -10,39 +10,39 @@ import type { HttpLimits } from "./http-limits.ts";
 import { refuse } from "./http-response.ts";
 import { writeEvents } from "./write-events.ts";
 
-/** One request of a session, with its body read. */
+/** One HTTP request of a session, with its body read. */
 export type HttpRequest = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Of a POST: what its JSON said */
+  /** The parsed JSON of a POST */
   readonly body?: unknown;
 };
 
-/** The way to the one client of a session, over many connections. */
+/** The transport to the one client of a session, over many connections. */
 export type HttpTransport = ClientTransport & {
-  /** Whether the client has begun the session */
+  /** `true` if the client has initialized the session */
   readonly isInitialized: () => boolean;
-  /** Resolves when the response is over. */
+  /** Resolves when the response has ended. */
   readonly handle: (asked: HttpRequest) => Promise<void>;
-  /** Whether a connection is open, or a request waits for its answer */
+  /** `true` if a connection is open or a request is pending */
   readonly isBusy: () => boolean;
-  /** Whether the client listens for what is no answer to anything */
+  /** `true` if the client has a stream open for messages that belong to no request */
   readonly isListening: () => boolean;
 };
 
 export type HttpTransportOptions = {
   readonly sessionId: string;
   readonly limits: HttpLimits;
-  /** Told whenever `isBusy` may have changed */
+  /** Called whenever `isBusy` may have changed */
   readonly onActivity: () => void;
-  /** Told when the client begins to listen, once what is sent reaches it */
+  /** Called when the client has opened the stream for messages that belong to no request */
   readonly onListening: () => void;
 };
 
-// After how long a client is to come back whose connection broke.
+// The SSE `retry` time: clients reconnect after it.
 const RETRY_MS = 1000;
 
-/** Creates the transport of a session; the server on it must be connected before anything is handled. */
+/** Creates the transport of a session. A server must be connected to it before it handles requests. */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const { limits, onActivity, onListening, sessionId } = options;
   const store = createEventStore(limits);
@@ -51,7 +51,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const deliveries = createDeliveryTracker();
   const open = new Set<ServerResponse>();
   const listening = new Set<ServerResponse>();
-  // Whose stream is written to in this very moment: the SDK makes a stream's name, and tells it only here.
+  // The batch whose stream is being written to: the SDK generates stream ids and passes them only to the event store.
   let current: RequestBatch | undefined;
 
   const transport = new StreamableHTTPServerTransport({
@@ -87,7 +87,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     return batch;
   }
 
-  /** Notes where an batch's answers go. */
+  /** Notes which connection carries a batch's answers. */
   function carry(batch: RequestBatch, response: ServerResponse): void {
     if (batch.waiting.size > 0) batch.response = response;
     response.once("finish", () => {
@@ -97,11 +97,11 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 
   function cancel(id: RequestId): void {
     deliveries.drop(id);
-    // Nobody will answer it, and so nobody else would end its stream.
+    // No answer will end the stream of a cancelled request.
     if (settle(id)?.waiting.size === 0) transport.closeSSEStream(id);
   }
 
-  // The protocol calls this first, and then its own.
+  // The SDK calls this handler before its own.
   transport.onmessage = (message) => {
     if (isJSONRPCRequest(message)) {
       const batch = pending.find(message.id);
@@ -118,7 +118,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     const sent = during(batch, () => sendNow(message, related === undefined ? {} : { relatedRequestId: related }));
     const settled = isAnswer && id !== undefined ? settle(id) : undefined;
     await sent;
-    // Of several requests the SDK waits for the answers to those that were cancelled, too.
+    // The SDK also waits for answers to the cancelled requests of a batch.
     if (settled?.waiting.size === 0 && id !== undefined) transport.closeSSEStream(id);
   };
 
@@ -129,11 +129,11 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     }
     const batch = pending.begin(ids, response);
     if (batch === undefined) {
-      return refuse(response, { status: 400, code: -32_600, message: "A request with this id waits for its answer." });
+      return refuse(response, { status: 400, code: -32_600, message: "A request with this id is pending already." });
     }
     carry(batch, response);
     response.once("close", () => {
-      // Refused by the SDK, for its headers.
+      // The SDK refused the request for its headers.
       if (!batch.isTaken) for (const id of ids) settle(id);
     });
     await during(batch, () => transport.handleRequest(request, response, body));
@@ -144,17 +144,17 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     if (typeof lastEventId !== "string" || lastEventId === "") return listen({ request, response });
     const found = store.since(lastEventId);
     if (found === undefined) {
-      return refuse(response, { status: 400, message: "There is no such event in this session, or not any more." });
+      return refuse(response, { status: 400, message: "This session has no such event, or no longer keeps it." });
     }
     const batch = batchOf.get(found.stream);
     if (batch === undefined) return listen({ request, response });
     if (found.isWhole) carry(batch, response);
     if (!found.stream.isEnded) return transport.handleRequest(request, response);
-    // The SDK would keep the connection open, on which nothing comes any more.
+    // The SDK would keep the connection of an ended stream open.
     writeEvents(response, { sessionId, events: found.events });
   }
 
-  /** Of all streams it is the only one that no request began. */
+  /** Opens the stream for messages that belong to no request. */
   function listen({ request, response }: HttpRequest): Promise<void> {
     if (request.headers.accept?.includes("text/event-stream") === true) {
       listening.add(response);
@@ -174,7 +174,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     },
     follow(...[request, tell]: Parameters<ClientTransport["follow"]>) {
       const batch = pending.find(request);
-      // Cancelled a moment ago: it will not be sent.
+      // Already cancelled, so the answer will not be sent.
       if (batch === undefined) return tell("dropped");
       batch.onWritten.push(deliveries.follow(request, tell).delivered);
     },
@@ -198,5 +198,5 @@ function toMessages(body: unknown): readonly unknown[] {
 }
 
 function tooManyCalls({ callsPerSession }: HttpLimits): string {
-  return `${callsPerSession} requests of this session wait for their answers already. Wait for one, or cancel it.`;
+  return `${callsPerSession} requests of this session are pending already. Wait for one, or cancel it.`;
 }

@@ -2,26 +2,26 @@ import type { ServerResponse } from "node:http";
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { StoredStream } from "./event-store.ts";
 
-/** What was asked in one POST, and where its answers go. */
+/** The requests of one POST, and the connection that carries their answers. */
 export type RequestBatch = {
-  /** Requests without an answer */
+  /** The requests without an answer yet */
   readonly waiting: Set<RequestId>;
-  /** The connection that carries the answers now, as long as there are any to come; another once the client has come back */
+  /** The connection that carries the answers, another one after a reconnect; `undefined` when all are sent */
   response: ServerResponse | undefined;
-  /** `undefined` until something was written to it */
+  /** `undefined` until an event was written to it */
   stream: StoredStream | undefined;
-  /** Whether the server has got to see what was asked */
+  /** `true` if the server has received the requests */
   isTaken: boolean;
-  /** Called when all answers were written to a connection that was open */
+  /** Called when all answers were written to an open connection */
   readonly onWritten: (() => void)[];
 };
 
-/** The requests of a session that wait for their answers. */
+/** The pending requests of a session. */
 export type PendingRequests = {
-  /** `undefined` if a request has the id of one that waits: their answers could not be told apart */
+  /** Adds the requests of a POST; `undefined` if one has the id of a pending request. */
   readonly begin: (ids: readonly RequestId[], response: ServerResponse) => RequestBatch | undefined;
   readonly find: (id: RequestId) => RequestBatch | undefined;
-  /** Notes that a request has its answer, or needs none. */
+  /** Removes a request that was answered or cancelled. */
   readonly settle: (id: RequestId) => RequestBatch | undefined;
   readonly count: () => number;
 };
@@ -43,7 +43,7 @@ export function createPendingRequests(): PendingRequests {
       byId.delete(id);
       batch.waiting.delete(id);
       if (batch.waiting.size > 0) return batch;
-      // Its stream is kept for long, and a connection is a hundred times as large.
+      // The stream is kept for long, and would keep the much larger connection in memory.
       batch.response = undefined;
       if (batch.stream !== undefined) batch.stream.isEnded = true;
       return batch;

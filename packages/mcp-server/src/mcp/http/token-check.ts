@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** Makes what tells whether an Authorization header has this token, in a time that does not depend on how it differs. */
+/** Creates a function that checks an Authorization header for this token in constant time. */
 export function createTokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = toDigest(token);
   return (authorization) => {

@@ -1,12 +1,13 @@
 import type { ServerResponse } from "node:http";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
+/** The remaining events of a stream. */
 export type Replay = {
   readonly sessionId: string;
   readonly events: readonly { readonly id: string; readonly message: JSONRPCMessage }[];
 };
 
-/** Writes the rest of a stream that is over; without a rest, 204 is how SSE says not to come again. */
+/** Writes the remaining events of an ended stream. Without any, sends 204, which tells SSE clients not to reconnect. */
 export function writeEvents(response: ServerResponse, { events, sessionId }: Replay): void {
   if (events.length === 0) {
     response.writeHead(204, { "mcp-session-id": sessionId }).end();

@@ -2,19 +2,19 @@ import { randomUUID } from "node:crypto";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { TurnHooks, TurnProgress } from "@budgie/core";
 
-/** A run of one client, whose result may be waited for more than once. */
+/** A call of one client that may outlive its answer, and whose result can be awaited more than once. */
 export type ClientRun = {
   readonly runId: string;
   /** The tool that was called */
   readonly tool: string;
-  /** By `performance.now()` */
+  /** From `performance.now()` */
   readonly beganMs: number;
   readonly result: Promise<CallToolResult>;
-  /** What it came to; `undefined` while it runs, and if it ended in a bug */
+  /** Returns the result; `undefined` while the run lasts, and if it failed with a bug. */
   readonly outcome: () => CallToolResult | undefined;
-  /** `undefined` before anything is known */
+  /** Returns the latest progress; `undefined` before the first. */
   readonly place: () => TurnProgress | undefined;
-  /** Tells where the turn is, now and whenever that changes, until the answer is called */
+  /** Calls `tell` with the latest progress and every further one, until the returned function is called. */
   readonly follow: (tell: Tell | undefined) => () => void;
   readonly stop: (reason?: unknown) => void;
 };
@@ -22,7 +22,7 @@ export type ClientRun = {
 type Tell = (progress: TurnProgress) => void;
 type Work = (hooks: TurnHooks) => Promise<CallToolResult> | undefined;
 
-/** Begins a run; `undefined` if there is nothing to be done. */
+/** Starts a run; `undefined` if `work` returns `undefined`. */
 export function beginClientRun(tool: string, work: Work): ClientRun | undefined {
   const runId = randomUUID();
   const stopping = new AbortController();
@@ -39,7 +39,7 @@ export function beginClientRun(tool: string, work: Work): ClientRun | undefined 
     },
   });
   if (result === undefined) return undefined;
-  // Who waits for it meets a rejection too.
+  // Callers that await `result` see the same rejection; this only avoids an unhandled one.
   result.then((known) => (outcome = known)).catch(() => undefined);
   return {
     runId,

@@ -2,27 +2,27 @@ import { BudgieError } from "@budgie/core";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import type { ClientRun } from "./client-run.ts";
 
-/** The runs of one client: those that run, and those whose results it may still collect. */
+/** The runs of one client: pending ones, and ended ones whose results are kept. */
 export type ClientRuns = {
   readonly add: (run: ClientRun) => void;
-  /** Forgets a run whose call had its result. */
+  /** Removes a run whose call returned its result. */
   readonly remove: (run: ClientRun) => void;
-  /** Keeps a run beyond its call, with what it comes to, until too many others came after it. */
+  /** Keeps a run and its result beyond its call, until too many newer ones have ended. */
   readonly keep: (run: ClientRun) => void;
-  /** Or throws `RUN_NOT_FOUND` */
+  /** Returns a run, or throws `RUN_NOT_FOUND`. */
   readonly find: (runId: string) => ClientRun;
   readonly list: () => readonly ClientRun[];
 };
 
 const MOST_RESULTS = 64;
 const MOST_BYTES = 16 * 1024 ** 2;
-// Of a UUID, and some more.
+// A UUID has 36 characters.
 const LONGEST_ID = 50;
 
-/** Creates the book of a client's runs, empty; how many may run is the queue's affair. */
+/** Creates an empty table of runs. The queue limits how many run at once. */
 export function createClientRuns(): ClientRuns {
   const runs = new Map<string, ClientRun>();
-  // In the order in which they ended.
+  // In the order of their ends
   const ended: { readonly runId: string; readonly bytes: number }[] = [];
 
   function keepEnded({ runId, outcome }: ClientRun): void {

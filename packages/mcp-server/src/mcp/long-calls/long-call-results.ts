@@ -3,12 +3,12 @@ import { toProgressText } from "../calls/progress.ts";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { ClientRun } from "./client-run.ts";
 
-/** What the tools for long calls are called for this client. */
+/** The names of the tools for long calls. */
 export type LongCallNames = { readonly wait: string; readonly status: string; readonly cancel: string };
 
 type RunningOptions = { readonly names: LongCallNames; readonly deadlineMs: number };
 
-/** The result of a call whose agent has not finished in time: where it is, and how to get its answer. */
+/** Returns the result of a call whose deadline came first: its progress, and how to get its answer. */
 export function toRunningResult(run: ClientRun, { deadlineMs, names }: RunningOptions): CallToolResult {
   return {
     content: [
@@ -25,13 +25,13 @@ export function toRunningResult(run: ClientRun, { deadlineMs, names }: RunningOp
   };
 }
 
-/** The result of a cancellation that the engine or the agent has not obeyed yet. */
+/** Returns the result of a cancellation that has not taken effect yet. */
 export function toStoppingResult(run: ClientRun, { names }: { readonly names: LongCallNames }): CallToolResult {
-  const text = `The run "${run.runId}" is being stopped, and is not over yet. ${names.wait} tells what became of it.`;
+  const text = `The run "${run.runId}" is being stopped, and has not ended yet. ${names.wait} gives its outcome.`;
   return { content: [{ type: "text", text }], structuredContent: { ...toRunFacts(run), stopping: true } };
 }
 
-/** The result of a cancellation: nothing of the turn runs any more, and what there is to know of it, such as changed files. */
+/** Returns the result of a completed cancellation, with facts about the turn such as changed files. */
 export function toCancelledResult(run: ClientRun, { content, structuredContent = {} }: CallToolResult): CallToolResult {
   const { code: _, message: __, ...facts } = structuredContent;
   const text = `The run "${run.runId}" was stopped, and nothing of it runs any more.`;
@@ -41,13 +41,13 @@ export function toCancelledResult(run: ClientRun, { content, structuredContent =
   };
 }
 
-/** Where runs are. */
+/** Returns the result of `status`. */
 export function toStatusResult(
   runs: readonly ClientRun[],
   { names }: { readonly names: LongCallNames },
 ): CallToolResult {
   const lines = runs.map((run) => `${run.runId}  ${toPlaceText(run)}`);
-  const hint = runs.some(isEnded) ? `\n\n${names.wait} gives the result of one that is over.` : "";
+  const hint = runs.some(isEnded) ? `\n\n${names.wait} gives the result of one that has ended.` : "";
   const text = lines.length === 0 ? "Nothing runs for you, and no result is kept." : lines.join("\n") + hint;
   return { content: [{ type: "text", text }], structuredContent: { runs: runs.map(toRunFacts) } };
 }
@@ -63,7 +63,7 @@ function isEnded(run: ClientRun): boolean {
   return run.outcome() !== undefined;
 }
 
-/** What a program may want to know of a run: where it is, or what it came to. */
+/** Returns the structured content for a run: its progress or its outcome. */
 function toRunFacts(run: ClientRun): Record<string, unknown> {
   const place = run.place();
   const session = place?.sessionId === undefined ? {} : { sessionId: place.sessionId };
@@ -74,12 +74,12 @@ function toRunFacts(run: ClientRun): Record<string, unknown> {
   return { ...known, status: "running", elapsedMs: toAge(run.beganMs), ...(place && toPlaceFacts(place)) };
 }
 
-/** How a run ended that gave no answer: `cancel` has said the same. */
+/** Returns how a run without an answer ended. */
 export function toEnd({ structuredContent }: CallToolResult): "cancelled" | "failed" {
   return structuredContent?.["code"] === "CANCELLED" ? "cancelled" : "failed";
 }
 
-/** Before anything is known of the turn, only the tool is. */
+/** Returns the agent of a run, or the tool before the first progress. */
 function toAgent(run: ClientRun): string {
   return run.place()?.agent ?? run.tool;
 }

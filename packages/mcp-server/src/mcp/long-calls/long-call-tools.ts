@@ -6,15 +6,15 @@ import { toOwnToolName } from "../names/own-tool-name.ts";
 import type { NamingOptions } from "../../config/tool-options.ts";
 import { replyOutput, runsOutput } from "../tools/tool-output.ts";
 
-/** A tool for calls that outlast their client's patience. */
+/** A tool for calls that outlive their client's timeout. */
 export type LongCallTool = {
   readonly kind: Kind;
   readonly definition: Definition;
-  /** Other names that it can be called by */
+  /** Other names that calls may use */
   readonly aliases: readonly string[];
 };
 
-// The rest of an answer is what its agent's own tool describes.
+// The agent's own tool describes the other fields of an answer.
 const shortOutput = replyOutput.pick({
   agent: true,
   code: true,
@@ -30,7 +30,7 @@ const runId = z
   .string("a text")
   .describe("The runId that the call was answered with while its agent had not finished.");
 
-/** What `wait` takes. */
+/** The input of `wait`. */
 export const waitInput = z.strictObject({
   runId,
   seconds: z
@@ -40,15 +40,15 @@ export const waitInput = z.strictObject({
     .describe("How long to wait at most. Leave it out to wait for as long as a call may last."),
 });
 
-/** What `status` takes. */
+/** The input of `status`. */
 export const statusInput = z.strictObject({
   runId: runId.optional().describe("Of one run. Leave it out for all of yours."),
 });
 
-/** What `cancel` takes. */
+/** The input of `cancel`. */
 export const cancelInput = z.strictObject({ runId });
 
-/** Makes the tools that wait for an agent which goes on, tell where it is, and stop it. */
+/** Returns the tools `wait`, `status` and `cancel`. */
 export function toLongCallTools(options: NamingOptions): readonly LongCallTool[] {
   function toTool(kind: Kind, definition: Omit<Definition, "name">): LongCallTool {
     const { aliases, name } = toOwnToolName(kind, options);

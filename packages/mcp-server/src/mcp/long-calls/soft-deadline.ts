@@ -1,18 +1,18 @@
 import type { SoftDeadline } from "../../config/tool-options.ts";
 import type { Implementation } from "@modelcontextprotocol/sdk/types.js";
 
-/** The soft deadline of a client's calls in milliseconds; `undefined` where there is none. */
+/** Returns the soft deadline of a client's calls in milliseconds; `undefined` if there is none. */
 export function toSoftDeadlineMs(setting: SoftDeadline, client: Implementation | undefined): number | undefined {
   if (setting === "never") return undefined;
   if (setting !== "auto") return setting;
   return CLIENT_TIMEOUTS.find(({ name }) => name.test(client?.name ?? ""))?.deadlineMs;
 }
 
-/** A client that gives up on a call after some time, whatever it is told meanwhile. */
+/** A client that times calls out regardless of progress notifications. */
 type ClientTimeout = {
-  /** What it calls itself in `clientInfo` */
+  /** Matches `clientInfo.name` */
   readonly name: RegExp;
-  /** Before it gives up */
+  /** The soft deadline, shorter than the client's timeout */
   readonly deadlineMs: number;
 };
 
@@ -20,8 +20,8 @@ const BEFORE_A_MINUTE = 50_000;
 const BEFORE_FIVE_MINUTES = 240_000;
 
 /**
- * Clients that are known to give up, by what they are known to call themselves; docs/long-calls.md has the evidence. Those
- * whose patience begins anew with every progress are not among them, nor those that wait for longer than an agent may take.
+ * Clients with a known timeout, by their `clientInfo` names; docs/long-calls.md has the evidence. Clients that restart their
+ * timeout at each progress notification are not listed, nor those whose timeout is longer than a turn.
  */
 const CLIENT_TIMEOUTS: readonly ClientTimeout[] = [
   // Claude Desktop: 60 s, for all servers and not to be changed (anthropics/claude-code#22542, name in abhishekbhakat/airflow-mcp-server#20).

@@ -10,15 +10,15 @@ import type { CallHooks, ClientTools } from "../calls/call-tool.ts";
 import { withTimeout } from "./with-timeout.ts";
 
 export type LongCallOptions = {
-  /** How long this client may be left without an answer; `undefined` for ever */
+  /** Returns the soft deadline of the client in milliseconds; `undefined` if there is none. */
   readonly deadlineMs: () => number | undefined;
   readonly tools: readonly LongCallTool[];
   readonly report: (line: string) => void;
 };
 
 /**
- * The same tools, of which a call is answered by the client's deadline though its agent has not finished, and three more that
- * wait for the answer, tell where it is, and stop it. Runs belong to the client whose clientTools this is.
+ * Wraps a client's tools: a call is answered at the soft deadline even if its agent has not finished. Adds the tools `wait`,
+ * `status` and `cancel` for such runs. A run belongs to its client alone.
  */
 export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, tools }: LongCallOptions): ClientTools {
   const runs = createClientRuns();
@@ -38,7 +38,7 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
       isLong = true;
       runs.keep(run);
       run.result.catch((error: unknown) => report(String(error instanceof Error ? error.stack : error)));
-      // Who gave up before it knew of the run could not stop it any more.
+      // A client that cancels before it knows the run id has no other way to stop the run.
       ifDropped?.(run.stop);
       return toRunningResult(run, { names, deadlineMs: limitMs });
     } finally {
@@ -70,7 +70,7 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
 
   async function tell(input: unknown): Promise<CallToolResult> {
     const { runId } = parseToolInput(statusInput, input);
-    // A call of which nothing is known is no agent's, or not yet.
+    // Calls without progress run no agent, or have not started one yet.
     const all = runId ? [runs.find(runId)] : runs.list().filter((run) => run.place() !== undefined);
     return toStatusResult(all, { names });
   }

@@ -1,4 +1,4 @@
-/** What `work` comes to if it does so in time and nobody stops waiting for it; `undefined` else. */
+/** Awaits `work` for at most `limitMs` or until `signal` aborts; then resolves to `undefined`. */
 export async function withTimeout<T>(work: Promise<T>, limitMs: number, signal?: AbortSignal): Promise<T | undefined> {
   if (signal?.aborted === true) return undefined;
   let stop = (): void => undefined;

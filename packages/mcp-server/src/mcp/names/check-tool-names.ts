@@ -3,10 +3,10 @@ import { OWN_TOOLS, toOwnToolName } from "./own-tool-name.ts";
 import { toSafeName, toToolName } from "./tool-name.ts";
 import { type NamingOptions } from "../../config/tool-options.ts";
 
-// What the MCP specification allows.
+// The limit of the MCP specification
 const LONGEST = 128;
 
-/** Throws `CONFIG_INVALID` for agents whose tools some client could not tell apart, or from budgie's own, and for names that are too long. */
+/** Throws `CONFIG_INVALID` for tool names that are too long, or that collide with another agent's or budgie's own for some client. */
 export function checkToolNames(agents: readonly Agent[], options: NamingOptions): void {
   if (options.tools === "router") return refuseTwins(agents);
   const own = OWN_TOOLS.map((tool): Named => ({ name: toOwnToolName(tool, options).name, agent: undefined }));
@@ -15,7 +15,7 @@ export function checkToolNames(agents: readonly Agent[], options: NamingOptions)
   for (const tool of named) refuseLong(tool);
 }
 
-/** The router's tools take an agent by its name. */
+/** Throws for two agents of one name, since the router takes agents by name. */
 function refuseTwins(agents: readonly Agent[]): void {
   const seen = new Map<string, Agent>();
   for (const agent of agents) {
@@ -29,14 +29,14 @@ function refuseTwins(agents: readonly Agent[]): void {
 
 type Named = {
   readonly name: string;
-  /** `undefined` of budgie's own */
+  /** `undefined` for budgie's own tools */
   readonly agent: Agent | undefined;
 };
 
-/** Somebody to whom a name is what is left of it. */
+/** A client that rewrites tool names: two names that it maps to one collide. */
 type Reader = {
   readonly read: (name: string) => string;
-  /** `undefined` where two names are the same without any of it */
+  /** The client, for a message; `undefined` if the names are equal without rewriting */
   readonly who: string | undefined;
 };
 
@@ -61,7 +61,7 @@ function refuseCollision(tools: readonly Named[], { read, who }: Reader): void {
   const seen = new Map<string, Named>();
   for (const tool of tools) {
     const other = seen.get(read(tool.name));
-    // Of budgie's own no two collide, so the later one is an agent's.
+    // Budgie's own names do not collide, so the later one is an agent's.
     if (other !== undefined && tool.agent !== undefined)
       throw invalid(toCollision(tool.name, tool.agent, { other, who }));
     seen.set(read(tool.name), tool);

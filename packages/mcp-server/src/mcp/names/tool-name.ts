@@ -1,14 +1,14 @@
 import type { NamingOptions } from "../../config/tool-options.ts";
 import { createHash } from "node:crypto";
 
-/** What a tool is called. */
+/** The name of a tool. */
 export type ToolName = {
   readonly name: string;
-  /** Names that are good for calls too: the other spelling */
+  /** Other names that calls may use: the other spelling */
   readonly aliases: readonly string[];
 };
 
-/** Names the tool of an agent, or one of budgie's own that stands beside them. */
+/** Returns the tool name for an agent, or for one of budgie's own tools with the prefix. */
 export function toToolName(agentName: string, { toolNames, toolPrefix }: Omit<NamingOptions, "tools">): ToolName {
   const dotted = toolPrefix + normalise(agentName);
   const safe = toSafeName(dotted);
@@ -19,17 +19,17 @@ function normalise(agentName: string): string {
   return agentName.toLowerCase().replace(/[^a-z0-9_-]/gu, "-");
 }
 
-/** What most clients take: Claude Desktop, Kiro and the OpenAI API have this limit. */
+/** The longest name in characters that Claude Desktop, Kiro and the OpenAI API accept. */
 export const SAFE_LENGTH = 64;
 
 const HASH_LENGTH = 8;
 
-/** The name as every client takes it, `[a-z][a-z0-9_]*`; a long one is cut, and told from its like by a hash of the whole. */
+/** Returns the name in the form `[a-z][a-z0-9_]*`, which every client accepts. A long name is truncated and gets a hash of the whole. */
 export function toSafeName(name: string): string {
   const safe = name
     .toLowerCase()
     .replace(/[^a-z0-9_]/gu, "_")
-    // What Kiro puts there itself.
+    // Kiro prepends the same letter.
     .replace(/^(?![a-z])/u, "a");
   if (safe.length <= SAFE_LENGTH) return safe;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, HASH_LENGTH);

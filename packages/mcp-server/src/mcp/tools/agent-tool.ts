@@ -7,7 +7,7 @@ import { toToolName } from "../names/tool-name.ts";
 import { replyOutput } from "./tool-output.ts";
 import type { Tool, ToolOptions } from "./tool.ts";
 
-/** Makes the tool of an agent. */
+/** Returns the tool of an agent. */
 export function toAgentTool(agent: Agent, options: ToolOptions): Tool {
   const { ceiling, agents: policies } = options.policies;
   const { aliases, name } = toToolName(agent.name, options);
@@ -15,7 +15,7 @@ export function toAgentTool(agent: Agent, options: ToolOptions): Tool {
   return {
     definition: {
       name,
-      // Of a name that nobody sees nothing would be left.
+      // A name of invisible characters only would leave an empty title.
       title: sanitizeText(agent.name).trim() || name,
       description: toToolDescription(said, toUntrustedEnding("Its answers are", options)),
       inputSchema: toInputSchema(options.stickySessions ? stickyAgentInput : agentInput),

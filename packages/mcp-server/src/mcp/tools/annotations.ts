@@ -2,14 +2,14 @@ import type { ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import type { Policy } from "@budgie/core";
 
 export type AnnotatedAgents = {
-  /** Of every agent that the tool may run */
+  /** The policy of every agent that the tool may run */
   readonly policies: readonly Policy[];
   readonly sandbox: boolean;
 };
 
-/** What clients may tell their users of a tool that runs agents: the worst of what any of these could do. */
+/** Returns the annotations of a tool that runs agents: the worst that any of these agents could do. */
 export function toAnnotations({ policies, sandbox }: AnnotatedAgents): ToolAnnotations {
-  // Without a sandbox nothing holds an agent, whatever its policy says.
+  // Without a sandbox no policy is enforced.
   const mayWrite = !sandbox || policies.some(({ workspace }) => workspace === "rw");
   const mayReachOut = !sandbox || policies.some(({ egress }) => egress.mode !== "none");
   return {
@@ -20,7 +20,7 @@ export function toAnnotations({ policies, sandbox }: AnnotatedAgents): ToolAnnot
   };
 }
 
-/** Of a tool that tells what budgie knows itself. */
+/** The annotations of a tool that only returns budgie's own state. */
 export const HARMLESS: ToolAnnotations = {
   readOnlyHint: true,
   destructiveHint: false,

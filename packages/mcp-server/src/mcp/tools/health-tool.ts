@@ -6,7 +6,7 @@ import type { NamingOptions } from "../../config/tool-options.ts";
 import { healthOutput } from "./tool-output.ts";
 import type { Tool } from "./tool.ts";
 
-/** Makes the tool that tells how turns have gone. */
+/** Returns the tool that reports the outcomes of turns. */
 export function toHealthTool(options: NamingOptions): Tool {
   const { aliases, name } = toOwnToolName("health-check", options);
   return {

@@ -1,6 +1,6 @@
 import type { ToolMode } from "../../config/tool-options.ts";
 
-/** What a client may tell its model about the tools as a whole. */
+/** Returns the server's instructions: a description of all tools, for a client's model. */
 export function toInstructions(mode: ToolMode): string {
   return `${BEGINNINGS[mode]} An agent works on its own in the directory you name and answers once. It knows nothing of your conversation: put all it needs in the prompt. Its answer carries a sessionId; pass it to go on with the same agent.`;
 }

@@ -1,12 +1,12 @@
 import { SAFE_LENGTH } from "../names/tool-name.ts";
 import type { Tool } from "./tool.ts";
 
-/** Says which tools some clients will not take, or show under a name that nobody can read. */
+/** Returns warnings of tool names that some clients refuse or shorten beyond recognition. */
 export function toNameWarnings(tools: readonly Tool[]): readonly string[] {
   return tools.map(toWarning).filter((warning) => warning !== undefined);
 }
 
-// Of the 60 characters that Cursor allows, the server's name takes some.
+// Cursor allows 60 characters together with the server's name.
 const CURSOR_LENGTH = 52;
 
 function toWarning({ aliases, definition: { name } }: Tool): string | undefined {

@@ -7,7 +7,7 @@ import { agentsOutput, replyOutput } from "./tool-output.ts";
 import type { Tool, ToolOptions } from "./tool.ts";
 import { toUntrustedEnding } from "./tool-description.ts";
 
-/** Makes the two tools that stand for all agents: one names them, and one runs any of them. */
+/** Returns the two tools that stand for all agents: one lists them, one runs any of them. */
 export function toRouterTools(agents: readonly Agent[], options: ToolOptions): readonly Tool[] {
   return [toListTool(agents, options), toInvokeTool(agents, options)];
 }
@@ -37,7 +37,7 @@ function toInvokeTool(agents: readonly Agent[], options: ToolOptions): Tool {
   const description =
     "Runs an agent that list_agents names. It works on its own in the directory you name and answers once. Its answer " +
     "carries a sessionId; pass it to go on with the same agent.";
-  // Where there is no agent, the next one may be held to nothing but the ceiling.
+  // Without agents, a later one may have the ceiling as its policy.
   const own = agents.map((agent) => policies.agents.get(agent.name) ?? policies.ceiling);
   return {
     definition: {

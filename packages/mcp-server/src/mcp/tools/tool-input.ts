@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { BudgieError, EGRESS_MODES } from "@budgie/core";
 
-// A call can only ask for less, and there is nothing that "bridge" is less than.
+// A call can only tighten the policy, and no mode is looser than "bridge".
 const CALL_MODES = EGRESS_MODES.filter((mode) => mode !== "bridge");
 
-/** What an agent's tool takes; the descriptions are written for a model to read. */
+/** The input of an agent's tool. The descriptions are written for models. */
 export const agentInput = z.strictObject({
   prompt: z
     .string("a text")
@@ -34,7 +34,7 @@ export const agentInput = z.strictObject({
     .describe('How long the agent may take, such as "90s" or "5m", if that is less than configured.'),
 });
 
-/** With `--sticky-sessions`. */
+/** The input of an agent's tool with `--sticky-sessions`. */
 export const stickyAgentInput = agentInput.extend({
   sessionId: z
     .string("a text")
@@ -49,18 +49,18 @@ export type AgentInput = z.infer<typeof agentInput>;
 
 const agent = z.string("a text").describe("The agent's name, as list_agents has it.");
 
-/** What `invoke_agent` takes. */
+/** The input of `invoke_agent`. */
 export const invokeInput = z.strictObject({ agent, ...agentInput.shape });
 
-/** What it takes with `--sticky-sessions`. */
+/** The input of `invoke_agent` with `--sticky-sessions`. */
 export const stickyInvokeInput = z.strictObject({ agent, ...stickyAgentInput.shape });
 
-/** What a tool takes that needs to be told nothing. */
+/** The input of a tool without arguments. */
 export const noInput = z.strictObject({});
 
-/** Checks a tool's arguments, or throws `INPUT_INVALID` naming the argument. */
+/** Checks a tool's arguments. Throws `INPUT_INVALID` naming the argument. */
 export function parseToolInput<Schema extends z.ZodObject>(schema: Schema, value: unknown): z.infer<Schema> {
-  // Kiro may add this to any call.
+  // Kiro may add this argument to any call.
   const { __tool_use_purpose: _, ...input } = (value ?? {}) as Record<string, unknown>;
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-// Loose throughout: a client refuses an answer with a key that its schema does not allow.
+// All objects are loose: a client refuses an answer with a key that its schema does not allow.
 
 const failure = {
   code: z.string().describe("What kind of error it was, if it failed"),
@@ -9,7 +9,7 @@ const failure = {
 
 const target = { host: z.string(), port: z.number(), count: z.number() };
 
-/** What an agent's tool answers. */
+/** The output of an agent's tool. */
 export const replyOutput = z.looseObject({
   ...failure,
   status: z.string().describe('"done", or "running" while there is no answer yet'),
@@ -50,7 +50,7 @@ export const replyOutput = z.looseObject({
   warnings: z.array(z.string()).describe("What to know about this answer"),
 });
 
-/** What `list_agents` answers. */
+/** The output of `list_agents`. */
 export const agentsOutput = z.looseObject({
   ...failure,
   agents: z.array(
@@ -62,7 +62,7 @@ export const agentsOutput = z.looseObject({
   ),
 });
 
-/** What is told of runs that have not finished, or whose results are kept. */
+/** The output of `status`: runs that have not finished, or whose results are kept. */
 export const runsOutput = z.looseObject({
   ...failure,
   runs: z.array(
@@ -80,7 +80,7 @@ const rates = {
   successRate: z.string(),
 };
 
-/** What the health check answers. */
+/** The output of the health check. */
 export const healthOutput = z.looseObject({
   ...failure,
   isolation: z.string(),

@@ -3,15 +3,15 @@ import type { Agent } from "@budgie/core";
 import type { Policies } from "../../config/agent-policies.ts";
 import type { NamingOptions } from "../../config/tool-options.ts";
 
-/** A tool as a client gets it, and what it is for. */
+/** A tool: its definition for clients, and its purpose. */
 export type Tool = {
   readonly definition: Definition;
-  /** Other names that it can be called by */
+  /** Other names that calls may use */
   readonly aliases: readonly string[];
   readonly purpose: Purpose;
 };
 
-/** What a tool is for. */
+/** The purpose of a tool. */
 type Purpose =
   | { readonly kind: "agent"; readonly agent: Agent }
   | { readonly kind: "health-check" }
@@ -19,10 +19,10 @@ type Purpose =
   | { readonly kind: "invoke-agent" };
 
 export type ToolOptions = NamingOptions & {
-  /** Whether descriptions say that answers are untrusted */
+  /** `true` if descriptions say that answers are untrusted */
   readonly markUntrusted: boolean;
   readonly policies: Policies;
   readonly sandbox: boolean;
-  /** Whether calls that name no session may go on with one */
+  /** `true` if calls without a session id may resume the last session */
   readonly stickySessions: boolean;
 };

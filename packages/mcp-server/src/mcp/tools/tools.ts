@@ -5,7 +5,7 @@ import { toHealthTool } from "./health-tool.ts";
 import { toRouterTools } from "./router-tools.ts";
 import type { Tool, ToolOptions } from "./tool.ts";
 
-/** Makes the tools of these agents and budgie's own, in the order of their names. */
+/** Returns the tools of these agents and budgie's own, sorted by name. */
 export function toTools(agents: readonly Agent[], options: ToolOptions): readonly Tool[] {
   const { tools: mode } = options;
   const direct =

@@ -65,7 +65,7 @@ describe("tools/list", () => {
     const unknown = await request(budgie, "tools/list", { cursor: "2" });
     const malformed = await request(budgie, "tools/list", { cursor: 2 });
 
-    expect(unknown.error).toEqual({ code: -32602, message: 'There is no page "2": all tools come in one.' });
+    expect(unknown.error).toEqual({ code: -32602, message: 'There is no page "2": the first page has all tools.' });
     expect(malformed.error).toMatchObject({ code: -32602 });
   });
 });

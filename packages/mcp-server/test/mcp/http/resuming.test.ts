@@ -96,7 +96,7 @@ describe("a connection that is cut in the middle of a call", () => {
     await wait(100);
 
     expect(text).toMatch(
-      /"id":100,"error":\{"code":-32050,"message":"This answer came while the connection was broken/,
+      /"id":100,"error":\{"code":-32050,"message":"This answer was sent while the connection was broken/,
     );
     expect(place.fates).toEqual([]);
     // While somebody reads, it is not too large.
