@@ -12,7 +12,7 @@ export type BuildImageOptions = {
   readonly context: string | undefined;
 };
 
-/** `budgie build-image`: builds the sandbox image and shows how far it is. */
+/** Runs `budgie build-image`: builds the sandbox image and prints its progress. */
 export async function runBuildImage({ buildArgs, context, tag }: BuildImageOptions, host: Host): Promise<number> {
   const contextDir = findContext(context, host);
   const { buildSandboxImage } = await import("@budgie/runner-docker");
@@ -31,7 +31,7 @@ export async function runBuildImage({ buildArgs, context, tag }: BuildImageOptio
 
 const DOCKERFILE = "Dockerfile.sandbox";
 
-/** The folder that was named, or the one that came with budgie: beside its files, or at the root of a checkout. */
+/** Finds the build context: the named folder, or budgie's own in its package or at the root of a checkout. */
 function findContext(context: string | undefined, host: Host): string {
   const own = ["../..", "../../../.."].map((up) => fileURLToPath(new URL(up, import.meta.url)));
   const candidates = context === undefined ? own : [toAbsolutePath(context, host)];
@@ -52,7 +52,7 @@ function parseBuildArg(text: string): readonly [string, string] {
 
 type Progress = { readonly tell: (line: string) => void; readonly clear: () => void };
 
-/** On a terminal steps stay and what they print passes by in one line; elsewhere everything is kept. */
+/** Creates the output. A terminal keeps only the steps, and shows their output in one changing line. */
 function createProgress({ columns, stdout }: Host): Progress {
   if (columns === undefined) return { tell: (line) => void stdout.write(`${line}\n`), clear: () => undefined };
   const clear = (): void => void stdout.write("\r\u001B[2K");

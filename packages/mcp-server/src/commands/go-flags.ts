@@ -1,8 +1,8 @@
 /** The long options of a command line, without dashes. */
 export type KnownFlags = {
-  /** Those that take a value */
+  /** Options that take a value */
   readonly valued: ReadonlySet<string>;
-  /** Those that do not */
+  /** Options without a value */
   readonly switches: ReadonlySet<string>;
 };
 
@@ -10,7 +10,7 @@ const FLAG = /^--?([a-z][a-z-]+)(?:=(.*))?$/s;
 
 /**
  * Rewrites long options in the spelling of Go's `flag` package, as the first budgie took them (`-verbose`,
- * `-agent-timeout=15m`, `-sandbox=false`), to the usual one. What is not a known option passes unchanged.
+ * `-agent-timeout=15m`, `-sandbox=false`), to the usual one. Unknown options stay unchanged.
  */
 export function toDoubleDashed(argv: readonly string[], { switches, valued }: KnownFlags): readonly string[] {
   const rewritten: string[] = [];
@@ -21,7 +21,7 @@ export function toDoubleDashed(argv: readonly string[], { switches, valued }: Kn
     if (switches.has(name)) rewritten.push(...toSwitch(name, value));
     else if (!valued.has(name)) rewritten.push(argument);
     else if (value !== undefined) rewritten.push(`--${name}=${value}`);
-    // What follows is its value, whatever it looks like.
+    // The next argument is the value, even if it looks like an option.
     else rewritten.push(`--${name}`, ...rest.splice(0, 1));
   }
   return rewritten;

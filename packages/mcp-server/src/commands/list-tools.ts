@@ -7,12 +7,12 @@ import type { Tool } from "../mcp/tools/tool.ts";
 import { toToolStats, toToolStatsText } from "./tool-stats.ts";
 
 export type ListToolsOptions = {
-  /** What each mode costs, in place of the tools */
+  /** Print the cost of each mode instead of the tools */
   readonly stats: boolean;
   readonly json: boolean;
 };
 
-/** `budgie list-tools`: prints the tools as a client gets them, or what each way of offering them costs. */
+/** Runs `budgie list-tools`: prints the tools as a client gets them, or the cost of each mode. */
 export function listTools(config: Config, { json, stats }: ListToolsOptions, host: Host): number {
   const { loaded, tools } = loadTools(config, host);
   if (!stats) {
@@ -28,7 +28,7 @@ export function listTools(config: Config, { json, stats }: ListToolsOptions, hos
 type Definition = Tool["definition"];
 
 function toDefinitions(tools: readonly Tool[], config: Config): readonly Definition[] {
-  // With "auto" it is the client that decides whether it has them.
+  // With "auto" they depend on the client.
   const forLongCalls = typeof config.softDeadline === "number" ? toLongCallTools(config) : [];
   return [...tools, ...forLongCalls].map(({ definition }) => definition).toSorted(byName);
 }

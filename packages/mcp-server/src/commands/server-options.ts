@@ -7,7 +7,7 @@ import { toFlag, toVariable } from "../config/option-names.ts";
 /** Adds the options of the server to the program, in the groups of the help text. */
 export function addServerOptions(program: Command): void {
   for (const key of KEYS) program.optionsGroup(HEADINGS[key] ?? program.optionsGroup()).addOption(toOption(key));
-  // The way back from a variable, and from Go's -verbose=false.
+  // Overrides a variable, and stands for Go's -verbose=false.
   for (const key of SWITCHES) program.addOption(new Option(`--no-${toName(key)}`).hideHelp());
 }
 
@@ -31,13 +31,13 @@ function toValue(key: ConfigKey, { env, source, value }: Given): unknown {
   return key === "allowRoot" || REPEATABLE.has(key) ? text.split(",") : text;
 }
 
-/** The flag of the first one that the command line has: a command may have no use for any. */
+/** Finds the first server option on the command line, and returns its flag. */
 export function findServerOption(program: Command): string | undefined {
   const key = KEYS.find((other) => program.getOptionValueSource(other) === "cli");
   return key && toFlag(key);
 }
 
-// What takes a value, and how the help text calls it; the other options are switches.
+// Options with a value, and its name in the help text. All other options are switches.
 const VALUES: Partial<Record<ConfigKey, string>> = {
   agentsDir: "<dir>",
   promptsDir: "<dir>",
@@ -85,7 +85,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   httpAllowedOrigin: "<origin>",
   httpSessionTtl: "<duration>",
 };
-// In the help text each of these begins a group of options.
+// Each of these options starts a group in the help text.
 const HEADINGS: Partial<Record<ConfigKey, string>> = {
   agentsDir: "Agents:",
   toolPrefix: "Tools:",
@@ -109,7 +109,7 @@ const REPEATABLE: ReadonlySet<ConfigKey> = new Set([
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
 const SWITCHES = KEYS.filter((key) => VALUES[key] === undefined);
 
-/** The flags, with which of them take a value. */
+/** The flags of the server, with and without a value. */
 export const SERVER_FLAGS: KnownFlags = {
   valued: new Set(Object.keys(VALUES).map(toName)),
   switches: new Set(SWITCHES.map(toName)),

@@ -6,13 +6,13 @@ import type { Tool, ToolOptions } from "../mcp/tools/tool.ts";
 import { toTools } from "../mcp/tools/tools.ts";
 import { toTable } from "../terminal/table.ts";
 
-/** What it costs to offer agents, in each of the ways that there are. */
+/** The cost of offering the agents in each mode. */
 export type ToolStats = {
   readonly bytesPerToken: number;
   readonly modes: readonly ModeStats[];
-  /** An answer of `list_agents` */
+  /** The cost of an answer of `list_agents` */
   readonly listAgents: Cost;
-  /** What a client with a soft deadline has besides */
+  /** The additional cost for a client with a soft deadline */
   readonly longCalls: Pick<ModeStats, "answer" | "model">;
 };
 
@@ -20,18 +20,18 @@ type ModeStats = {
   readonly mode: ToolMode;
   readonly isInUse: boolean;
   readonly tools: number;
-  /** The answer to `tools/list` */
+  /** The cost of the answer to `tools/list` */
   readonly answer: Cost;
-  /** What of it most clients hand to their model */
+  /** The cost of the part that most clients pass to their model */
   readonly model: Cost;
 };
 
 type Cost = { readonly bytes: number; readonly tokens: number };
 
-// A rule of thumb for English and JSON: tokenizers differ, and each model has its own.
+// A rule of thumb for English and JSON; tokenizers differ.
 const BYTES_PER_TOKEN = 4;
 
-/** Works out what each way of offering these agents costs. */
+/** Calculates the cost of offering these agents in each mode. */
 export function toToolStats(agents: readonly Agent[], options: ToolOptions): ToolStats {
   return {
     bytesPerToken: BYTES_PER_TOKEN,
@@ -56,7 +56,7 @@ function toCost(value: unknown): Cost {
   return { bytes, tokens: Math.ceil(bytes / BYTES_PER_TOKEN) };
 }
 
-/** The same for people, with how it was estimated. */
+/** Returns the costs as a table, with notes on the estimate. */
 export function toToolStatsText({ bytesPerToken, listAgents, longCalls, modes }: ToolStats): string {
   const head = ["MODE", "TOOLS", "BYTES", "TOKENS", "MODEL BYTES", "MODEL TOKENS", ""];
   const rows = modes.map(({ answer, isInUse, mode, model, tools }) => [

@@ -2,7 +2,7 @@ import type { CommanderError } from "commander";
 import { BudgieError } from "@budgie/core";
 import type { Host } from "../process/host.ts";
 
-/** Help and version were printed and that was all; everything else is a mistake in the command line. */
+/** Exits after help or version was printed. Throws `CONFIG_INVALID` for any other error of commander. */
 export function handleUsageError(error: CommanderError, host: Host): void {
   if (error.exitCode === 0) return host.exit(0);
   const message = error.message

@@ -17,13 +17,13 @@ import { toUpstreamProxy } from "../../config/sandbox-options.ts";
 
 export type DoctorOptions = {
   readonly json: boolean;
-  /** Make the claims' probes too */
+  /** Run the claims' probes too */
   readonly prove: boolean;
-  /** How far a sandbox would reach, whether one was asked for or not */
+  /** The egress policy of a sandbox, also without `--sandbox` */
   readonly egress: EgressPolicy;
 };
 
-/** `budgie doctor`: looks at what sandboxed turns need, and removes what it made to do so; 1 if something is missing. */
+/** Runs `budgie doctor`: checks what sandboxed turns need, and removes what it created. Resolves to 1 if something is missing. */
 export async function runDoctor(config: Config, options: DoctorOptions, host: Host): Promise<number> {
   return interruptible(host, (signal) => examine(config, { ...options, signal }, host));
 }
@@ -56,13 +56,13 @@ async function inspect(config: Config, { env: hostEnv, home }: Host): Promise<Sa
   return inspectSandbox({ image, program, owner, kiroDataDir, home, hostEnv, credentials, runtime });
 }
 
-/** The profile of a turn, and a host made up for it. */
+/** Returns the options of a lab with the profile of a turn. */
 function toLabOptions(config: Config, signal: AbortSignal, { env: hostEnv, home }: Host): LabOptions {
   const { caFile, credentials, runtime, sandboxImage: image } = config;
   return { image, home, hostEnv, credentials, runtime, caFile, upstreamProxy: toUpstreamProxy(hostEnv), signal };
 }
 
-/** Without `--sandbox` a path is one of the host's, and says nothing of the image. */
+/** Returns the program to look for in the image. Without `--sandbox` a path is one of the host's. */
 function toProgram({ kiroBinary, sandbox }: Config): string {
   return sandbox || !kiroBinary.includes("/") ? kiroBinary : "kiro-cli";
 }
@@ -109,7 +109,7 @@ function inspectDirectories({ sessionsDir, stateDir }: Config): readonly Finding
   });
 }
 
-/** A directory that is not there yet is made in the nearest one that is. */
+/** Returns whether a directory is writable, or can be created in its nearest existing parent. */
 function isWritable(directory: string): boolean {
   if (!existsSync(directory)) return dirname(directory) !== directory && isWritable(dirname(directory));
   try {

@@ -3,7 +3,7 @@ import type { EgressAnswer, LabOptions } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
 import type { Finding } from "./finding.ts";
 
-/** Tries how far a sandbox reaches, where one can be made. */
+/** Starts sandboxes to test what they reach. Returns nothing without an engine and an image. */
 export async function inspectEgress(
   { engine, image }: SandboxFacts,
   policy: EgressPolicy,
@@ -12,7 +12,7 @@ export async function inspectEgress(
   if (!engine.ok || !image.ok) return [];
   if (policy.mode === "bridge")
     return [toFinding("note", "--egress bridge is unsafe: nobody watches or refuses anything")];
-  // Nobody asked for a preset's host to be contacted.
+  // The user did not name the hosts of a preset, so they are not contacted.
   const named = policy.hosts.filter(({ from }) => !from.startsWith("preset "));
   const allowed = policy.mode === "none" ? undefined : named.find(({ host }) => !host.startsWith("*."));
   const { tryEgress } = await import("@budgie/claims");

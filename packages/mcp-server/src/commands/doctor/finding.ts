@@ -1,2 +1,2 @@
-/** One thing that the doctor looked at. `note`: worth knowing, and no obstacle */
+/** The result of one check. `note`: worth knowing, and no obstacle */
 export type Finding = { readonly state: "ok" | "note" | "failed"; readonly what: string; readonly text: string };

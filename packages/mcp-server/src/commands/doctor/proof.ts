@@ -1,11 +1,11 @@
 import type { ClaimResult, Verdict } from "@budgie/claims";
 
-/** What `budgie doctor --prove` tells of the claims. */
+/** The results of the claims in `budgie doctor --prove`. */
 export type Proof = {
-  /** Probes that were made */
+  /** The number of probes that ran */
   readonly ran: number;
   readonly gotThrough: number;
-  /** Of those that were made */
+  /** The number of run probes that had nothing to attack */
   readonly nothingToAttack: number;
   readonly untried: number;
   readonly claims: readonly ProvenClaim[];
@@ -18,7 +18,7 @@ type ProvenClaim = Pick<ClaimResult, "id" | "promise" | "protections"> & {
 
 type Outcome = Verdict["outcome"] | "nothing-to-attack";
 
-/** Counts what the probes of claims came to. */
+/** Counts the outcomes of the claims' probes. */
 export function toProof(results: readonly ClaimResult[], isMoot: (verdict: Verdict) => boolean): Proof {
   const claims = results.map(({ id, probes, promise, protections }): ProvenClaim => {
     const shown = probes.map(({ name, verdict }) => {
@@ -34,12 +34,12 @@ export function toProof(results: readonly ClaimResult[], isMoot: (verdict: Verdi
   return { ran, gotThrough: count("got-through"), nothingToAttack: count("nothing-to-attack"), untried, claims };
 }
 
-/** What was not tried is not proven either. */
+/** Returns whether every probe ran and none got through. */
 export function isProven({ gotThrough, untried }: Proof): boolean {
   return gotThrough === 0 && untried === 0;
 }
 
-/** The table for people: a claim a row, and a line below it for each probe that was not simply held. */
+/** Returns a table with a row for each claim, and a line below it for each probe that did not hold. */
 export function proofText(proof: Proof): string {
   const { claims, gotThrough, nothingToAttack, ran, untried } = proof;
   const widths = {
@@ -90,7 +90,7 @@ const WORDS: Readonly<Record<Outcome, string>> = {
   "nothing-to-attack": "nothing to attack",
 };
 
-/** What the image's programs said, and a terminal obeys. */
+/** Replaces control characters, since the image's programs wrote the text. */
 function printableDetail(detail: string): string {
   return detail.replace(/[\p{Cc}\p{Cf}]/gu, "?");
 }

@@ -4,7 +4,7 @@ import type { Finding } from "./finding.ts";
 import type { Host } from "../../process/host.ts";
 import { toProof, type Proof } from "./proof.ts";
 
-/** Makes the claims' probes and says on stderr how far it is, or finds why they could not be made. */
+/** Runs the claims' probes and reports progress on stderr. Resolves to a finding if they cannot run. */
 export async function proveClaims(
   { engine, image }: SandboxFacts,
   options: LabOptions,

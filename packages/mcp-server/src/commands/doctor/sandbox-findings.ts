@@ -5,7 +5,7 @@ import type { Finding } from "./finding.ts";
 import type { Host } from "../../process/host.ts";
 import { toSandboxSecrets } from "../../config/sandbox-options.ts";
 
-/** Says what was found of the engine, the image, and what of the login a sandbox gets. */
+/** Returns the findings about the engine, the image, the program and the login. */
 export function toSandboxFindings(
   { engine, image, login, notices, program, runtime }: SandboxFacts,
   { acceptWeaker, credentials, kiroDataDir }: Config,

@@ -30,7 +30,7 @@ export function addEgress(program: Command, { explain, suggest }: EgressActions)
     .action(({ json = false, ...options }: { last: string; agent?: string; json?: boolean }) =>
       suggest({ ...options, json }),
     );
-  // After its commands, which would take it over: an operand here is a command that does not exist.
+  // Added after the commands, which would inherit it. An operand here is an unknown command.
   egress.allowExcessArguments().action(() => {
     throw new BudgieError("CONFIG_INVALID", 'Expected "budgie egress explain AGENT" or "budgie egress suggest".');
   });

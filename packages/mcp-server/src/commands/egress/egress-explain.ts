@@ -5,12 +5,12 @@ import type { Host } from "../../process/host.ts";
 import { refuseUnknownAgents } from "../../config/agent-policies.ts";
 
 export type ExplainOptions = {
-  /** With a sandbox, whatever was asked for */
+  /** The configuration with `--sandbox`, also if it was not given */
   readonly config: Config;
   readonly json: boolean;
 };
 
-/** `budgie egress explain`: prints what an agent may reach of the network, and where each host of it was named. */
+/** Runs `budgie egress explain`: prints the hosts that an agent may reach, and the source of each. */
 export function explainEgress(agent: string, { config, json }: ExplainOptions, { stdout }: Host): number {
   const { agents } = loadAgents(config);
   refuseUnknownAgents(config.policies, agents, config.config);
@@ -22,7 +22,7 @@ export function explainEgress(agent: string, { config, json }: ExplainOptions, {
   return 0;
 }
 
-/** Of an open network only what is pinned counts. */
+/** Returns the hosts that matter in a mode. In `open`, only pinned ones do. */
 function toEffective({ hosts, mode }: EgressPolicy): readonly AllowedHost[] {
   switch (mode) {
     case "allowlist":
@@ -38,7 +38,7 @@ function toEffective({ hosts, mode }: EgressPolicy): readonly AllowedHost[] {
 function unknownAgent(name: string, { agentsDir }: Config): BudgieError {
   return new BudgieError(
     "AGENT_NOT_FOUND",
-    `There is no agent "${name}" in "${agentsDir}". "budgie --list-tools" shows those that there are.`,
+    `There is no agent "${name}" in "${agentsDir}". "budgie --list-tools" lists the agents.`,
   );
 }
 

@@ -5,16 +5,16 @@ import { toRequestedHosts, type RequestedHost, type RequestedHosts } from "./req
 import { parseLast, withRunArchive } from "../runs/run-archive.ts";
 
 export type SuggestOptions = {
-  /** With a sandbox, whatever was asked for */
+  /** The configuration with `--sandbox`, also if it was not given */
   readonly config: Config;
   /** A number, as text */
   readonly last: string;
-  /** Left out, all */
+  /** Default all agents */
   readonly agent?: string;
   readonly json: boolean;
 };
 
-/** `budgie egress suggest`: prints the smallest list of hosts that the last turns would have needed. */
+/** Runs `budgie egress suggest`: prints the smallest list of hosts that the last turns would have needed. */
 export async function suggestEgress(options: SuggestOptions, { stdout }: Host): Promise<number> {
   const { agent, config, json } = options;
   const runs = await loadRuns(options);
@@ -33,9 +33,9 @@ function loadRuns({ agent, config, last }: SuggestOptions): Promise<readonly Run
 }
 
 type Marked = RequestedHost & {
-  /** What to give budgie */
+  /** The option that allows the host */
   readonly option: string;
-  /** Where the host is on the list as it is now; left out where it is new */
+  /** The source of the host's present entry; absent if there is none */
   readonly from?: string;
 };
 
@@ -68,7 +68,7 @@ function suggestionText({ needed, never, runs, watched }: Answer, agent: string 
   return `${lines.join("\n")}\n`;
 }
 
-/** An agent chose it, and a terminal obeys. */
+/** Replaces unusual characters, since an agent chose the name. */
 function printableHost(host: string): string {
   return host.replace(/[^\x21-\x7e]/g, "?");
 }

@@ -1,25 +1,26 @@
 import { BudgieError, type EgressCount, type EgressDenial, type EgressReport, type Run } from "@budgie/core";
 import { parseAllowedHost } from "@budgie/egress/allow-list";
 
-/** A host that turns asked for, and that can be allowed by its name. */
+/** A host that turns requested, and that can be allowed by name. */
 export type RequestedHost = {
   readonly host: string;
   readonly port: number;
-  /** How often it was reached */
+  /** The number of allowed connections */
   readonly allowed: number;
-  /** How often it was refused */
+  /** The number of denied connections */
   readonly denied: number;
-  /** Who asked for it */
+  /** The agents that requested it */
   readonly agents: readonly string[];
 };
 
+/** The hosts that turns requested. */
 export type RequestedHosts = {
   readonly needed: readonly RequestedHost[];
-  /** What no name on a list would have let through */
+  /** Denials that no entry of an allow-list would have changed */
   readonly never: readonly EgressDenial[];
 };
 
-/** Adds up what turns asked for; what was asked for most goes first. */
+/** Adds up the requested hosts of turns, the most frequent first. */
 export function toRequestedHosts(runs: readonly Run[]): RequestedHosts {
   const needed = new Map<string, RequestedHost>();
   const never = new Map<string, EgressDenial>();
@@ -53,12 +54,12 @@ function isNameable(denial: EgressDenial): boolean {
   return isMissing(denial) && isName(denial);
 }
 
-/** Whether a longer list is what would have helped; a name that leads to a private address needs a pin instead. */
+/** Returns whether a longer list would have helped. A name that resolves to a private address needs a pin instead. */
 function isMissing({ why }: EgressDenial): boolean {
   return why.endsWith("not on the allow-list") || why === "no network is allowed";
 }
 
-/** An agent can ask for anything, and this is to be pasted into a shell: only what is a plain name. */
+/** Returns whether a host is a plain name. Agents choose the text, and users paste it into a shell. */
 function isName({ host, port }: EgressCount): boolean {
   try {
     return parseAllowedHost(`${host}:${port}`, "run log").host === host && !host.startsWith("*");

@@ -2,19 +2,19 @@ import { isAbsolute, join } from "node:path";
 import type { Host } from "../../process/host.ts";
 import type { Entry } from "./config-format.ts";
 
-/** The clients whose configuration budgie knows. */
+/** The clients that budgie can configure. */
 export const CLIENT_NAMES = ["kiro", "claude", "cursor", "vscode", "codex", "gemini"] as const;
 
 export type ClientName = (typeof CLIENT_NAMES)[number];
 
-/** For all projects of a user, or for one directory and everybody who has it. */
+/** The scopes of a configuration: all projects of a user, or one directory and everybody who shares it. */
 export const SCOPES = ["user", "project"] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
 type Place = Pick<Host, "env" | "home" | "platform">;
 
-/** Where a client has its servers, and what it wants to know of one; docs/clients.md has the evidence. */
+/** The place and form of a client's server entries; docs/clients.md has the evidence. */
 export type Client = {
   readonly title: string;
   readonly format: "json" | "toml";
@@ -25,11 +25,11 @@ export type Client = {
   readonly projectFile: string;
   readonly type?: "stdio";
   readonly timeouts: Entry;
-  /** Whether its models or its user stumble over a dot in a tool's name */
+  /** `true` if a dot in a tool's name is a problem for its models or its user */
   readonly wantsSafeNames: boolean;
 };
 
-// A turn may wait in line, be tried twice and be asked for its answer once more: an hour is beyond all of that.
+// An hour is longer than queueing, two attempts and a second request for the answer.
 const HOUR = { seconds: 3600, ms: 3_600_000 };
 
 export const CLIENTS: Readonly<Record<ClientName, Client>> = {
@@ -91,7 +91,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
   },
 };
 
-/** Where VS Code's stable edition keeps what is its user's. */
+/** Returns the user folder of VS Code's stable edition. */
 function toCodeFolder({ env, home, platform }: Place): string {
   const portable = toFolder(env["VSCODE_PORTABLE"]);
   if (portable !== undefined) return join(portable, "user-data");
@@ -104,7 +104,7 @@ function toAppData({ env, home, platform }: Place): string {
   return toFolder(env["XDG_CONFIG_HOME"]) ?? join(home, ".config");
 }
 
-/** A relative path would mean another folder wherever the client is started. */
+/** Returns an absolute path, and ignores a relative one, which would depend on the working directory. */
 function toFolder(value: string | undefined): string | undefined {
   return value !== undefined && isAbsolute(value) ? value : undefined;
 }

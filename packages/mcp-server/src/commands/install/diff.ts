@@ -2,12 +2,12 @@ import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { isBudgie, serverOf, type Target } from "./edit-servers.ts";
 
-// Of a budgie all that install writes; of another server its arguments may hold a password.
+// All keys that install writes are shown for budgie; another server's arguments may contain a password.
 const ALWAYS = ["type", "command"];
 const OF_BUDGIE = ["args", "timeout", "startup_timeout_sec", "tool_timeout_sec"];
 const LONGEST_LINE = 200;
 
-/** What differs between two texts of a configuration, with all values hidden that are not of budgie's server. */
+/** Returns the diff of two configurations, with the values of other servers masked. */
 export function toDiff(before: string, after: string, target: Target): string {
   const [old, fresh] = [before, after].map((text) => {
     const shown = isBudgie(serverOf(text, target)) ? [...ALWAYS, ...OF_BUDGIE] : ALWAYS;

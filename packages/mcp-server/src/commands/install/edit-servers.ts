@@ -5,7 +5,7 @@ import { isEntry, type ConfigFormat, type Entry, type ServerPath } from "./confi
 /** One server of one configuration file. */
 export type Target = { readonly file: string; readonly format: ConfigFormat; readonly path: ServerPath };
 
-/** What the text says of the server, or throws `CONFIG_INVALID` naming the file and the place of its mistake. */
+/** Returns the server's entry; `undefined` if there is none. Throws `CONFIG_INVALID` naming the file and the place of a fault. */
 export function serverOf(text: string, { file, format, path: [servers, name] }: Target): unknown {
   const { [servers]: all = {} } = parse(text, { file, format });
   if (isEntry(all)) return Object.hasOwn(all, name) ? all[name] : undefined;
@@ -15,7 +15,7 @@ export function serverOf(text: string, { file, format, path: [servers, name] }: 
   );
 }
 
-/** Whether a server is a budgie, by the program that it names. */
+/** Returns whether a server is a budgie, by its command and arguments. */
 export function isBudgie(server: unknown): server is Entry {
   if (!isEntry(server)) return false;
   const { args, command } = server;
@@ -24,31 +24,31 @@ export function isBudgie(server: unknown): server is Entry {
 }
 
 const COMMAND = /^(?:.*[/\\])?budgie(?:\.js|\.cmd)?$/;
-// A directory of this name is what other servers may be given.
+// Other servers may have a directory of this name as an argument.
 const ARGUMENT = /^(?:(?:.*[/\\]bin[/\\])?budgie|(?:.*[/\\])?budgie\.(?:js|cmd)|@budgie\/mcp-server(?:@.*)?)$/;
 
 function isLike(pattern: RegExp, word: unknown): boolean {
   return typeof word === "string" && pattern.test(word);
 }
 
-/** The text with this server: keys that a budgie there already has besides stay, and any other server is replaced. */
+/** Returns the text with this server. Keeps other keys of a present budgie, and replaces any other server. */
 export function withServer(text: string, target: Target, entry: Entry): string {
   const before = serverOf(text, target);
   const expected = { ...(isBudgie(before) ? before : {}), ...entry };
-  // However it is laid out.
+  // Ignores layout
   if (toPlain(before) === toPlain(expected)) return text;
   const free = before === undefined || isBudgie(before) ? text : target.format.remove(text, target.path);
   return checked(text, target.format.put(free, target.path, entry), { ...target, expected });
 }
 
-/** The text without this server. */
+/** Returns the text without this server. */
 export function withoutServer(text: string, target: Target): string {
   return checked(text, target.format.remove(text, target.path), { ...target, expected: undefined });
 }
 
 type Edit = Target & { readonly expected: Entry | undefined };
 
-/** Refuses what did not come out as it was meant, such as of a file that names a server twice. */
+/** Throws if the edited text does not parse as intended, for example because the file names a server twice. */
 function checked(before: string, after: string, edit: Edit): string {
   if (isMeant(before, after, edit)) return after;
   const [servers, name] = edit.path;
@@ -69,7 +69,7 @@ function isMeant(before: string, after: string, edit: Edit): boolean {
   }
 }
 
-/** A server, and all else that the text says. */
+/** Splits the content of a text into the server and the rest. */
 function split(text: string, { format, path: [servers, name] }: Edit): { rest: unknown; server: unknown } {
   const content = format.parse(text);
   const { [servers]: all = {}, ...rest } = content;
@@ -78,7 +78,7 @@ function split(text: string, { format, path: [servers, name] }: Edit): { rest: u
   return { rest: { ...rest, [servers]: others }, server };
 }
 
-/** Regardless of the order of its keys. */
+/** Serializes a server regardless of the order of its keys. */
 function toPlain(server: unknown): string | undefined {
   if (!isEntry(server)) return JSON.stringify(server);
   const sorted = Object.entries(server).toSorted(([one], [other]) => (one < other ? -1 : 1));

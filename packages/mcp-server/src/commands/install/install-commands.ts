@@ -14,7 +14,7 @@ type Given = { readonly scope: Scope; readonly name: string; readonly dryRun?: b
 export function addInstall(program: Command, { install, uninstall }: InstallActions): void {
   addCommand(program, "install")
     .usage("[options] <client> [-- options of the server, beside --sandbox]")
-    // Declared, they would widen the help of all commands beyond a terminal's width.
+    // A declared argument would make the help of all commands wider than a terminal.
     .allowExcessArguments()
     .description("write a client's configuration so that it starts budgie, and show what changes")
     .option("--force", "replace a server of this name that is not budgie's")

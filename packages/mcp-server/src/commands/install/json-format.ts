@@ -2,10 +2,10 @@ import { createScanner, findNodeAtLocation, parse, parseTree, printParseErrorCod
 import type { Node, ParseError } from "jsonc-parser";
 import { isEntry, toEol, type ConfigFormat } from "./config-format.ts";
 
-// Some clients read comments and trailing commas, and those that do not say so themselves.
+// Some clients accept comments and trailing commas; the others report them.
 const OPTIONS = { allowTrailingComma: true, allowEmptyContent: true };
 
-/** JSON, with or without comments. */
+/** The editor for JSON, with or without comments. */
 export const jsonFormat: ConfigFormat = {
   parse(text) {
     const errors: ParseError[] = [];
@@ -37,7 +37,7 @@ export const jsonFormat: ConfigFormat = {
       },
       OPTIONS,
     );
-    // Line by line, so that what differs still stands where it does.
+    // Masks each line separately, to keep the line numbers of a diff.
     return replaceRanges(text, hidden, (part) => part.replace(/[^\r\n]+/g, "…"));
   },
 };
@@ -55,7 +55,7 @@ function findNode(text: string, path: Path): Node | undefined {
   return root && findNodeAtLocation(root, [...path]);
 }
 
-/** Replaces a value that is there; what is missing is put first of its object, where it touches no other's comma. */
+/** Replaces an existing value, or inserts a new one first in its object, where no other comma changes. */
 function set(text: string, path: Path, value: unknown): string {
   const existing = findNode(text, path);
   if (existing !== undefined) {
@@ -69,7 +69,7 @@ function set(text: string, path: Path, value: unknown): string {
   return insertFirst(text, parent, { key, value, depth: path.length });
 }
 
-/** All that a text without a value can have, on lines of its own. */
+/** Returns a text that has only comments, with a line ending. */
 function toComments(text: string): string {
   if (text.trim() === "") return "";
   return text.endsWith("\n") ? text : text + toEol(text);
@@ -100,7 +100,7 @@ function toIndent(text: string): string {
   return first.startsWith("\t") ? "\t" : first;
 }
 
-/** Takes out a property with the comma that parts it from others, and its lines if nothing else is on them. */
+/** Removes a property with its comma, and with its lines if nothing else is on them. */
 function cut(text: string, { length, offset, parent }: Node): string {
   const end = offset + length;
   const next = findToken(text, end);
@@ -110,7 +110,7 @@ function cut(text: string, { length, offset, parent }: Node): string {
   return replaceRanges(text, whole === undefined ? cuts : [...cuts.filter(({ start }) => start < whole.start), whole]);
 }
 
-/** Where the next token begins that is neither space nor comment. */
+/** Returns the offset of the next token that is neither space nor comment. */
 function findToken(text: string, from: number): number {
   const scanner = createScanner(text, true);
   scanner.setPosition(from);

@@ -2,24 +2,24 @@ import { accessSync, constants, lstatSync, readFileSync, realpathSync, statSync 
 import { basename, dirname, join, relative, sep } from "node:path";
 import { BudgieError } from "@budgie/core";
 
-/** A configuration file as it was found. */
+/** A client's configuration file as it was read. */
 export type ClientFile = {
-  /** As the client names it, for people */
+  /** The path for messages, with symlinks */
   readonly path: string;
-  /** Where it really is, once its links are followed */
+  /** The path with symlinks resolved */
   readonly real: string;
-  /** All of it but a byte order mark; empty of one that is not there */
+  /** The text without a byte order mark; empty for a missing file */
   readonly text: string;
-  /** `undefined` if it is not there */
+  /** `undefined` for a missing file */
   readonly found:
     | { readonly bytes: Buffer; readonly mode: number; readonly uid: number; readonly gid: number }
     | undefined;
 };
 
-// Claude Code's own grows to a few; what is larger is something else.
+// Claude Code's file grows to a few MiB; a larger file is something else.
 const LARGEST_BYTES = 64 * 1024 ** 2;
 
-/** Reads a client's configuration; `within` is the directory that its links must not lead out of. */
+/** Loads a client's configuration. Its symlinks must not lead out of the directory `within`. */
 export function loadClientFile(path: string, within: string | undefined): ClientFile {
   return translating(path, () => {
     const real = resolveRealPath(path);
@@ -34,7 +34,7 @@ export function loadClientFile(path: string, within: string | undefined): Client
   });
 }
 
-/** Runs what touches a client's file, and says in budgie's words why the system refused. */
+/** Runs work on a client's file, and translates system errors into `CONFIG_INVALID`. */
 export function translating<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -45,24 +45,24 @@ export function translating<T>(path: string, work: () => T): T {
   }
 }
 
-/** The refusal of a file for a reason. */
+/** Returns the error for a file that cannot be edited. */
 export function toRefusal(path: string, why: string, cause?: unknown): BudgieError {
   return new BudgieError("CONFIG_INVALID", `Cannot edit "${path}": ${why}. Nothing was changed.`, { cause });
 }
 
-/** Also of what is not there yet: links of its folders count. */
+/** Resolves the symlinks of a path, whose last parts may be missing. */
 function resolveRealPath(path: string): string {
   try {
     return realpathSync(path);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-    if (isLink) throw toRefusal(path, "it is a link that leads nowhere", cause);
+    if (isLink) throw toRefusal(path, "it is a dangling symlink", cause);
     return join(resolveRealPath(dirname(path)), basename(path));
   }
 }
 
-/** A repository is somebody else's: its links must not choose what else of the user is edited. */
+/** Throws for a file outside the project: symlinks of a foreign repository must not select other files of the user. */
 function refuseOutside(path: string, { real, within }: { readonly real: string; readonly within: string }): void {
   const [first] = relative(within, real).split(sep);
   if (first === "..") throw toRefusal(path, `it leads out of the project, to "${real}"`);

@@ -7,12 +7,12 @@ import { jsonFormat } from "./json-format.ts";
 import { loadClientFile, type ClientFile } from "./load-client-file.ts";
 import { tomlFormat } from "./toml-format.ts";
 
-/** What the user chose. */
+/** The user's choice of a client, a scope and a name. */
 export type Chosen = { readonly client: ClientName; readonly scope: Scope; readonly name: string };
 
-/** Reads the file that a client has for a scope. */
+/** Loads a client's configuration file for a scope. */
 export function loadTarget({ client, name, scope }: Chosen, host: Host): { file: ClientFile; target: Target } {
-  // Bare keys of TOML, and what every client takes.
+  // The names that every client accepts; also bare keys of TOML
   if (!/^[A-Za-z][\w-]{0,39}$/.test(name)) {
     throw new BudgieError(
       "CONFIG_INVALID",

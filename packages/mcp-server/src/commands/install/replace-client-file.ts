@@ -15,17 +15,17 @@ import {
 import { basename, dirname, join } from "node:path";
 import { toRefusal, translating, type ClientFile } from "./load-client-file.ts";
 
-/** What the names of copies of before begin with, after the file's own. */
+/** The mark of backups, between the file's name and the time. */
 export const BACKUP_MARK = ".budgie-backup-";
 
 type Replacing = {
   readonly text: string;
-  /** Of a file that is new; another's stays as it is */
+  /** The mode of a new file; an existing file keeps its own */
   readonly mode: number;
   readonly keepsBackup: boolean;
 };
 
-/** Puts another text in a file's place, whole or not at all, and answers with the path of the copy of before. */
+/** Replaces a file atomically. Returns the path of the backup. */
 export function replaceClientFile(file: ClientFile, { keepsBackup, mode, text }: Replacing): string | undefined {
   return translating(file.path, () => {
     mkdirSync(dirname(file.real), { recursive: true });
@@ -44,7 +44,7 @@ export function replaceClientFile(file: ClientFile, { keepsBackup, mode, text }:
   });
 }
 
-/** Removes a file that has nothing but what install wrote. */
+/** Removes a file that contains only what install wrote. */
 export function removeClientFile(file: ClientFile): void {
   translating(file.path, () => {
     refuseChanged(file);
@@ -52,10 +52,10 @@ export function removeClientFile(file: ClientFile): void {
   });
 }
 
-// Of UTF-8; decoding takes it off.
+// The byte order mark of UTF-8, which decoding removes
 const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Beside the name that the user knows, whatever that links to. */
+/** Copies a file beside its unresolved path, where the user looks for it. */
 function backUp({ found, path }: ClientFile): string | undefined {
   if (found === undefined) return undefined;
   const backup = path + BACKUP_MARK + new Date().toISOString().replaceAll(/[:.]/g, "-");
@@ -65,7 +65,7 @@ function backUp({ found, path }: ClientFile): string | undefined {
 
 type Like = { readonly mode: number; readonly uid?: number; readonly gid?: number };
 
-/** Makes a new file, whole or not at all, which nobody can read before it has its mode and owner. */
+/** Creates a file that is private until it has its mode and owner. Removes it on failure. */
 function write(path: string, { bytes, like }: { readonly bytes: Buffer; readonly like: Like }): void {
   const handle = openSync(path, "wx", 0o600);
   try {
@@ -83,7 +83,7 @@ function write(path: string, { bytes, like }: { readonly bytes: Buffer; readonly
   }
 }
 
-/** Clients write their files too, some of them all the time. */
+/** Throws if another program has changed the file: some clients write theirs often. */
 function refuseChanged({ found, path, real }: ClientFile): void {
   const now = readNow(real);
   const isSame = now === undefined || found === undefined ? now === found?.bytes : now.equals(found.bytes);

@@ -8,16 +8,16 @@ import { toDiff } from "./diff.ts";
 import { loadTarget, type Chosen } from "./load-target.ts";
 
 export type InstallOptions = Chosen & {
-  /** For the server, beside those that it gets anyway */
+  /** Options of the server, in addition to the default ones */
   readonly args: readonly string[];
-  /** Throws if a server would not start with these */
+  /** Throws if a server would not start with these options. */
   readonly check: (args: readonly string[]) => void;
   readonly dryRun: boolean;
-  /** Replace a server of this name that is not budgie's */
+  /** Replace another server of this name */
   readonly force: boolean;
 };
 
-/** `budgie install`: writes a client's own configuration so that it starts budgie. */
+/** Runs `budgie install`: edits a client's configuration so that it starts budgie. */
 export function runInstall({ args: given, check, dryRun, force, ...chosen }: InstallOptions, host: Host): number {
   const client = CLIENTS[chosen.client];
   const args = toServerOptions(given, client);
@@ -43,7 +43,7 @@ export function runInstall({ args: given, check, dryRun, force, ...chosen }: Ins
   return 0;
 }
 
-// A user's settings hold keys sooner or later; a project's are for everybody who has it.
+// A user's settings may contain keys; a project's are shared.
 const MODES: Readonly<Record<Scope, number>> = { user: 0o600, project: 0o644 };
 
 function refuseOther(existing: unknown, { client, name }: Chosen, path: string): void {

@@ -11,7 +11,7 @@ import { toDiff } from "./diff.ts";
 
 export type UninstallOptions = Chosen & { readonly dryRun: boolean };
 
-/** `budgie uninstall`: takes out of a client's configuration what install put in. */
+/** Runs `budgie uninstall`: removes from a client's configuration what install added. */
 export function runUninstall({ dryRun, ...chosen }: UninstallOptions, host: Host): number {
   const { file, target } = loadTarget(chosen, host);
   const say = (line: string): void => void host.stdout.write(`${line}\n`);
@@ -38,13 +38,13 @@ function toForeign(name: string, path: string): BudgieError {
 
 type Before = {
   readonly text: string;
-  /** `undefined` if there was no file */
+  /** `undefined` if there was no file before */
   readonly backup: string | undefined;
 };
 
-/** What was there before install, if install made of it what is there now: its very bytes, and not only what they say. */
+/** Finds the state before install, byte for byte, if install on it results in the present text. */
 function findBefore(file: ClientFile, target: Target, server: Entry): Before | undefined {
-  // What a link leads to is not install's to remove.
+  // The target of a symlink existed before install.
   const none = isLink(file.path) ? [] : [{ text: "", backup: undefined }];
   const candidates = [...loadBackups(file.path), ...none];
   return candidates.find(({ text }) => isBefore(text, file.text, { target, server }));
@@ -57,7 +57,7 @@ function loadBackups(path: string): readonly Before[] {
   return newest.map((name) => join(dirname(path), name)).flatMap(loadBackup);
 }
 
-/** One that cannot be read is none. */
+/** Loads a backup. Ignores an unreadable one. */
 function loadBackup(backup: string): readonly Before[] {
   try {
     return isLink(backup) ? [] : [{ text: loadClientFile(backup, undefined).text, backup }];
@@ -82,7 +82,7 @@ function isBefore(text: string, now: string, { server, target }: Made): boolean 
   }
 }
 
-/** Answers with what was done. */
+/** Writes the earlier state. Returns a message about it. */
 function putBack(file: ClientFile, text: string, before: Before | undefined): string {
   if (before !== undefined && before.backup === undefined) {
     removeClientFile(file);

@@ -7,7 +7,7 @@ import type { Entry } from "./config-format.ts";
 
 type Wanted = { readonly client: Client; readonly scope: Scope; readonly args: readonly string[] };
 
-/** What a client's configuration says of budgie, with these options. */
+/** Returns budgie's entry in a client's configuration, with these options. */
 export function toServerEntry({ args, client, scope }: Wanted): Entry {
   const [command, ...before] = scope === "project" ? [SHARED] : [findNode(process.execPath), PROGRAM];
   return {
@@ -18,32 +18,32 @@ export function toServerEntry({ args, client, scope }: Wanted): Entry {
   };
 }
 
-/** The user's options, in a sandbox unless they say otherwise, and with names that the client can do with. */
+/** Returns the user's options, with `--sandbox` and safe tool names as defaults. */
 export function toServerOptions(args: readonly string[], { wantsSafeNames }: Client): readonly string[] {
   const sandbox = args.some((word) => /^--?(?:no-)?sandbox(?:=|$)/.test(word)) ? [] : ["--sandbox"];
   const isNamed = !wantsSafeNames || args.some((word) => /^--?tool-names(?:=|$)/.test(word));
   return [...sandbox, ...(isNamed ? [] : ["--tool-names", "safe"]), ...args];
 }
 
-/** Whether what a shared file names is to be found here. */
+/** Returns whether the command of a shared configuration is on the PATH. */
 export function hasSharedCommand({ env, platform }: Host): boolean {
   const folders = (env["PATH"] ?? "").split(delimiter);
   const name = platform === "win32" ? `${SHARED}.cmd` : SHARED;
   return folders.some((folder) => folder !== "" && existsSync(join(folder, name)));
 }
 
-/** Whether this program is where npx keeps what it ran, which npm may empty. */
+/** Returns whether this program is in the cache of npx, which npm may empty. */
 export function isInNpxCache(): boolean {
   return PROGRAM.split(/[/\\]/).includes("_npx");
 }
 
-// A path of this machine is no use to others who have the repository, and tells them about it.
+// A shared file must not contain paths of this machine.
 const SHARED = "budgie";
 
-// Desktop applications start servers with a PATH of their own, in which there is often neither node nor budgie.
+// Desktop applications start servers with a PATH that often has neither node nor budgie.
 const PROGRAM = fileURLToPath(new URL("../../../bin/budgie.js", import.meta.url));
 
-/** A name of this Node that outlives its next update, where a package manager keeps one; else its own path. */
+/** Finds a path of this Node that survives updates by a package manager; otherwise returns its own path. */
 function findNode(execPath: string): string {
   const names = [
     "/opt/homebrew/bin/node",

@@ -2,8 +2,8 @@ import { parse, stringify, TomlError } from "smol-toml";
 import { isEntry, toEol, type ConfigFormat, type Entry } from "./config-format.ts";
 
 /**
- * TOML. No library edits it in place and keeps to version 1.0 of it, so budgie moves whole lines of the server's own tables;
- * who calls this compares what the text says before and after.
+ * The editor for TOML. No library edits TOML 1.0 in place, so budgie edits whole lines of the server's own tables; the caller
+ * compares the parsed content before and after.
  */
 export const tomlFormat: ConfigFormat = {
   parse(text) {
@@ -11,7 +11,7 @@ export const tomlFormat: ConfigFormat = {
       return parse(text, { integersAsBigInt: "asNeeded" });
     } catch (cause) {
       if (!(cause instanceof TomlError)) throw cause;
-      // The rest of its message are the lines themselves.
+      // The rest of the message quotes the lines, which may contain secrets.
       throw new Error(`${cause.message.split("\n")[0]} in line ${cause.line}, column ${cause.column}`, { cause });
     }
   },
@@ -44,9 +44,9 @@ export const tomlFormat: ConfigFormat = {
 
 type Table = {
   readonly path: readonly string[];
-  /** The line of the header */
+  /** The index of the header line */
   readonly start: number;
-  /** After the last line that says something */
+  /** The index after the last line with content */
   readonly end: number;
 };
 
@@ -60,7 +60,7 @@ function toTables(text: string): readonly Table[] {
   });
 }
 
-/** The keys of a table's header; none if it is not one, as in an array of many lines. */
+/** Returns the keys of a table header; empty for another line, such as one in a multi-line array. */
 function toPath(header: string): readonly string[] {
   const content = toContent([header.trim()]);
   return content === undefined ? [] : toKeys(content);
@@ -75,7 +75,7 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((key, index) => key === other[index]);
 }
 
-/** A blank line before it, and an end like that of the text: so taking it out leaves what there was. */
+/** Appends a table after a blank line. Removing the table later restores the text. */
 function append(text: string, table: readonly string[]): string {
   const eol = toEol(text);
   const block = table.join(eol);
@@ -87,7 +87,7 @@ function toLines(entry: Entry): readonly string[] {
   return stringify(entry).trimEnd().split("\n");
 }
 
-/** Replaces the lines that a key has in a table, or adds them at its end. */
+/** Replaces the lines of a key in a table, or adds them at its end. */
 function setKey(table: readonly string[], [key, value]: readonly [string, unknown]): readonly string[] {
   const lines = toLines({ [key]: value });
   const start = table.findIndex((line) => toKey(line) === key);
@@ -110,7 +110,7 @@ function toContent(lines: readonly string[]): Entry | undefined {
   }
 }
 
-/** The last line need not have an end, and then has no half of one. */
+/** Joins lines. A last line without a line ending must not keep a carriage return. */
 function join(lines: readonly string[]): string {
   return lines.join("\n").replace(/\r$/, "");
 }
@@ -123,12 +123,12 @@ function withReturns(lines: readonly string[], text: string): readonly string[] 
   return toEol(text) === "\r\n" ? lines.map((line) => `${line}\r`) : lines;
 }
 
-/** The header, and each line of the keys to show: all that budgie writes are of one line. */
+/** Returns a filter for the header and the lines of these keys. Every key that budgie writes has one line. */
 function toLineFilter(shown: ReadonlySet<string>): (line: string) => boolean {
   return (line) => HEADER.test(line) || (!line.includes("#") && shown.has(toKey(line) ?? ""));
 }
 
-// Of bare keys alone: in quotes there may be a value, of an array of many lines.
+// Bare keys only: quotes may belong to a value in a multi-line array.
 const HEADER = /^\s*\[\[?[\w.-]+\]\]?/;
 
 function toMasked(line: string): string {

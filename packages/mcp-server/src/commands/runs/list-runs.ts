@@ -8,13 +8,13 @@ import { toTable } from "../../terminal/table.ts";
 export type ListRunsOptions = {
   /** A number, as text */
   readonly last: string;
-  /** Left out, all, as with `session` */
+  /** Default all agents */
   readonly agent?: string;
   readonly session?: string;
   readonly json: boolean;
 };
 
-/** `budgie runs ls`: lists the last turns, the newest first. */
+/** Runs `budgie runs ls`: prints the last turns, the newest first. */
 export async function listRuns(config: Config, options: ListRunsOptions, { stdout }: Host): Promise<number> {
   const { agent, json, last, session: sessionId } = options;
   const limit = parseLast(last);
@@ -29,7 +29,7 @@ function runsText(runs: readonly Run[]): string {
   return `${toTable([head, ...runs.map(toRow)]).join("\n")}\n`;
 }
 
-// Enough to tell some thousands apart.
+// Distinguishes some thousands of runs.
 const ID_LENGTH = 8;
 
 function toRow({ agent, answerBytes, delivered, endedMs, id, outcome, sessionId = "", startedMs }: Run) {

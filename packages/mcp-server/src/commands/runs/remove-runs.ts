@@ -12,7 +12,7 @@ export type RemoveRunsOptions = {
   readonly json: boolean;
 };
 
-/** `budgie runs rm`: removes turns and their answers from the log. */
+/** Runs `budgie runs rm`: removes turns and their answers from the log. */
 export async function removeRuns(
   config: Config,
   { ids, ...options }: RemoveRunsOptions & { readonly ids: readonly string[] },
@@ -28,7 +28,7 @@ export async function removeRuns(
 function toChoice(ids: readonly string[], { all, olderThan }: RemoveRunsOptions): RunChoice {
   const ways = [ids.length > 0, all, olderThan !== undefined].filter((isWay) => isWay);
   if (ways.length !== 1) {
-    throw new BudgieError("CONFIG_INVALID", "Expected ids of runs, or --all, or --older-than, and one of them alone.");
+    throw new BudgieError("CONFIG_INVALID", "Expected exactly one of: ids of runs, --all, --older-than.");
   }
   if (olderThan !== undefined) return { olderThanMs: parseDuration(olderThan, "--older-than") };
   return all ? "all" : { ids };

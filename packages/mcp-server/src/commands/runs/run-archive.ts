@@ -2,7 +2,7 @@ import { BudgieError, createOwner, type Run } from "@budgie/core";
 import { createRunArchive, type RunArchive } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 
-/** Looks into the run log, and closes it. */
+/** Runs work with the run log, and closes it. */
 export async function withRunArchive<T>(
   { stateDir }: Pick<Config, "stateDir">,
   work: (archive: RunArchive) => Promise<T>,
@@ -15,14 +15,14 @@ export async function withRunArchive<T>(
   }
 }
 
-/** How many of the last turns `--last` asks for, or throws `CONFIG_INVALID`. */
+/** Parses the number of `--last`. Throws `CONFIG_INVALID`. */
 export function parseLast(text: string): number {
   const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (count > 0) return count;
   throw new BudgieError("CONFIG_INVALID", `Expected --last to be a number of turns, such as 20, got "${text}".`);
 }
 
-/** A run for a program to read, with its times as ISO 8601; what is not known is left out. */
+/** Returns a run for JSON output, with times in ISO 8601. Unknown facts are `undefined`. */
 export function toRunFacts<Known extends Run>({ endedMs, startedMs, ...run }: Known) {
   return {
     ...run,

@@ -38,7 +38,7 @@ export function addRuns(program: Command, { list, remove, show }: RunsActions): 
     .action((ids: string[], { all = false, json = false, ...options }: Partial<RemoveRunsOptions>) =>
       remove(ids, { ...options, all, json }),
     );
-  // After its commands, which would take it over: an operand here is a command that does not exist.
+  // Added after the commands, which would inherit it. An operand here is an unknown command.
   runs.allowExcessArguments().action(() => {
     throw new BudgieError(
       "CONFIG_INVALID",

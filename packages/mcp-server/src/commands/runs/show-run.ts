@@ -6,7 +6,7 @@ import { toRunFacts, withRunArchive } from "./run-archive.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
 import { toTable } from "../../terminal/table.ts";
 
-/** `budgie runs show`: prints all that is known of a turn, and its answer. */
+/** Runs `budgie runs show`: prints all facts about a turn, and its answer. */
 export async function showRun(
   config: Config,
   { id, json }: { readonly id: string; readonly json: boolean },
@@ -35,7 +35,7 @@ function runText(run: RunRecord): string {
     ["error", run.error],
   ];
   const rows = facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, toLine(fact)]]));
-  // An agent wrote it, and a terminal obeys.
+  // An agent wrote it, and a terminal obeys control characters.
   const answer = run.answer === undefined ? [] : ["", sanitizeText(run.answer)];
   return `${[...toTable(rows), ...answer].join("\n")}\n`;
 }

@@ -16,7 +16,7 @@ export type ExportOptions = {
   readonly json: boolean;
 };
 
-/** `budgie sessions export`: writes a session's home as a tar, without the login, and says what it left out. */
+/** Runs `budgie sessions export`: writes a session's home as a tar without the login, and reports what it left out. */
 export async function exportSession(config: Config, options: ExportOptions, host: Host): Promise<number> {
   const { file, json } = options;
   const session = parseSessionId(options.id);
@@ -41,7 +41,7 @@ type Packing = {
 };
 
 async function packIntoFile(packing: Packing, file: string): Promise<readonly string[]> {
-  // What a file holds is not lost to a slip, and what an agent said is for the user alone.
+  // Never overwrites a file. Only the user may read what an agent said.
   const opened = await open(file, "wx", 0o600).catch((error: unknown) => {
     throw toProblem(error, file);
   });
@@ -60,7 +60,7 @@ async function pack({ config, host, session, signal }: Packing, out: Writable): 
       throw new BudgieError("SESSION_NOT_FOUND", `There is no session "${session}". "budgie sessions ls" lists them.`);
     }
     const archive = new PassThrough();
-    // The standard output stays open for others.
+    // stdout must stay open.
     const [leftOut] = await Promise.all([
       found.homes.pack(session, archive, signal),
       pipeline(archive, out, { signal, end: out !== host.stdout }),

@@ -15,11 +15,11 @@ import type { Host } from "../../process/host.ts";
 /** A session whose home exists. */
 export type KnownSession = {
   readonly record: SessionRecord;
-  /** What is written down of it; `undefined` for one of a budgie that could not, or of another state directory */
+  /** The register entry; `undefined` if another state directory has it, or if it could not be written */
   readonly entry: RegisteredSession | undefined;
   readonly isolation: Isolation;
   readonly homes: SessionHomes;
-  /** Of who has it now */
+  /** The state of the present owner */
   readonly state: SessionRecord["owner"];
 };
 
@@ -29,7 +29,7 @@ export type Sessions = {
   readonly owner: Owner;
 };
 
-/** Does something with all sessions that there are, on the engine and in local folders, for a command that is not a server. */
+/** Runs work with all sessions on the engine and in local folders, for a command that is no server. */
 export async function withSessions<T>(
   config: Config,
   host: Host,

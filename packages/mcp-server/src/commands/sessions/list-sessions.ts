@@ -6,7 +6,7 @@ import { toSafeJson } from "../../terminal/safe-json.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toTable } from "../../terminal/table.ts";
 
-/** `budgie sessions ls`: lists the sessions whose homes exist, the last used first. */
+/** Runs `budgie sessions ls`: prints the sessions whose homes exist, the last used first. */
 export async function listSessions(config: Config, { json }: { readonly json: boolean }, host: Host): Promise<number> {
   const known = await withSessions(config, host, ({ list }) => list());
   const facts = known.map(toFacts).toSorted((a, b) => toUsed(b).localeCompare(toUsed(a)));
@@ -17,7 +17,7 @@ export async function listSessions(config: Config, { json }: { readonly json: bo
 type Facts = {
   readonly id: string;
   readonly isolation: KnownSession["isolation"];
-  /** `kept`: nobody has it, and a budgie with `--keep-sessions` can go on with it; `dead`: it can only be removed */
+  /** `kept`: no budgie owns it, and one with `--keep-sessions` can resume it; `dead`: it can only be removed */
   readonly state: KnownSession["state"] | "kept";
   readonly created: string;
   readonly home: string;

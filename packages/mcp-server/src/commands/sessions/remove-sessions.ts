@@ -6,7 +6,7 @@ import { toSafeJson } from "../../terminal/safe-json.ts";
 
 export type RemoveSessionsOptions = { readonly ids: readonly string[]; readonly json: boolean };
 
-/** `budgie sessions rm`: removes sessions that no living budgie has; 1 if one of them would not go. */
+/** Runs `budgie sessions rm`: removes sessions without a live owner. Resolves to 1 if one could not be removed. */
 export async function removeSessions(config: Config, options: RemoveSessionsOptions, host: Host): Promise<number> {
   const ids = new Set(options.ids.map(parseSessionId));
   const outcomes = await withSessions(config, host, async (sessions) => {
@@ -28,7 +28,7 @@ const OWNED: Partial<Record<KnownSession["state"], string>> = {
   foreign: "its budgie is on another machine or in another container, and cannot be asked",
 };
 
-/** Answers with why it was not removed. */
+/** Removes a session. Resolves to the reason if it could not. */
 async function removeOne(
   { owner, register }: Sessions,
   session: KnownSession | undefined,
@@ -38,14 +38,14 @@ async function removeOne(
   if (OWNED[state] !== undefined) return OWNED[state];
   try {
     await owner.hold();
-    // A budgie that is just starting may take it over.
+    // A budgie that is starting may take the session over.
     const isOurs = entry === undefined || (await register.pass(record.id, entry.owner.instance, owner.record));
     if (!isOurs) return OWNED.live;
     await homes.remove(record.id);
     await register.remove(record.id);
     return undefined;
   } catch (error) {
-    // A folder that the system does not let go; the others are tried all the same.
+    // One failure, such as a protected folder, must not stop the others.
     return error instanceof Error ? error.message : String(error);
   }
 }

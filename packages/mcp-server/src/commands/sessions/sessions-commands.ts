@@ -32,7 +32,7 @@ export function addSessions(program: Command, actions: SessionsActions): void {
     .description("write a session's home as a tar, without the login in it")
     .option("--json", "print JSON")
     .action((id: string, file: string, { json = false }: Partial<WithJson>) => actions.export({ id, file, json }));
-  // After its commands, which would take it over: an operand here is a command that does not exist.
+  // Added after the commands, which would inherit it. An operand here is an unknown command.
   sessions.allowExcessArguments().action(() => {
     throw new BudgieError(
       "CONFIG_INVALID",

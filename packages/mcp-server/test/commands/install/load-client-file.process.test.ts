@@ -73,6 +73,6 @@ describe("a client's file", () => {
     symlinkSync("nowhere", toFile(user, "cursor", "user"));
 
     await expect(user.run(["install", "claude"])).rejects.toThrow("it is not a file of settings");
-    await expect(user.run(["install", "cursor"])).rejects.toThrow("it is a link that leads nowhere");
+    await expect(user.run(["install", "cursor"])).rejects.toThrow("it is a dangling symlink");
   });
 });
