@@ -95,7 +95,7 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
   }
 
   function openOnce(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
-    const session = sessions.get(id) ?? open(id, origin).then((opened) => forgetting(sessions, opened));
+    const session = sessions.get(id) ?? open(id, origin).then((opened) => forgetWhenRemoved(sessions, opened));
     sessions.set(id, session);
     // A failed session can be opened again.
     session.catch(() => sessions.delete(id));
@@ -145,7 +145,7 @@ function toGuarded(
 }
 
 /** Wraps a session so that the runner forgets it once it is removed: its id is free, and closing does not remove it twice. */
-function forgetting(sessions: Map<SessionId, Promise<DockerSession>>, session: DockerSession): DockerSession {
+function forgetWhenRemoved(sessions: Map<SessionId, Promise<DockerSession>>, session: DockerSession): DockerSession {
   return {
     ...session,
     async remove() {

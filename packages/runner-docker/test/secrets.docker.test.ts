@@ -36,7 +36,7 @@ it("keeps a secret in the agent's environment: no URL, label, argument, name or 
 
   const lines = proxy.requestLines();
   expect(lines.filter((line) => /^POST \/containers\/create\?name=budgie-turn-[\w-]+ HTTP/.test(line))).toHaveLength(1);
-  const told = JSON.stringify([
+  const known = JSON.stringify([
     lines,
     containers,
     Volumes,
@@ -47,7 +47,7 @@ it("keeps a secret in the agent's environment: no URL, label, argument, name or 
     Config.Cmd,
     Config.Entrypoint,
   ]);
-  expect(told).not.toMatch(new RegExp(`${KEY}|${host.canaries.login}|a-canary-prompt`));
+  expect(known).not.toMatch(new RegExp(`${KEY}|${host.canaries.login}|a-canary-prompt`));
   // The folder of this instance, without a copy of the login.
   expect(scratch.filter((path) => path.includes("login-"))).toEqual([]);
   expect(readdirSync(join(place.stateDir, "scratch"))).toEqual([]);

@@ -31,11 +31,13 @@ export async function startVictim(session: RunnerSession, directory: string, acc
 }
 
 // The queue's key is unlikely to belong to another queue.
+// `true`, since a failed redirection of the special built-in `:` would end the shell, such as when other sandboxes use up the
+// bytes of message queues that the kernel grants a user.
 const SCRIPT = `
 printf %s "$VICTIM_SECRET" >"$HOME/secret"
 has=ready
 printf %s "$VICTIM_SECRET" >/dev/shm/victim && has="$has memory"
-: >/dev/mqueue/victim && has="$has queue"
+true >/dev/mqueue/victim && has="$has queue"
 command -v perl >/dev/null && perl -e 'exit !defined msgget($ARGV[0], 0666 | 01000)' "$1" && has="$has system-v-queue"
 echo "$has"
 while :; do sleep 1; done`;

@@ -92,12 +92,12 @@ async function connect(
   const gone = demultiplex(socket, { stdout, stderr, dropping: new AbortController().signal });
   const words = text(stderr).catch(() => "");
   const options = upstream === undefined ? {} : { upstream };
-  const proxy = await inTime(createRemoteEgressProxy({ stdin: socket, stdout }, options)).catch(async (cause) => {
+  const proxy = await withApiLimit(createRemoteEgressProxy({ stdin: socket, stdout }, options)).catch(async (cause) => {
     socket.destroy();
-    throw notBegun(image, await Promise.race([gone.then(() => words), sleep(1_000, "", { ref: false })]), cause);
+    throw notStarted(image, await Promise.race([gone.then(() => words), sleep(1_000, "", { ref: false })]), cause);
   });
   return {
-    proxy: { ...proxy, open: async (proxySocket) => withTimeLimits(await inTime(proxy.open(proxySocket))) },
+    proxy: { ...proxy, open: async (proxySocket) => withTimeLimits(await withApiLimit(proxy.open(proxySocket))) },
     gone,
     async stop() {
       // In the opposite order it would end by itself during its removal, which is an error on Podman.
@@ -107,7 +107,7 @@ async function connect(
   };
 }
 
-function notBegun({ name }: SandboxImage, words: string, cause: unknown): BudgieError {
+function notStarted({ name }: SandboxImage, words: string, cause: unknown): BudgieError {
   const said = words.trim() === "" ? "" : ` It said: ${words.replace(/\s+/g, " ").trim().slice(0, MOST_SAID)}`;
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
@@ -120,14 +120,14 @@ const MOST_SAID = 300;
 
 function withTimeLimits(session: SessionProxy): SessionProxy {
   return {
-    setPolicy: (policy) => inTime(session.setPolicy(policy)),
-    take: () => inTime(session.take()),
-    close: () => inTime(session.close()),
+    setPolicy: (policy) => withApiLimit(session.setPolicy(policy)),
+    take: () => withApiLimit(session.take()),
+    close: () => withApiLimit(session.close()),
   };
 }
 
 /** Awaits a call to the proxy for at most `API_LIMIT_MS`: a container that is blocked must not block a turn. */
-async function inTime<T>(call: Promise<T>): Promise<T> {
+async function withApiLimit<T>(call: Promise<T>): Promise<T> {
   const stop = new AbortController();
   const late = sleep(API_LIMIT_MS, undefined, { signal: stop.signal }).then(() => {
     throw new BudgieError("RUNNER_UNAVAILABLE", "The egress proxy's container did not answer in time. Ask again.");

@@ -37,11 +37,11 @@ export function createHeldSources(): HeldSources {
   async function hold(path: string, opened: string, isFollowed: boolean): Promise<HeldSource | undefined> {
     const handle = await openPath(opened, { isFollowed }).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" || isFollowed) return undefined;
-      throw toMoved(path, `cannot be opened (${error.code})`);
+      throw movedError(path, `cannot be opened (${error.code})`);
     });
     if (handle === undefined) return undefined;
     handles.push(handle);
-    if (!isFollowed && (await pathOf(handle, path)) !== path) throw toMoved(path);
+    if (!isFollowed && (await pathOf(handle, path)) !== path) throw movedError(path);
     return { path, here: isLinux ? toOpened(handle) : path, isFollowed, ...(await readFacts(handle)) };
   }
 
@@ -75,7 +75,7 @@ async function pathOf(handle: FileHandle, path: string): Promise<string | undefi
 }
 
 /** Returns the error for a path that an agent could have exchanged. */
-export function toMoved(path: string, what = "was exchanged since it was checked"): BudgieError {
+export function movedError(path: string, what = "was exchanged since it was checked"): BudgieError {
   return new BudgieError("WORKSPACE_INVALID", `"${path}" ${what}. Check it, and ask again.`);
 }
 

@@ -3,7 +3,7 @@ import type { MountSettings } from "dockerode";
 import { NESTING_FILE, type Access, type Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
 import { coverHiddenPaths, makeMountPoint, type CoveredFolder } from "./hidden-paths.ts";
-import { createHeldSources, toMoved, type HeldSource, type HeldSources } from "./mount-sources.ts";
+import { createHeldSources, movedError, type HeldSource, type HeldSources } from "./mount-sources.ts";
 import { CA_FILE } from "./proxy-environment.ts";
 
 /** The volumes of one session. */
@@ -124,7 +124,7 @@ export function readOnlyBind(source: string, target: string): MountSettings {
 async function holdWorkspace(heldSources: HeldSources, path: string): Promise<HeldSource> {
   const workspace = await heldSources.open(path);
   if (workspace?.kind === "folder") return workspace;
-  throw toMoved(path, "is no longer a directory");
+  throw movedError(path, "is no longer a directory");
 }
 
 async function ownBind(heldSources: HeldSources, path: string, target: string): Promise<TurnMount> {
@@ -179,7 +179,7 @@ type Part = { readonly folder: HeldSource; readonly name: string; readonly isOnT
 
 async function protectingMount(path: string, heldSources: HeldSources, { folder, isOnTheWay, name }: Part) {
   const source = await heldSources.open(name, folder);
-  if (source === undefined || source.kind === "link") throw toMoved(`${folder.path}/${name}`);
+  if (source === undefined || source.kind === "link") throw movedError(`${folder.path}/${name}`);
   const settings = { ...readOnlyBind(source.path, `${SANDBOX.workspace}/${path}`), ReadOnly: !isOnTheWay };
   return { settings, source };
 }

@@ -2,7 +2,7 @@ import { readFile, readlink } from "node:fs/promises";
 import { posix } from "node:path";
 import { parseMounts, type Mount } from "@budgie/core";
 import type { ContainerRoot } from "../container-files/container-root.ts";
-import { createHeldSources, openPath, readFacts, toMoved } from "../sandbox/mount-sources.ts";
+import { createHeldSources, openPath, readFacts, movedError } from "../sandbox/mount-sources.ts";
 import type { HeldMounts, TurnMount } from "../sandbox/mounts.ts";
 
 /**
@@ -18,11 +18,11 @@ export async function confirmMounts({ absent, mounts }: HeldMounts, root: Contai
     ),
   );
   const wrong = mounts.find((_, index) => right[index] !== true);
-  if (wrong !== undefined) throw toMoved(wrong.source?.path ?? wrong.settings.Target);
+  if (wrong !== undefined) throw movedError(wrong.source?.path ?? wrong.settings.Target);
   await using heldSources = createHeldSources();
   for (const { folder, name } of absent) {
     if ((await heldSources.open(name, folder)) === undefined) continue;
-    throw toMoved(`${folder.path}/${name}`, "appeared while the sandbox was made, so it would not be hidden");
+    throw movedError(`${folder.path}/${name}`, "appeared while the sandbox was made, so it would not be hidden");
   }
 }
 

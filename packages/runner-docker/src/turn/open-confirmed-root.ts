@@ -4,7 +4,7 @@ import { confirmMounts } from "./confirm-mounts.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { LOOK_TIMEOUT_MS } from "../session/engine-visibility.ts";
 import { openContainerRoot, type ContainerRoot, type LookInto } from "../container-files/container-root.ts";
-import { toMoved } from "../sandbox/mount-sources.ts";
+import { movedError } from "../sandbox/mount-sources.ts";
 import type { HeldMounts } from "../sandbox/mounts.ts";
 
 export type LookOptions = {
@@ -42,7 +42,7 @@ async function showsWorkspace(root: ContainerRoot): Promise<boolean> {
 }
 
 function toUnseen({ workspace }: HeldMounts): Error {
-  return toMoved(
+  return movedError(
     workspace.path,
     "cannot be seen in its container, so it may be another directory than the checked one",
   );

@@ -68,7 +68,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
     throw toBudgieError(prepared.status === "rejected" ? prepared.reason : undefined, context.image.name);
   }
   launched.value.socket.write(toInitInput(options.input, token));
-  return stoppingOn(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
+  return stopOnAbort(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
 }
 
 type Launched = Pick<StartedTurn, "container" | "root" | "socket"> & { readonly skeleton: string };
@@ -197,7 +197,7 @@ function refuseCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new BudgieError("CANCELLED", "The turn was cancelled before its agent ran.");
 }
 
-function stoppingOn(signal: AbortSignal | undefined, child: TurnProcess): TurnProcess {
+function stopOnAbort(signal: AbortSignal | undefined, child: TurnProcess): TurnProcess {
   if (signal === undefined) return child;
   // `exit` reports the outcome. If the stop fails, garbage collection removes the container.
   const stop = (): void => void child.stop("cancelled").catch(() => undefined);

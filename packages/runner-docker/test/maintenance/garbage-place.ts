@@ -88,10 +88,10 @@ export async function leaveContainer(owner: OwnerRecord, role: Role, { session, 
 
 /** Returns the part of a report about one session. */
 export function fatesOf({ session }: Left, report: GcReport): readonly string[] {
-  const fates = (["removed", "kept", "failed"] as const).flatMap((fate) =>
-    report[fate].filter((item) => item.session === session).map(({ kind }) => `${fate} ${kind}`),
+  const outcomes = (["removed", "kept", "failed"] as const).flatMap((outcome) =>
+    report[outcome].filter((item) => item.session === session).map(({ kind }) => `${outcome} ${kind}`),
   );
-  return fates.toSorted();
+  return outcomes.toSorted();
 }
 
 /** Tells whether a session's volume is still on the engine. */

@@ -90,10 +90,10 @@ describe("collecting garbage of an engine", () => {
     ["25 h ago", "removed volume", 25, {}],
     ["in an hour, as a clock that is wrong says", "kept volume", -1, {}],
     ["1 h ago, when it is to go by force", "removed volume", 1, { force: true }],
-  ])("of another machine, made %s, is %s", async (...[, fate, hours, how]) => {
+  ])("of another machine, made %s, is %s", async (...[, outcome, hours, how]) => {
     const left = await leaveHome(makeOwner({ host: "elsewhere" }), { hours });
 
-    expect(fatesOf(left, await collect({ ...SWEEP, ...how }))).toEqual([fate]);
+    expect(fatesOf(left, await collect({ ...SWEEP, ...how }))).toEqual([outcome]);
   });
 
   it("keeps everything of an owner out of sight that runs a turn or a proxy, at any age and even by force", async () => {
@@ -140,13 +140,13 @@ describe("collecting garbage of an engine", () => {
   it.each([
     [1, "kept volume"],
     [3, "removed volume"],
-  ])("a dead owner's session that is kept for 2 h is, %s h after it was last used, %s", async (hours, fate) => {
+  ])("a dead owner's session that is kept for 2 h is, %s h after it was last used, %s", async (hours, outcome) => {
     const owner = makeOwner({}, { started: "1" });
     const left = await leaveHome(owner, { hours: 1000, keepMs: 2 * HOUR_MS });
     const sessions = async (id: SessionId) =>
       id === left.session ? { owner, usedMs: Date.now() - hours * HOUR_MS } : undefined;
 
-    expect(fatesOf(left, await collect({ ...SWEEP, sessions }))).toEqual([fate]);
+    expect(fatesOf(left, await collect({ ...SWEEP, sessions }))).toEqual([outcome]);
   });
 
   it("keeps a session that a live owner has resumed, whoever created it", async () => {
@@ -221,8 +221,8 @@ describe("collecting garbage of an engine", () => {
 
     const reports = await Promise.all([collect(), collect(), collect()]);
 
-    const fates = lefts.map((left) => reports.flatMap((report) => fatesOf(left, report)));
-    expect(fates.flat().filter((fate) => fate.startsWith("failed"))).toEqual([]);
+    const outcomes = lefts.map((left) => reports.flatMap((report) => fatesOf(left, report)));
+    expect(outcomes.flat().filter((outcome) => outcome.startsWith("failed"))).toEqual([]);
     expect(await Promise.all(lefts.map(isThere))).toEqual([false, false, false, false]);
   });
 });

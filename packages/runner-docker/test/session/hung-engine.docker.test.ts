@@ -24,19 +24,19 @@ describe("an engine that hangs", () => {
     const began = performance.now();
     const thaw = proxy.freeze();
 
-    const told = await answer;
+    const error = await answer;
     const tookMs = performance.now() - began;
     const left = turnsIn(await place.traces());
     thaw();
 
-    expect(told).toMatchObject({
+    expect(error).toMatchObject({
       code: "RUNNER_UNAVAILABLE",
       message: expect.stringMatching(/did not answer in time.* may still run there\. budgie retries .*gc-volumes/),
     });
     expect(tookMs).toBeLessThan(timeoutMs + GRACE_MS + BOUND_MS);
     expect(left).toHaveLength(1);
     await expect.poll(async () => turnsIn(await place.traces()), { timeout: 60_000 }).toEqual([]);
-    const { sessionId } = (told as BudgieError).report;
+    const { sessionId } = (error as BudgieError).report;
     expect(await place.runTurn({ ...turn, prompt: "[[say: Back.]]", sessionId })).toMatchObject({ response: "Back." });
   });
 
@@ -51,10 +51,10 @@ describe("an engine that hangs", () => {
     const thaw = proxy.freeze();
     release();
 
-    const told = await answer;
+    const error = await answer;
     thaw();
 
-    expect(told).toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+    expect(error).toMatchObject({ code: "RUNNER_UNAVAILABLE" });
     const next = await place.runTurn({ agent: AGENT, prompt: "[[say: Back.]]", directory: place.workspace });
     expect(next).toMatchObject({ response: "Back." });
     const isOthers = (name: string): boolean => !name.includes(next.sessionId);

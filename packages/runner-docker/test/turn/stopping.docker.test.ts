@@ -31,9 +31,9 @@ describe("a first turn that is cancelled", () => {
     await using place = await createTurnPlace(proxy);
     const before = proxy.requestLines().length;
 
-    const told = await toEnd(ask(place, { prompt: "Hello", signal: AbortSignal.abort() }));
+    const outcome = await toEnd(ask(place, { prompt: "Hello", signal: AbortSignal.abort() }));
 
-    expect(told).toBe("CANCELLED");
+    expect(outcome).toBe("CANCELLED");
     expect(await place.traces()).toEqual([]);
     expect(proxy.requestLines().slice(before)).not.toContainEqual(expect.stringMatching(/name=budgie-turn/));
   });
@@ -44,12 +44,12 @@ describe("a first turn that is cancelled", () => {
       await using place = await createTurnPlace(proxy);
       const cancelling = new AbortController();
 
-      const told = await meet(point, {
+      const outcome = await meet(point, {
         begin: () => toEnd(ask(place, { prompt: AT_WORK, signal: cancelling.signal })),
         end: () => cancelling.abort(),
       });
 
-      expect(told).toBe("CANCELLED");
+      expect(outcome).toBe("CANCELLED");
       expect(await place.traces()).toEqual([]);
       expect(proxy.pending()).toEqual([]);
       expect(existsSync(join(place.workspace, "at-work"))).toBe(false);
@@ -60,12 +60,12 @@ describe("a first turn that is cancelled", () => {
     await using place = await createTurnPlace({ ...proxy, egress: "allowlist" });
     const cancelling = new AbortController();
 
-    const told = await meet(/^POST \S*\/containers\/budgie-session-\S+\/start/, {
+    const outcome = await meet(/^POST \S*\/containers\/budgie-session-\S+\/start/, {
       begin: () => toEnd(ask(place, { prompt: AT_WORK, signal: cancelling.signal })),
       end: () => cancelling.abort(),
     });
 
-    expect(told).toBe("CANCELLED");
+    expect(outcome).toBe("CANCELLED");
     expect(await place.traces()).toEqual([]);
   });
 });
@@ -75,13 +75,13 @@ describe("a runner that closes", () => {
     await using place = await createTurnPlace(proxy);
     let closed: Promise<void> = Promise.resolve();
 
-    const told = await meet(point, {
+    const outcome = await meet(point, {
       begin: () => toEnd(ask(place, { prompt: AT_WORK })),
       end: () => void (closed = place.runner.close()),
     });
     await closed;
 
-    expect(told).toMatch(/^(CANCELLED|SESSION_NOT_FOUND|RUNNER_UNAVAILABLE)$/);
+    expect(outcome).toMatch(/^(CANCELLED|SESSION_NOT_FOUND|RUNNER_UNAVAILABLE)$/);
     expect(await place.traces()).toEqual([]);
     expect(proxy.pending()).toEqual([]);
   });
@@ -98,12 +98,12 @@ describe("a later turn that is cancelled", () => {
     const { sessionId } = (await ask(place, { prompt: "Keep the word token-heron." })) as Reply;
     const cancelling = new AbortController();
 
-    const told = await meet(BEFORE_ITS_AGENT[point], {
+    const outcome = await meet(BEFORE_ITS_AGENT[point], {
       begin: () => toEnd(ask(place, { prompt: AT_WORK, sessionId, signal: cancelling.signal })),
       end: () => cancelling.abort(),
     });
 
-    expect(told).toBe("CANCELLED");
+    expect(outcome).toBe("CANCELLED");
     expect(turnsIn(await place.traces())).toEqual([]);
     expect(await ask(place, { prompt: "[[recall]]", sessionId })).toMatchObject({ response: "token-heron" });
   });
@@ -111,7 +111,7 @@ describe("a later turn that is cancelled", () => {
 
 describe("a turn that is cancelled while its agent works", () => {
   it.each([
-    ["with an agent that ends when it is told to", "[[sleep 60000]]"],
+    ["with an agent that ends on SIGTERM", "[[sleep 60000]]"],
     ["with an agent that does not listen", "[[fault hang]]"],
     ["with an agent that started others", "[[fault child 500]][[fault hang]]"],
   ])("%s is removed, and its session can be resumed", async (_, work) => {
@@ -155,7 +155,7 @@ describe("a turn that is cancelled while its agent works", () => {
     await expect.poll(async () => turnsIn(await place.traces())).toEqual([]);
     const { sessionId } = first;
 
-    const told = await meet(point, {
+    const outcome = await meet(point, {
       begin: () => {
         const end = toEnd(ask(place, { prompt: AT_WORK + prompt, sessionId, signal: cancelling.signal }));
         if (prompt !== "Hello") void untilAtWork(place).then(() => cancelling.abort());
@@ -164,7 +164,7 @@ describe("a turn that is cancelled while its agent works", () => {
       end: () => cancelling.abort(),
     });
 
-    expect(["CANCELLED", "an answer"]).toContain(told);
+    expect(["CANCELLED", "an answer"]).toContain(outcome);
     await expect.poll(async () => turnsIn(await place.traces())).toEqual([]);
     expect(await ask(place, { prompt: "[[recall]]", sessionId })).toMatchObject({ response: "token-heron" });
   });
