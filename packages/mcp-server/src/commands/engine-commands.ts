@@ -9,9 +9,9 @@ type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json">> & Pick<
 export function addGc(program: Command, run: (options: GcOptions) => Promise<void>): void {
   program
     .command("gc-volumes")
-    .description("remove the containers, volumes and folders that budgies which are gone left behind")
+    .description("remove the containers, volumes and folders that dead budgies left behind")
     .option("--dry-run", "say what would be removed, and remove nothing")
-    .option("--force", "also what is of another machine, or of a budgie in a container, and not yet 24h old")
+    .option("--force", "include what is younger than 24h and belongs to another machine or to a budgie in a container")
     .option("--older-than <duration>", "keep what is younger than this", "0")
     .option("--json", "print JSON")
     .action(({ dryRun = false, force = false, json = false, olderThan }: GcArguments) =>

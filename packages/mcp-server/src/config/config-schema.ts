@@ -49,13 +49,13 @@ export const configSchema = z.strictObject({
   env: z
     .array(variable)
     .default([])
-    .describe("one more variable that agents get to see, unless in a sandbox; repeatable"),
+    .describe("one more environment variable for agents, unless in a sandbox; repeatable"),
   kiroBinary: path.default("kiro-cli").describe("Kiro's program; with --sandbox, the one in the image"),
   kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
   stateDir: path
     .optional()
     .describe("where budgie keeps its run log, and who owns what; ~/.local/state/budgie by default"),
-  toolPrefix: prefix.describe("what the tools' names begin with"),
+  toolPrefix: prefix.describe("the prefix of the tools' names"),
   toolNames: z
     .enum(SPELLINGS, '"dotted" or "safe"')
     .default("dotted")
@@ -72,16 +72,16 @@ export const configSchema = z.strictObject({
     .string()
     .min(1, "the name of an image")
     .default("budgie-sandbox:latest")
-    .describe("what the sandbox is made of"),
+    .describe("the image of the sandbox"),
   credentials: z
     .enum(["full", "access-token", "api-key", "none"], '"full", "access-token", "api-key" or "none"')
     .default("full")
-    .describe("what of Kiro's login a sandbox gets: full, access-token, api-key or none"),
+    .describe("the part of Kiro's login that a sandbox gets: full, access-token, api-key or none"),
   runtime: z
     .string()
     .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
     .optional()
-    .describe("what the engine runs sandboxes with, such as runsc or kata; its own default if left out"),
+    .describe("the engine's runtime for sandboxes, such as runsc or kata; the engine's default if left out"),
   acceptWeaker: z
     .array(z.enum(["limits", "seccomp", "ulimits"], '"limits", "seccomp" or "ulimits"'))
     .default([])
@@ -109,32 +109,35 @@ export const configSchema = z.strictObject({
     .optional()
     .describe(`the hosts that something needs: ${PRESET_NAMES.join(", ")}; repeatable`),
   caFile: path.optional().describe("certificates (PEM) that sandboxes trust, where something on the way inspects TLS"),
-  agentTimeout: z.string().default("10m").describe("how long one try may take, such as 90s, 10m or 1h30m"),
+  agentTimeout: z.string().default("10m").describe("how long one attempt may take, such as 90s, 10m or 1h30m"),
   retry: z
     .enum(RETRY_MODES, '"safe", "always" or "never"')
     .default("safe")
     .describe(
       "try once more after a timeout or a crash: safe (only if the workspace did not change meanwhile), always or never",
     ),
-  heartbeat: z.string().default("10s").describe("how often a client that asked is told that its call goes on"),
+  heartbeat: z
+    .string()
+    .default("10s")
+    .describe("the interval of progress notifications, for clients that ask for them"),
   softDeadline: z
     .string()
     .default("auto")
     .describe(
-      "when a call is answered though its agent has not finished, such as 50s; auto (for clients that are known to give " +
-        "up) or never",
+      "when a call is answered before its agent has finished, such as 50s; auto (for clients with a known timeout) or " +
+        "never",
     ),
-  maxConcurrent: positive.optional().describe("how many turns run at once; as many as the machine bears by default"),
+  maxConcurrent: positive.optional().describe("how many turns run at once; as many as the machine can run by default"),
   maxQueued: count
     .optional()
-    .describe(`how many turns wait besides; ${DEFAULT_MAX_QUEUED} by default, 0 refuses those that would have to`),
+    .describe(`how many more turns wait in the queue; ${DEFAULT_MAX_QUEUED} by default, 0 refuses them`),
   maxTurnsPerMinute: z
     .array(rate)
     .default([])
     .describe("refuse more turns, of all agents (30) or of one (code-reviewer=5); repeatable, 0 for no limit"),
   maxDepth: depth
     .optional()
-    .describe("how many agents may run one in another, each started by a budgie of the one around it; 1 by default"),
+    .describe("how deeply agents may be nested, each started by a budgie of the agent around it; 1 by default"),
   sanitize: flag
     .default(DEFAULT_TEXT_LIMITS.sanitize)
     .describe("remove invisible and control characters from prompts and answers; --no-sanitize leaves them"),
@@ -147,31 +150,34 @@ export const configSchema = z.strictObject({
   sessionsDir: path
     .default("~/.kiro/sub-agents/sessions")
     .describe("where sessions have their folders, unless in a sandbox"),
-  keepSessions: flag.default(false).describe("keep sessions on exit, for the next budgie to go on with by their ids"),
+  keepSessions: flag.default(false).describe("keep sessions on exit, so that the next budgie can resume them by id"),
   stickySessions: flag
     .default(false)
-    .describe('let a call that names no session go on with the client\'s last one; "new" then begins a new one'),
-  sessionTtl: z.string().default("24h").describe("how long a session may be unused before it goes, such as 90m or 24h"),
+    .describe('resume the client\'s last session in calls without a session id; "new" then begins a new one'),
+  sessionTtl: z
+    .string()
+    .default("24h")
+    .describe("how long a session may be unused before it is removed, such as 90m or 24h"),
   sweepEvery: z
     .string()
     .default("10m")
     .describe("how often to remove what killed budgies left, from the first call on; 0 for never"),
   keepAnswers: flag
     .default(true)
-    .describe("keep answers in the run log, for whoever missed one; --no-keep-answers keeps none"),
+    .describe("keep answers in the run log, so that undelivered ones are not lost; --no-keep-answers keeps none"),
   keepRuns: z
     .string()
     .default("30d")
     .describe("how long the run log keeps a turn and its answer, such as 12h or 30d; 0 for no limit"),
   maxRunsBytes: limit
     .default(256 * 1024 ** 2)
-    .describe("how large the run log gets before the oldest answers go; 268435456 by default, 0 for no limit"),
+    .describe("how large the run log gets before the oldest answers are removed; 268435456 by default, 0 for no limit"),
   transport: z
     .enum(["stdio", "http"], '"stdio" or "http"')
     .default("stdio")
-    .describe("how clients come: stdio, or http for MCP's Streamable HTTP at /mcp"),
-  host: address.optional().describe("with --transport http: what to listen on; 127.0.0.1 by default"),
-  port: tcpPort.optional().describe("with --transport http: where; 3333 by default, 0 for one that is free"),
+    .describe("how clients connect: stdio, or http for MCP's Streamable HTTP at /mcp"),
+  host: address.optional().describe("with --transport http: the address to listen on; 127.0.0.1 by default"),
+  port: tcpPort.optional().describe("with --transport http: the port; 3333 by default, 0 for a free one"),
   httpTokenFile: path
     .optional()
     .describe(
@@ -180,7 +186,7 @@ export const configSchema = z.strictObject({
   httpAllowedHost: z
     .array(hostName)
     .default([])
-    .describe("one more name by which clients may call this server, such as that of a proxy before it; repeatable"),
+    .describe("one more name by which clients may call this server, such as that of a reverse proxy; repeatable"),
   httpAllowedOrigin: z
     .array(origin)
     .default([])
@@ -191,7 +197,7 @@ export const configSchema = z.strictObject({
   httpSessionTtl: z
     .string()
     .optional()
-    .describe("how long a client may be away, with no call running, before its sessions end; 30m by default"),
+    .describe("how long a client may be idle, with no call running, before its sessions end; 30m by default"),
   listTools: flag.default(false).describe("print the tools and what they do, and exit"),
   debug: flag.default(false).describe("print everything a client is told about the tools, and exit"),
   verbose: flag.default(false).describe("log every chat in its session's home, and every turn on stderr"),

@@ -22,7 +22,7 @@ export function addInstall(program: Command, { install, uninstall }: InstallActi
       install({ client, args: args.slice(1), dryRun, force, name, scope }),
     );
   addCommand(program, "uninstall")
-    .description("take out of a client's configuration what install put in")
+    .description("remove from a client's configuration what install added")
     .action((client: ClientName, { dryRun = false, name, scope }: Given) => uninstall({ client, dryRun, name, scope }));
 }
 

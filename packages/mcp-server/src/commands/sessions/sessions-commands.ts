@@ -11,17 +11,15 @@ type SessionsActions = {
 
 /** Adds `budgie sessions ls`, `budgie sessions rm` and `budgie sessions export`. */
 export function addSessions(program: Command, actions: SessionsActions): void {
-  const sessions = program
-    .command("sessions")
-    .description("the sessions that there are, on the engine and in local folders");
+  const sessions = program.command("sessions").description("the sessions on the engine and in local folders");
   sessions
     .command("ls")
-    .description("list them, the last used first, and who has them")
+    .description("list them, the last used first, with their owners")
     .option("--json", "print JSON")
     .action(({ json = false }: Partial<WithJson>) => actions.list({ json }));
   sessions
     .command("rm")
-    .argument("<ids...>", "ids of sessions that no budgie has that runs")
+    .argument("<ids...>", "ids of sessions without a running budgie")
     .description("remove sessions that were kept or left behind")
     .option("--json", "print JSON")
     .action((ids: readonly string[], { json = false }: Partial<WithJson>) => actions.remove({ ids, json }));
