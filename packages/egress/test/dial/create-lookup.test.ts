@@ -15,7 +15,7 @@ let server: Socket;
 let asked: string[];
 let lookup: Lookup;
 
-// A name server with one answer for each kind of address, and none for slow.test.
+// A name server with one answer for each address family, and none for slow.test.
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "budgie-hosts-"));
   asked = [];
@@ -38,7 +38,7 @@ afterEach(() => {
 });
 
 describe("createLookup", () => {
-  it("takes what the hosts file has, and asks no server for it", async () => {
+  it("uses the hosts file first, and asks no server for its names", async () => {
     expect(await lookup("written.test")).toEqual([{ address: "203.0.113.9", family: 4 }]);
     expect(asked).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe("createLookup", () => {
     expect(performance.now() - began - wholeMs).toBeLessThan(wholeMs);
   });
 
-  it("asks the name servers for all addresses of what is not in it", async () => {
+  it("asks the name servers for all addresses of other names", async () => {
     expect(await lookup("quick.test")).toEqual([
       { address: "203.0.113.7", family: 4 },
       { address: "2001:db8::7", family: 6 },
@@ -75,7 +75,7 @@ describe("createLookup", () => {
     expect(await lookup("written.test")).toEqual([{ address: "203.0.113.9", family: 4 }]);
   });
 
-  it("rejects for a name without an address, and for one that no server answers for", { timeout: 30_000 }, async () => {
+  it("rejects a name without an address, and one that no server answers for", { timeout: 30_000 }, async () => {
     const [unknown, slow] = await Promise.allSettled([lookup("unknown.test"), lookup("slow.test")]);
 
     expect([unknown.status, slow.status]).toEqual(["rejected", "rejected"]);
@@ -89,7 +89,7 @@ describe("createLookup", () => {
     const flood = paths.flatMap((path) =>
       Array.from({ length: 8 }, (_, at) => openTunnel(path, `${at}.slow.test:443`).then(() => (answered += 1))),
     );
-    // Control: each session asks for as many names as it may.
+    // Control: each session asks for as many names as it is allowed to.
     await expect.poll(() => new Set(asked).size, { timeout: 10_000 }).toBeGreaterThan(1);
 
     const { head } = await openTunnel(place.socketPath, "unknown.test:443");

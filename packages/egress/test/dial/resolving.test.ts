@@ -8,7 +8,7 @@ import { createOrigin, createProxyPlace, openTunnel, toPolicy } from "../helpers
 
 const target = { host: "allowed.test", port: 443, address: undefined };
 
-/** Answers with the next of some answers each time, and counts. */
+/** Creates a lookup that returns the next answer at each call, and counts the calls. */
 function createLookup(...answers: readonly (readonly string[])[]): {
   readonly lookup: Lookup;
   readonly asked: () => number;
@@ -45,7 +45,7 @@ describe("resolving", () => {
     },
   );
 
-  it("refuses it where all is open as well, and reaches it where it is pinned", async () => {
+  it("refuses it under an open policy too, and reaches it if it is pinned", async () => {
     const origin = await createOrigin((socket) => socket.end("here"));
     const { asked, lookup } = createLookup(["127.0.0.1"]);
     const place = await createProxyPlace(toPolicy("open"), { lookup });
@@ -61,14 +61,14 @@ describe("resolving", () => {
     await origin.close();
   });
 
-  it("says so where a name has no address", async () => {
+  it("reports a name without an address", async () => {
     const place = await createProxyPlace(toPolicy("allowlist", "allowed.test"), { lookup: createLookup([]).lookup });
 
     expect((await openTunnel(place.socketPath, "allowed.test:443")).head).toMatch(/^HTTP\/1\.1 502 .*not be resolved/s);
     await place.close();
   });
 
-  it("uses no name that leads to more addresses than anybody needs, with and without a proxy on the way", async () => {
+  it("uses no name with too many addresses, with and without an upstream proxy", async () => {
     const many = Array.from({ length: 257 }, (_, index) => `203.0.113.${index % 256}`);
 
     expect(await findRoute(createLookup(many).lookup)).toBe("unknown");
@@ -76,7 +76,7 @@ describe("resolving", () => {
     expect(await findRoute(createLookup(many.slice(1)).lookup)).toMatchObject({ host: "allowed.test" });
   });
 
-  it("uses the public ones alone of several addresses", async () => {
+  it("uses only the public ones of several addresses", async () => {
     const { lookup } = createLookup(["10.0.0.1", "203.0.113.7", "::1", "2001:db8::7"]);
 
     expect(await findRoute(lookup)).toMatchObject({
@@ -84,7 +84,7 @@ describe("resolving", () => {
     });
   });
 
-  it("asks once, and dials what was checked then, whatever the name resolves to later", async () => {
+  it("resolves once, and dials the checked address if the name resolves to another later", async () => {
     const { asked, lookup } = createLookup(["203.0.113.7"], ["127.0.0.1"]);
 
     expect(await findRoute(lookup)).toMatchObject({ addresses: [{ address: "203.0.113.7" }] });
@@ -102,7 +102,7 @@ describe("resolving", () => {
     await origin.close();
   });
 
-  it("refuses names that are private here although a proxy would resolve them, and no others", async () => {
+  it("refuses names with private addresses here although the upstream proxy resolves them, and no others", async () => {
     const proxy = "http://127.0.0.1:3128";
 
     expect(await findRoute(createLookup(["203.0.113.7", "10.0.0.1"]).lookup, proxy)).toBe("private");
@@ -110,7 +110,7 @@ describe("resolving", () => {
     expect(await findRoute(createLookup([]).lookup, proxy)).toMatchObject({ addresses: [] });
   });
 
-  it("asks for a name once at a time, for few names at once, and remembers nothing", async () => {
+  it("shares pending lookups of a name, limits lookups at once, and caches nothing", async () => {
     const asked: string[] = [];
     const answers: (() => void)[] = [];
     const lookup: Lookup = (host) => {
@@ -134,7 +134,7 @@ describe("resolving", () => {
     expect(asked).toEqual(["a", "b", "c", "a"]);
   });
 
-  it("lets doors whose names never answer keep neither other doors nor a session's next turn from their names", async () => {
+  it("lets sessions whose names never answer delay neither other sessions nor their own next turn", async () => {
     const asked: string[] = [];
     const lookup: Lookup = (host) => {
       asked.push(host);
@@ -147,7 +147,7 @@ describe("resolving", () => {
     const flood = slow.flatMap((path, index) =>
       Array.from({ length: 20 }, (_, at) => openTunnel(path, `${at}.${index}.slow.test:443`)),
     );
-    // Control: they are before it in the queue.
+    // Control: they are ahead of it in the queue.
     await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(3 * 4);
 
     expect((await openTunnel(place.socketPath, "quick.test:443")).head).toMatch(/^HTTP\/1\.1 502 .*not be resolved/s);
@@ -164,7 +164,7 @@ describe("resolving", () => {
     await place.close();
   });
 
-  it("never asks for what nobody waits for any more", async () => {
+  it("never asks for a name without a waiting caller", async () => {
     const asked: string[] = [];
     let answer = (): void => undefined;
     const resolve = createResolver(

@@ -26,7 +26,7 @@ let upstream: Origin;
 let seen: { readonly line: string; readonly authorization: string | undefined }[];
 let status: number;
 
-// A corporate proxy that finds all hosts at one place.
+// A corporate proxy that resolves all hosts to one server.
 beforeEach(async () => {
   origin = await watch(
     createTlsServer(certificate, (socket) => socket.end("hello")),
@@ -74,7 +74,7 @@ async function fetchTls(socketPath: string, authority: string): Promise<string> 
   return text(connectTls({ socket, servername, rejectUnauthorized: false })).catch((error: Error) => error.message);
 }
 
-describe("a proxy on the way out", () => {
+describe("an upstream proxy", () => {
   it("is asked for a tunnel to the name, with its credentials", async () => {
     const place = await createPlace(["allowed.test"]);
 
@@ -83,7 +83,7 @@ describe("a proxy on the way out", () => {
     await place.close();
   });
 
-  it("is not asked for what policy refuses", async () => {
+  it("gets no request that policy refuses", async () => {
     const place = await createPlace(["allowed.test"]);
 
     expect(await fetchTls(place.socketPath, "evil.test:443")).toMatch(/^HTTP\/1\.1 403 /);
@@ -115,7 +115,7 @@ describe("a proxy on the way out", () => {
     await place.close();
   });
 
-  it("is left out for pinned hosts, and for those of NO_PROXY", async () => {
+  it("is not used for pinned hosts and those of NO_PROXY", async () => {
     const place = await createPlace([`pinned.test:${origin.port}=127.0.0.1`, "skipped.test"], "skipped.test");
 
     expect(await fetchTls(place.socketPath, `pinned.test:${origin.port}`)).toBe("hello");
@@ -124,7 +124,7 @@ describe("a proxy on the way out", () => {
     await place.close();
   });
 
-  it.each([407, 403, 502])("that answers %i ends the tunnel, and nothing tells its credentials", async (code) => {
+  it.each([407, 403, 502])("that answers %i ends the tunnel, and its credentials appear nowhere", async (code) => {
     status = code;
     const place = await createPlace(["allowed.test"]);
     const answer = await fetchTls(place.socketPath, "allowed.test:443");
@@ -137,7 +137,7 @@ describe("a proxy on the way out", () => {
     await place.close();
   });
 
-  it("is not believed to be who it says where its certificate is nobody's", async () => {
+  it("is rejected if its certificate is not trusted", async () => {
     const server = await watch(
       createHttpsServer(certificate).on("connect", (_request, socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n")),
       "connection",
@@ -177,7 +177,7 @@ describe("parseUpstream", () => {
     expect(skips(noProxy, host)).toBe(false);
   });
 
-  it("knows the ports of both schemes, IPv6, and passwords that were never encoded", () => {
+  it("accepts both schemes' default ports, IPv6, and passwords that were never encoded", () => {
     expect(parseUpstream({ url: "http://proxy.test" })).toMatchObject({
       secure: false,
       port: 80,

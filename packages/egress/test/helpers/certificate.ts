@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A key and a self-made certificate, for whoever does not look at the name. */
+/** Creates a key and a self-signed certificate, for clients that do not verify it. */
 export function createCertificate(): { readonly key: Buffer; readonly cert: Buffer } {
   const directory = mkdtempSync(join(tmpdir(), "budgie-cert-"));
   const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")];

@@ -8,7 +8,7 @@ import { createEgressProxy, type EgressProxy, type EgressProxyOptions } from "..
 import type { SessionProxy } from "../../src/proxy/session-proxy.ts";
 import { parseAllowedHost } from "../../src/rules/parse-allowed-host.ts";
 
-/** A door of a proxy with a policy, in a folder of its own. */
+/** A session of a proxy with a policy, in a folder of its own. */
 export type ProxyPlace = {
   readonly socketPath: string;
   readonly session: SessionProxy;
@@ -34,12 +34,12 @@ export function toPolicy(mode: EgressPolicy["mode"], ...hosts: readonly string[]
   return { mode, hosts: hosts.map((host) => parseAllowedHost(host, "test")) };
 }
 
-/** Something that listens on loopback, and knows who came. */
+/** A server on loopback that records its connections. */
 export type Origin = {
   readonly port: number;
-  /** How many connections it got */
+  /** Number of accepted connections */
   readonly connections: () => number;
-  /** All that they sent */
+  /** All bytes that clients sent */
   readonly received: () => string;
   readonly close: () => Promise<void>;
 };
@@ -48,7 +48,7 @@ export async function createOrigin(serve: (socket: Socket) => void = () => {}): 
   return watch(createServer({ allowHalfOpen: true }, serve), "connection");
 }
 
-/** Listens on loopback, and counts. */
+/** Makes a server listen on loopback, and records its connections. */
 export async function watch(server: Server, event: "connection"): Promise<Origin> {
   let connections = 0;
   const received: Buffer[] = [];
@@ -72,7 +72,7 @@ export async function watch(server: Server, event: "connection"): Promise<Origin
   };
 }
 
-/** Sends bytes to a door, and reads what comes back until it hangs up. */
+/** Sends bytes to a proxy socket, and reads the answer until the proxy closes the connection. */
 export async function exchange(socketPath: string, request: string): Promise<string> {
   const socket = connect(socketPath);
   socket.write(request, "latin1");
@@ -86,7 +86,7 @@ export async function readToEnd(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString("latin1");
 }
 
-/** Asks a door for a tunnel; the answer's head, and the socket. */
+/** Requests a tunnel; returns the answer's head and the socket. */
 export async function openTunnel(
   socketPath: string,
   authority: string,

@@ -10,11 +10,11 @@ export const CONTENT: Buffer = randomBytes(64 * MB);
 /** More than the sockets on the way hold */
 export const PART: Buffer = CONTENT.subarray(0, 10 * MB);
 
-/** A door to a server that does what a test says. */
+/** A session of a proxy in front of a server that a test defines. */
 type TunnelPlace = {
   readonly place: ProxyPlace;
   readonly open: () => Promise<Socket>;
-  /** Opens a tunnel, and says something in it */
+  /** Opens a tunnel, and sends a byte through it */
   readonly ask: () => Promise<Socket>;
   readonly close: () => Promise<void>;
 };
@@ -52,13 +52,13 @@ async function createTunnelPlace(
   return { place, open, ask, close };
 }
 
-/** A server that sends all when it is asked: what comes with the answer to CONNECT is not for the tests. */
+/** Sends the content after the first byte of a client, so that none of it arrives together with the answer to CONNECT. */
 export const send = (socket: Socket): void => void socket.once("data", () => socket.end(CONTENT));
 export const echo = (socket: Socket): void => void socket.pipe(socket);
 
 export const sha256 = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
 
-/** All that is received until the other side ends or hangs up; the socket stays open. */
+/** Reads until the other side ends or closes; the socket stays open. */
 export async function receive(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk)).resume();
@@ -66,7 +66,7 @@ export async function receive(socket: Socket): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The next so many bytes, or some more. */
+/** Reads at least the given number of bytes. */
 export async function receiveSome(socket: Socket, bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let received = 0;
@@ -80,6 +80,6 @@ export async function receiveSome(socket: Socket, bytes: number): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
-/** Unlike `once`, it takes an error for no failure. */
+/** Resolves when a socket closes; unlike `once`, an error does not reject it. */
 export const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => void socket.once("close", () => resolve()));

@@ -18,14 +18,14 @@ let server: Origin;
 let origin: Origin;
 let place: ProxyPlace;
 
-// A server that begins by asking for another hello: no client guesses its curve.
+// A server that requests a second hello, since no client guesses its curve.
 beforeEach(async () => {
   const options = { ...certificate, minVersion: "TLSv1.3", ecdhCurve: "P-384" } as const;
   server = await watch(
     createTlsServer(options, (socket) => socket.end("hello")).on("tlsClientError", () => {}),
     "connection",
   );
-  // In front of it something that sees all bytes, which TLS reads where nobody else can.
+  // A relay in front of it records all bytes, since the TLS server does not expose them.
   origin = await createOrigin((socket) => {
     const onward = connect(server.port, "127.0.0.1").on("error", () => {});
     socket.pipe(onward).pipe(socket);
@@ -52,7 +52,7 @@ async function captureHello(servername: string): Promise<Buffer> {
   return hello;
 }
 
-/** Waits until the server has asked for another hello, and all that was sent had time to get to it. */
+/** Waits until the server has requested a second hello, and all sent bytes had time to arrive. */
 async function settle(socket: Socket): Promise<void> {
   socket.resume();
   await new Promise((resolve) => socket.once("close", resolve));
@@ -74,7 +74,7 @@ describe("a second hello", () => {
     expect((await place.session.take()).denied).toMatchObject([{ why: "TLS names another server midway (SNI)" }]);
   });
 
-  it("behind more early data than anybody looks through does not get through", async () => {
+  it("behind more early data than the limit does not pass", async () => {
     const { socket } = await openTunnel(place.socketPath, host());
     socket.write(await captureHello("allowed.test"));
     await once(socket.resume(), "data");
@@ -85,7 +85,7 @@ describe("a second hello", () => {
     expect((await place.session.take()).denied).toMatchObject([{ why: "TLS names another server midway (SNI)" }]);
   });
 
-  it("in the same piece as the first does not get through either", async () => {
+  it("in the same chunk as the first does not pass", async () => {
     const { socket } = await openTunnel(place.socketPath, host());
     socket.write(Buffer.concat([await captureHello("allowed.test"), await captureHello("evil.test")]));
     await settle(socket);
@@ -93,7 +93,7 @@ describe("a second hello", () => {
     expect(origin.received()).not.toContain("evil.test");
   });
 
-  it("would be seen here, where nobody looks into it", async () => {
+  it("passes under an open policy, which does not inspect it", async () => {
     await place.session.setPolicy(toPolicy("open", `${host()}=127.0.0.1`));
     const { socket } = await openTunnel(place.socketPath, host());
     socket.write(Buffer.concat([await captureHello("allowed.test"), await captureHello("evil.test")]));

@@ -35,13 +35,13 @@ async function createPlace(limits: object, mode: "open" | "allowlist" = "open"):
   return place;
 }
 
-/** Waits for one of some events, and takes an error for none. */
+/** Waits for one of several events; an error does not reject it. */
 function happens(socket: Socket, ...events: readonly string[]): Promise<void> {
   return new Promise((resolve) => events.forEach((event) => socket.once(event, () => resolve())));
 }
 
 describe("limits", () => {
-  it("answers more connections than it allows with 503, and goes on once they are closed", async () => {
+  it("answers more connections than it allows with 503, until others are closed", async () => {
     const place = await createPlace({ connections: 3 });
     const open = await Promise.all([1, 2, 3].map(() => openTunnel(place.socketPath, host())));
 
@@ -60,7 +60,7 @@ describe("limits", () => {
     while (!head.startsWith("HTTP/1.1 200")) ({ head } = await openTunnel(place.socketPath, host()));
   });
 
-  it("survives 10,000 connections that never say anything, and answers afterwards", async () => {
+  it("survives 10,000 silent connections, and answers afterwards", async () => {
     const place = await createPlace({ connections: 100, headerMs: 60_000 });
     const before = process.memoryUsage().rss;
     let connected = 0;
@@ -69,7 +69,7 @@ describe("limits", () => {
       sockets.forEach((socket) => socket.once("connect", () => (connected += 1)));
       await Promise.all(sockets.map((socket) => happens(socket, "connect", "close")));
       sockets.forEach((socket) => socket.destroy());
-      // Its turn comes after all of theirs.
+      // It is served after all of them.
       expect(await exchange(place.socketPath, "no request\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
     }
 
@@ -79,7 +79,7 @@ describe("limits", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(300_000_000);
   });
 
-  it("reports a bounded number of hosts, however many are asked for", async () => {
+  it("reports a bounded number of hosts, however many are requested", async () => {
     const place = await createPlace({}, "allowlist");
     for (let batch = 0; batch < 10; batch += 1) {
       await Promise.all(
@@ -172,7 +172,7 @@ describe("limits", () => {
     await flood.close();
   });
 
-  it("passes on the end of one direction, and keeps the other open", async () => {
+  it("forwards the end of one direction, and keeps the other open", async () => {
     const late = await createOrigin((socket) => socket.resume().on("end", () => socket.end("after your end")));
     const place = await createProxyPlace(toPolicy("open", `allowed.test:${late.port}=127.0.0.1`));
     places.push(place);
@@ -207,7 +207,7 @@ describe("limits", () => {
     const directs = [await direct(), await direct(), await direct()];
     const throughs = [await through(), await through(), await through()];
 
-    // One process does all the work here: that of both ends and that of the proxy.
+    // One process does the work of client, server and proxy.
     expect(Math.min(...throughs) / Math.min(...directs)).toBeLessThan(3);
     await server.close();
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createOrigin, createProxyPlace, exchange, toPolicy } from "../helpers/proxy-place.ts";
 
-/** What a client gets whose server answers with this. */
+/** Returns what a client receives if the server sends this answer. */
 async function ask(answer: string): Promise<string> {
   const origin = await createOrigin((socket) => void socket.once("data", () => socket.write(answer)));
   const host = `allowed.test:${origin.port}`;
@@ -19,7 +19,7 @@ describe("an answer in plain HTTP", () => {
     expect(await ask(`HTTP/1.1 ${status} Odd\r\nContent-Length: 0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 502 /);
   });
 
-  it("is a failure if it changes to a protocol that nobody asked for", async () => {
+  it("is a failure if it switches to a protocol that was not requested", async () => {
     const answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: odd\r\n\r\nodd";
 
     expect(await ask(answer)).toMatch(/^HTTP\/1\.1 502 /);

@@ -18,7 +18,7 @@ const ANSWER = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r
 let origin: Origin;
 let place: ProxyPlace;
 
-// An origin that shows each byte that it got, and answers whatever has a head.
+// An origin that records each byte, and answers every request.
 beforeEach(async () => {
   origin = await createOrigin((socket) => {
     let seen = "";
@@ -40,11 +40,11 @@ afterEach(async () => {
 
 const host = (): string => `allowed.test:${origin.port}`;
 
-/** How many requests the origin read out of what it got. */
+/** Counts the requests that the origin parsed. */
 const requests = (): number => origin.received().match(/ HTTP\/1\.1\r\n/g)?.length ?? 0;
 
 describe("plain HTTP", () => {
-  it("reaches an allowed host and port, written anew", async () => {
+  it("reaches an allowed host and port, and is rebuilt", async () => {
     const answer = await exchange(
       place.socketPath,
       `GET http://ALLOWED.test.:${origin.port}/path?query HTTP/1.1\r\nhOST: ${host()}\r\nAccept: a\r\naccept: b\r\n` +
@@ -115,7 +115,7 @@ describe("plain HTTP", () => {
     expect(origin.connections()).toBe(0);
   });
 
-  it("is looked into inside a tunnel as well", async () => {
+  it("is inspected inside a tunnel too", async () => {
     const through = async (name: string): Promise<string> => {
       const { socket } = await openTunnel(place.socketPath, host());
       socket.write(`GET /inside HTTP/1.1\r\nHost: ${name}\r\n\r\n`);
@@ -128,7 +128,7 @@ describe("plain HTTP", () => {
     expect(origin.connections()).toBe(1);
   });
 
-  it("lets no tunnel be opened inside a tunnel", async () => {
+  it("opens no tunnel inside a tunnel", async () => {
     const { socket } = await openTunnel(place.socketPath, host());
     socket.write(`CONNECT ${host()} HTTP/1.1\r\nHost: ${host()}\r\n\r\n`);
 
@@ -136,7 +136,7 @@ describe("plain HTTP", () => {
     expect(origin.connections()).toBe(0);
   });
 
-  it("passes large answers on whole, and ends what its client gives up", async () => {
+  it("passes large answers completely, and ends requests whose client disconnects", async () => {
     const size = 20_000_000;
     let aborted: Promise<unknown> | undefined;
     const server = createServer((request, response) => {
@@ -168,7 +168,7 @@ describe("plain HTTP", () => {
     await big.close();
   });
 
-  it("is reported by host and port alone", async () => {
+  it("is reported by host and port only", async () => {
     await exchange(
       place.socketPath,
       `GET http://${host()}/secret HTTP/1.1\r\nHost: ${host()}\r\nCookie: secret\r\n\r\n`,

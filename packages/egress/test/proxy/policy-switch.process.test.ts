@@ -74,7 +74,7 @@ describe("a change of policy", () => {
     tls.destroy();
   });
 
-  it("cuts what nobody looked into where only an allow-list is left", async () => {
+  it("closes connections that were not inspected when an allow-list replaces an open policy", async () => {
     await place.session.setPolicy(toPolicy("open", `${host()}=127.0.0.1`));
     const { socket } = await openEcho();
     await place.session.setPolicy(toPolicy("allowlist", `${host()}=127.0.0.1`));
@@ -83,7 +83,7 @@ describe("a change of policy", () => {
     expect(socket.destroyed).toBe(true);
   });
 
-  it("stops a tunnel that is about to begin", async () => {
+  it("stops a tunnel that is about to start", async () => {
     const { socket } = await openTunnel(place.socketPath, host());
     await place.session.setPolicy(toPolicy("none"));
     connectTls({ socket, servername: "allowed.test" }).on("error", () => {});
@@ -92,7 +92,7 @@ describe("a change of policy", () => {
     expect(origin.connections()).toBe(0);
   });
 
-  it("is not needed for a new door to be closed", async () => {
+  it("is not needed for a new session to refuse everything", async () => {
     const closed = await place.proxy.open({ socketPath: `${place.socketPath}2` });
     const { head } = await openTunnel(`${place.socketPath}2`, host());
 
@@ -100,7 +100,7 @@ describe("a change of policy", () => {
     await closed.close();
   });
 
-  it("is about one door, and so is its report", async () => {
+  it("affects one session only, as does its report", async () => {
     const other = await place.proxy.open({ socketPath: `${place.socketPath}2` });
     await other.setPolicy(toPolicy("none"));
     const { tls } = await openEcho();
@@ -110,7 +110,7 @@ describe("a change of policy", () => {
     tls.destroy();
   });
 
-  it("is no longer possible once the door is closed, which cuts everything", async () => {
+  it("is impossible after the session is closed, which closes its connections", async () => {
     const { socket } = await openEcho();
     await place.session.close();
 
@@ -118,7 +118,7 @@ describe("a change of policy", () => {
     expect((await openTunnel(place.socketPath, host()).catch(() => ({ head: "gone" }))).head).toBe("gone");
   });
 
-  it("refuses a path that would be cut off, and opens no door there", async () => {
+  it("rejects a path that would be truncated, and opens no socket there", async () => {
     await expect(place.proxy.open({ socketPath: `/tmp/${"x".repeat(120)}` })).rejects.toMatchObject({
       code: "CONFIG_INVALID",
     });

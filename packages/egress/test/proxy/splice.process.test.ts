@@ -18,13 +18,13 @@ import {
 const createPlace = createTunnelPlaces();
 
 describe("a large tunnel", () => {
-  it("brings every byte that the server sends", async () => {
+  it("carries every byte that the server sends", async () => {
     const { ask } = await createPlace(send);
 
     expect(sha256(await receive(await ask()))).toBe(sha256(CONTENT));
   });
 
-  it("takes every byte along that the client sends, and brings the answer to it after its end", async () => {
+  it("carries every byte that the client sends, and the answer after its end", async () => {
     const answer = (socket: Socket): void => void receive(socket).then((content) => socket.end(sha256(content)));
     const { open } = await createPlace(answer);
     const client = await open();
@@ -33,7 +33,7 @@ describe("a large tunnel", () => {
     expect(String(await receive(client))).toBe(sha256(CONTENT));
   });
 
-  it("carries both ways at once, for a client that now and then does not read", async () => {
+  it("carries both ways at once, for a client that pauses reading", async () => {
     const { open } = await createPlace(echo);
     const client = await open();
     const pauses = setInterval(() => (client.isPaused() ? client.resume() : client.pause()), 20);
@@ -55,7 +55,7 @@ describe("a large tunnel", () => {
     }
   });
 
-  it("hears the client out after the server's end", async () => {
+  it("carries the client's bytes after the server's end", async () => {
     let heard: Promise<Buffer> = Promise.resolve(CONTENT);
     const { open } = await createPlace((socket) => {
       heard = receive(socket);
@@ -78,7 +78,7 @@ describe("a large tunnel", () => {
     expect(received.length).toBeLessThanOrEqual(20 * MB);
   });
 
-  it("carries as many bytes as it may", async () => {
+  it("carries as many bytes as the limit allows", async () => {
     const { ask } = await createPlace(send, { limits: { bytesPerConnection: CONTENT.length + 1 } });
 
     expect((await receive(await ask())).length).toBe(CONTENT.length);
@@ -101,7 +101,7 @@ describe("a large tunnel", () => {
   });
 
   it.each([
-    ["its door is closed", ({ session }: ProxyPlace) => session.close()],
+    ["its session is closed", ({ session }: ProxyPlace) => session.close()],
     ["the policy no longer allows it", ({ session }: ProxyPlace) => session.setPolicy(toPolicy("none"))],
     ["the proxy is closed", ({ proxy }: ProxyPlace) => proxy.close()],
   ])("is cut when %s", async (_what, shut) => {
@@ -118,7 +118,7 @@ describe("a large tunnel", () => {
     await Promise.all([closed(client), serverEnded]);
   });
 
-  it("ends for the server when the client breaks off", async () => {
+  it("ends for the server when the client disconnects", async () => {
     let serverClosed: Promise<void> = Promise.resolve();
     const { ask } = await createPlace((socket) => {
       serverClosed = closed(socket);

@@ -128,7 +128,7 @@ describe("tunnels", () => {
     expect(head).toContain("--allow-host evil.test\n");
   });
 
-  it("echo nothing that a terminal would act on, and not at length", async () => {
+  it("echo no control characters, and no long names", async () => {
     const { head } = await openTunnel(place.socketPath, `\u009b31mevil${"x".repeat(5_000)}:443`);
 
     expect(head).toMatch(/^HTTP\/1\.1 40[03] /);
@@ -175,7 +175,7 @@ describe("tunnels", () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 .*plain HTTP to the port of HTTPS/s);
   });
 
-  it("pass a second hello on where the server asks for one", async () => {
+  it("forward a second hello if the server requests one", async () => {
     const retrying = await watch(
       createTlsServer({ ...certificate, minVersion: "TLSv1.3", ecdhCurve: "P-384" }, (socket) => socket.end("again")),
       "connection",
@@ -195,7 +195,7 @@ describe("tunnels", () => {
     await retrying.close();
   });
 
-  it("end with a client that leaves before the server has answered", async () => {
+  it("end with a client that disconnects before the server has answered", async () => {
     let gone: Promise<unknown> = Promise.resolve();
     const silent = await createOrigin((socket) => void (gone = once(socket, "end")));
     const other = await createProxyPlace(toPolicy("allowlist", `allowed.test:${silent.port}=127.0.0.1`));
@@ -209,7 +209,7 @@ describe("tunnels", () => {
     await silent.close();
   });
 
-  it("say so where the host cannot be reached", async () => {
+  it("report an unreachable host", async () => {
     const { socket } = await openTunnel(place.socketPath, "closed.test:1");
     const tls = connectTls({ socket, servername: "closed.test" });
 

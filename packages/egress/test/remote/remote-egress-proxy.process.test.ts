@@ -15,7 +15,7 @@ let origin: Origin;
 let child: ChildProcessByStdio<Writable, Readable, Readable>;
 let errors: Promise<string>;
 
-// The files that a container would get, far away from any other package, with node and an empty environment.
+// The files that a container gets, outside any other package, with node and an empty environment.
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "budgie-remote-"));
   const program = await loadProxyProgram();
@@ -40,7 +40,7 @@ const ask = (socketPath: string, host: string): Promise<string> =>
   exchange(socketPath, `GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
 
 describe("the proxy in a process of its own", () => {
-  it("does all that a proxy in this process does", async () => {
+  it("works like a proxy in this process", async () => {
     const host = `allowed.test:${origin.port}`;
     const proxy = await createRemoteEgressProxy(child, { limits: { headerMs: 5_000 } });
     const [one, two] = [join(directory, "1.sock"), join(directory, "2.sock")];
@@ -68,14 +68,14 @@ describe("the proxy in a process of its own", () => {
     await expect(stat(two)).rejects.toThrow("ENOENT");
   });
 
-  it("says what failed, and goes on", async () => {
+  it("reports a failure, and continues", async () => {
     const proxy = await createRemoteEgressProxy(child);
 
     await expect(proxy.open({ socketPath: join(directory, "none", "p.sock") })).rejects.toThrow(/ENOENT|EACCES/);
     await expect(proxy.open({ socketPath: join(directory, "p.sock") })).resolves.toBeDefined();
   });
 
-  it("leaves nobody waiting when its process dies", async () => {
+  it("rejects pending requests when its process dies", async () => {
     const proxy = await createRemoteEgressProxy(child);
     const session = await proxy.open({ socketPath: join(directory, "p.sock") });
     child.kill("SIGKILL");
@@ -86,7 +86,7 @@ describe("the proxy in a process of its own", () => {
     await proxy.close();
   });
 
-  it("takes the credentials of a proxy on its input, and not among its arguments or variables", async () => {
+  it("gets the upstream proxy's credentials on stdin, not in arguments or variables", async () => {
     const proxy = await createRemoteEgressProxy(child, { upstream: { url: "http://user:secret@127.0.0.1:1" } });
     await proxy.open({ socketPath: join(directory, "p.sock") });
 

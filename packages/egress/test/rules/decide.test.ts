@@ -19,18 +19,18 @@ describe("decide", () => {
     ["c.x.b.test", 443, allowed("10.0.0.2")],
     ["p.test", 80, allowed()],
     ["p.test", 443, denied("port not on the allow-list")],
-  ])("on an allow-list, lets the most exact entry decide about %s:%i", (host, port, decision) => {
+  ])("on an allow-list, lets the most specific entry decide on %s:%i", (host, port, decision) => {
     expect(decide(list, host, port)).toEqual(decision);
   });
 
-  it("lets every name and port through where all is open, pinned if it is", () => {
+  it("allows every name and port under an open policy, with pinned addresses", () => {
     const open = toPolicy("open", "a.test=10.0.0.1");
 
     expect(decide(open, "other.test", 22)).toEqual(allowed());
     expect(decide(open, "a.test", 443)).toEqual(allowed("10.0.0.1"));
   });
 
-  it.each(["none", "bridge"] as const)("lets nothing through where the mode is %s", (mode) => {
+  it.each(["none", "bridge"] as const)("allows nothing in the mode %s", (mode) => {
     expect(decide(toPolicy(mode, "a.test"), "a.test", 443)).toEqual(denied("no network is allowed"));
   });
 });

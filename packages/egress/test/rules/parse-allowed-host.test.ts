@@ -78,7 +78,7 @@ describe("parseAllowedHost", () => {
     },
   );
 
-  it("says which entry, where it came from and what to write", () => {
+  it("names the entry, its source and the right format", () => {
     const attempt = () => parseAllowedHost("10.0.0.1", "agent docs");
 
     expect(attempt).toThrow(BudgieError);

@@ -12,13 +12,13 @@ describe("presets", () => {
     expect(hosts.every(({ address, from }) => address === undefined && from === `preset ${name}`)).toBe(true);
   });
 
-  it("allows plain HTTP to Debian's archives alone", () => {
+  it("allows plain HTTP to Debian's archives only", () => {
     const plain = names.filter((name) => presetHosts(name).some(({ port }) => port !== 443));
 
     expect(plain).toEqual(["debian"]);
   });
 
-  it("marks what nobody could verify", () => {
+  it("marks unverified hosts", () => {
     expect(PRESETS.kiro.every(({ unverified }) => unverified)).toBe(true);
     expect(PRESETS.npm.some(({ unverified }) => unverified)).toBe(false);
   });

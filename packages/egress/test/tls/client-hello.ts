@@ -1,11 +1,11 @@
-// The parts of a ClientHello, to put together in ways that no client would.
+// The parts of a ClientHello, for combinations that no client sends.
 export const u16 = (value: number): Buffer => Buffer.from([value >> 8, value & 255]);
 export const block = (bytes: Buffer): Buffer => Buffer.concat([u16(bytes.length), bytes]);
 export const extension = (type: number, data: Buffer): Buffer => Buffer.concat([u16(type), block(data)]);
 export const name = (text: string, type = 0): Buffer => Buffer.concat([Buffer.from([type]), block(Buffer.from(text))]);
 export const sni = (...names: Buffer[]): Buffer => extension(0, block(Buffer.concat(names)));
 
-/** A hello with some extensions, in as many records as asked for. */
+/** Creates a ClientHello with these extensions, split into several records. */
 export function toHello(extensions: Buffer | undefined, records = 1): Buffer {
   const fields = [Buffer.from([3, 3]), Buffer.alloc(32), Buffer.from([0]), block(u16(0x1301)), Buffer.from([1, 0])];
   const body = Buffer.concat([...fields, ...(extensions ? [block(extensions)] : [])]);

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { parseClientHello } from "../../src/tls/parse-client-hello.ts";
 import { block, extension, name, sni, toHello, u16 } from "./client-hello.ts";
 
-/** What a TLS client of Node begins with. */
+/** Captures the first message of Node's TLS client. */
 async function captureHello(options: ConnectionOptions): Promise<Buffer> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -39,7 +39,7 @@ describe("parseClientHello", () => {
     });
   });
 
-  it("wants more of every part of it", () => {
+  it("asks for more after every part of it", () => {
     for (let length = 0; length < hello.length; length += 1) {
       expect(parseClientHello(hello.subarray(0, length))).toBe("more");
     }
@@ -66,7 +66,7 @@ describe("parseClientHello", () => {
     expect(parseClientHello(toHello(extensions, 40))).toBe("malformed");
   });
 
-  it("sees an encrypted hello inside", () => {
+  it("detects an encrypted hello", () => {
     const extensions = Buffer.concat([sni(name("allowed.test")), extension(0xfe0d, Buffer.alloc(8))]);
 
     expect(parseClientHello(toHello(extensions))).toMatchObject({ hasEncryptedHello: true });
