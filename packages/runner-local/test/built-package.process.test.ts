@@ -18,7 +18,7 @@ describe("the built package", () => {
     run(process.execPath, ["node_modules/typescript/bin/tsc", "-b", "packages/runner-local"], { cwd: root }),
   );
 
-  it("runs the example, which the README shows as it is", async () => {
+  it("runs the example, which the README shows unchanged", async () => {
     const { stdout, stderr } = await run(process.execPath, ["examples/local-turn.mjs"], { cwd: root });
 
     expect(stdout.split("\n")).toEqual([
@@ -31,7 +31,7 @@ describe("the built package", () => {
     expect(readme).toContain(readFileSync(join(root, "examples/local-turn.mjs"), "utf8"));
   });
 
-  it("collects what a budgie left that was killed outright: agents, daemons, folder, record and lock", async () => {
+  it("collects the agents, daemons, folder, record and lock of a killed budgie", async () => {
     await using place = createLocalPlace();
     const { id, lock } = await abandonSession(place);
     const home = join(place.sessionsDir, id);
@@ -47,7 +47,7 @@ describe("the built package", () => {
     expect(readdirSync(join(place.stateDir, "local-sessions"))).toEqual([]);
   });
 
-  it("survives when no more files can be opened, and still stops what runs", async () => {
+  it("survives running out of descriptors, and still stops its processes", async () => {
     await using place = createLocalPlace();
     const args = [toFixture("exhausted-runner"), place.sessionsDir, place.stateDir, place.workspace];
 
@@ -59,7 +59,7 @@ describe("the built package", () => {
     });
   });
 
-  it("survives collecting the very session it was started in", async () => {
+  it("survives collecting the session that it was started in", async () => {
     await using place = createLocalPlace();
     const { id } = await abandonSession(place);
     const env = { ...process.env, BUDGIE_SESSION: id };

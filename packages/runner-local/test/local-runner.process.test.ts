@@ -7,13 +7,13 @@ import { describe, expect, it } from "vitest";
 import { createLocalPlace, hasProcessTable } from "./helpers/local-place.ts";
 
 describe("createLocalRunner", () => {
-  it("says that it isolates nothing", async () => {
+  it("reports that it isolates nothing", async () => {
     await using place = createLocalPlace();
 
     expect(place.createRunner().runner).toMatchObject({ isolation: "none", notices: [] });
   });
 
-  it("has the processors of this machine, and no more memory than there is", async () => {
+  it("reports the processors of this machine, and at most its memory", async () => {
     await using place = createLocalPlace();
     const { capacity } = place.createRunner().runner;
 
@@ -36,7 +36,7 @@ describe("createLocalRunner", () => {
     expect(readdirSync(place.root)).toEqual(["workspace"]);
   });
 
-  it.runIf(hasProcessTable)("goes on with a session that was kept over a reboot", async () => {
+  it.runIf(hasProcessTable)("resumes a session that was kept across a reboot", async () => {
     await using place = createLocalPlace();
     const before = place.createRunner([], { keepSessionsMs: 3_600_000 });
     const { id } = await before.runner.openSession(createSessionId());
@@ -53,7 +53,7 @@ describe("createLocalRunner", () => {
     expect(session.id).toBe(id);
   });
 
-  it("closes its folders and records to other users", async () => {
+  it("makes its folders and records inaccessible to other users", async () => {
     await using place = createLocalPlace();
     const id = createSessionId();
     const session = await place.createRunner().runner.openSession(id);
@@ -67,7 +67,7 @@ describe("createLocalRunner", () => {
     expect(mode("state", "local-sessions", `${id}.json`)).toBe("600");
   });
 
-  it("starts nothing more in a session whose agent left agents for its next turn", async () => {
+  it("starts nothing in a session whose agent planted agents for its next turn", async () => {
     await using place = createLocalPlace();
     const session = await place.createRunner().runner.openSession(createSessionId());
     const command = { argv: ["sh", "-c", "mkdir -p .kiro/agents"] as const, env: {}, projections: [] };
@@ -79,7 +79,7 @@ describe("createLocalRunner", () => {
     await expect(session.start(command, options)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
   });
 
-  it("names a folder for sessions that cannot be made, and the option to choose another", async () => {
+  it("names a session folder that cannot be created, and the option for another", async () => {
     await using place = createLocalPlace();
     writeFileSync(place.sessionsDir, "a file");
 
@@ -101,7 +101,7 @@ describe("createLocalRunner", () => {
     expect(one).toBe(two);
   });
 
-  it("does not take over a folder that it has no record of", async () => {
+  it("does not take over a folder without a record", async () => {
     await using place = createLocalPlace();
     const { runner } = place.createRunner();
     const id = createSessionId();
@@ -114,7 +114,7 @@ describe("createLocalRunner", () => {
     expect(existsSync(join(place.sessionsDir, id, "theirs"))).toBe(true);
   });
 
-  it("does not take over another's session whose home is gone", async () => {
+  it("does not take over another owner's session whose home is missing", async () => {
     await using place = createLocalPlace();
     const { id } = await place.createRunner().runner.openSession(createSessionId());
     rmSync(join(place.sessionsDir, id), { recursive: true });
@@ -122,7 +122,7 @@ describe("createLocalRunner", () => {
     await expect(place.createRunner().runner.openSession(id)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
   });
 
-  it("opens nothing once it is closed", async () => {
+  it("opens nothing after it is closed", async () => {
     await using place = createLocalPlace();
     const { runner } = place.createRunner();
     await runner.close();
@@ -130,7 +130,7 @@ describe("createLocalRunner", () => {
     await expect(runner.openSession(createSessionId())).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
   });
 
-  it("starts nothing in a session that was removed, nor in one whose home is gone", async () => {
+  it("starts nothing in a removed session, nor in one whose home is missing", async () => {
     await using place = createLocalPlace();
     const { runner } = place.createRunner();
     const command = { argv: ["true"] as const, env: {}, projections: [] };
@@ -146,7 +146,7 @@ describe("createLocalRunner", () => {
     await expect(gone.appendFile("log", "x")).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
   });
 
-  it("refuses a relative workspace", async () => {
+  it("rejects a relative workspace", async () => {
     await using place = createLocalPlace();
     const session = await place.createRunner().runner.openSession(createSessionId());
     const command = { argv: ["true"] as const, env: {}, projections: [] };
@@ -156,7 +156,7 @@ describe("createLocalRunner", () => {
     });
   });
 
-  it("passes the host's variables on that it is told to", async () => {
+  it("passes the configured variables of the host", async () => {
     await using place = createLocalPlace();
     process.env["BUDGIE_TEST_WANTED"] = "wanted";
     const session = await place.createRunner(["BUDGIE_TEST_WANTED"]).runner.openSession(createSessionId());

@@ -20,7 +20,7 @@ describe.runIf(hasProcessTable)("a local turn that is cancelled", () => {
     expect(findProcesses(session.id)).toEqual([]);
   });
 
-  it("while it waits to be let begin runs nothing", async () => {
+  it("while it waits for `ready` runs nothing", async () => {
     await using place = createLocalPlace();
     const session = await place.createRunner().runner.openSession(createSessionId());
     const cancelling = new AbortController();
@@ -62,7 +62,7 @@ describe.runIf(hasProcessTable)("a local turn that is cancelled", () => {
     expect(String(await next.stdout.toArray())).toBe("well\n");
   });
 
-  it("is told to have failed if the system keeps a process that was killed", { skip: !canFreeze() }, async () => {
+  it("rejects if a killed process survives", { skip: !canFreeze() }, async () => {
     await using place = createLocalPlace();
     const session = await place.createRunner().runner.openSession(createSessionId());
     const agent = await session.start(toCommand("echo $$; sleep 300"), { directory: place.workspace, input: "" });
@@ -90,7 +90,7 @@ function toCommand(script: string) {
   return { argv: ["sh", "-c", script] as const, env: {}, projections: [] };
 }
 
-/** Only root, with the freezer of cgroups v1, can make a process that no signal ends. */
+/** Tells if this is root with the freezer of cgroup v1, which can create a process that no signal ends. */
 function canFreeze(): boolean {
   return process.getuid?.() === 0 && existsSync(`${FREEZER}/cgroup.procs`);
 }
@@ -103,7 +103,7 @@ function freeze(pid: number): () => void {
   return () => {
     if (!existsSync(folder)) return;
     writeFileSync(`${folder}/freezer.state`, "THAWED");
-    // Who was killed meanwhile is still in it for a moment.
+    // A killed process stays in the group for a moment.
     for (let round = 0; readFileSync(`${folder}/cgroup.procs`, "utf8") !== "" && round < 1000; round++)
       readProcess(pid);
     rmdirSync(folder);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createHostHome } from "@budgie/testkit";
 
-it("holds secrets where a user has them, each with a mark of its own", async () => {
+it("has secrets in the usual places, each with a unique mark", async () => {
   await using host = await createHostHome();
   const { home, canaries } = host;
 
@@ -29,14 +29,14 @@ it("has a login, unless it is left out", async () => {
   expect(authKeys(loggedOut.database)).toEqual([]);
 });
 
-it("keeps its rows in a -wal file when asked to", async () => {
+it("keeps its rows in a -wal file on request", async () => {
   await using host = await createHostHome({ wal: true });
 
   expect(await readFile(`${host.database}-wal`, "latin1")).toContain(host.canaries.login);
   expect(await readFile(host.database, "latin1")).not.toContain(host.canaries.login);
 });
 
-it("has a malformed agent only when asked to", async () => {
+it("has a malformed agent only on request", async () => {
   await using plain = await createHostHome();
   await using spoilt = await createHostHome({ malformedAgent: true });
 
@@ -46,7 +46,7 @@ it("has a malformed agent only when asked to", async () => {
   );
 });
 
-it("is gone after disposal", async () => {
+it("is removed by disposal", async () => {
   const host = await createHostHome({ wal: true });
 
   await host[Symbol.asyncDispose]();

@@ -13,7 +13,7 @@ const docker = (...argv: readonly string[]) => promisify(execFile)("docker", arg
 const base = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base";
 const image = `budgie-testkit-${randomUUID()}`;
 
-// As tight as a sandbox gets: an ordinary user, nothing writable but the home.
+// As strict as a sandbox: an ordinary user, and only the home is writable.
 const SANDBOX =
   "--rm -i --init --user 1234:1234 --read-only --network none --cap-drop ALL --security-opt no-new-privileges " +
   "--tmpfs /home/agent:uid=1234,mode=0700 --env HOME=/home/agent --env KIRO_API_KEY=ksk_1";

@@ -7,10 +7,10 @@ import { createLocalRunner, type LocalRunnerOptions } from "@budgie/runner-local
 import { toEndedProcess } from "@budgie/testkit";
 import { removeTree } from "../../src/maintenance/remove-tree.ts";
 
-/** Linux has one, macOS has not. */
+/** Presence of `/proc`, which Linux has and macOS lacks. */
 export const hasProcessTable = existsSync("/proc/self/environ");
 
-/** The folders that several runners share, as several budgies of one user do. */
+/** The folders that several runners share, like several budgies of one user. */
 export type LocalPlace = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
   readonly root: string;
@@ -25,9 +25,9 @@ export type LocalPlace = {
 
 type RunResult = { readonly id: SessionId; readonly stdout: string; readonly exit: Exit };
 
-/** Makes a place below the temporary folder; disposing it closes the runners and removes it. */
+/** Creates a place below the temporary folder; disposal closes its runners and removes it. */
 export function createLocalPlace(): LocalPlace {
-  // The short name keeps the owner's socket within what a socket path may hold.
+  // A short name, since socket paths are limited in length.
   const root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-")));
   const [sessionsDir, stateDir, workspace] = [join(root, "sessions"), join(root, "state"), join(root, "workspace")];
   const created: { readonly runner: Runner; readonly owner: Owner }[] = [];
@@ -63,7 +63,7 @@ export async function openAndRun(place: LocalPlace, argv: readonly [string, ...s
   return { id: session.id, stdout, exit };
 }
 
-/** The pids of the living processes that carry a session's mark, found without the code under test. */
+/** Lists the living processes with a session's mark, without the code under test. */
 export function findProcesses(id: SessionId): readonly string[] {
   if (!hasProcessTable) return [];
   return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).includes(id));

@@ -8,7 +8,7 @@ const EVERYTHING = { olderThanMs: 0, dryRun: false };
 
 type Record = { home?: unknown; owner?: unknown; created?: unknown };
 
-// Each makes a dead session's record into one that must not be believed.
+// Each makes a dead session's record invalid.
 const TAMPERINGS: { readonly [what: string]: (record: Record, place: LocalPlace) => unknown } = {
   "whose home is another folder": (record, { workspace }) => ({ ...record, home: workspace }),
   "whose home is another session's": (record, { sessionsDir }) => ({
@@ -45,7 +45,7 @@ describe("collectGarbage", () => {
     expect(existsSync(place.workspace)).toBe(true);
   });
 
-  it("leaves nothing of a session's record, not even of a write that a kill ended", async () => {
+  it("removes a session's record, and the draft of a killed write", async () => {
     await using place = createLocalPlace();
     const { path } = await leaveDeadSession(place);
     writeFileSync(path.replace(/json$/, "draft"), "{");
@@ -55,7 +55,7 @@ describe("collectGarbage", () => {
     expect(readdirSync(join(place.stateDir, "local-sessions"))).toEqual([]);
   });
 
-  it("reports records that are no JSON, or not named after a session, and collects the others", async () => {
+  it("reports records that are not JSON or not named after a session, and collects the others", async () => {
     await using place = createLocalPlace();
     const broken = await leaveDeadSession(place);
     const strange = await leaveDeadSession(place);
@@ -119,7 +119,7 @@ describe("collectGarbage", () => {
     expect(report[fate]).toMatchObject([{ session: id }]);
   });
 
-  it("keeps a dead owner's session that a live one has gone on with", async () => {
+  it("keeps a dead owner's session that a live one has resumed", async () => {
     await using place = createLocalPlace();
     const { id, record, write } = await leaveDeadSession(place);
     write(JSON.stringify({ ...record, created: hoursAgo(1000), keepMs: 3_600_000 }));
@@ -132,7 +132,7 @@ describe("collectGarbage", () => {
     expect(report.kept).toMatchObject([{ session: id, why: "its owner lives" }]);
   });
 
-  it("removes the lock of a dead owner who never had a session, and no live one's", async () => {
+  it("removes the lock of a dead owner without sessions, and not that of a live one", async () => {
     await using place = createLocalPlace();
     const [dead, live] = [place.createRunner().owner, place.createRunner().owner];
     await dead.hold();
@@ -148,7 +148,7 @@ describe("collectGarbage", () => {
     expect(left.toSorted()).toEqual([live.record.lock, `${live.record.lock}.json`]);
   });
 
-  it("removes a link in the place of a home, and not what it leads to", async () => {
+  it("removes a symlink in place of a home, and not its target", async () => {
     await using place = createLocalPlace();
     const { id } = await leaveDeadSession(place);
     const home = join(place.sessionsDir, id);
@@ -179,7 +179,7 @@ describe("collectGarbage", () => {
     expect([outside, inside].filter((path) => existsSync(path))).toEqual([outside, inside]);
   });
 
-  it("does not mind two that collect at once", async () => {
+  it("works for two collectors at once", async () => {
     await using place = createLocalPlace();
     await leaveDeadSession(place);
     const runners = [place.createRunner().runner, place.createRunner().runner];

@@ -19,7 +19,7 @@ const isRoot = process.getuid?.() === 0;
 describe("removeTree", () => {
   afterEach(() => isRoot && process.seteuid?.(0));
 
-  it("removes folders that were made read-only, as an ordinary user", async () => {
+  it("removes read-only folders as an ordinary user", async () => {
     const root = mkdtempSync(join(tmpdir(), "budgie-"));
     if (isRoot) {
       chownSync(root, NOBODY, NOBODY);
@@ -36,7 +36,7 @@ describe("removeTree", () => {
     await removeTree(root);
   });
 
-  it("follows no link", async () => {
+  it("follows no symlink", async () => {
     const root = mkdtempSync(join(tmpdir(), "budgie-"));
     mkdirSync(join(root, "outside"));
     mkdirSync(join(root, "tree"));
@@ -50,7 +50,7 @@ describe("removeTree", () => {
     await removeTree(root);
   });
 
-  it("does not mind a tree that is not there", async () => {
+  it("accepts a missing tree", async () => {
     await expect(removeTree(join(tmpdir(), "budgie-no-such-tree"))).resolves.toBeUndefined();
   });
 });

@@ -24,7 +24,7 @@ it.each([
     () => undefined,
     (error: unknown) => error,
   );
-  // It reads no further than its reader, and has begun with the file when there is more than headers.
+  // The archive applies backpressure; more bytes than headers mean that the file is being read.
   while (to.readableLength < 4096) await sleep(1);
 
   truncateSync(file, size);
@@ -35,7 +35,7 @@ it.each([
   );
 });
 
-it("passes on the error of what it is written to", async () => {
+it("rejects with the error of its destination", async () => {
   await using place = createLocalPlace();
   const { owner, runner } = place.createRunner();
   const { id } = await runner.openSession(createSessionId());

@@ -8,15 +8,15 @@ const KEPT = `AWS_SECRET_ACCESS_KEY AWS_PROFILE GITHUB_TOKEN SSH_AUTH_SOCK DOCKE
   BUDGIE_TURN BUDGIE_SESSION BUDGIE_IMAGE PATHS LANGUAGE path kiro_x MY_KIRO_X`.split(/\s+/);
 
 describe("toHostEnvironment", () => {
-  it.each(PASSED)("passes %s on", (name) => {
+  it.each(PASSED)("passes %s", (name) => {
     expect(toHostEnvironment({ [name]: "x" }, [])).toEqual({ [name]: "x" });
   });
 
-  it.each(KEPT)("keeps %s back", (name) => {
+  it.each(KEPT)("hides %s", (name) => {
     expect(toHostEnvironment({ [name]: "x" }, [])).toEqual({});
   });
 
-  it("passes the names on that were asked for, and only if they are set", () => {
+  it("passes the extra names, if they are set", () => {
     expect(toHostEnvironment({ MINE: "", OTHER: "x", PATH: undefined }, ["MINE", "ABSENT"])).toEqual({ MINE: "" });
   });
 });

@@ -8,7 +8,7 @@ import { createProcessFamily } from "../../src/turn/process-family.ts";
 import { listChildren, readProcess } from "../../src/turn/process-table.ts";
 import { hasProcessTable } from "../helpers/local-place.ts";
 
-// Each script prints the pid of the process that must not get away, and `up` is said when it runs.
+// Each script prints the pid of the process that must not escape, and `up` when it runs.
 const WAYS_OUT = {
   "in the group": "sleep 300 & echo $!; wait",
   "in the group of a leader that is gone": "sleep 300 & echo $!",
@@ -29,7 +29,7 @@ describe.runIf(hasProcessTable)("a process family", () => {
     expect(readProcess(leader.pid ?? 0)).toBeUndefined();
   });
 
-  it("ends a daemon that did away with all that tells of its origin, once it was seen", async () => {
+  it("ends a daemon that hid its origin after a scan", async () => {
     const { family, leader } = await startFamily(HIDING);
     const stopWatching = family.watch();
     const daemon = await appearing(() => readFamily(leader.pid ?? 0));
@@ -41,7 +41,7 @@ describe.runIf(hasProcessTable)("a process family", () => {
     expect(readProcess(daemon)).toBeUndefined();
   });
 
-  it("does not know of such a daemon without having looked", async () => {
+  it("does not find such a daemon without a scan", async () => {
     const { family, leader } = await startFamily(HIDING);
     const daemon = await appearing(() => readFamily(leader.pid ?? 0));
     await hidden(daemon);
@@ -52,7 +52,7 @@ describe.runIf(hasProcessTable)("a process family", () => {
     process.kill(daemon, "SIGKILL");
   });
 
-  it("leaves a stranger alone that began during its life, also when it watches", async () => {
+  it("does not signal an unrelated process that started during its life, with or without scans", async () => {
     const { family } = await startFamily("sleep 300 & echo $!; wait");
     const stopWatching = family.watch();
     const stranger = spawn("sleep", ["60"], { env: {}, detached: true });
@@ -66,7 +66,7 @@ describe.runIf(hasProcessTable)("a process family", () => {
     expect(survivor).toBeDefined();
   });
 
-  it("lets a process end by itself before it kills it", async () => {
+  it("lets a process end before it kills it", async () => {
     const { leader, family } = await startFamily("trap 'exit 9' TERM; echo up; while :; do sleep 0.05; done");
     const ended = once(leader, "exit");
 
@@ -75,7 +75,7 @@ describe.runIf(hasProcessTable)("a process family", () => {
     expect(await ended).toEqual([9, null]);
   });
 
-  it("kills what does not end within the grace", async () => {
+  it("kills what does not end during the grace period", async () => {
     const { leader, family } = await startFamily("trap '' TERM; echo up; while :; do sleep 0.05; done");
     const ended = once(leader, "exit");
 
@@ -84,7 +84,7 @@ describe.runIf(hasProcessTable)("a process family", () => {
     expect(await ended).toEqual([null, "SIGKILL"]);
   });
 
-  it("leaves strangers alone, also one with a mark that only begins the same", async () => {
+  it("does not signal unrelated processes, even one whose mark has the same prefix", async () => {
     const { family, mark } = await startFamily("sleep 300 & echo $!; wait");
     const [name = "", value = ""] = mark.split("=");
     const stranger = spawn("sleep", ["60"], {
@@ -100,10 +100,10 @@ describe.runIf(hasProcessTable)("a process family", () => {
   });
 });
 
-// The shell in between lives for a moment, and then nothing leads from the daemon to its family.
+// The intermediate shell lives for a moment; after it, nothing connects the daemon to its family.
 const HIDING = `echo up; env -i setsid sh -c "sleep 301 <&- >/dev/null 2>&1 & sleep 1" >/dev/null 2>&1 & wait; sleep 300`;
 
-/** The pid of the process that a family hides, as long as it can be found by descent. */
+/** Reads the pid of the hidden process, while it can be found by descent. */
 function readFamily(leader: number): number | undefined {
   const below = listChildren(leader).flatMap(({ pid }) => listChildren(pid));
   return below.find(({ pid }) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("301"))?.pid;
@@ -132,7 +132,7 @@ async function startFamily(script: string): Promise<{
 }> {
   const turn = randomUUID();
   const env = { PATH: process.env["PATH"], BUDGIE_TURN: turn };
-  // Some are over in a millisecond, and no agent ends before its family is looked at.
+  // Some scripts end in a millisecond, while no agent ends before the first scan of its family.
   const leader = spawn("sh", ["-c", `read -r word; ${script}`], {
     detached: true,
     env,

@@ -25,7 +25,7 @@ describe.runIf(hasProcessTable)("the process table", () => {
     expect(readProcess(child.pid ?? 0)).toBeUndefined();
   });
 
-  it("leaves zombies out", async () => {
+  it("omits zombies", async () => {
     const parent = spawn("sh", ["-c", "sleep 0.1 & exec sleep 60"]);
     await sleep(300);
 

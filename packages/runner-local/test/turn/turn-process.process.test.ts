@@ -14,7 +14,7 @@ import {
 } from "../helpers/local-place.ts";
 
 describe("a local process", () => {
-  it("waits for what a turn's last helpers say", async () => {
+  it("waits for the output of background processes", async () => {
     await using place = createLocalPlace();
 
     const { stdout } = await runScript(place, "(sleep 0.1; echo late) & echo early");
@@ -33,7 +33,7 @@ describe("a local process", () => {
     expect(stdout).toBe("early\ncleaned up\n");
   });
 
-  it.runIf(hasProcessTable)("ends a process that left it in every way but for its streams", async () => {
+  it.runIf(hasProcessTable)("ends a process that kept only its streams", async () => {
     await using place = createLocalPlace();
 
     const { stdout, exit } = await runScript(place, "env -i setsid sh -c 'echo $$; exec sleep 300' & sleep 0.2");
@@ -42,7 +42,7 @@ describe("a local process", () => {
     expect(readProcess(Number(stdout))).toBeUndefined();
   });
 
-  it("has no reason when it ended by itself, also if it is stopped while its helpers still end", async () => {
+  it("has no reason if it ended by itself, even if it is stopped while background processes end", async () => {
     await using place = createLocalPlace();
     const session = await place.createRunner().runner.openSession(createSessionId());
     const command = { argv: ["sh", "-c", "echo $$; sleep 300 &"] as const, env: {}, projections: [] };
@@ -56,7 +56,7 @@ describe("a local process", () => {
     expect(await agent.exit).toMatchObject({ exitCode: 0, reason: undefined });
   });
 
-  it("gives an agent that is being cancelled less time once budgie ends", async () => {
+  it("shortens the grace period of a cancelled agent when budgie shuts down", async () => {
     await using place = createLocalPlace();
     const session = await place.createRunner().runner.openSession(createSessionId());
     const stubborn = ["sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done"] as const;
@@ -85,7 +85,7 @@ describe("a local process", () => {
     expect(group).toBe(pid);
   });
 
-  it("leaves no daemon behind that left the group", async () => {
+  it("leaves no daemon that left the group", async () => {
     await using place = createLocalPlace();
 
     const { id } = await runScript(place, "setsid sleep 300 >/dev/null 2>&1 & sleep 0.2");
@@ -106,7 +106,7 @@ describe("a local process", () => {
     expect(exit).toMatchObject({ exitCode: undefined, signal: undefined, reason: "command-not-found" });
   });
 
-  it("rejects what the system refuses to start", async () => {
+  it("rejects if the system cannot start it", async () => {
     await using place = createLocalPlace();
 
     await expect(openAndRun(place, ["echo", "x".repeat(200_000)])).rejects.toMatchObject({
@@ -115,7 +115,7 @@ describe("a local process", () => {
     });
   });
 
-  it("marks its environment in a way that a command cannot change", async () => {
+  it("sets marks in its environment that a command cannot override", async () => {
     await using place = createLocalPlace();
     const { runner } = place.createRunner();
     const session = await runner.openSession(createSessionId());

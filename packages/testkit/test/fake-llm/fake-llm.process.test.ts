@@ -71,11 +71,11 @@ describe("responses", () => {
 });
 
 describe("the model's certificate", () => {
-  it("is not trusted by who does not know its authority", async () => {
+  it("is not trusted without its authority", async () => {
     await expect(connect({ path: "/", method: "GET" })).rejects.toThrow(/certificate/);
   });
 
-  it("is for its name alone", async () => {
+  it("is valid for its name only", async () => {
     const ca = readFileSync(authority.file);
 
     await expect(connect({ path: "/", method: "GET", ca, servername: "other.test" })).rejects.toThrow(/other\.test/);

@@ -12,7 +12,7 @@ it("runs a prompt that begins with ! on the host, past model and permissions", a
   expect(existsSync(join(user.host.home, ".fake-kiro-shell-escape"))).toBe(true);
 });
 
-it("leaves no mark of a shell escape when the ! stands behind words", async () => {
+it("runs no shell escape if the ! follows other text", async () => {
   await using user = await createKiroUser();
 
   await user.chat("In directory x, !echo 1");

@@ -13,7 +13,7 @@ type Run = {
   readonly durationMs: number;
 };
 
-/** A home with a work folder, and the stand-in to be run there. */
+/** A home with a work folder, and functions that run the stand-in there. */
 export type KiroUser = AsyncDisposable & {
   readonly host: HostHome;
   readonly work: string;
@@ -43,7 +43,7 @@ export async function createKiroUser(options: HostHomeOptions = {}): Promise<Kir
   async function run(argv: readonly string[], runOptions: RunOptions = {}): Promise<Run> {
     const started = performance.now();
     const child = start(argv, runOptions);
-    // A program that ends before it reads is no concern of these tests.
+    // A program may end before it reads its input.
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(runOptions.input ?? "");
     const out: Buffer[] = [];
@@ -69,7 +69,7 @@ export async function createKiroUser(options: HostHomeOptions = {}): Promise<Kir
 
 export const MARKER = "\u001B[38;5;141m> \u001B[0m";
 
-/** The events of a stream-json run; a last line that is cut short is left out. */
+/** Parses the events of a stream-json run, without a truncated last line. */
 export function parseEvents(stdout: string) {
   const lines = stdout.split("\n").slice(0, -1);
   return lines.map((line) => JSON.parse(line) as { type: string; data: Record<string, unknown> });

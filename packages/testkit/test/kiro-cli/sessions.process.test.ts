@@ -14,7 +14,7 @@ it.each(PROFILES)("%s remembers the turns before, in the same folder", async (pr
   expect(await recall(user, { env, argv: ["--resume"] })).toBe("token-one token-two");
 });
 
-it.each(PROFILES)("%s silently begins anew when there is nothing to resume", async (profile) => {
+it.each(PROFILES)("%s silently starts a new conversation if there is none to resume", async (profile) => {
   await using user = await createKiroUser();
   const env = { FAKE_KIRO_PROFILE: profile };
   const elsewhere = join(user.host.home, "elsewhere");
@@ -40,7 +40,7 @@ it("has one conversation a folder on the first engine: any other run takes its p
   expect(await recall(user, { env, argv: ["--resume"] })).toBe("token-two");
 });
 
-it("goes on with a conversation by its id, or else with the newest", async () => {
+it("resumes a conversation by its id, or else the newest", async () => {
   await using user = await createKiroUser();
   const first = await user.chat("keep token-one", JSON_OUTPUT);
   await user.chat("keep token-two", JSON_OUTPUT);
@@ -50,7 +50,7 @@ it("goes on with a conversation by its id, or else with the newest", async () =>
   expect(await recall(user, { argv: ["--resume-id", id] })).toBe("token-one");
 });
 
-it("refuses an id that it does not know", async () => {
+it("rejects an unknown id", async () => {
   await using user = await createKiroUser();
 
   const { exitCode } = await user.chat("hi", { argv: ["--resume-id", "11111111-2222-4333-8444-000000000000"] });

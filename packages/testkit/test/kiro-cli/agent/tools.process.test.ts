@@ -34,7 +34,7 @@ it("has no tool that the agent does not list", async () => {
   expect(stdout).toBe(`${MARKER}I have no tool execute_bash.\n`);
 });
 
-it("denies a tool that the agent has but may not use, and goes on", async () => {
+it("denies a tool that the agent has but may not use, and continues", async () => {
   await using user = await createKiroUser();
 
   const { stdout, exitCode } = await user.chat("[[write a.txt: x]]", { argv: ["--agent", "reader"] });
@@ -47,7 +47,7 @@ it("denies a tool that the agent has but may not use, and goes on", async () => 
   );
 });
 
-it("denies a tool on stderr and goes on, in stream-json", async () => {
+it("denies a tool on stderr and continues, in stream-json", async () => {
   await using user = await createKiroUser();
 
   const { stdout, stderr, exitCode } = await user.chat("[[write a.txt: x]]", {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { expect, it } from "vitest";
 import { createKiroUser } from "../run-kiro-cli.ts";
 
-it("ends with exit code 1 on the first engine when nobody is logged in", async () => {
+it("ends with exit code 1 on the first engine without a login", async () => {
   await using user = await createKiroUser({ login: false });
 
   const { stdout, stderr, exitCode } = await user.chat("hi", { env: { FAKE_KIRO_PROFILE: "q1" } });
@@ -12,7 +12,7 @@ it("ends with exit code 1 on the first engine when nobody is logged in", async (
   expect(stderr).toContain("You are not logged in");
 });
 
-it("shows a URL and waits for ever on the second engine when nobody is logged in", async () => {
+it("shows a URL and waits for ever on the second engine without a login", async () => {
   await using user = await createKiroUser({ login: false });
   const child = user.start(["chat", "--no-interactive", "hi"]);
   let printed = "";
@@ -44,7 +44,7 @@ it("says nothing on stdout, and ends with 0, for an invalid API key", async () =
   expect(stderr).toBe("Authentication failed. Your API key may be invalid or expired.\n");
 });
 
-it("tells who is logged in", async () => {
+it("reports the login", async () => {
   await using user = await createKiroUser();
 
   const plain = await user.run(["whoami"]);
@@ -54,7 +54,7 @@ it("tells who is logged in", async () => {
   expect(JSON.parse(json.stdout)).toMatchObject({ accountType: "IamIdentityCenter", region: "us-east-1" });
 });
 
-it("tells that nobody is logged in, with exit code 1", async () => {
+it("reports a missing login, with exit code 1", async () => {
   await using user = await createKiroUser({ login: false });
 
   const { stdout, exitCode } = await user.run(["whoami", "--format=json"]);

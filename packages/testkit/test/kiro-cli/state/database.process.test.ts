@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createKiroUser } from "../run-kiro-cli.ts";
 
-it("makes its database with mode 0600 and all ten migrations", async () => {
+it("creates its database with mode 0600 and all ten migrations", async () => {
   await using user = await createKiroUser();
   const data = join(user.host.home, "other-data");
 
@@ -26,7 +26,7 @@ it("makes its database with mode 0600 and all ten migrations", async () => {
   expect(query(file, "PRAGMA journal_mode")).toEqual(["delete"]);
 });
 
-it("puts a wider mode right", async () => {
+it("corrects a wider mode", async () => {
   await using user = await createKiroUser();
   await chmod(user.host.database, 0o644);
 
@@ -42,7 +42,7 @@ it("tolerates migrations of a later version", async () => {
   expect((await user.chat("hi")).exitCode).toBe(0);
 });
 
-it("fails when tables are there without their migration rows", async () => {
+it("fails if tables exist without their migration rows", async () => {
   await using user = await createKiroUser();
   change(user.host.database, "DELETE FROM migrations");
 
