@@ -187,18 +187,6 @@ describe("a turn", () => {
     expect(await failureOf(runTurn(TURN))).toMatchObject({ code: "WORKSPACE_INVALID" });
     expect(runner.homes.size).toBe(0);
   });
-
-  it("waits two seconds before its second try", async () => {
-    let tries = 0;
-    const { runTurn } = create(() => {
-      if (++tries === 1) throw new BudgieError("AGENT_CRASHED", "x");
-      return {};
-    });
-    const began = performance.now();
-
-    expect(await runTurn(TURN)).toMatchObject({ retried: true });
-    expect(performance.now() - began).toBeGreaterThanOrEqual(1990);
-  });
 });
 
 /** A protocol that runs one process and asks nothing of it. */

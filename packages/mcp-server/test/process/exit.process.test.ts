@@ -81,7 +81,7 @@ describe("budgie", () => {
     const { agent, budgie } = await startWork(user, DEAF);
 
     budgie.child.stdin?.end();
-    await new Promise((wake) => setTimeout(wake, 500));
+    await new Promise((wake) => setTimeout(wake, 200));
     budgie.child.kill("SIGTERM");
 
     expect(await budgie.ended).toEqual({ exitCode: 0, signal: null });
@@ -93,7 +93,7 @@ describe("budgie", () => {
     const { agent, budgie } = await startWork(user, DEAF);
 
     budgie.child.kill("SIGTERM");
-    await new Promise((wake) => setTimeout(wake, 300));
+    await new Promise((wake) => setTimeout(wake, 200));
     const again = performance.now();
     budgie.child.kill("SIGTERM");
 

@@ -1,7 +1,7 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
 
 export type RestartSetup = {
   readonly sandbox: boolean;
@@ -62,8 +62,8 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
       await using user = await createUser();
       const first = await user.start({ sandbox, args: KEEP });
       const sessionId = await begin(first);
-      first.ask("code-reviewer", { prompt: "[[sleep 60000]]", sessionId }).catch(() => undefined);
-      await new Promise((wake) => setTimeout(wake, 1500));
+      first.ask("code-reviewer", { prompt: "[[write begun: x]][[sleep 60000]]", sessionId }).catch(() => undefined);
+      await waitFor(() => existsSync(join(user.workspace, "begun")));
       await end(first, "SIGKILL");
       const second = await user.start({ sandbox, args: KEEP });
 
@@ -122,16 +122,16 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
 
     it("is gone when nobody used it for longer than --session-ttl", async () => {
       await using user = await createUser();
-      const args = [...KEEP, "--session-ttl", "2s"];
+      const args = [...KEEP, "--session-ttl", "1s"];
       const first = await user.start({ sandbox, args });
       const sessionId = await begin(first);
       await end(first);
-      await new Promise((wake) => setTimeout(wake, 2100));
+      await new Promise((wake) => setTimeout(wake, 1100));
       const second = await user.start({ sandbox, args });
 
       const answer = await second.ask("code-reviewer", { prompt: "[[recall]]", sessionId });
 
-      expect(toText(answer)).toMatch(/^SESSION_NOT_FOUND: .*unused for longer than the 2s/);
+      expect(toText(answer)).toMatch(/^SESSION_NOT_FOUND: .*unused for longer than the 1s/);
     });
   });
 

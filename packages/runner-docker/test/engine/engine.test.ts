@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { connectEngine } from "../../src/engine/engine.ts";
 import { createFakeEngine } from "../helpers/fake-engine.ts";
 
@@ -78,11 +78,15 @@ describe("connectEngine", () => {
     const socket = join(home, "silent.sock");
     const server = createServer(() => undefined).listen(socket);
 
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    using limit = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => timeout(300));
+
     const firstAttempt = [fake.hostEnv, { DOCKER_HOST: `unix://${socket}` }].map((hostEnv) =>
       expectOneLine(connectEngine(hostEnv, home), /no answer within 15 s/),
     );
 
     await Promise.all(firstAttempt);
+    expect(limit.mock.calls).toEqual([[15_000], [15_000]]);
     server.close();
   });
 
