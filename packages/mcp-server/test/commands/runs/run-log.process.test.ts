@@ -59,7 +59,7 @@ describe("the run log of a server", () => {
 
   it("is done without where there is no SQLite, in local mode", async () => {
     await using user = await createBudgieUser();
-    const { ask, stderr } = await user.serve({ env: { NODE_OPTIONS: `--import ${toDataUrl(NO_SQLITE)}` } });
+    const { ask, stderr } = await user.start({ env: { NODE_OPTIONS: `--import ${toDataUrl(NO_SQLITE)}` } });
 
     const answers = [
       await ask("code-reviewer", { prompt: "[[say: A.]]" }),
