@@ -19,7 +19,7 @@ function createFakeContainer({ isRunning = true } = {}) {
   const done: string[] = [];
   const container = { inspect: async () => ({ Id: "id", State: { Pid: 1 } }) } as unknown as Docker.Container;
   const sessionContainer = {
-    container,
+    handle: container,
     start: async () => void done.push("started"),
     stop: async () => void done.push("stopped"),
     isRunning: async () => isRunning,
