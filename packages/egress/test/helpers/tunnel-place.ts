@@ -6,7 +6,7 @@ import type { EgressProxyOptions } from "../../src/proxy/egress-proxy.ts";
 import { createOrigin, createProxyPlace, openTunnel, toPolicy, type ProxyPlace } from "./proxy-place.ts";
 
 export const MB = 1024 ** 2;
-export const CONTENT: Buffer = randomBytes(64 * MB);
+export const CONTENT: Buffer = randomBytes(32 * MB);
 /** More than the sockets on the way hold */
 export const PART: Buffer = CONTENT.subarray(0, 10 * MB);
 
