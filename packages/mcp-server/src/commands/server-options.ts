@@ -56,7 +56,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   sandboxImage: "<image>",
   credentials: "<what>",
   runtime: "<name>",
-  acceptWeaker: "<wall>",
+  acceptWeaker: "<protection>",
   workspace: "<mode>",
   egress: "<mode>",
   allowHost: "<host>",

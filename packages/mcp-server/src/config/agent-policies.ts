@@ -56,11 +56,11 @@ function toTightening(
 /** Throws `CONFIG_INVALID` for a section of an unknown agent: a mistyped name would leave the real one unrestricted. */
 export function refuseUnknownAgents({ agents: policies }: Policies, agents: readonly Agent[], file = ""): void {
   const known = agents.map(({ name }) => name);
-  const stranger = [...policies.keys()].find((name) => !known.includes(name));
-  if (stranger === undefined) return;
+  const unknown = [...policies.keys()].find((name) => !known.includes(name));
+  if (unknown === undefined) return;
   throw new BudgieError(
     "CONFIG_INVALID",
-    `The file "${file}" has a section for the agent "${stranger}", and there is none of that name. ` +
+    `The file "${file}" has a section for the agent "${unknown}", which does not exist. ` +
       `Known agents: ${known.map((name) => `"${name}"`).join(", ") || "none"}. Correct the name, or remove the section.`,
   );
 }
@@ -101,6 +101,6 @@ function toValueText(option: Loosening["option"], value: string | number): strin
 }
 
 function refuseWalls(policy: Policy, agent: string, file: string): void {
-  const [wall] = listSandboxOnly(policy);
-  if (wall !== undefined) throw needsSandbox(`"${wall}" of the agent "${agent}" in "${file}"`);
+  const [option] = listSandboxOnly(policy);
+  if (option !== undefined) throw needsSandbox(`"${option}" of the agent "${agent}" in "${file}"`);
 }

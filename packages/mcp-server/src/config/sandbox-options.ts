@@ -51,7 +51,7 @@ function refuseWithoutSandbox({ acceptWeaker, caFile, credentials, protectExecut
   if (acceptWeaker.length > 0) {
     throw new BudgieError(
       "CONFIG_INVALID",
-      `--accept-weaker ${acceptWeaker.join(",")} needs --sandbox: without one there is no wall at all. Add --sandbox, or leave it out.`,
+      `--accept-weaker ${acceptWeaker.join(",")} needs --sandbox: without one there is no protection at all. Add --sandbox, or leave it out.`,
     );
   }
   if (runtime === undefined) return;

@@ -60,5 +60,5 @@ function toProblems(error: unknown): readonly string[] {
 
 function toLine([first = "", ...rest]: readonly string[]): string {
   const more = rest.length === 0 ? "" : ` (and ${rest.length} more)`;
-  return `Could not remove all that budgies which are gone left behind, and will try again: ${first}${more}`;
+  return `Could not remove everything that dead budgies left behind, and will try again: ${first}${more}`;
 }

@@ -74,7 +74,7 @@ describe("refuseUnknownAgents", () => {
     expect(() => refuseUnknownAgents(policiesOf({}), [agent], file)).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
-        message: `The file "${file}" has a section for the agent "reviewer", and there is none of that name. Known agents: "writer". Correct the name, or remove the section.`,
+        message: `The file "${file}" has a section for the agent "reviewer", which does not exist. Known agents: "writer". Correct the name, or remove the section.`,
       }),
     );
     expect(() => refuseUnknownAgents(policiesOf({}), [{ ...agent, name: "reviewer" }], file)).not.toThrow();

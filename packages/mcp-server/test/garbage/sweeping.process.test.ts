@@ -56,7 +56,7 @@ describe("a budgie without a sandbox", () => {
       stderr()
         .split("\n")
         .filter((line) => line.includes("will try again")),
-    ).toEqual([expect.stringMatching(/^budgie: Could not remove all .*: folder .*\.json: /)]);
+    ).toEqual([expect.stringMatching(/^budgie: Could not remove everything .*: folder .*\.json: /)]);
     expect(toText(await ask("code-reviewer", { prompt: "[[say: Here.]]" }))).toBe("Here.");
     expect(existsSync(broken)).toBe(true);
   });

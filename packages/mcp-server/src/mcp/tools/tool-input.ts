@@ -14,7 +14,7 @@ export const agentInput = z.strictObject({
     .string("a text")
     .optional()
     .describe(
-      "To go on with a conversation: the sessionId of an earlier answer of this agent, for the same directory. " +
+      "To resume a conversation: the sessionId of an earlier answer of this agent, for the same directory. " +
         "Leave it out to begin a new one.",
     ),
   workspace: z
@@ -40,8 +40,8 @@ export const stickyAgentInput = agentInput.extend({
     .string("a text")
     .optional()
     .describe(
-      'Leave it out to go on with your last conversation with this agent about the directory, if there is one. "new" ' +
-        "begins a new one, and the sessionId of an earlier answer goes on with that one.",
+      'Leave it out to resume your last conversation with this agent about the directory, if there is one. "new" ' +
+        "begins a new one, and the sessionId of an earlier answer resumes that one.",
     ),
 });
 

@@ -18,7 +18,7 @@ export const replyOutput = z.looseObject({
   sessionId: z
     .string()
     .describe(
-      "Pass it to go on with this conversation, which ends when nobody uses it for long, and usually with this server",
+      "Pass it to resume this conversation, which ends when nobody uses it for long, and usually with this server",
     ),
   agent: z.string(),
   directory: z.string(),

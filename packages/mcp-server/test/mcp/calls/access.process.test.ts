@@ -91,7 +91,7 @@ describe("an agent's section", () => {
   it.each([
     [{ "code-reviewer": { timeout: "11m" } }, 'gives the agent "code-reviewer" timeout "11m", and "10m" is the most'],
     [{ "code-reviewer": { workspace: "ro" } }, "Without --sandbox nothing can hold an agent to"],
-    [{ "code-reviwer": {} }, 'has a section for the agent "code-reviwer", and there is none of that name.'],
+    [{ "code-reviwer": {} }, 'has a section for the agent "code-reviwer", which does not exist.'],
   ])("stops the start when it is %j", async (agents, message) => {
     await using user = await createBudgieUser();
 

@@ -163,7 +163,7 @@ describe("tools/list", () => {
             "type": "string",
           },
           "sessionId": {
-            "description": "Pass it to go on with this conversation, which ends when nobody uses it for long, and usually with this server",
+            "description": "Pass it to resume this conversation, which ends when nobody uses it for long, and usually with this server",
             "type": "string",
           },
           "status": {

@@ -38,7 +38,7 @@ describe("tools/list", () => {
               "type": "string",
             },
             "sessionId": {
-              "description": "To go on with a conversation: the sessionId of an earlier answer of this agent, for the same directory. Leave it out to begin a new one.",
+              "description": "To resume a conversation: the sessionId of an earlier answer of this agent, for the same directory. Leave it out to begin a new one.",
               "type": "string",
             },
             "timeout": {
