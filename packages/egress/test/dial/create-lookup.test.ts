@@ -67,11 +67,16 @@ describe("createLookup", () => {
   it("takes little time for a hosts file with a list of names to block", { timeout: 60_000 }, async () => {
     const blocked = Array.from({ length: 150_000 }, (_, at) => `0.0.0.0 ads${at}.tracker.test`);
     writeFileSync(join(folder, "hosts"), `${blocked.join("\n")}\n203.0.113.9 written.test\n`);
-    const beganMs = performance.now();
+    const measure = async (lookups: number): Promise<number> => {
+      const beganMs = performance.now();
+      for (let at = 0; at < lookups; at++) await lookup("quick.test");
+      return performance.now() - beganMs;
+    };
 
-    for (let at = 0; at < 20; at++) await lookup("quick.test");
+    const [firstMs, furtherMs] = [await measure(1), await measure(20)];
 
-    expect(performance.now() - beganMs).toBeLessThan(2000);
+    // Reading the file each time takes 20 times as long.
+    expect(furtherMs).toBeLessThan(10 * firstMs);
     expect(await lookup("written.test")).toEqual([{ address: "203.0.113.9", family: 4 }]);
   });
 
