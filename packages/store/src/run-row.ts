@@ -57,7 +57,7 @@ export function toRun(row: Row, open: "lost" | "running"): Run {
   };
 }
 
-const LOST = "The budgie that ran it was gone before it was over.";
+const LOST = "The budgie that ran it ended before the turn did.";
 
 function orNull<T>(value: T | undefined): T | null {
   return value ?? null;

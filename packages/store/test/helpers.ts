@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import { createOwner, readOwnProcess, type FinishedRun, type Run } from "@budgie/core";
 import { createRunArchive, createRunLog, type RunArchive, type RunLogFile, type RunLogOptions } from "@budgie/store";
 
-/** A run that is over, with all that one can have. */
+/** Creates a run that has ended, with all fields. */
 export function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
   const startedMs = Date.now() - 1000;
   return {
@@ -33,19 +33,19 @@ export function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
   };
 }
 
-/** What a log gives back of a run that it was given. */
+/** Returns the run as a log returns it. */
 export function toKept({ answer, ...run }: FinishedRun, delivered = false): Run {
   return { ...run, answerBytes: answer === undefined ? undefined : Buffer.byteLength(answer), delivered };
 }
 
-/** A folder that is gone when the test is. */
+/** Creates a folder that is removed after the test. */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "budgie-store-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Asks for all runs of a test. */
+/** The query for all runs of a test. */
 export const ALL = { limit: 100 };
 
 type Opened = RunLogFile & {
@@ -54,7 +54,7 @@ type Opened = RunLogFile & {
   readonly die: () => Promise<void>;
 };
 
-/** A log, and what it reported. */
+/** Opens a log, with its reports. */
 export function open(stateDir: string, options: Partial<RunLogOptions> = {}): Opened {
   const reports: string[] = [];
   const process = readOwnProcess();
@@ -65,21 +65,21 @@ export function open(stateDir: string, options: Partial<RunLogOptions> = {}): Op
   return { ...log, reports, die: () => owner.release() };
 }
 
-/** What somebody sees who looks into a log. */
+/** Opens the archive of a log. */
 export function openArchive(stateDir: string): RunArchive {
   const archive = createRunArchive({ stateDir, owner: createOwner({ stateDir }) });
   onTestFinished(archive.close);
   return archive;
 }
 
-/** Changes a log behind its back. */
+/** Changes the database of a log directly. */
 export function edit(stateDir: string, sql: string): void {
   const database = new Database(join(stateDir, "runs.sqlite3"));
   database.exec(sql);
   database.close();
 }
 
-/** Who asks for what was missed of this run's session. */
+/** Returns the caller of this run's session. */
 export function toCaller({ agent, sessionId = "" }: FinishedRun): {
   readonly agent: string;
   readonly sessionId: string;

@@ -9,7 +9,7 @@ import type { FinishedRun, RunLog } from "@budgie/core";
 import { ALL, createFolder, edit, makeRun, open, openArchive, toKept } from "./helpers.ts";
 
 describe("the run log", () => {
-  it("gives back what it was given, the newest first, over a restart", async () => {
+  it("returns the recorded runs, the newest first, after a restart", async () => {
     const stateDir = join(createFolder(), "state");
     const failed = makeRun({
       timedOut: true,
@@ -55,7 +55,7 @@ describe("the run log", () => {
     log.close();
   });
 
-  it("tells a run that goes on from one whose budgie is gone", async () => {
+  it("distinguishes a running run from one whose budgie has ended", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
     const foreign = { instance: "x", host: "another machine", lock: "/nowhere" };
@@ -64,7 +64,7 @@ describe("the run log", () => {
     edit(stateDir, "UPDATE runs SET started = started - 86400000 WHERE agent = 'old'");
     const outcomes = async (): Promise<unknown> =>
       Object.fromEntries((await openArchive(stateDir).recent(ALL)).map((run) => [run.agent, [run.outcome, run.error]]));
-    const lost = ["lost", "The budgie that ran it was gone before it was over."];
+    const lost = ["lost", "The budgie that ran it ended before the turn did."];
 
     expect(await outcomes()).toEqual({
       "of its own": ["running", undefined],
@@ -77,7 +77,7 @@ describe("the run log", () => {
     log.close();
   });
 
-  it("writes nothing before the first run, not even to answer that there is none", async () => {
+  it("writes nothing before the first run, also when it is read", async () => {
     const stateDir = join(createFolder(), "state");
     const log = open(stateDir);
 
@@ -103,7 +103,7 @@ describe("the run log", () => {
     expect(modeOf(stateDir)).toBe(0o700);
   });
 
-  it("takes the rights of others from a file that gave them some", async () => {
+  it("removes other users' permissions from the file", async () => {
     const stateDir = createFolder();
     const path = join(stateDir, "runs.sqlite3");
     writeFileSync(path, "");
@@ -116,7 +116,7 @@ describe("the run log", () => {
     expect(modeOf(path)).toBe(0o600);
   });
 
-  it("loses nothing to several processes that begin it and write it at once", async () => {
+  it("loses nothing if several processes create and write it at once", async () => {
     const stateDir = join(createFolder(), "state");
 
     const said = await Promise.all(["a", "b", "c", "d", "e", "f"].map((agent) => writeRuns(stateDir, agent, 50)));

@@ -25,6 +25,6 @@ async function isProtectable(workspace: string, path: string): Promise<boolean> 
 function unprotectable(path: string): BudgieError {
   return new BudgieError(
     "WORKSPACE_INVALID",
-    `"${path}" is a link or cannot be looked at, so it cannot be protected. Replace it, or leave --protect-executable-paths out.`,
+    `"${path}" is a symlink or cannot be read, so it cannot be protected. Replace it, or leave --protect-executable-paths out.`,
   );
 }

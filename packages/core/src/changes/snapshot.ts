@@ -81,7 +81,7 @@ type Look = {
   readonly budget: ReadBudget;
   leads: GitLeads | undefined;
   readonly suspects: Suspects | undefined;
-  /** The folder outside the workspace that is looked at */
+  /** The folder outside the workspace that is read */
   readonly outside: string | undefined;
 };
 

@@ -89,7 +89,7 @@ function toUnreadWarning(before: Snapshot, after: Snapshot): readonly string[] {
   if (first === undefined) return [];
   const [path, why] = first;
   return [
-    `Not all of the workspace was looked at for changed files that your machine runs ("${toPrintablePath(path)}": ${why}). ` +
+    `Not all of the workspace was checked for changed files that your machine runs ("${toPrintablePath(path)}": ${why}). ` +
       `"changedExecutablePaths" may be incomplete.`,
   ];
 }

@@ -25,7 +25,7 @@ export function toReasonToKeep(subject: GcSubject, policy: GcPolicy): string | u
     case "foreign":
       return toReasonOutOfSight(subject, policy);
     case "dead":
-      if (toAgeMs(subject) < (subject.keepMs ?? 0)) return "its session is kept to be gone on with";
+      if (toAgeMs(subject) < (subject.keepMs ?? 0)) return "its session is kept to be resumed";
       return toAgeMs(subject) < policy.olderThanMs ? "it is younger than asked for" : undefined;
   }
 }

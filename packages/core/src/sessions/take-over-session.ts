@@ -56,7 +56,7 @@ function otherIsolation({ id, isolation }: RegisteredSession): BudgieError {
     isolation === "container" ? ["in a sandbox", "with --sandbox"] : ["without a sandbox", "without --sandbox"];
   return new BudgieError(
     "SESSION_NOT_FOUND",
-    `The session "${id}" was begun ${kind}. Start budgie ${remedy} to go on with it, or leave "sessionId" out to begin a new one.`,
+    `The session "${id}" was begun ${kind}. Start budgie ${remedy} to resume it, or leave "sessionId" out to begin a new one.`,
   );
 }
 

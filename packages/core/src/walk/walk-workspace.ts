@@ -31,7 +31,7 @@ export type Next<Kind> = {
   readonly isLate?: boolean;
 };
 
-/** A path that was not looked at, in whole or in part. */
+/** A path that was not read, in whole or in part. */
 type Unread = {
   /** As {@link toPathKey} writes it */
   readonly path: string;

@@ -27,7 +27,7 @@ describe("agentFileSchema", () => {
     expect(agentFileSchema.safeParse({ name }).success).toBe(false);
   });
 
-  it("leaves alone what is the agent's own business", () => {
+  it("ignores fields that are for Kiro alone", () => {
     const file = { name: "a", mcpServers: { x: { command: "y" } }, tools: ["*"], hooks: {} };
 
     expect(agentFileSchema.parse(file)).toEqual(file);

@@ -38,7 +38,7 @@ describe("loadAgents, again", () => {
     expect(mended).toMatchObject({ agents: first.agents, problems: [] });
   });
 
-  it("drops an agent whose file is gone, or is another's now", () => {
+  it("drops an agent whose file was removed, or is another agent's now", () => {
     const { folders, write } = createFolders();
     const first = loadAgents(folders);
     rmSync(join(folders.agentsDir, "a.json"));
@@ -47,7 +47,7 @@ describe("loadAgents, again", () => {
     expect(loadAgents(folders, first)).toMatchObject({ agents: [], problems: [] });
   });
 
-  it("keeps all of them while their folder is gone, and what was said of them while that one is", () => {
+  it("keeps all of them while their folder is missing, and their profiles while the prompts folder is", () => {
     const { folders } = createFolders();
     const first = loadAgents(folders);
     renameSync(folders.agentsDir, `${folders.agentsDir}.old`);

@@ -54,7 +54,7 @@ describe("reloadFile", () => {
     expect(reloadFile(file, parse, bad)).toMatchObject({ value: { text: "good again" }, problem: undefined });
   });
 
-  it("forgets the value of a file that is gone, also behind a link", () => {
+  it("forgets the value of a removed file, also behind a symlink", () => {
     const link = `${file}-link`;
     writeFileSync(file, "one");
     symlinkSync(file, link);
@@ -74,7 +74,7 @@ describe("reloadFile", () => {
     expect(reloadFile(file, parse, first)).toMatchObject({ value: first.value, problem: "it is larger than 1 MiB" });
   });
 
-  it("opens no folder, no pipe that nobody writes to, and no device", () => {
+  it("opens no folder, no pipe without a writer, and no device", () => {
     const pipe = `${file}-pipe`;
     const device = `${file}-device`;
     mkdirSync(file);

@@ -48,7 +48,7 @@ describe("watchWorkspace", () => {
     });
   });
 
-  it("finds what is written at the very first moment, however often it is asked to", async () => {
+  it("finds a file that is written at once, every time", async () => {
     for (let round = 0; round < 30; round++) {
       const workspace = createWorkspace();
       const { ready, findChanges } = watchWorkspace(workspace);
@@ -149,7 +149,7 @@ describe("watchWorkspace", () => {
     });
   });
 
-  it("cannot tell of what lies too deep", async () => {
+  it("does not know the changes below the deepest level", async () => {
     const workspace = createWorkspace();
     mkdirSync(join(workspace, "d/".repeat(70)), { recursive: true });
     await sleep(30);
@@ -167,7 +167,7 @@ describe("watchWorkspace", () => {
     expect(await findChanges()).toMatchObject({ unknown: 'of "./", its file system may have another clock' });
   });
 
-  it("cannot tell of a workspace that is gone", async () => {
+  it("does not know the changes of a removed workspace", async () => {
     const { findChanges } = watchWorkspace("/nowhere/at/all");
 
     expect(await findChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOENT)' });
@@ -213,7 +213,7 @@ function createWorkspace(): string {
   return workspace;
 }
 
-/** As a program does that wants nobody to notice. */
+/** Changes a file as a program does that hides its changes. */
 function writeBack(file: string): void {
   writeFileSync(file, "evil");
   writeFileSync(file, "old");

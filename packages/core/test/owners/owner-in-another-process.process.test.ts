@@ -45,7 +45,7 @@ describe("an owner in another process", () => {
     expect(child.exitCode).toBe(null);
   });
 
-  it("from before the boot is dead, whoever has its number, where its lock or its record was left", async () => {
+  it("from before the boot is dead if its lock or its record is left, even if its pid is in use", async () => {
     const stateDir = createTemporaryFolder();
     const { child, record } = await startOwner(stateDir);
     child.kill("SIGKILL");
@@ -75,7 +75,7 @@ describe("an owner in another process", () => {
     await expect.poll(() => watcher.stateOf(record)).toBe("foreign");
   });
 
-  it("judges nobody of its own pid namespace by the numbers of another", async ({ skip }) => {
+  it("judges no owner by pids of another pid namespace", async ({ skip }) => {
     skip(!canUnshare(), "needs the right to make a pid namespace");
     const stateDir = createTemporaryFolder();
     // Without a /proc of its own, process 1 is another there.

@@ -65,7 +65,7 @@ describe("toOwnerState", () => {
     );
   });
 
-  it("judges nobody who named a process where it cannot name its own", () => {
+  it("judges no owner with a process if it does not know its own", () => {
     const judge = { ...JUDGE, process: undefined };
 
     expect(toOwnerState(OTHER, judge, signs({ lock: "refused" }))).toBe("foreign");

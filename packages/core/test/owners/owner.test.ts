@@ -50,7 +50,7 @@ describe("createOwner", () => {
     expect(await owner.stateOf(owner.record)).toBe("own");
   });
 
-  it("is seen as live while it holds, and once its process is gone too as dead before and after", async () => {
+  it("is live while it holds its lock, and dead otherwise once its process has ended", async () => {
     const stateDir = createTemporaryFolder();
     const owner = createOwnerFor(stateDir, { process: ENDED });
     const other = createOwner({ stateDir });
@@ -73,7 +73,7 @@ describe("createOwner", () => {
     expect(Number(found?.started)).toBeGreaterThan(0);
   });
 
-  it("lists who holds, for which sessions, and nobody who released or was cleared", async () => {
+  it("lists owners that hold a lock, and none that released it or were cleared", async () => {
     const stateDir = createTemporaryFolder();
     const [one, other, dead] = [
       createOwnerFor(stateDir),
@@ -148,7 +148,7 @@ describe("createOwner", () => {
     expect(await watcher.stateOf({ ...record, process: ENDED })).toBe("live");
   });
 
-  it("takes only a refusal or a missing file for death of one who named no process, and any other trouble for life", async () => {
+  it("takes an owner without a process for dead only if its lock refuses or is missing", async () => {
     const folder = createTemporaryFolder();
     const owner = createOwner({ stateDir: folder });
     writeFileSync(join(folder, "file"), "");

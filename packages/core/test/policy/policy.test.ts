@@ -71,7 +71,7 @@ describe("narrowPolicy", () => {
     expect(() => effective(agent, call)).toThrow(refuse(loosening));
   });
 
-  it("takes what is no number for more, not for less", () => {
+  it("rejects NaN", () => {
     expect(() => effective({ timeoutMs: Number.NaN }, {})).toThrow(BudgieError);
   });
 });

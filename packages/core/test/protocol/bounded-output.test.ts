@@ -14,7 +14,7 @@ describe("readBounded", () => {
     expect(await read(["one ", "two"], 4)).toEqual({ text: "one two", bytes: 7, truncated: false, file: undefined });
   });
 
-  it("keeps the beginning and the end of one that is not, and says what is left out", async () => {
+  it("keeps the beginning and the end of a longer one, and counts the omitted bytes", async () => {
     expect(await read(["one ", "two ", "three ", "four"], 4)).toMatchObject({
       text: "one \n[budgie: 10 bytes are left out here]\nfour",
       bytes: 18,

@@ -61,7 +61,7 @@ describe("an answer over the limit", () => {
 });
 
 describe("a turn over the rate", () => {
-  it("starts nothing, and its session can go on", async () => {
+  it("starts nothing, and its session can be resumed", async () => {
     const maxTurnsPerMinute = { all: undefined, agents: new Map([["tester", 1]]) };
     const { calls, runTurn, sessionHomes, workspace } = createKiroPlace({ maxTurnsPerMinute });
     const turn = { agent: "tester", prompt: "x", directory: workspace };

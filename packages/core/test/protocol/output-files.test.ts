@@ -53,7 +53,7 @@ describe("createOutputFiles", () => {
     expect(paths.map((path) => existsSync(path))).toEqual([false, true, true]);
   });
 
-  it("removes those that nobody wrote to for longer than they are kept, when asked to and with the next one", async () => {
+  it("removes files that were not written to for too long, on request and with each new file", async () => {
     const files = createOutputFiles({ stateDir, maxAgeMs: 60_000 });
     const age = async (): Promise<string> => {
       const path = (await write(files, "an output")) ?? "";

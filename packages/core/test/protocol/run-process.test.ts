@@ -60,7 +60,7 @@ describe("runToEnd", () => {
     expect(stdout).toMatchObject({ bytes: 5_242_889, truncated: true });
   });
 
-  it("stops a process that takes too long, and waits until it is gone", async () => {
+  it("stops a process that takes too long, and waits for its end", async () => {
     let gone = false;
     const { session } = await open(async ({ stopped }) => {
       const reason = await stopped;

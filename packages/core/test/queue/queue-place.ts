@@ -51,7 +51,7 @@ export function createQueuePlace(limits: Partial<TurnLimits>, turnsPerMinute?: n
   };
 }
 
-/** Lets all that is ready go on. */
+/** Waits until all pending callbacks have run. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

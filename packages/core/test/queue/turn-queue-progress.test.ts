@@ -5,7 +5,7 @@ import { createQueuePlace, settle } from "./queue-place.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-describe("what a turn queue tells of", () => {
+describe("a turn queue reports", () => {
   it("is that a turn starts, of one that need not wait", async () => {
     const { call } = createQueuePlace({ concurrent: 1 });
     const { told } = call("a", { agent: "reviewer" });

@@ -116,7 +116,7 @@ describe("a turn queue", () => {
     expect(running()).toEqual(["s1", "other"]);
   });
 
-  it("gives back what a turn came to, and goes on after one that failed", async () => {
+  it("returns the result of a turn, and continues after a failed one", async () => {
     const { queue } = createQueuePlace({ concurrent: 1 });
     const turn = { agent: "a", session: "s" };
 
@@ -128,7 +128,7 @@ describe("a turn queue", () => {
     expect(results).toMatchObject([{ status: "rejected" }, { status: "fulfilled", value: "fine" }]);
   });
 
-  it("goes on after a turn that threw before it was a promise", async () => {
+  it("continues after a turn that threw synchronously", async () => {
     const { queue } = createQueuePlace({ concurrent: 1 });
     const thrown = queue.run({ agent: "a", session: undefined }, () => {
       throw new Error("x");

@@ -14,7 +14,7 @@ describe("toReasonToKeep", () => {
     expect(toReasonToKeep({ owner, usedMs: hoursAgo(hours) }, { ...SWEEP, olderThanMs: HOUR_MS })).toMatch(why);
   });
 
-  it("lets go what is dead and old enough", () => {
+  it("removes a dead owner's old things", () => {
     const subject = { owner: "dead", usedMs: hoursAgo(2) } as const;
 
     expect(toReasonToKeep(subject, { ...SWEEP, olderThanMs: HOUR_MS })).toBeUndefined();
@@ -38,7 +38,7 @@ describe("toReasonToKeep", () => {
     expect(why === undefined).toBe(goes);
   });
 
-  it("keeps what is of an owner out of sight who runs a turn, whatever its age and by force too", () => {
+  it("keeps things of a foreign owner with a running turn, at any age and by force too", () => {
     const subject = { owner: "foreign", usedMs: hoursAgo(1000), hasLease: true } as const;
 
     expect(toReasonToKeep(subject, { ...SWEEP, force: true })).toMatch(/runs a turn/);

@@ -98,7 +98,7 @@ describe("createSessionStore", () => {
     },
   );
 
-  it("ends the sessions that it is told to, and no others", async () => {
+  it("ends the named sessions, and no others", async () => {
     const { book, runner } = create();
     const [one, two] = [await book.open(NEW), await book.open(NEW)];
 

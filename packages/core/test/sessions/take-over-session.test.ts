@@ -77,7 +77,7 @@ describe("a session that another process kept", () => {
     expect(register.passes).toHaveLength(1);
   });
 
-  it("is not taken over by who keeps none", async () => {
+  it("is not taken over by a budgie that keeps none", async () => {
     const { book, register, session } = await createKept({ keepMs: undefined });
 
     await expect(book.find(session.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
@@ -85,7 +85,7 @@ describe("a session that another process kept", () => {
   });
 });
 
-describe("what is written down of a session", () => {
+describe("the register entry of a session", () => {
   it("is that it exists, that its agent has run, and when its last turn ended", async () => {
     const { book, register } = await createKept();
     const opened = await book.open(ABOUT);
@@ -133,7 +133,7 @@ describe("what is written down of a session", () => {
   });
 });
 
-describe("sessions that nobody uses", () => {
+describe("unused sessions", () => {
   it("go, and those that a turn runs in or waits for stay", async () => {
     const { book, register, runner } = await createKept();
     const [idle, waitedFor, running] = [await book.open(ABOUT), await book.open(ABOUT), await book.open(ABOUT)];

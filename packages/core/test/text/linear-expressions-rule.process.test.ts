@@ -16,7 +16,7 @@ const PLANTED = {
 };
 
 describe("The lint", () => {
-  it("refuses expressions that are not linear or cannot be looked at, and no other", { timeout: 60_000 }, async () => {
+  it("refuses expressions that are not linear or cannot be checked, and no others", { timeout: 60_000 }, async () => {
     const folder = createTemporaryFolder();
     for (const [name, code] of Object.entries(PLANTED)) writeFileSync(join(folder, name), `${code}\n`);
 

@@ -32,7 +32,7 @@ describe("sanitizeText removes", () => {
     expect(sanitizeText(`a${ESC}]0;b\nthe rest\u0007`)).toBe("a0;b\nthe rest");
   });
 
-  it("halves of characters, which would join when what stands between them is gone", () => {
+  it("halves of characters, which would join when the text between them is removed", () => {
     expect(sanitizeText("a\uDB40\u200B\uDC41b")).toBe("a\uFFFD\uFFFDb");
   });
 

@@ -32,7 +32,7 @@ describe("parsePrompt", () => {
     );
   });
 
-  it("removes what hides in it, or leaves it when told to", () => {
+  it("removes invisible characters, unless sanitizing is off", () => {
     const prompt = "Read\u{E0041}\u202E this\r\n";
 
     expect(parsePrompt(prompt, "tester", DEFAULT_TEXT_LIMITS)).toBe("Read this\n");

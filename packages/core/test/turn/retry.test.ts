@@ -34,11 +34,11 @@ describe("withRetry", () => {
     expect(retried).toEqual(["TIMED_OUT", "AGENT_CRASHED"]);
   });
 
-  it("does not try again after a bug", async () => {
+  it("does not retry after a bug", async () => {
     expect(await countTries(new TypeError("x"))).toBe(1);
   });
 
-  it("gives back the answer of the second try", async () => {
+  it("returns the answer of the second attempt", async () => {
     const answer = await withRetry(async (number) => {
       if (number === 1) throw new BudgieError("AGENT_CRASHED", "x");
       return number;
@@ -47,7 +47,7 @@ describe("withRetry", () => {
     expect(answer).toBe(2);
   });
 
-  it("throws what the second try threw", async () => {
+  it("throws the error of the second attempt", async () => {
     const attempt = async (number: number) => {
       throw new BudgieError(number === 1 ? "TIMED_OUT" : "LOGIN_REQUIRED", `try ${number}`);
     };
@@ -55,14 +55,14 @@ describe("withRetry", () => {
     await expect(withRetry(attempt, AT_ONCE)).rejects.toMatchObject({ code: "LOGIN_REQUIRED", message: "try 2" });
   });
 
-  it("waits before the second try", async () => {
+  it("waits before the second attempt", async () => {
     const began = performance.now();
     await countTries(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, delayMs: 100 });
 
     expect(performance.now() - began).toBeGreaterThanOrEqual(99);
   });
 
-  it("ends the wait when the turn is cancelled, and does not try again", async () => {
+  it("ends the wait when the turn is cancelled, and does not retry", async () => {
     const abort = new AbortController();
     let tries = 0;
     const attempt = async () => {
@@ -78,7 +78,7 @@ describe("withRetry", () => {
     expect(tries).toBe(1);
   });
 
-  it("looks for changes only once nothing of the first try runs any more, and tries again only then", async () => {
+  it("looks for changes, and retries, only after all processes of the first attempt have ended", async () => {
     const steps: string[] = [];
     const note = (step: string) => async () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -98,14 +98,14 @@ describe("withRetry", () => {
     expect(steps).toEqual(["try 1", "ended", "looked", "try 2"]);
   });
 
-  it("asks for no changes when the first try works, or fails for good", async () => {
+  it("looks for no changes if the first attempt succeeds, or fails permanently", async () => {
     const findChanges = () => Promise.reject(new Error("was asked"));
 
     await withRetry(async () => "answer", { ...AT_ONCE, findChanges });
     await countTries(new BudgieError("AGENT_FAILED", "x"), { ...AT_ONCE, findChanges });
   });
 
-  it.each(["TIMED_OUT", "AGENT_CRASHED"] as const)("does not repeat a %s try that changed something", async (code) => {
+  it.each(["TIMED_OUT", "AGENT_CRASHED"] as const)("does not retry a %s attempt that changed something", async (code) => {
     const { error, tries } = await fail(new BudgieError(code, "It broke."), { ...AT_ONCE, ...CHANGED });
 
     expect(tries).toBe(1);
@@ -132,7 +132,7 @@ describe("withRetry", () => {
     });
   });
 
-  it("does not repeat a try of which it cannot tell what it changed", async () => {
+  it("does not retry an attempt with unknown changes", async () => {
     const findChanges = async () => ({ paths: [], count: 0, unknown: "too dark" });
 
     const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, findChanges });
@@ -145,7 +145,7 @@ describe("withRetry", () => {
     });
   });
 
-  it("does not repeat a try that may still be at work, in any mode", async () => {
+  it("does not retry an attempt that may still run, in any mode", async () => {
     const end = () => Promise.reject(new Error("no engine"));
     for (const mode of ["safe", "always"] as const) {
       const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, mode, end });

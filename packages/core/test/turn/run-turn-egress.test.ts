@@ -16,7 +16,7 @@ const WEB = { host: "web.test", port: 443, count: 2 };
 const REFUSED = { host: "evil.test", port: 443, count: 1, why: "not on the allow-list" };
 
 describe("a turn", () => {
-  it("tells what all its processes reached and were refused, added up", async () => {
+  it("reports the allowed and denied hosts of all its processes, added up", async () => {
     const { runTurn } = create({ processes: 2, report: { allowed: [WEB], denied: [REFUSED] } });
 
     expect((await runTurn(TURN)).egress).toEqual({
@@ -25,11 +25,11 @@ describe("a turn", () => {
     });
   });
 
-  it("tells that nobody watched by telling nothing", async () => {
+  it("reports nothing if the network was not monitored", async () => {
     expect((await create({ processes: 1 }).runTurn(TURN)).egress).toBeUndefined();
   });
 
-  it("tells it when it fails too", async () => {
+  it("reports them when it fails too", async () => {
     const failure = new BudgieError("AGENT_FAILED", "x");
     const { runTurn } = create({ processes: 1, report: { allowed: [], denied: [REFUSED] }, failure });
 

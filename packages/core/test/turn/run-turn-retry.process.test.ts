@@ -6,8 +6,8 @@ import { createKiroPlace } from "../kiro/kiro-place.ts";
 
 const CRASH_ONCE = "[[fault-once crash]]";
 
-describe("a turn whose first try fails", () => {
-  it("is tried again when the agent did nothing, though the caller wrote to the workspace just before", async () => {
+describe("a turn whose first attempt fails", () => {
+  it("is retried if the agent changed nothing, although the caller wrote to the workspace just before", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
     writeFileSync(join(workspace, "task.md"), "from the caller");
 
@@ -17,7 +17,7 @@ describe("a turn whose first try fails", () => {
     expect(calls()).toHaveLength(2);
   });
 
-  it("is not tried again when the agent had written something, which it names", async () => {
+  it("is not retried if the agent wrote a file, and names the file", async () => {
     const { calls, health, runTurn, workspace } = createKiroPlace();
     const prompt = `[[append src/a.ts: once]]${CRASH_ONCE}[[say: Well.]]`;
 
@@ -36,7 +36,7 @@ describe("a turn whose first try fails", () => {
     expect((await health()).agents).toMatchObject([{ totalCalls: 1, failedCalls: 1, timeoutCalls: 0 }]);
   });
 
-  it("can be gone on with in its session, which remembers", async () => {
+  it("can be continued in its session", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
     const turn = { agent: "tester", directory: workspace };
     const { sessionId } = await runTurn({ ...turn, prompt: "Remember token-pear." });
@@ -50,7 +50,7 @@ describe("a turn whose first try fails", () => {
     expect(calls()).toHaveLength(3);
   });
 
-  it("counts as timed out when it was, and what changed keeps it from a second try", async () => {
+  it("counts as timed out if changes prevent the retry", async () => {
     const { calls, health, runTurn, workspace } = createKiroPlace({ timeoutMs: 6000 });
     const prompt = "[[write a.ts: x]][[sleep 600000]]";
 
@@ -61,7 +61,7 @@ describe("a turn whose first try fails", () => {
     expect((await health()).agents).toMatchObject([{ failedCalls: 1, timeoutCalls: 1 }]);
   });
 
-  it("is not tried again for what a process wrote that the agent had left in the background", async () => {
+  it("is not retried if a background process of the agent wrote a file", async () => {
     const { runTurn, workspace } = createKiroPlace();
     const prompt =
       "[[run: (trap 'echo late >late; exit' TERM; sleep 600 & wait) >/dev/null 2>&1 &]] [[fault-once crash]]";
@@ -72,7 +72,7 @@ describe("a turn whose first try fails", () => {
     expect(error).toMatchObject({ code: "INDETERMINATE", report: { changedPaths: ["late"] } });
   });
 
-  it("resumes the conversation in its second try", async () => {
+  it("resumes the conversation in its second attempt", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
     const turn = { agent: "tester", directory: workspace };
     const { sessionId } = await runTurn({ ...turn, prompt: "Remember token-plum." });
@@ -83,7 +83,7 @@ describe("a turn whose first try fails", () => {
     expect(calls().map(({ argv }) => argv.includes("--resume"))).toEqual([false, true, true]);
   });
 
-  it("gives each of its tries all of the time", async () => {
+  it("gives each attempt the whole time limit", async () => {
     const { calls, runTurn, workspace } = createKiroPlace({ timeoutMs: 3000 });
     const prompt = "[[fault-once slow-start 600000]][[say: Done.]]";
 
@@ -93,7 +93,7 @@ describe("a turn whose first try fails", () => {
     expect(calls()).toHaveLength(2);
   });
 
-  it("is tried again whatever it changed when it always shall be", async () => {
+  it("is retried despite changes with --retry always", async () => {
     const { runTurn, workspace } = createKiroPlace({ retry: "always" });
     const prompt = `[[append a.ts: x]]${CRASH_ONCE}[[say: Well.]]`;
 
@@ -101,7 +101,7 @@ describe("a turn whose first try fails", () => {
     expect(readFileSync(join(workspace, "a.ts"), "utf8")).toBe("xx");
   });
 
-  it("fails with what went wrong when it never shall be", async () => {
+  it("fails with the first error with --retry never", async () => {
     const { calls, runTurn, workspace } = createKiroPlace({ retry: "never" });
     const turn = runTurn({ agent: "tester", prompt: CRASH_ONCE, directory: workspace });
 

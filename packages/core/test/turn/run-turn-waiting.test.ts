@@ -11,7 +11,7 @@ const runOnce: Protocol = async ({ directory, session }) => {
   return { response: "done", file: undefined, exit: await exit, denied: [], warnings: [] };
 };
 
-it("A session stays while a turn of it waits for others, however long nobody has used it", async () => {
+it("A session stays while a turn in it waits for others, however long it was unused", async () => {
   const { gate, release, runTurn, sessions, setProgram } = createPlace();
   const { sessionId } = await runTurn(TURN);
   setProgram(() => gate.then(() => ({})));

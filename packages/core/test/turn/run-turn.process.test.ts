@@ -6,7 +6,7 @@ import { failureOf, WITHOUT_SESSION } from "../helpers/failure-of.ts";
 import { createKiroPlace } from "../kiro/kiro-place.ts";
 
 describe("a turn with a real agent process", () => {
-  it("gives back the answer and what is to be known about it", async () => {
+  it("returns the answer and the facts about its turn", async () => {
     const { runTurn, workspace } = createKiroPlace();
 
     const reply = await runTurn({ agent: "tester", prompt: "[[say: Hello.]]", directory: workspace });
@@ -31,7 +31,7 @@ describe("a turn with a real agent process", () => {
     expect(reply.durationMs).toBeGreaterThan(0);
   });
 
-  it("goes on with a session, which remembers", async () => {
+  it("resumes a session with its conversation", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
     const turn = { agent: "tester", directory: workspace };
 
@@ -54,7 +54,7 @@ describe("a turn with a real agent process", () => {
     expect(again.sessionId).toBe(sessionId);
   });
 
-  it("gives a crashed agent a second try, and says so", async () => {
+  it("retries a crashed agent, and reports it", async () => {
     const { calls, health, runTurn, workspace } = createKiroPlace();
 
     const reply = await runTurn({
@@ -68,7 +68,7 @@ describe("a turn with a real agent process", () => {
     expect((await health()).overall).toMatchObject({ totalCalls: 1, successCalls: 1 });
   });
 
-  it("gives up after the second crash, and the session can go on", async () => {
+  it("fails after the second crash, and the session can be resumed", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
     const turn = { agent: "tester", directory: workspace };
 

@@ -33,7 +33,7 @@ describe("a turn whose git is protected", () => {
 });
 
 describe("a turn whose git is not protected", () => {
-  it("tells what it did to git in its warnings", async () => {
+  it("reports its changes of git in its warnings", async () => {
     const directory = createTemporaryFolder();
 
     const reply = await turn(directory, { isProtected: false }, () => write(directory, ".git/commondir"));
@@ -47,7 +47,7 @@ describe("a turn whose git is not protected", () => {
 });
 
 describe("a turn that fails", () => {
-  it("tells of links that it left all the same", async () => {
+  it("reports its new symlinks all the same", async () => {
     const directory = createTemporaryFolder();
 
     const failure = await failureOf(

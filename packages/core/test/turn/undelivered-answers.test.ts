@@ -6,8 +6,8 @@ import { failureOf } from "../helpers/failure-of.ts";
 
 const TURN = { agent: "tester", prompt: "x", directory: import.meta.dirname };
 
-describe("an answer that a session's last caller did not get", () => {
-  it("comes with the session's next answer, until somebody has it", async () => {
+describe("an undelivered answer of a session", () => {
+  it("is reported with the session's next answer, until it is delivered", async () => {
     const { runLog, runTurn } = create();
     const first = await runTurn(TURN);
     const turn = { ...TURN, sessionId: first.sessionId };
@@ -23,7 +23,7 @@ describe("an answer that a session's last caller did not get", () => {
     expect(third).toMatchObject({ response: "Answer 3.", missed: [] });
   });
 
-  it("comes with the session's next failure", async () => {
+  it("is reported with the session's next failure", async () => {
     const { runTurn } = create({ fails: (turn) => turn === 2 });
     const { runId, sessionId } = await runTurn(TURN);
 
@@ -32,7 +32,7 @@ describe("an answer that a session's last caller did not get", () => {
     expect(error).toMatchObject({ code: "AGENT_FAILED", report: { missed: [{ runId, response: "Answer 1." }] } });
   });
 
-  it("comes with the news that there is no such session any more", async () => {
+  it("is reported with the error that the session does not exist", async () => {
     const { runLog, runTurn } = create();
     const { runId, sessionId } = await runTurn(TURN);
     const restarted = create({ runLog });
@@ -42,7 +42,7 @@ describe("an answer that a session's last caller did not get", () => {
     expect(error).toMatchObject({ code: "SESSION_NOT_FOUND", report: { missed: [{ runId }] } });
   });
 
-  it("does not go to who asks another agent, or about another directory", async () => {
+  it("is not reported to a call with another agent or directory", async () => {
     const { runTurn } = create();
     const { sessionId } = await runTurn(TURN);
 

@@ -23,7 +23,7 @@ describe("walkWorkspace", () => {
     ]);
   });
 
-  it("goes on in what it holds when a folder on the way is exchanged for a link", async () => {
+  it("stays in the opened folder when a folder above it is replaced by a symlink", async () => {
     const [root, home] = [createTree("a/b/c"), createTree("b/c/private")];
 
     let isExchanged = false;

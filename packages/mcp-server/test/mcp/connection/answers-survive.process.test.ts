@@ -158,7 +158,7 @@ describe("a budgie that is killed in the middle of a turn", () => {
       expect.objectContaining({
         agent: "shell-worker",
         failedCalls: 1,
-        lastError: "lost: The budgie that ran it was gone before it was over.",
+        lastError: "lost: The budgie that ran it ended before the turn did.",
       }),
     );
     await user.run(["gc-volumes"], { DOCKER_HOST: "unix:///nowhere" });
