@@ -64,8 +64,7 @@ async function visit(search: Search, folder: VisitedFolder): Promise<readonly Ne
   for await (const batch of folder.batches()) {
     for (const { entry, found } of await statEntries(folder, batch, { isLocal: true })) {
       // An entry that was removed meanwhile counts too: something still changes the folder.
-      if (typeof found === "string")
-        search.stopAt(toPathKey(folder.path, entry.name), `it cannot be read (${found})`);
+      if (typeof found === "string") search.stopAt(toPathKey(folder.path, entry.name), `it cannot be read (${found})`);
       else {
         note(search, { folder: folder.path, name: entry.name }, found);
         if (found.isDirectory()) next.push({ name: entry.name, kind: undefined });

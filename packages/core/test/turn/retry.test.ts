@@ -105,20 +105,23 @@ describe("withRetry", () => {
     await countTries(new BudgieError("AGENT_FAILED", "x"), { ...AT_ONCE, findChanges });
   });
 
-  it.each(["TIMED_OUT", "AGENT_CRASHED"] as const)("does not retry a %s attempt that changed something", async (code) => {
-    const { error, tries } = await fail(new BudgieError(code, "It broke."), { ...AT_ONCE, ...CHANGED });
+  it.each(["TIMED_OUT", "AGENT_CRASHED"] as const)(
+    "does not retry a %s attempt that changed something",
+    async (code) => {
+      const { error, tries } = await fail(new BudgieError(code, "It broke."), { ...AT_ONCE, ...CHANGED });
 
-    expect(tries).toBe(1);
-    expect(error).toMatchObject({
-      code: "INDETERMINATE",
-      message:
-        "The agent's progress is indeterminate, so the turn was not retried: its first attempt failed, and the workspace changed " +
-        'during it: "a.txt". It broke. Look at what was done, and ask again in the same session to continue from there; ' +
-        "--retry always retries regardless.",
-      report: { changedPaths: ["a.txt"] },
-      cause: { code },
-    });
-  });
+      expect(tries).toBe(1);
+      expect(error).toMatchObject({
+        code: "INDETERMINATE",
+        message:
+          "The agent's progress is indeterminate, so the turn was not retried: its first attempt failed, and the workspace changed " +
+          'during it: "a.txt". It broke. Look at what was done, and ask again in the same session to continue from there; ' +
+          "--retry always retries regardless.",
+        report: { changedPaths: ["a.txt"] },
+        cause: { code },
+      });
+    },
+  );
 
   it("names ten of what changed, and counts the rest", async () => {
     const paths = Array.from({ length: 12 }, (_, index) => `f${index}`);
