@@ -15,7 +15,7 @@ export type TurnPhase =
   | {
       readonly phase: "running";
       /** The number of the attempt; 2 after the first timed out or crashed */
-      readonly tries: number;
+      readonly attempt: number;
     };
 
 /** A turn to queue, and how its caller follows it. */

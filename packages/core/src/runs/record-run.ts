@@ -7,7 +7,7 @@ export type RunNotes = {
   /** Sets the turn's session, once it is known */
   readonly inSession: (sessionId: string) => void;
   /** The number of attempts */
-  tries: number;
+  attempts: number;
   exit: FinishedRun["exit"];
 };
 
@@ -33,7 +33,7 @@ export async function recordRun<Reply extends Answered>(
       begun = known;
       beginning = beginning.then(() => log.begin(known));
     },
-    tries: 0,
+    attempts: 0,
     exit: undefined,
   };
   const clock = performance.now();
@@ -41,7 +41,7 @@ export async function recordRun<Reply extends Answered>(
     await beginning;
     // By a monotonic clock.
     const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
-    await log.finish({ ...begun, endedMs, exit: notes.exit, retried: notes.tries > 1, ...ending });
+    await log.finish({ ...begun, endedMs, exit: notes.exit, retried: notes.attempts > 1, ...ending });
   };
 
   let reply: Reply;

@@ -47,7 +47,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
   const ready = Promise.all([turn.ready, watch?.ready]);
   const { response, exit, denied, usage, warnings } = await withRetry(
     async (number) => {
-      notes.tries = number;
+      notes.attempts = number;
       const { timeoutMs } = policy;
       const resume = session.begun;
       return protocol({
@@ -76,7 +76,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
     isolation: runner.isolation,
     durationMs: Math.round(performance.now() - began),
     exit,
-    retried: notes.tries > 1,
+    retried: notes.attempts > 1,
     denied,
     usage,
     disk: await started.at(-1)?.disk,
@@ -106,7 +106,7 @@ function startWithPolicy(turn: TurnContext, started: AgentProcess[]): Session["h
       // The caller sees the same rejection; this only avoids an unhandled one.
       child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);
       session.begin();
-      onPhase({ phase: "running", tries: notes.tries });
+      onPhase({ phase: "running", attempt: notes.attempts });
       return child;
     },
   };

@@ -110,7 +110,7 @@ function checkAsOrdinaryUser(directory: string): string {
   const core = compileCore();
   chmodSync(core, 0o755);
   const program = `
-    import { checkWorkspace } from ${JSON.stringify(join(core, "workspace.js"))};
+    import { checkWorkspace } from ${JSON.stringify(join(core, "policy/check-workspace.js"))};
     const outcome = await checkWorkspace(${JSON.stringify(directory)}, ${JSON.stringify(ANYWHERE)}).catch((error) => error.message);
     process.stdout.write(outcome);
   `;

@@ -30,7 +30,7 @@ it("A session stays while a turn in it waits for others, however long it was unu
   expect(told).toEqual([
     { ...known, phase: "waiting", position: 1 },
     { ...known, phase: "starting" },
-    { ...known, phase: "running", tries: 1 },
+    { ...known, phase: "running", attempt: 1 },
   ]);
 });
 

@@ -19,9 +19,9 @@ it("A turn's phase lasts from its beginning on, however the turn moves on in it"
   later();
   inSession("s");
   later();
-  onPhase({ phase: "running", tries: 1 });
+  onPhase({ phase: "running", attempt: 1 });
   later();
-  onPhase({ phase: "running", tries: 2 });
+  onPhase({ phase: "running", attempt: 2 });
 
   const [begun = 0] = told.map(({ sinceMs }) => sinceMs);
   expect(told.map(({ sinceMs }) => sinceMs - begun)).toEqual([0, 0, 2000, 2000, 4000, 4000]);

@@ -72,6 +72,6 @@ async function goThroughPhases({ onProgress }: TurnHooks): Promise<CallToolResul
   await sleep(50);
   onProgress?.({ ...turn, phase: "starting" });
   await sleep(50);
-  onProgress?.({ ...turn, phase: "running", tries: 1 });
+  onProgress?.({ ...turn, phase: "running", attempt: 1 });
   return { content: [text] };
 }

@@ -30,7 +30,7 @@ function createPlace(kept: readonly string[] = []) {
     }
     open.add(sessionId);
     if (request.directory !== NEW.directory) throw new BudgieError("INPUT_INVALID", "another directory");
-    onProgress?.({ agent: "a", runId: "r", sessionId, phase: "running", tries: 1, sinceMs: 0 });
+    onProgress?.({ agent: "a", runId: "r", sessionId, phase: "running", attempt: 1, sinceMs: 0 });
     if (request.prompt === "fail") throw new BudgieError("AGENT_FAILED", "no");
     return { sessionId, response: "ok" } as Reply;
   };

@@ -61,7 +61,7 @@ function toPlace(turn: TurnProgress): string {
     case "starting":
       return "starting";
     case "running":
-      return `running ${turn.tries}`;
+      return `running ${turn.attempt}`;
   }
 }
 
@@ -84,6 +84,6 @@ function toPlaceText(turn: TurnProgress): string {
     case "starting":
       return "starting";
     case "running":
-      return turn.tries > 1 ? SECOND_TRY : "running";
+      return turn.attempt > 1 ? SECOND_TRY : "running";
   }
 }

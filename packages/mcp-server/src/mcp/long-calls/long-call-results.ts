@@ -92,7 +92,7 @@ function toPlaceFacts(place: TurnProgress): Record<string, unknown> {
     case "starting":
       return known;
     case "running":
-      return { ...known, tries: place.tries };
+      return { ...known, tries: place.attempt };
   }
 }
 

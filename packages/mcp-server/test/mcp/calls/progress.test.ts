@@ -53,9 +53,9 @@ describe("createProgress", () => {
     progress.onProgress?.({ ...OF, phase: "starting", sinceMs: performance.now() });
     progress.onProgress?.({ ...OF, phase: "starting", sinceMs: performance.now(), sessionId: "s" });
     const sinceMs = performance.now();
-    progress.onProgress?.({ ...OF, phase: "running", tries: 1, sinceMs });
+    progress.onProgress?.({ ...OF, phase: "running", attempt: 1, sinceMs });
     vi.advanceTimersByTime(80_500 % HEARTBEAT_MS);
-    progress.onProgress?.({ ...OF, phase: "running", tries: 2, sinceMs });
+    progress.onProgress?.({ ...OF, phase: "running", attempt: 2, sinceMs });
     vi.advanceTimersByTime(80_000);
 
     const messages = sent.map(({ params }) => params.message);
@@ -158,7 +158,7 @@ function create({ token }: { readonly token: string | number | undefined }): Cre
 const OF = { agent: "code-reviewer", runId: "r", sessionId: undefined };
 
 function running(): TurnProgress {
-  return { ...OF, phase: "running", tries: 1, sinceMs: performance.now() };
+  return { ...OF, phase: "running", attempt: 1, sinceMs: performance.now() };
 }
 
 function waiting(position: number): TurnProgress {

@@ -76,7 +76,7 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
         signal?.addEventListener("abort", () => finish("aborted"));
         let tries = 0;
         const progress = (agent: string): void =>
-          onProgress?.({ agent, runId, sessionId: undefined, phase: "running", tries: ++tries, sinceMs: 0 });
+          onProgress?.({ agent, runId, sessionId: undefined, phase: "running", attempt: ++tries, sinceMs: 0 });
         works.push({ signal, progress, finish });
       });
     },
