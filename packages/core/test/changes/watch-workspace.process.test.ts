@@ -149,7 +149,7 @@ describe("watchWorkspace", () => {
     });
   });
 
-  it("does not know the changes below the deepest level", async () => {
+  it("reports that changes below the deepest level are unknown", async () => {
     const workspace = createWorkspace();
     mkdirSync(join(workspace, "d/".repeat(70)), { recursive: true });
     await sleep(30);
@@ -167,7 +167,7 @@ describe("watchWorkspace", () => {
     expect(await findChanges()).toMatchObject({ unknown: 'of "./", its file system may have another clock' });
   });
 
-  it("does not know the changes of a removed workspace", async () => {
+  it("reports that the changes of a removed workspace are unknown", async () => {
     const { findChanges } = watchWorkspace("/nowhere/at/all");
 
     expect(await findChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOENT)' });
