@@ -9,7 +9,7 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 const PROGRAM = `
   import { monitorEventLoopDelay } from "node:perf_hooks";
   const [core, workspace] = process.argv.slice(1);
-  const { watchExecutablePaths } = await import(core + "/executable-paths/watch-executable-paths.js");
+  const { watchExecutablePaths } = await import(core + "/changes/watch-executable-paths.js");
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
   const watch = watchExecutablePaths(workspace);
