@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { constants } from "node:fs";
-import { chmod, copyFile, cp, mkdir, readdir, writeFile } from "node:fs/promises";
+import { chmod, copyFile, cp, mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -29,8 +29,8 @@ export async function installKiroCli(targetDir: string): Promise<void> {
 
 async function copyProgram(library: string): Promise<void> {
   const program = fileURLToPath(new URL("../dist/kiro-cli/", import.meta.url));
-  const names = (await readdir(program)).filter((name) => name.endsWith(".js"));
-  await Promise.all(names.map((name) => copyFile(join(program, name), join(library, name))));
+  const isFolderOrScript = (path: string): boolean => !basename(path).includes(".") || path.endsWith(".js");
+  await cp(program, library, { recursive: true, filter: isFolderOrScript });
   await writeFile(join(library, "package.json"), '{ "type": "module" }\n');
 }
 
