@@ -72,7 +72,7 @@ describe("A budgie whose parent dies while its pipes stay open", () => {
     expect(isAlive(agent)).toBe(false);
     expect(readdirSync(user.sessionsDir)).toEqual([]);
     expect(readdirSync(join(user.host.home, ".local", "state", "budgie", "owners"))).toEqual([]);
-    expect(stderr()).toContain("budgie: The program that started budgie is gone.\n");
+    expect(stderr()).toContain("budgie: The program that started budgie has exited.\n");
     expect(stderr()).not.toContain("clean up");
   });
 
