@@ -62,8 +62,8 @@ it("a guarded directory is recognised at every path at which it or a parent is m
 /** Runs the compiled core in a container that may mount. */
 async function checkOnMachine(directories: readonly string[]): Promise<unknown> {
   const program = `
-    import { checkWorkspace } from "/core/workspace.js";
-    import { toGuardedPaths } from "/core/guarded-paths.js";
+    import { checkWorkspace } from "/core/policy/check-workspace.js";
+    import { toGuardedPaths } from "/core/policy/guarded-paths.js";
     const home = "/home/me";
     const own = { agentsDir: home + "/.kiro/agents", promptsDir: home + "/.kiro/prompts", kiroDataDir: home + "/.local/kiro" };
     const guarded = toGuardedPaths({ home, ...own, stateDir: home + "/.state", sessionsDir: home + "/.sessions" });
