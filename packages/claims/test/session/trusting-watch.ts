@@ -20,10 +20,20 @@ export function createTrustingWatch(beforeOpening: (name: string) => void): Watc
 function list(folder: string, beforeOpening: (name: string) => void): readonly string[] {
   return readdirSync(folder).flatMap((name) => {
     const path = join(folder, name);
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path, ...listNamed(path)];
+    const kind = findKind(path);
+    if (kind !== "folder") return [path, ...(kind === "file" ? listNamed(path) : [])];
     beforeOpening(name);
     return list(path, beforeOpening);
   });
+}
+
+/** Returns the kind of what a path resolves to; `undefined` for a dangling symlink, and for more symlinks than the kernel follows. */
+function findKind(path: string): "file" | "folder" | undefined {
+  try {
+    return statSync(path).isDirectory() ? "folder" : "file";
+  } catch {
+    return undefined;
+  }
 }
 
 /** Lists the files to which a git file refers. */

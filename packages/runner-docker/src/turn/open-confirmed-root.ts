@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { timeLimit } from "../engine/time-limits.ts";
 import { confirmMounts } from "./confirm-mounts.ts";
@@ -31,9 +32,22 @@ export async function openConfirmedRoot(
   } catch (error) {
     await root?.[Symbol.asyncDispose]();
     // No agent starts in a container that has ended, and its exit code has the reason.
-    if (!(await container.inspect(timeLimit())).State.Running) return undefined;
+    if (await hasEnded(container)) return undefined;
     throw error;
   }
+}
+
+// A process that exits loses its mounts before the engine reports its end.
+const END_LOOKS = 10;
+const BETWEEN_LOOKS_MS = 30;
+
+/** Returns whether a container has ended, or ends within the next moments. */
+async function hasEnded(container: Docker.Container): Promise<boolean> {
+  for (let looks = 1; (await container.inspect(timeLimit())).State.Running; looks++) {
+    if (looks === END_LOOKS) return false;
+    await sleep(BETWEEN_LOOKS_MS);
+  }
+  return true;
 }
 
 /** Tells whether the process has the container's mounts: a runtime with a kernel of its own may show another process. */
