@@ -73,10 +73,12 @@ describe("createLookup", () => {
       return performance.now() - beganMs;
     };
 
-    const [firstMs, furtherMs] = [await measure(1), await measure(20)];
+    const largeMs = await measure(20);
+    writeFileSync(join(folder, "hosts"), "203.0.113.9 written.test\n");
+    const smallMs = await measure(20);
 
-    // Reading the file each time takes 20 times as long.
-    expect(furtherMs).toBeLessThan(10 * firstMs);
+    // The costs of a lookup do not grow with the number of names, of which there are 150,000 times as many.
+    expect(largeMs).toBeLessThan(50 * smallMs);
     expect(await lookup("written.test")).toEqual([{ address: "203.0.113.9", family: 4 }]);
   });
 
