@@ -1,10 +1,11 @@
-import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { StartOptions } from "@budgie/core";
 import { type LookInto, lookIntoProcess } from "@budgie/runner-docker/lab";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { collect, type Lab } from "../lab/lab.ts";
+import { createSwap } from "../lab/swap.ts";
 import { createTamperingEngine, type Tampering } from "../lab/tampering-engine.ts";
 import { judgeHidden, judgeRefusal, untried } from "../probe/verdicts.ts";
 
@@ -131,7 +132,7 @@ function toProject(folder = "") {
     await mkdir(join(path, folder), { recursive: true });
     await putKeys(lab, join(secrets, folder));
     const evidence = lab.host.canaries[".ssh/id_rsa"];
-    return { directory: join(path, folder), ...toSwapping(path, secrets), script: "cat id_rsa", evidence };
+    return { directory: join(path, folder), ...createSwap(path, secrets), script: "cat id_rsa", evidence };
   };
 }
 
@@ -148,7 +149,7 @@ function toProtected(path: string) {
     return {
       directory,
       protectedPaths: [".git/hooks"],
-      ...toSwapping(join(directory, path), secrets),
+      ...createSwap(join(directory, path), secrets),
       script,
       evidence,
     };
@@ -194,18 +195,4 @@ function plant(directory: string): void {
 async function putKeys({ host }: Lab, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "id_rsa"), host.canaries[".ssh/id_rsa"]);
-}
-
-function toSwapping(path: string, secrets: string): Pick<Scene, "restore" | "swap"> {
-  const aside = `${path}-aside`;
-  return {
-    swap() {
-      renameSync(path, aside);
-      symlinkSync(secrets, path);
-    },
-    restore() {
-      unlinkSync(path);
-      renameSync(aside, path);
-    },
-  };
 }

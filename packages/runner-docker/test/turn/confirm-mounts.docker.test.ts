@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createDockerPlace, run, testEngine, type DockerPlace } from "../helpers/docker-place.ts";
+import { createSwap, type Swap } from "../../../claims/src/lab/swap.ts";
 import { createTamperingEngine } from "../../../claims/src/lab/tampering-engine.ts";
 
 const SWAPPED = "the container had something else";
@@ -88,16 +89,14 @@ describe("a workspace that is not replaced", () => {
   });
 });
 
-type Project = {
+type Project = Swap & {
   readonly path: string;
   readonly aside: string;
   readonly secrets: string;
-  readonly swap: () => void;
-  readonly restore: () => void;
 };
 
 function createProject({ root }: DockerPlace): Project {
-  const [path, aside, secrets] = [join(root, "project"), join(root, "aside"), join(root, "secrets")];
+  const [path, aside, secrets] = [join(root, "project"), join(root, "project-aside"), join(root, "secrets")];
   for (const folder of [path, secrets]) mkdirSync(folder);
   writeFileSync(join(path, "key"), "the project");
   writeFileSync(join(secrets, "key"), SECRET);
@@ -105,14 +104,7 @@ function createProject({ root }: DockerPlace): Project {
     path,
     aside,
     secrets,
-    swap() {
-      renameSync(path, aside);
-      symlinkSync(secrets, path);
-    },
-    restore() {
-      unlinkSync(path);
-      renameSync(aside, path);
-    },
+    ...createSwap(path, secrets),
   };
 }
 
