@@ -15,7 +15,7 @@ export function timeLimit(limitMs = API_LIMIT_MS): { readonly abortSignal: Abort
 export async function withTimeout<T>(work: Promise<T>, limitMs: number): Promise<T> {
   const over = new AbortController();
   const late = sleep(limitMs, undefined, { signal: over.signal }).then(() => {
-    throw Object.assign(new Error(`no answer within ${limitMs / 1000} s`), { name: "TimeoutError" });
+    throw timeoutError(limitMs);
   });
   try {
     return await Promise.race([work, late]);
@@ -29,7 +29,7 @@ export function destroyWhenIdle<T extends Readable>(stream: T, limitMs = API_LIM
   let wasHeard = true;
   const timer = setInterval(() => {
     if (!wasHeard && !stream.isPaused()) {
-      stream.destroy(Object.assign(new Error(`no answer within ${limitMs / 1000} s`), { name: "TimeoutError" }));
+      stream.destroy(timeoutError(limitMs));
     }
     wasHeard = false;
   }, limitMs);
@@ -38,4 +38,9 @@ export function destroyWhenIdle<T extends Readable>(stream: T, limitMs = API_LIM
   stream.pause();
   stream.once("close", () => clearInterval(timer));
   return stream;
+}
+
+/** Creates the error of a call without an answer, named like that of an aborted call. */
+function timeoutError(limitMs: number): Error {
+  return Object.assign(new Error(`no answer within ${limitMs / 1000} s`), { name: "TimeoutError" });
 }
