@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import type { OwnerRecord } from "@budgie/core";
-import { compileCore } from "../text/compile-core.ts";
+import { compileCore } from "../helpers/compile-core.ts";
 
 /** An owner in a process of its own. */
 type Started = { readonly child: ChildProcess; readonly record: OwnerRecord; readonly answer: Promise<unknown> };

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkWorkspace } from "../../src/policy/check-workspace.ts";
-import { compileCore } from "../text/compile-core.ts";
+import { compileCore } from "../helpers/compile-core.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 const ANYWHERE = { allowedRoots: [], guarded: undefined };

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { compileCore } from "../text/compile-core.ts";
+import { compileCore } from "../helpers/compile-core.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 it("resolves no link in a folder that somebody else than root may write", () => {

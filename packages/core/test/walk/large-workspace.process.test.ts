@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { compileCore } from "../text/compile-core.ts";
+import { compileCore } from "../helpers/compile-core.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 // A process with little memory and few descriptors, which measures for how long its event loop was blocked.

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { createSessionId } from "@budgie/core";
 import { expect, it } from "vitest";
-import { compileCore } from "../../../core/test/text/compile-core.ts";
+import { compileCore } from "../../../core/test/helpers/compile-core.ts";
 import { KIRO_IMAGE, testEngine } from "../helpers/docker-place.ts";
 
 const NODE = "/usr/local/lib/kiro-cli/node";

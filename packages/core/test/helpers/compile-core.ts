@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+import { createTemporaryFolder } from "./temporary-folder.ts";
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
