@@ -1,10 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { findProseFaults } from "./find-prose-faults.ts";
-
-const PACKAGES = fileURLToPath(new URL("../../", import.meta.url));
+import { PACKAGES, readSources } from "./helpers/read-sources.ts";
 
 it("the docstrings of all packages begin with a verb or a noun", () => {
   expect(readdirSync(PACKAGES).flatMap(listFaults)).toEqual([]);
@@ -54,11 +52,7 @@ describe("a docstring", () => {
 });
 
 function listFaults(name: string): readonly string[] {
-  const folder = join(PACKAGES, name, "src");
-  return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts"))
-    .toSorted()
-    .flatMap((file) =>
-      findProseFaults(readFileSync(join(folder, file), "utf8")).map((fault) => `${name}/src/${file}:${fault}`),
-    );
+  return [...readSources(join(PACKAGES, name, "src"))].flatMap(([file, text]) =>
+    findProseFaults(text).map((fault) => `${name}/src/${file}:${fault}`),
+  );
 }

@@ -1,12 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { findLargeRooms, findRoomFaults, toRoom, type Rooms } from "./find-room-faults.ts";
+import { listSources, PACKAGES, readSources } from "./helpers/read-sources.ts";
 
-const PACKAGES = fileURLToPath(new URL("../../", import.meta.url));
 const IN_ROOMS = ["core", "egress", "runner-docker", "runner-local", "claims", "mcp-server", "testkit"];
-// What tests have besides the rooms of their sources.
+// Folders of tests besides the rooms of their sources.
 const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop"];
 
 describe.each(IN_ROOMS)("the rooms of %s", (name) => {
@@ -17,7 +16,7 @@ describe.each(IN_ROOMS)("the rooms of %s", (name) => {
   });
 
   it("are those of its tests", () => {
-    const files = listFiles(join(PACKAGES, name, "test"));
+    const files = listSources(join(PACKAGES, name, "test"));
 
     expect(findLargeRooms(files)).toEqual([]);
     expect(files.filter((file) => ![...Object.keys(rooms), ...OF_TESTS].includes(toRoom(file)))).toEqual([]);
@@ -78,13 +77,4 @@ describe("the law of the rooms", () => {
 
 function toFiles(room: string, count: number): Readonly<Record<string, string>> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`${room}/x${index}.ts`, ""]));
-}
-
-function readSources(folder: string): ReadonlyMap<string, string> {
-  return new Map(listFiles(folder).map((file) => [file, readFileSync(join(folder, file), "utf8")]));
-}
-
-function listFiles(folder: string): readonly string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => /\.(ts|mjs)$/.test(file));
 }
