@@ -80,10 +80,7 @@ describe("the paths that the host executes are reported when a turn", () => {
   });
 
   it("changes what a worktree's .git leads to, outside the workspace", async () => {
-    const main = createRepository();
-    commit(main);
-    const workspace = join(createTemporaryFolder(), "tree");
-    git(main, "worktree", "add", "--quiet", workspace);
+    const { main, workspace } = createWorktree();
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
 
@@ -98,10 +95,7 @@ describe("the paths that the host executes are reported when a turn", () => {
   });
 
   it("points a worktree elsewhere", async () => {
-    const main = createRepository();
-    commit(main);
-    const workspace = join(createTemporaryFolder(), "tree");
-    git(main, "worktree", "add", "--quiet", workspace);
+    const { workspace } = createWorktree();
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
 
@@ -184,4 +178,12 @@ function writeOdd(root: string, name: string): void {
 function relink(root: string, path: string, target: string): void {
   unlinkSync(join(root, path));
   symlinkSync(target, join(root, path));
+}
+
+function createWorktree(): { readonly main: string; readonly workspace: string } {
+  const main = createRepository();
+  commit(main);
+  const workspace = join(createTemporaryFolder(), "tree");
+  git(main, "worktree", "add", "--quiet", workspace);
+  return { main, workspace };
 }

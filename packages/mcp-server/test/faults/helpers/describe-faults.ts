@@ -43,7 +43,8 @@ export function needsSecondEngine({ on }: Fault): boolean {
 }
 
 /** Returns the missing requirement of a fault, which is then reported and not made. */
-function toLack({ on, takes }: Fault): string | undefined {
-  if ((on === "own engine" || takes === "root") && process.getuid?.() !== 0) return "root";
+function toLack(fault: Fault): string | undefined {
+  const { takes } = fault;
+  if ((needsSecondEngine(fault) || takes === "root") && process.getuid?.() !== 0) return "root";
   return takes === "faketime" && !hasFaketime() ? "libfaketime" : undefined;
 }
