@@ -45,7 +45,7 @@ export type ContainerProtection =
 
 /** Protections that budgie's own code enforces. */
 type OwnProtection =
-  // Of `~/.kiro`, only shared folders and the running agent's own file are mounted.
+  // A sandbox mounts only shared folders of `~/.kiro`, and the running agent's own file.
   | "projection"
   // Every parent of a path written through the archive API is a real directory.
   | "real-parents"

@@ -36,7 +36,7 @@ describe("sanitizeText removes", () => {
     expect(sanitizeText("a\uDB40\u200B\uDC41b")).toBe("a\uFFFD\uFFFDb");
   });
 
-  // What is known to be lost: docs/text-limits.md says so.
+  // These are known to be lost, as docs/text-limits.md says.
   it.each([
     ["joined emoji fall apart", "👨\u200D👩\u200D👧", "👨👩👧"],
     ["flags of regions lose the region", "🏴\u{E0067}\u{E0062}\u{E007F}", "🏴"],

@@ -16,7 +16,7 @@ export type AgentCatalog = {
   readonly tools: () => readonly Tool[];
   /** Reads changed files, and returns whether there is anything to settle. */
   readonly hasChanged: () => boolean;
-  /** Takes up what changed, reports what is wrong with it, and answers whether clients have to be reported. */
+  /** Takes up changes and reports their problems. Returns whether clients have to be notified. */
   readonly settle: () => boolean;
 };
 

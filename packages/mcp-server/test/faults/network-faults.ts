@@ -11,7 +11,7 @@ import { startSilentNameServer } from "./helpers/silent-name-server.ts";
 const SESSIONS = ["one", "two"];
 const STRANGERS = 600;
 
-/** What others do to budgie's lookups, and to the port that it listens on. */
+/** Faults of name servers, and of clients on the HTTP port. */
 export const NETWORK_FAULTS: readonly Fault[] = [
   {
     name: "two sessions ask for names that never answer when budgie is asked to end (SIGTERM)",
