@@ -10,7 +10,7 @@ stage() {
   local title=$1 began=$SECONDS
   headline "== $title"
   shift
-  "$@" </dev/null
+  "$@" </dev/null 2>&1 | tee "$work/stage"
   times+=("$((SECONDS - began)) s  $title")
 }
 
@@ -28,6 +28,11 @@ conclude() {
   engine traces | sort | comm -13 "$work/before" - | tee "$work/left"
   printf '%s containers and volumes of budgie are left.\n' "$(wc -l <"$work/left")"
   if [ -s "$work/left" ]; then status=1; fi
+  # A reader of only the end of the output has to see the failures too.
+  if [ "$status" != 0 ] && [ -f "$work/stage" ]; then
+    headline "Failures of the last stage:"
+    grep -aE -A 12 'FAIL|Error: ' "$work/stage" | tail -n 60 || true
+  fi
   finish
   if [ "$status" = 0 ]; then headline "All stages passed:"; else headline "FAILED after:"; fi
   printf '  %s\n' "${times[@]}"
