@@ -6,11 +6,11 @@ describe("docs/errors.md", () => {
   const page = readFileSync(new URL("../../../docs/errors.md", import.meta.url), "utf8");
   const sections = page.split(/^## /m).slice(1);
 
-  it("has a heading for each code, in their order, and no other", () => {
+  it("has a heading for each code, in the same order, and no other", () => {
     expect(sections.map((section) => section.split("\n")[0])).toEqual([...ERROR_CODES]);
   });
 
-  it("tells the cause and the remedy of each", () => {
+  it("gives cause and remedy of each", () => {
     const wanting = sections.filter(
       (text) => !/^\*\*Cause\.\*\* \S/m.test(text) || !/^\*\*Remedy\.\*\* \S/m.test(text),
     );

@@ -24,7 +24,7 @@ describe("toAgentHooks", () => {
   });
 
   it.each([[undefined], [null], ["text"], [[]], [{ preToolUse: "text" }], [{ preToolUse: [null, { command: 1 }] }]])(
-    "finds none in %j, of which Kiro thinks what it likes",
+    "finds none in %j, which only Kiro can judge",
     (hooks) => {
       expect(toAgentHooks(hooks)).toEqual([]);
     },
@@ -32,7 +32,7 @@ describe("toAgentHooks", () => {
 });
 
 describe("toHidableHooks", () => {
-  it("names those that a sandbox can hide, whatever the repository", () => {
+  it("names those that a sandbox can hide, for any repository", () => {
     const shown = { trigger: "preToolUse", command: "scripts/guard.sh" };
 
     expect(toHidableHooks([SPAWN, shown, GUARD])).toEqual([
@@ -44,7 +44,7 @@ describe("toHidableHooks", () => {
 
 describe("findSilencedHooks", () => {
   it.each([["cd .kiro/hooks && ./guard.sh"], ['"$PWD/.kiro/hooks"/guard.sh'], ["sh .kiro//hooks/guard.sh"]])(
-    "knows a guard that begins as %s",
+    "recognises a guard that begins as %s",
     async (command) => {
       const repository = createRepository(".kiro/hooks");
 
@@ -53,7 +53,7 @@ describe("findSilencedHooks", () => {
     },
   );
 
-  it("says of a guard that it did not run, and what that means", async () => {
+  it("warns that a guard did not run, and what that means", async () => {
     const repository = createRepository(".kiro/hooks");
 
     expect(await findSilencedHooks([GUARD], repository)).toEqual([
@@ -62,7 +62,7 @@ describe("findSilencedHooks", () => {
     ]);
   });
 
-  it("names guards first, and finds them by any way to the repository", async () => {
+  it("names guards first, and finds them by any path to the repository", async () => {
     const repository = createRepository(".kiro/hooks", ".kiro/settings");
     const absolute = { trigger: "preToolUse", command: `python3 "$PWD/.kiro/hooks/guard.py"` };
 
@@ -82,14 +82,14 @@ describe("findSilencedHooks", () => {
     expect(warnings).toEqual([expect.stringContaining('did not run, since a sandbox shows no "~/.kiro/hooks"')]);
   });
 
-  it("says nothing of hooks that a sandbox does not hide, nor of a repository that has none", async () => {
+  it("ignores hooks that a sandbox does not hide, and a repository without hooks", async () => {
     const shown = { trigger: "preToolUse", command: "scripts/guard.sh .kiro/steering/rules.md" };
 
     expect(await findSilencedHooks([shown], createRepository(".kiro/hooks"))).toEqual([]);
     expect(await findSilencedHooks([GUARD, SPAWN], createRepository(".kiro/steering"))).toEqual([]);
   });
 
-  it("says it in bounded words, and none that a reader does not see", async () => {
+  it("limits the length of the warning, and removes invisible characters", async () => {
     const hooks = Array.from({ length: 100 }, (_, index) => ({
       trigger: "preToolUse",
       command: `.kiro/hooks/${index}\u001B[31m\u202E\n${"x".repeat(100_000)}`,

@@ -57,12 +57,12 @@ describe("parseAgentProfile", () => {
     ["empty", ""],
     ["plain Markdown", "# Tester\n"],
     ["Markdown with rules between its parts", "# Tester\n---\nmodel: x\n---\n"],
-    ["begun by a longer rule", "----\nmodel: x\n----\n"],
-  ])("finds none in a file that is %s", (_what, text) => {
+    ["begins with a longer rule", "----\nmodel: x\n----\n"],
+  ])("finds no frontmatter in a file that is %s", (_what, text) => {
     expect(parse(text)).toBeUndefined();
   });
 
-  it("takes an empty one for one that says nothing", () => {
+  it("treats an empty one as one without settings", () => {
     expect(parse("---\n---\n# Tester")).toEqual({
       capabilities: [],
       use_when: [],
@@ -72,13 +72,13 @@ describe("parseAgentProfile", () => {
     });
   });
 
-  it("takes fields left blank for fields left out", () => {
+  it("treats blank fields as missing", () => {
     const text = "---\nname:\ndescription:\ncapabilities:\nuse_when: ~\nmodel:\ntags:\n---\n";
 
     expect(toEnhancedDescription("Mine", parse(text))).toBe("Mine");
   });
 
-  it("takes a single item for a list of one", () => {
+  it("treats a single item as a list of one", () => {
     expect(parse("---\ncapabilities: Everything\n---\n")?.capabilities).toEqual(["Everything"]);
   });
 
@@ -93,16 +93,16 @@ describe("parseAgentProfile", () => {
     ["has no end", "---\nmodel: x\n", /^The frontmatter of "\/prompts\/tester.md" has no end\. /],
     ["is not YAML", "---\na: b: c\n---\n", /^The frontmatter of "\/prompts\/tester.md" is not YAML: Nested mappings/],
     ["is a list", "---\n- a\n---\n", /^The frontmatter of "\/prompts\/tester.md" is not valid: it: /],
-    ["holds a wrong list", "---\ncapabilities: { a: b }\n---\n", /capabilities: must be a text or a list of texts/],
-    ["holds a wrong item", "---\nuse_when: [1]\n---\n", /use_when: must be a text or a list of texts/],
-    ["names a flag as its model", "---\nmodel: --trust-all-tools\n---\n", /model: must be a model's name/],
-    ["names a model with a blank", "---\nmodel: a b\n---\n", /model: must be a model's name/],
-  ])("refuses one that %s and names the file", (_what, text, message) => {
+    ["has a wrong list", "---\ncapabilities: { a: b }\n---\n", /capabilities: must be a text or a list of texts/],
+    ["has a wrong item", "---\nuse_when: [1]\n---\n", /use_when: must be a text or a list of texts/],
+    ["has a flag as its model", "---\nmodel: --trust-all-tools\n---\n", /model: must be a model's name/],
+    ["has a model name with a space", "---\nmodel: a b\n---\n", /model: must be a model's name/],
+  ])("refuses one that %s, and names the file", (_what, text, message) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
     expect(() => parse(text)).toThrow(message);
   });
 
-  it("says what is wrong in one line", () => {
+  it("states the fault in one line", () => {
     const message = messageOf(() => parse("---\na: [1\nb: {\n---\n"));
 
     expect(message).toContain("is not YAML");
@@ -144,12 +144,12 @@ Avoid when:
     expect(toWhenToUse(parse("---\nuse_when: Always\n---\n"))).toBe("Use when:\n- Always");
   });
 
-  it.each([undefined, parse("---\ndescription: x\n---\n")])("is empty where nothing is said (case %#)", (profile) => {
+  it.each([undefined, parse("---\ndescription: x\n---\n")])("is empty if the profile says neither (case %#)", (profile) => {
     expect(toWhenToUse(profile)).toBe("");
   });
 });
 
-describe("frontmatter that is long", () => {
+describe("long frontmatter", () => {
   // A tenth of the largest file would take a second or more.
   it("is refused before it is parsed", () => {
     const keys = Array.from({ length: 8_000 }, (_, index) => `key${index}: 1`).join("\n");
@@ -160,7 +160,7 @@ describe("frontmatter that is long", () => {
   });
 });
 
-describe("frontmatter that is nested", () => {
+describe("nested frontmatter", () => {
   const deep = (count: number): readonly string[] => [
     `x: ${"[".repeat(5 * count)}${"]".repeat(5 * count)}`,
     `x: ${"{ a: ".repeat(5 * count)}1${"}".repeat(5 * count)}`,
@@ -169,12 +169,12 @@ describe("frontmatter that is nested", () => {
     Array.from({ length: 2 * count }, (_, indent) => `${" ".repeat(indent)}a:`).join("\n"),
   ];
 
-  // Beyond some depth the parser takes all of the stack, and where V8 has none left it may end the program.
-  it.each(deep(1000))("is refused before it is parsed where that goes too deep (case %#)", (yaml) => {
+  // // Beyond some depth the parser exhausts the stack, and V8 may then abort the program.
+  it.each(deep(1000))("is refused before it is parsed if it nests too deeply (case %#)", (yaml) => {
     expect(messageOf(() => parse(`---\n${yaml}\n---\n`))).toBe(`The frontmatter of "${PATH}" is nested too deeply.`);
   });
 
-  it.each(deep(99))("is parsed else (case %#)", (yaml) => {
+  it.each(deep(99))("is parsed otherwise (case %#)", (yaml) => {
     expect(messageOf(() => parse(`---\n${yaml}\n---\n`))).not.toContain("deeply");
     expect(messageOf(() => parse(`---\n${yaml}\n---\n`))).not.toContain("stack");
   });

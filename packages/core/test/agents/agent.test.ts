@@ -27,13 +27,13 @@ describe("agentFileSchema", () => {
     expect(agentFileSchema.safeParse({ name }).success).toBe(false);
   });
 
-  it("ignores fields that are for Kiro alone", () => {
+  it("ignores fields that only Kiro uses", () => {
     const file = { name: "a", mcpServers: { x: { command: "y" } }, tools: ["*"], hooks: {} };
 
     expect(agentFileSchema.parse(file)).toEqual(file);
   });
 
-  it("takes null for a description or a prompt, as Kiro does", () => {
+  it("accepts null as a description or a prompt, as Kiro does", () => {
     expect(agentFileSchema.safeParse({ name: "a", description: null, prompt: null }).success).toBe(true);
   });
 });
@@ -51,7 +51,7 @@ describe("toSubAgentDescription", () => {
   });
 
   it.each(["", "Reviews code", "a sub-agent: x", "sub-agent Reviews", "subagent: x", "sub agent: x"])(
-    "takes %j for no sub-agent",
+    "does not treat %j as a sub-agent",
     (description) => {
       expect(toSubAgentDescription(description)).toBeUndefined();
     },
@@ -71,7 +71,7 @@ describe("allowsFileTools", () => {
     expect(allowsFileTools({ name: "a", allowedTools })).toBe(true);
   });
 
-  it("wants an agent that lists its tools to have them too", () => {
+  it("requires that the agent's list of tools has them too", () => {
     const allowedTools = ["fs_read", "fs_write"];
 
     expect(allowsFileTools({ name: "a", allowedTools, tools: ["fs_read", "fs_write"] })).toBe(true);

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { loadAgents, type AgentFolders } from "@budgie/core";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-describe("loadAgents, again", () => {
-  it("answers with the same lists where nothing changed", () => {
+describe("loadAgents, called again", () => {
+  it("returns the same lists if nothing changed", () => {
     const { folders } = createFolders();
     const first = loadAgents(folders);
     const second = loadAgents(folders, first);
@@ -15,7 +15,7 @@ describe("loadAgents, again", () => {
     expect(second.problems).toBe(first.problems);
   });
 
-  it("makes only those agents anew whose files changed", () => {
+  it("rebuilds only those agents whose files changed", () => {
     const { folders, write } = createFolders();
     const first = loadAgents(folders);
     write("a.json", toAgent("a", "Another"));
@@ -25,7 +25,7 @@ describe("loadAgents, again", () => {
     expect(second.agents[1]).toBe(first.agents[1]);
   });
 
-  it("marks an agent whose file is broken, and leaves all else of it as it was", () => {
+  it("marks an agent whose file is broken, and keeps the rest of it", () => {
     const { folders, write } = createFolders();
     const first = loadAgents(folders);
     write("a.json", "{");
@@ -38,7 +38,7 @@ describe("loadAgents, again", () => {
     expect(mended).toMatchObject({ agents: first.agents, problems: [] });
   });
 
-  it("drops an agent whose file was removed, or is another agent's now", () => {
+  it("drops an agent whose file was removed, or now names another agent", () => {
     const { folders, write } = createFolders();
     const first = loadAgents(folders);
     rmSync(join(folders.agentsDir, "a.json"));
@@ -47,7 +47,7 @@ describe("loadAgents, again", () => {
     expect(loadAgents(folders, first)).toMatchObject({ agents: [], problems: [] });
   });
 
-  it("keeps all of them while their folder is missing, and their profiles while the prompts folder is", () => {
+  it("keeps all agents while their folder is missing, and their profiles while the prompts folder is", () => {
     const { folders } = createFolders();
     const first = loadAgents(folders);
     renameSync(folders.agentsDir, `${folders.agentsDir}.old`);
@@ -68,7 +68,7 @@ describe("loadAgents, again", () => {
     expect(loadAgents(folders, promptless).agents).toMatchObject([{ model: undefined }, { model: undefined }]);
   });
 
-  it("takes nothing over from an agent that had the file under another name", () => {
+  it("keeps nothing of an agent whose file now has another name in it", () => {
     const { folders, write } = createFolders();
     const first = loadAgents(folders);
     write("a.json", toAgent("c"));
@@ -77,7 +77,7 @@ describe("loadAgents, again", () => {
     expect(loadAgents(folders, first).agents).toMatchObject([{ name: "c", model: undefined }, { name: "b" }]);
   });
 
-  it("passes over the locks of an editor", () => {
+  it("ignores the lock files of editors", () => {
     const { folders, write } = createFolders();
     write(".#a.json", "{");
     write("._a.json", "{");

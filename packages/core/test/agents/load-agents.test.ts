@@ -27,7 +27,7 @@ describe("loadAgents", () => {
     expect(problems).toEqual([]);
   });
 
-  it("knows their hooks, and leaves it to Kiro to judge them", () => {
+  it("reads their hooks without judging them", () => {
     const guard = { trigger: "preToolUse", command: "bash .kiro/hooks/guard.sh" };
     const { agents, problems } = load({
       "a.json": { ...subAgent("a"), hooks: { preToolUse: [{ matcher: "fs_write", command: guard.command }] } },
@@ -38,7 +38,7 @@ describe("loadAgents", () => {
     expect(problems).toEqual([]);
   });
 
-  it("names their files by absolute paths when the folder's is relative", () => {
+  it("returns absolute paths of their files if the folder's is relative", () => {
     const { folder } = load({ "a.json": { ...subAgent("a"), prompt: "file://a.md" } });
     const agentsDir = relative(process.cwd(), join(folder, "agents"));
 
@@ -53,7 +53,7 @@ describe("loadAgents", () => {
     expect(agents.map(({ name }) => name)).toEqual(["second", "first", "z"]);
   });
 
-  it("passes over other agents, the orchestrator, and files that are not JSON, in silence", () => {
+  it("silently ignores other agents, the orchestrator, and files that are not JSON", () => {
     const { agents, problems } = load({
       "mine.json": { name: "mine", description: "My own helper" },
       "bare.json": { name: "bare" },
@@ -75,8 +75,8 @@ describe("loadAgents", () => {
     ["has no name", { description: "sub-agent: x" }],
     ["has a name of another type", { name: 3 }],
     ["has a name that is a path", { name: "../x" }],
-    ["has a name that holds a slash", { name: "a/b" }],
-    ["has a name that reads as a flag", { name: "--trust-all-tools" }],
+    ["has a name with a slash", { name: "a/b" }],
+    ["has a name that looks like a flag", { name: "--trust-all-tools" }],
     ["has tools of another type", { name: "x", allowedTools: "fs_read" }],
   ])("reports a file that %s by its path, in one line, and loads the others", (_what, content) => {
     const { agents, folder, problems } = load({ "bad.json": content, "good.json": subAgent("good") });
@@ -86,13 +86,13 @@ describe("loadAgents", () => {
     expect(problems[0]).not.toContain("\n");
   });
 
-  it("says which field of a file is wrong", () => {
+  it("names the wrong field of a file", () => {
     const { problems } = load({ "bad.json": { description: "sub-agent: x" } });
 
     expect(problems[0]).toMatch(/bad\.json": name: /);
   });
 
-  it("reports a folder that is named like a file", () => {
+  it("reports a folder that has the name of an agent file", () => {
     const folder = createTemporaryFolder();
     mkdirSync(join(folder, "x.json"));
 
@@ -101,7 +101,7 @@ describe("loadAgents", () => {
     ]);
   });
 
-  it("reports an agents directory that is missing, and what to do", () => {
+  it("reports a missing agents directory, and what to do", () => {
     const agentsDir = join(createTemporaryFolder(), "none");
 
     expect(loadAgents({ agentsDir, promptsDir: agentsDir })).toMatchObject({
@@ -111,7 +111,7 @@ describe("loadAgents", () => {
   });
 
   it.each([[undefined], [[]], [["fs_read"]], [["fs_write"]]])(
-    "warns that an agent with the tools %j cannot hand in its answer as a file",
+    "warns that an agent with the tools %j cannot write an answer file",
     (allowedTools) => {
       const { agents, problems } = load({ "a.json": { name: "a", description: "sub-agent: A", allowedTools } });
 
@@ -120,7 +120,7 @@ describe("loadAgents", () => {
     },
   );
 
-  it("enhances the description and takes the model from the prompt file", () => {
+  it("adds the prompt file's profile to the description, and takes the model from it", () => {
     const { agents } = load(
       { "a.json": subAgent("tester") },
       { "tester.md": "---\ncapabilities: [Testing]\nmodel: m1\n---\n# Tester\n" },
@@ -129,26 +129,26 @@ describe("loadAgents", () => {
     expect(agents).toMatchObject([{ description: "About tester\n\nCapabilities:\n- Testing", model: "m1" }]);
   });
 
-  it("finds the prompt file by the agent's name, not by its file's", () => {
+  it("finds the prompt file by the agent's name, not by its file's name", () => {
     const { agents } = load({ "file.json": subAgent("name") }, { "file.md": "---\nmodel: wrong\n---\n" });
 
     expect(agents).toMatchObject([{ model: undefined }]);
   });
 
-  it("reports a prompt file that is malformed, and keeps the agent", () => {
+  it("reports a malformed prompt file, and keeps the agent", () => {
     const { agents, folder, problems } = load({ "a.json": subAgent("a") }, { "a.md": "---\nmodel: [\n---\n" });
 
     expect(agents).toMatchObject([{ name: "a", description: "About a", model: undefined }]);
     expect(problems).toEqual([expect.stringContaining(`The frontmatter of "${folder}/prompts/a.md" is not YAML`)]);
   });
 
-  it("describes an agent that says nothing about itself", () => {
+  it("describes an agent without a description", () => {
     const { agents } = load({ "a.json": { ...subAgent("a"), description: "sub-agent:" } });
 
     expect(agents).toMatchObject([{ description: "The agent a." }]);
   });
 
-  it("describes an agent of whose description nothing can be seen", () => {
+  it("describes an agent whose description is invisible", () => {
     const { agents } = load({ "a.json": { ...subAgent("a"), description: "sub-agent: \u200B\u2060" } });
 
     expect(agents).toMatchObject([{ description: "The agent a." }]);

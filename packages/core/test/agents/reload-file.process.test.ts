@@ -20,7 +20,7 @@ describe("reloadFile", () => {
     return { text };
   }
 
-  it("parses only what changed", () => {
+  it("parses a file only if it changed", () => {
     writeFileSync(file, "one");
     const first = reloadFile(file, parse);
     const second = reloadFile(file, parse, first);
@@ -32,7 +32,7 @@ describe("reloadFile", () => {
     expect(parsed).toEqual(["one", "two"]);
   });
 
-  it("sees a change that leaves size and time of the file as they were", () => {
+  it("notices a change that keeps the file's size and time", () => {
     writeFileSync(file, "one");
     const { atime, mtime } = statSync(file);
     const first = reloadFile(file, parse);
@@ -42,7 +42,7 @@ describe("reloadFile", () => {
     expect(reloadFile(file, parse, first).value).toEqual({ text: "two" });
   });
 
-  it("keeps the last value while the content is bad, and says why in one line", () => {
+  it("keeps the last value while the content is invalid, and says why in one line", () => {
     writeFileSync(file, "good");
     const good = reloadFile(file, parse);
     writeFileSync(file, "bad");
@@ -65,7 +65,7 @@ describe("reloadFile", () => {
     expect(reloadFile(link, parse, first)).toMatchObject({ value: undefined, stamp: undefined });
   });
 
-  it("reads no more than a megabyte, and what grew too large leaves the last value", () => {
+  it("reads no more than a megabyte, and keeps the last value of a file that grew too large", () => {
     writeFileSync(file, "x".repeat(2 ** 20));
     const first = reloadFile(file, parse);
     truncateSync(file, 2 ** 40);

@@ -6,8 +6,8 @@ import { openChildFolder, type FolderHandle, type OpenFolder } from "../../src/w
 import { createRepository, write } from "./executable-repository.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-describe("the paths that are reported", () => {
-  it("are none of what a folder was exchanged for", async () => {
+describe("reported paths", () => {
+  it("are not those of a folder that was swapped in", async () => {
     const [workspace, home] = [createRepository(), createTemporaryFolder()];
     write(home, ".envrc", "private");
     write(home, ".vscode/private", "private");
@@ -21,7 +21,7 @@ describe("the paths that are reported", () => {
     expect(warnings).toEqual([expect.stringContaining('("src/folder": it cannot be read (ENOTDIR)')]);
   });
 
-  it("would be some of it if folders were opened by their path", async () => {
+  it("would be if folders were opened by path", async () => {
     const [workspace, home] = [createRepository(), createTemporaryFolder()];
     write(home, ".envrc", "private");
     mkdirSync(join(workspace, "src/folder"));
@@ -32,7 +32,7 @@ describe("the paths that are reported", () => {
     expect((await watch.findChanges()).changedExecutablePaths).toEqual(["src/folder/.envrc"]);
   });
 
-  /** Opens folders, and exchanges one of them for a link right before it is opened after the turn. */
+  /** Opens folders, and replaces one of them by a symlink right before it is opened after the turn. */
   function exchanging(workspace: string, home: string, follow?: (path: string) => Promise<FolderHandle>): OpenFolder {
     let times = 0;
     return async (parent, name) => {
@@ -49,7 +49,7 @@ describe("the paths that are reported", () => {
   }
 });
 
-describe("a workspace is not looked at as a whole, and the turn is told so, where", () => {
+describe("a workspace is not searched completely, and the turn is told so, if", () => {
   it("folders lie too deep", async () => {
     const workspace = createRepository();
     const watch = watchExecutablePaths(workspace);

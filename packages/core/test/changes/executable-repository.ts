@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { dirname, join } from "node:path";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** Makes a repository with files that the host runs, and others. */
+/** Creates a repository with files that the host runs, and others. */
 export function createRepository(): string {
   const root = createTemporaryFolder();
   git(root, "init", "--quiet");
@@ -15,25 +15,25 @@ export function createRepository(): string {
   return root;
 }
 
-/** Writes the text of a package.json. */
+/** Returns the text of a package.json. */
 export function toPackage(scripts: Readonly<Record<string, string>>, version = "1"): string {
   return JSON.stringify({ version, scripts });
 }
 
-/** Writes a file, with the folders that it is in. */
+/** Writes a file, and creates its folders. */
 export function write(root: string, path: string, content: string): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), content);
 }
 
-/** Puts a file in place of .git. */
+/** Replaces .git with a file. */
 export function replaceGit(root: string): void {
   renameSync(join(root, ".git"), join(root, "src/other"));
   write(root, ".git", "gitdir: src/other");
   rmSync(join(root, "src/other"), { recursive: true });
 }
 
-/** Commits what is in src. */
+/** Commits the content of src. */
 export function commit(root: string): void {
   git(root, "add", "src");
   git(root, "-c", "user.name=me", "-c", "user.email=me@x.example", "commit", "--quiet", "--message", "x");

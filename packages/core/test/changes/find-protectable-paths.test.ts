@@ -5,7 +5,7 @@ import { findProtectablePaths } from "../../src/changes/find-protectable-paths.t
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("findProtectablePaths", () => {
-  it("finds what exists at the root, and nothing else", async () => {
+  it("finds existing paths at the root only", async () => {
     const root = createTemporaryFolder();
     for (const folder of [".git/hooks", ".git/objects", ".github/workflows", ".vscode", "src/.vscode"]) {
       mkdirSync(join(root, folder), { recursive: true });
@@ -33,7 +33,7 @@ describe("findProtectablePaths", () => {
   });
 
   it.each([".git", ".git/hooks", ".github", ".envrc"])(
-    "refuses a workspace where %s is a link, and names it",
+    "refuses a workspace if %s is a symlink, and names it",
     async (path) => {
       const root = createTemporaryFolder();
       mkdirSync(dirname(join(root, path)), { recursive: true });

@@ -8,7 +8,7 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 type Change = (workspace: string) => void;
 
-describe("what git runs by itself comes first, and is explained, when a turn", () => {
+describe("what git runs by itself is reported first, and explained, when a turn", () => {
   const byConfig = "git runs the commands that it names, some of them at every git status";
 
   it.each<[string, string, string, Change]>([
@@ -31,15 +31,15 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
       (root) => write(root, ".git/config.worktree", ""),
     ],
     ["sets core.fsmonitor", ".git/config", byConfig, (root) => git(root, "config", "core.fsmonitor", "./evil")],
-    ["plants a repository", "src/new/.git/config", byConfig, (root) => git(root, "init", "--quiet", "src/new")],
+    ["creates a repository", "src/new/.git/config", byConfig, (root) => git(root, "init", "--quiet", "src/new")],
     [
-      "plants one where nothing else is looked for",
+      "creates one where nothing else is searched",
       "node_modules/new/.git/config",
       byConfig,
       (root) => git(root, "init", "--quiet", "node_modules/new"),
     ],
     [
-      "plants one where everything is looked for",
+      "creates one where everything is searched",
       ".kiro/new/.git/config",
       byConfig,
       (root) => git(root, "init", "--quiet", ".kiro/new"),
@@ -72,7 +72,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     expect([gitChanges[0], warnings[0]]).toEqual([sentence, sentence]);
   });
 
-  it("adds a hook where core.hooksPath has them", async () => {
+  it("adds a hook in the folder that core.hooksPath names", async () => {
     const workspace = createRepository();
     git(workspace, "config", "core.hooksPath", "tools/hooks");
     const watch = watchExecutablePaths(workspace);
@@ -85,7 +85,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     expect(gitChanges).toHaveLength(1);
   });
 
-  it("adds any number of hooks, of which only the first are put in words", async () => {
+  it("adds many hooks, of which only the first are described", async () => {
     const workspace = createRepository();
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
@@ -96,7 +96,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     expect([changedExecutablePaths.length, gitChanges.length]).toEqual([30, 10]);
   });
 
-  it("does nothing in a repository that was there, where nothing else is looked for", async () => {
+  it("changes nothing in an existing repository where nothing else is searched", async () => {
     const workspace = createRepository();
     git(workspace, "init", "--quiet", "node_modules/old");
     await sleep(30);
@@ -106,7 +106,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
     expect(await watch.findChanges()).toEqual({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
   });
 
-  it("makes a worktree, and nothing is said of it", async () => {
+  it("adds a worktree, which is not reported", async () => {
     const workspace = createRepository();
     commit(workspace);
     const watch = watchExecutablePaths(workspace);
@@ -120,7 +120,7 @@ describe("what git runs by itself comes first, and is explained, when a turn", (
   });
 });
 
-describe("a git folder outside the workspace is not looked at", () => {
+describe("a git folder outside the workspace is not searched", () => {
   it.each([
     ["that does not name the workspace", "gitdir: ../home\n"],
     ["that the turn named", undefined],

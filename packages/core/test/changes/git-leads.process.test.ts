@@ -8,28 +8,28 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 import { write } from "./executable-repository.ts";
 
 describe("findGitLeads", () => {
-  it("keeps no more steps of a path than are gone", async () => {
+  it("keeps only as many steps of a path as are followed", async () => {
     const inside = await findInside(`[core]\n\thooksPath = ${"a/".repeat(2000)}hooks\n`);
 
     const steps = [...inside].filter(([, what]) => what === "on-the-way");
-    // From the workspace, and from its .git.
+    // // From the workspace, and from its .git.
     expect(steps.length).toBeLessThanOrEqual(2 * 65);
     expect(inside.get(`${"a/".repeat(64)}a`)).toBe("on-the-way");
   });
 
-  it("takes paths that are looked at", async () => {
+  it("returns paths that are watched", async () => {
     const inside = await findInside(`[core]\n\thooksPath = ${"a/".repeat(60)}hooks\n`);
 
     expect(inside.get(`${"a/".repeat(60)}hooks`)).toBe("named");
   });
 
-  it("reads no more than 64 KiB of a configuration", async () => {
+  it("reads at most 64 KiB of a configuration", async () => {
     const inside = await findInside(`# ${"x".repeat(64 * 1024)}\n[core]\n\thooksPath = hooks\n`);
 
     expect([...inside.keys()]).toEqual([]);
   });
 
-  it("waits for no pipe and follows no link where .git leads outside", async () => {
+  it("waits for no pipe and follows no symlink if .git leads outside", async () => {
     const place = createTemporaryFolder();
     const [workspace, own] = [join(place, "workspace"), join(place, "common/worktrees/own")];
     write(workspace, ".git", `gitdir: ${own}\n`);

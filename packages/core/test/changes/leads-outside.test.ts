@@ -9,8 +9,8 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 describe("leadsOutside", () => {
   it.each([
     ["round in a circle", { round: "circle", circle: "round" }],
-    ["by ever more steps", { round: "more", more: "./././more/more" }],
-  ])("takes a link that leads %s for one that leads out, and comes to an end", async (_what, links) => {
+    ["along ever more steps", { round: "more", more: "./././more/more" }],
+  ])("treats a symlink that leads %s as one that leads out, and terminates", async (_what, links) => {
     const workspace = createTemporaryFolder();
     for (const [name, target] of Object.entries(links)) symlinkSync(target, join(workspace, name));
     const root = await openRootFolder(workspace);

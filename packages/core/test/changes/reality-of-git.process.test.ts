@@ -8,7 +8,7 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 /** Changes a workspace as an agent can, so that git runs the command. */
 type Attack = (workspace: string, command: string) => void;
 
-// Each with the path that must come first.
+// // Each with the path that must be reported first.
 const ATTACKS: readonly (readonly [string, string, Attack])[] = [
   [
     "commondir",
@@ -55,14 +55,14 @@ const ATTACKS: readonly (readonly [string, string, Attack])[] = [
     (root, command) => {
       git(root, "init", "--quiet", "sub");
       git(join(root, "sub"), ...AUTHOR, "commit", "--quiet", "--allow-empty", "--message", "x");
-      // By the index alone, which no protection can cover.
+      // // By the index alone, which no protection can cover.
       git(root, "add", "sub");
       configure(join(root, "sub/.git/config"), command);
     },
   ],
 ];
 
-describe("what git status runs is the first that is reported, by", () => {
+describe("the path that makes git status run a command is reported first, by", () => {
   it.each(ATTACKS)("%s", async (_what, path, attack) => {
     const workspace = createRepository();
     const mark = join(createTemporaryFolder(), "mark");

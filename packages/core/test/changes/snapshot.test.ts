@@ -8,7 +8,7 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 const BOUNDS = { entries: 1000, timeMs: 5000, read: { bytes: 1000, files: 1000 } };
 
 describe("takeSnapshot", () => {
-  it("stops at the number of entries, and says what it did not look into", async () => {
+  it("stops at the limit of entries, and names the folders it did not search", async () => {
     const root = createPlace();
 
     const { notes, unread } = await takeSnapshot(root, { bounds: { ...BOUNDS, entries: 2 } });
@@ -17,7 +17,7 @@ describe("takeSnapshot", () => {
     expect([...unread.keys()]).toEqual(["folder"]);
   });
 
-  it("stops when the time is over", async () => {
+  it("stops at the time limit", async () => {
     const { unread } = await takeSnapshot(createPlace(), { bounds: { ...BOUNDS, timeMs: 0 } });
 
     expect([...unread.keys()]).toEqual([""]);
@@ -26,7 +26,7 @@ describe("takeSnapshot", () => {
   it.each([
     ["bytes", { bytes: 0, files: 1000 }],
     ["files", { bytes: 1000, files: 0 }],
-  ])("tells files apart by size and times when it may read no more %s", async (_what, read) => {
+  ])("tells files apart by size and times when it may not read any more %s", async (_what, read) => {
     const root = createPlace();
     const bounds = { ...BOUNDS, read };
     const [whole, part, again] = [
@@ -48,8 +48,8 @@ describe("takeSnapshot", () => {
     expect({ notes: notes.size, unread: unread.size }).toEqual({ notes: 0, unread: 0 });
   });
 
-  // Root may look everywhere.
-  it.skipIf(process.getuid?.() === 0)("says of a folder that it may not read", async () => {
+  // // Root may read every folder.
+  it.skipIf(process.getuid?.() === 0)("reports a folder that it may not read", async () => {
     const root = createPlace();
     chmodSync(join(root, "folder"), 0o000);
 
@@ -61,7 +61,7 @@ describe("takeSnapshot", () => {
 });
 
 describe("compareSnapshots", () => {
-  it("takes nothing for added or removed where one of the two did not look", async () => {
+  it("reports nothing as added or removed if one of the two did not search there", async () => {
     const root = createPlace();
     const [whole, part] = [await takeSnapshot(root), await takeSnapshot(root, { bounds: { ...BOUNDS, entries: 2 } })];
     writeFileSync(join(root, ".envrc"), "evil");
@@ -71,7 +71,7 @@ describe("compareSnapshots", () => {
     expect(compareSnapshots(whole, later)).toEqual([{ path: ".envrc", effect: "plain" }]);
   });
 
-  it("asks about a folder once, however many files an agent made deep in it", () => {
+  it("checks a folder once, however many files an agent created deep in it", () => {
     const unread = new Map([["elsewhere", "no time"]]);
     const asked = vi.spyOn(unread, "has");
     const folder = `.vscode/${"a/".repeat(60)}`;

@@ -7,12 +7,12 @@ import { createRepository, write } from "./executable-repository.ts";
 
 type Change = (workspace: string) => void;
 
-describe("files with rights of their own are reported first when a turn", () => {
+describe("privileged files are reported first when a turn", () => {
   it.each<[string, string, Change]>([
     ["makes one setuid", "src/a.ts", (root) => chmodSync(join(root, "src/a.ts"), 0o4755)],
     ["makes one setgid", "src/a.ts", (root) => chmodSync(join(root, "src/a.ts"), 0o2755)],
     [
-      "hides one where nothing is run",
+      "hides one in a folder that is not searched for executables",
       ".git/objects/x",
       (root) => (write(root, ".git/objects/x", "x"), chmodSync(join(root, ".git/objects/x"), 0o4755)),
     ],
@@ -29,7 +29,7 @@ describe("files with rights of their own are reported first when a turn", () => 
     expect(warnings).toEqual([expect.stringMatching(`^"${path}" is a set[ug]id file: it runs with the rights of`)]);
   });
 
-  it("not if they were so before", async () => {
+  it("but not if they were privileged before", async () => {
     const workspace = createRepository();
     chmodSync(join(workspace, "src/a.ts"), 0o4755);
     await sleep(30);
@@ -40,12 +40,12 @@ describe("files with rights of their own are reported first when a turn", () => 
   });
 });
 
-describe("links are reported when a turn", () => {
+describe("symlinks are reported when a turn", () => {
   it.each<[string, string, string]>([
     ["makes one to an absolute path", "link", "/etc"],
-    ["makes one out of a folder", "src/link", "../../x"],
-    ["makes one that leads out by way of others", "link", "src/up/../../x"],
-    ["makes one by way of one that leads out", "link", "outside/x"],
+    ["replaces a folder by one", "src/link", "../../x"],
+    ["makes one that leads out through others", "link", "src/up/../../x"],
+    ["makes one through one that leads out", "link", "outside/x"],
   ])("%s", async (_what, path, target) => {
     const workspace = createWithLinks();
     const watch = watchExecutablePaths(workspace);
@@ -59,7 +59,7 @@ describe("links are reported when a turn", () => {
   });
 
   it.each(["a.ts", "../src/a.ts", "../src/up/a", ".", "nowhere/../a.ts", "a".repeat(300)])(
-    "not if they stay inside: %s",
+    "but not if they stay inside: %s",
     async (target) => {
       const workspace = createWithLinks();
       const watch = watchExecutablePaths(workspace);
@@ -72,7 +72,7 @@ describe("links are reported when a turn", () => {
     },
   );
 
-  it("are named up to ten, and counted", async () => {
+  it("up to ten by name, and the rest as a count", async () => {
     const workspace = createWithLinks();
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
@@ -82,7 +82,7 @@ describe("links are reported when a turn", () => {
     expect((await watch.findChanges()).warnings).toEqual([expect.stringMatching(/" to "\/etc" and 240 more\.$/)]);
   });
 
-  /** Makes a repository with two older links: one leads out, one to its folder's parent, which is inside. */
+  /** Creates a repository with two older symlinks: one leads out, one to its folder's parent, which is inside. */
   function createWithLinks(): string {
     const workspace = createRepository();
     symlinkSync("/etc", join(workspace, "outside"));

@@ -7,19 +7,19 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 type Change = (workspace: string) => void;
 
-describe("the paths that the host executes are reported when a turn", () => {
+describe("paths that the host executes are reported when a turn", () => {
   it.each<[string, string, Change]>([
     ["adds a git hook", ".git/hooks/pre-commit", (root) => write(root, ".git/hooks/pre-commit", "evil")],
     ["changes a git hook's content", ".git/hooks/old", (root) => write(root, ".git/hooks/old", "evil")],
     ["makes a git hook executable", ".git/hooks/old", (root) => chmodSync(join(root, ".git/hooks/old"), 0o755)],
     ["removes a git hook", ".git/hooks/old", (root) => unlinkSync(join(root, ".git/hooks/old"))],
-    ["points a link elsewhere", ".vscode/link", (root) => relink(root, ".vscode/link", "evil")],
-    ["puts a link in place of a folder", ".cursor", (root) => symlinkSync("src", join(root, ".cursor"))],
+    ["points a symlink elsewhere", ".vscode/link", (root) => relink(root, ".vscode/link", "evil")],
+    ["replaces a folder by a symlink", ".cursor", (root) => symlinkSync("src", join(root, ".cursor"))],
     ["adds to a rebase", ".git/rebase-merge/git-rebase-todo", (root) => write(root, TODO, "exec evil")],
-    ["adds one below a folder whose name is no text", "odd\uFFFD/.envrc", (root) => writeOdd(root, ".envrc")],
+    ["adds one below a folder whose name is not UTF-8", "odd\uFFFD/.envrc", (root) => writeOdd(root, ".envrc")],
     ["adds an MCP server", ".mcp.json", (root) => write(root, ".mcp.json", "{}")],
     ["adds a Kiro hook", ".kiro/hooks/a.json", (root) => write(root, ".kiro/hooks/a.json", "{}")],
-    ["adds a hook of Claude's", ".claude/settings.json", (root) => write(root, ".claude/settings.json", "{}")],
+    ["adds a Claude hook", ".claude/settings.json", (root) => write(root, ".claude/settings.json", "{}")],
     ["adds a Cursor file", ".cursor/mcp.json", (root) => write(root, ".cursor/mcp.json", "{}")],
     ["adds a husky hook", ".husky/pre-push", (root) => write(root, ".husky/pre-push", "evil")],
     ["adds a dev container", ".devcontainer/a/b.json", (root) => write(root, ".devcontainer/a/b.json", "{}")],
@@ -55,7 +55,7 @@ describe("the paths that the host executes are reported when a turn", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("plants a repository in a folder, whatever its name", async () => {
+  it("creates a repository in a folder of any name", async () => {
     const workspace = createRepository();
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
@@ -67,7 +67,7 @@ describe("the paths that the host executes are reported when a turn", () => {
     expect(changedExecutablePaths).toEqual(expect.arrayContaining(["src/bare/config", "src/nested/.git/config"]));
   });
 
-  it("makes a repository of the workspace's root, and changes something else", async () => {
+  it("makes the workspace's root a repository, and changes something else", async () => {
     const workspace = createTemporaryFolder();
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
@@ -79,7 +79,7 @@ describe("the paths that the host executes are reported when a turn", () => {
     expect(changedExecutablePaths).toEqual(expect.arrayContaining(["config", "src/.envrc"]));
   });
 
-  it("changes what a worktree's .git leads to, outside the workspace", async () => {
+  it("changes the folder outside the workspace that a worktree's .git names", async () => {
     const { main, workspace } = createWorktree();
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
@@ -139,8 +139,8 @@ describe("nothing is reported when a turn", () => {
     ],
     ["installs a package", (root) => write(root, "node_modules/a/package.json", toPackage({ postinstall: "x" }))],
     ["commits", commit],
-    ["writes a file again as it was", (root) => write(root, ".vscode/tasks.json", "[]")],
-    ["touches what a forge does not run", (root) => write(root, ".github/README.md", "x")],
+    ["writes a file again with its old content", (root) => write(root, ".vscode/tasks.json", "[]")],
+    ["changes files that a forge does not run", (root) => write(root, ".github/README.md", "x")],
   ])("%s", async (_what, change) => {
     const workspace = createRepository();
     const watch = watchExecutablePaths(workspace);
@@ -153,7 +153,7 @@ describe("nothing is reported when a turn", () => {
 });
 
 describe("a turn that changes very many such files", () => {
-  it("is told of the first, and of their number", async () => {
+  it("gets the names of the first, and their number", async () => {
     const workspace = createTemporaryFolder();
     const watch = watchExecutablePaths(workspace);
     await watch.ready;

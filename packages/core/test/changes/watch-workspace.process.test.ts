@@ -9,7 +9,7 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 describe("watchWorkspace", () => {
   afterEach(() => void vi.useRealTimers());
 
-  it("finds nothing where nothing changed, though all of it was written the moment before", async () => {
+  it("finds nothing if nothing changed, although all files were written a moment before", async () => {
     const workspace = createWorkspace();
 
     const { ready, findChanges } = watchWorkspace(workspace);
@@ -21,18 +21,18 @@ describe("watchWorkspace", () => {
   it.each<[string, (workspace: string) => void, readonly string[]]>([
     ["a file that was written", (at) => writeFileSync(join(at, "src/a.ts"), "new"), ["src/a.ts"]],
     ["a file that was written and set back", (at) => writeBack(join(at, "src/a.ts")), ["src/a.ts"]],
-    ["a file that was made", (at) => writeFileSync(join(at, "src/deep/new"), ""), ["src/deep/new"]],
-    ["a folder that was made", (at) => mkdirSync(join(at, "src/new")), ["src/new/"]],
-    ["a file that was removed", (at) => rmSync(join(at, "src/a.ts")), ["src/"]],
-    ["what was made and removed again", (at) => makeAndRemove(join(at, "src/deep/brief")), ["src/deep/"]],
+    ["a created file", (at) => writeFileSync(join(at, "src/deep/new"), ""), ["src/deep/new"]],
+    ["a created folder", (at) => mkdirSync(join(at, "src/new")), ["src/new/"]],
+    ["a removed file", (at) => rmSync(join(at, "src/a.ts")), ["src/"]],
+    ["a file that was created and removed again", (at) => makeAndRemove(join(at, "src/deep/brief")), ["src/deep/"]],
     ["a file that was replaced by a new one", (at) => replace(join(at, "top")), ["top"]],
-    ["a file in folders that were made for it", (at) => makeDeep(join(at, "new/er")), ["new/er/file"]],
-    ["something removed at the top", (at) => rmSync(join(at, "top")), ["./"]],
-    ["a mode", (at) => chmodSync(join(at, "top"), 0o755), ["top"]],
-    ["a name", (at) => renameSync(join(at, "top"), join(at, "src/moved")), ["./", "src/", "src/moved"]],
-    ["a link", (at) => symlinkSync("/etc", join(at, "src/etc")), ["src/etc"]],
-    ["a second name of a file", (at) => linkSync(join(at, "top"), join(at, "src/too")), ["src/", "top", "src/too"]],
-    ["what a link pointed to when it was replaced", (at) => turn(join(at, "out")), ["out"]],
+    ["a file in new folders", (at) => makeDeep(join(at, "new/er")), ["new/er/file"]],
+    ["a file removed from the root", (at) => rmSync(join(at, "top")), ["./"]],
+    ["a changed mode", (at) => chmodSync(join(at, "top"), 0o755), ["top"]],
+    ["a changed name", (at) => renameSync(join(at, "top"), join(at, "src/moved")), ["./", "src/", "src/moved"]],
+    ["a changed symlink", (at) => symlinkSync("/etc", join(at, "src/etc")), ["src/etc"]],
+    ["a hard link", (at) => linkSync(join(at, "top"), join(at, "src/too")), ["src/", "top", "src/too"]],
+    ["a replaced symlink target", (at) => turn(join(at, "out")), ["out"]],
   ])("finds %s", async (_what, change, expected) => {
     const workspace = createWorkspace();
     const { ready, findChanges } = watchWorkspace(workspace);
@@ -48,7 +48,7 @@ describe("watchWorkspace", () => {
     });
   });
 
-  it("finds a file that is written at once, every time", async () => {
+  it("finds a file that is written immediately, every time", async () => {
     for (let round = 0; round < 30; round++) {
       const workspace = createWorkspace();
       const { ready, findChanges } = watchWorkspace(workspace);
@@ -60,7 +60,7 @@ describe("watchWorkspace", () => {
     }
   });
 
-  it("does not follow a link out of the workspace", async () => {
+  it("does not follow a symlink out of the workspace", async () => {
     const [workspace, outside] = [createWorkspace(), createTemporaryFolder()];
     symlinkSync(outside, join(workspace, "outside"));
     await sleep(30);
@@ -72,7 +72,7 @@ describe("watchWorkspace", () => {
     expect(await findChanges()).toMatchObject({ paths: [] });
   });
 
-  it("sees that something else took the workspace's place", async () => {
+  it("notices that another folder took the workspace's place", async () => {
     const [workspace, other] = [createWorkspace(), createWorkspace()];
     await sleep(30);
     const { ready, findChanges } = watchWorkspace(workspace);
@@ -84,7 +84,7 @@ describe("watchWorkspace", () => {
     expect(await findChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOTDIR)' });
   });
 
-  it("finds a file whose name is no text, and shows names without what hides in them", async () => {
+  it("finds a file whose name is not UTF-8, and removes invisible characters from names", async () => {
     const workspace = createWorkspace();
     execFileSync("sh", ["-c", `printf x >"$(printf 'odd\\377')"`], { cwd: workspace });
     writeFileSync(join(workspace, "line\nbreak\u001B[31m"), "");
@@ -108,7 +108,7 @@ describe("watchWorkspace", () => {
     ]);
   });
 
-  it("names 200 at most, and counts the rest", async () => {
+  it("names at most 200 files, and counts the rest", async () => {
     const workspace = createWorkspace();
     const { ready, findChanges } = watchWorkspace(workspace);
     await ready;
@@ -122,9 +122,9 @@ describe("watchWorkspace", () => {
   it.each([
     [{ entries: 3, timeMs: 60_000 }, 'of "src", there is too much in it to look at'],
     [{ entries: 200_000, timeMs: 0 }, 'of "./", there was not enough time to look at all of it'],
-  ])("cannot tell within the bounds %j", async (bounds, unknown) => {
+  ])("cannot tell within the limits %j", async (bounds, unknown) => {
     const workspace = createWorkspace();
-    // A walk of nearly nothing is over before any time is.
+    // // A walk of almost nothing ends before any time limit.
     for (let index = 0; index < 500; index++) mkdirSync(join(workspace, `src/deep/${index}`));
     await sleep(30);
     const { findChanges } = watchWorkspace(workspace, bounds);
@@ -132,7 +132,7 @@ describe("watchWorkspace", () => {
     expect(await findChanges()).toMatchObject({ paths: [], unknown });
   });
 
-  it("finds what lies deeper than any path may be long", async () => {
+  it("finds a file deeper than the longest possible path", async () => {
     const workspace = createWorkspace();
     const { ready, findChanges } = watchWorkspace(workspace);
     await ready;
@@ -141,7 +141,7 @@ describe("watchWorkspace", () => {
     });
     onTestFinished(() => void execFileSync("rm", ["-rf", workspace]));
 
-    // Each folder but the last has a new folder in it.
+    // // Each folder but the last has a new folder in it.
     expect(await findChanges()).toEqual({
       paths: [`${"0".repeat(199)}1/${"0".repeat(99)}...`],
       count: 1,
@@ -161,7 +161,7 @@ describe("watchWorkspace", () => {
     });
   });
 
-  it("cannot tell of a file system whose times may be another machine's", async () => {
+  it("cannot tell on a file system whose clock may be another machine's", async () => {
     const { findChanges } = watchWorkspace("/proc/sys/kernel");
 
     expect(await findChanges()).toMatchObject({ unknown: 'of "./", its file system may have another clock' });
@@ -173,7 +173,7 @@ describe("watchWorkspace", () => {
     expect(await findChanges()).toMatchObject({ unknown: 'of "./", it cannot be read (ENOENT)' });
   });
 
-  it("cannot tell when the clock was set back, and finds what was written while it was a little slow", async () => {
+  it("cannot tell when the clock was set back, but tolerates one that is a little slow", async () => {
     const workspace = createWorkspace();
     await sleep(30);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 500 });
@@ -193,7 +193,7 @@ describe("watchWorkspace", () => {
     });
   });
 
-  it("finds what was written after the clock was set ahead", async () => {
+  it("finds files written after the clock was set ahead", async () => {
     const workspace = createWorkspace();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3_600_000 });
     const { findChanges } = watchWorkspace(workspace);

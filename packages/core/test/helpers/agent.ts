@@ -1,6 +1,6 @@
 import type { Agent } from "@budgie/core";
 
-/** An agent as `loadAgents` gives one. */
+/** An agent as `loadAgents` returns one. */
 export const AGENT: Agent = {
   name: "tester",
   description: "Tests things",

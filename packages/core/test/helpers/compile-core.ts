@@ -6,7 +6,7 @@ import { createTemporaryFolder } from "./temporary-folder.ts";
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** Compiles core into a folder of the test's, since a child process of Node 20 cannot read TypeScript. */
+/** Compiles core into a temporary folder, since a child process of Node 20 cannot read TypeScript. */
 export function compileCore(): string {
   const folder = createTemporaryFolder();
   const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { BudgieError } from "@budgie/core";
 
-/** Returns the error that a turn fails with; anything but a `BudgieError` fails the test. */
+/** Returns the error of a failed turn; anything but a `BudgieError` fails the test. */
 export async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
   const error: unknown = await turn.then(
     () => undefined,

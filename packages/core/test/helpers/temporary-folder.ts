@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** Creates a folder that goes when the test ends. */
+/** Creates a folder that is removed when the test ends. */
 export function createTemporaryFolder(): string {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), "budgie-core-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

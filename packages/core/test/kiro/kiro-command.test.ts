@@ -26,11 +26,11 @@ describe("toKiroCommand", () => {
     expect(toKiroCommand({ ...RUN, ...run }).argv.join(" ")).toBe(argv);
   });
 
-  it("keeps a name with blanks in one argument", () => {
+  it("keeps a name with spaces in one argument", () => {
     expect(toKiroCommand({ ...RUN, agent: "my agent --resume" }).argv).toContain("my agent --resume");
   });
 
-  it("asks for Kiro's login, and hands on environment and projections", () => {
+  it("asks for Kiro's login, and passes on environment and mounts", () => {
     expect(toKiroCommand(RUN)).toMatchObject({ login: "kiro", env: RUN.env, projections: RUN.projections });
   });
 });

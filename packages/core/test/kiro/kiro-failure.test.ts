@@ -20,7 +20,7 @@ describe("toKiroFailure", () => {
   it.each<[string, Run]>([
     ["an answer file", { answered: true }],
     ["a printed answer", { stdout: ANSWER }],
-    ["nothing but the proof that the turn was finished", { stderr: CREDITS }],
+    ["nothing but the credits line of a finished turn", { stderr: CREDITS }],
     ["an answer in spite of a bad agent file of another agent", { stdout: ANSWER, stderr: malformed("other") }],
     ["an answer in spite of a tool that could not log in", { answered: true, stderr: "fatal: Authentication failed" }],
     ["an answer about logins", { stdout: `${MARKER}You are not logged in to the device code page.` }],
@@ -30,11 +30,11 @@ describe("toKiroFailure", () => {
     ["a denied tool", { stdout: ANSWER, stderr: "[denied] tool permission approval is not supported" }],
     ["a failed MCP server", { stdout: ANSWER, stderr: "One or more mcp server did not load correctly" }],
     ["a killed tool", { stdout: ANSWER, oomKilled: true }],
-  ])("lets pass %s", (_what, run) => {
+  ])("accepts %s", (_what, run) => {
     expect(failureOf(run)).toBeUndefined();
   });
 
-  // The rows of the table of Kiro's exit codes, as a headless text run meets them.
+  // // The rows of the table of Kiro's exit codes, as seen in a headless text run.
   it.each<[string, Run, ErrorCode, RegExp]>([
     ["silence with exit code 0", {}, "AGENT_FAILED", /ended without an answer: it said nothing$/],
     ["a marker and nothing else", { stdout: `${MARKER}\n` }, "AGENT_FAILED", /ended without an answer/],

@@ -41,13 +41,13 @@ describe("toAnswer", () => {
     expect(toAnswer(`${MARKER}${ESC}[31m>> ${ESC}[0mx`)).toBe(">> x");
   });
 
-  it("is empty for markers and codes alone", () => {
+  it("is empty for output of only markers and codes", () => {
     expect(toAnswer(`${MARKER}\n${ESC}[0m\n`)).toBe("");
   });
 });
 
 describe("hasMessage", () => {
-  it("is true once the model has begun to speak, however often it is asked", () => {
+  it("is true once the model has begun to speak, however often it is called", () => {
     expect([1, 2, 3].map(() => hasMessage(`x\n${MARKER}Hello`))).toEqual([true, true, true]);
     expect(hasMessage("> Hello")).toBe(false);
   });
@@ -69,13 +69,13 @@ describe("toDeniedTools", () => {
     ["one without a name", `${MARKER}I could not`, DENIED_ON_STDERR, ["unknown"]],
     ["many without a name", "", DENIED_ON_STDERR + DENIED_ON_STDERR, ["unknown"]],
     ["both forms of one", DENIED, DENIED_ON_STDERR, ["shell"]],
-    ["an answer that only talks of it", "The Command shell is rejected because it is dangerous.", "", []],
+    ["none in an answer that only mentions denials", "The Command shell is rejected because it is dangerous.", "", []],
   ])("finds %s", (...[, stdout, stderr, tools]) => {
     expect(toDeniedTools(stdout, stderr)).toEqual(tools);
   });
 });
 
-it("toDeniedTools names a bounded number of tools, in a bounded length", () => {
+it("toDeniedTools limits the number of tools and their length", () => {
   const many = Array.from({ length: 200 }, (_, at) => DENIED.replace("shell", `${at}-${"x".repeat(300)}`)).join("");
 
   const tools = toDeniedTools(many, "");
@@ -95,7 +95,7 @@ describe("toUsage", () => {
     ],
     [["You have no Credits: 0\n", ""], undefined],
     [[], undefined],
-  ])("finds in %j the cost of the runs together", (stderrs, usage) => {
+  ])("adds up the cost of all runs in %j", (stderrs, usage) => {
     expect(toUsage(stderrs)).toEqual(usage);
   });
 });
@@ -113,15 +113,15 @@ describe("saysFinished", () => {
 });
 
 describe("toEvidence", () => {
-  it("is the last five lines, in one", () => {
+  it("is the last five lines, joined into one", () => {
     expect(toEvidence("1\n2\n3\n\n 4 \n5\n6\n")).toBe("2 | 3 | 4 | 5 | 6");
   });
 
-  it("leaves out codes and the credits", () => {
+  it("leaves out codes and the credits line", () => {
     expect(toEvidence(`${ESC}[31merror: no${ESC}[0m\n ▸ Credits: 0.07 • Time: 4s\n`)).toBe("error: no");
   });
 
-  it("is at most 500 characters, the last ones", () => {
+  it("is the last 500 characters at most", () => {
     expect(toEvidence(`${"x".repeat(1000)}end`)).toBe(`${"x".repeat(497)}end`);
   });
 });

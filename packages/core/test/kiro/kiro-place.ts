@@ -17,7 +17,7 @@ import { createLocalRunner } from "@budgie/runner-local";
 import { kiroCliPath } from "@budgie/testkit";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** One run of the stand-in, as it wrote it down itself. */
+/** One run of the stand-in, as it recorded it. */
 type KiroCall = {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -45,7 +45,7 @@ type KiroPlace = {
   readonly workspace: string;
   /** The runs so far, in their order */
   readonly calls: () => readonly KiroCall[];
-  /** Resolves when there have been so many runs */
+  /** Resolves after this many runs */
   readonly untilCalls: (count: number) => Promise<void>;
   /** The paths of the sessions' homes */
   readonly sessionHomes: () => readonly string[];
@@ -58,7 +58,7 @@ const AGENTS = {
   modelled: { tools: ["*"], allowedTools: ["fs_read", "fs_write"] },
 };
 
-/** Creates the place; it goes, with all that runs in it, when the test ends. */
+/** Creates the place; it is removed, with all its processes, when the test ends. */
 export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
   const { timeoutMs = 60_000, kiro = {}, env = {}, ...more } = options;
   const root = createTemporaryFolder();

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createKiroPlace } from "./kiro-place.ts";
 
 describe("the Kiro protocol with a real process", () => {
-  it("takes the answer from the file, not from what was printed", async () => {
+  it("reads the answer from the file, not from the printed text", async () => {
     const { calls, runTurn, sessionHomes, workspace } = createKiroPlace();
 
     const { response } = await runTurn({ agent: "tester", prompt: "[[say: From the file.]]", directory: workspace });
@@ -15,7 +15,7 @@ describe("the Kiro protocol with a real process", () => {
     expect(calls()).toHaveLength(1);
   });
 
-  it("does not wait for a login that nobody is there to make", async () => {
+  it("does not wait for a login that nobody can make", async () => {
     const { calls, runTurn, workspace } = createKiroPlace({ env: { KIRO_API_KEY: "" }, timeoutMs: 25_000 });
     const began = performance.now();
 
@@ -46,7 +46,7 @@ describe("the Kiro protocol with a real process", () => {
     expect(calls()[1]?.stdin).toMatch(/^Write your previous response to the file: .*\/response-.*\.txt\n/);
   });
 
-  it("asks exactly once, and then takes what was printed first", async () => {
+  it("asks exactly once more, and then uses the first printed text", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
     const prompt = "[[never-write]] [[say: Printed\n> only.]]";
 
@@ -60,7 +60,7 @@ describe("the Kiro protocol with a real process", () => {
   it.each([
     ["second engine", "v2text"],
     ["first engine", "q1"],
-  ])("asks an agent that may not write for no file, and says where its answer is from (%s)", async (_what, profile) => {
+  ])("does not ask a read-only agent for a file, and reports the answer's source (%s)", async (_what, profile) => {
     const { calls, runTurn, workspace } = createKiroPlace({ env: { FAKE_KIRO_PROFILE: profile } });
 
     const reply = await runTurn({ agent: "reader", prompt: "[[say: Read.]]", directory: workspace });
@@ -70,7 +70,7 @@ describe("the Kiro protocol with a real process", () => {
     expect(calls().map(({ stdin }) => stdin.includes("response-"))).toEqual([false]);
   });
 
-  it("asks any agent when all tools are trusted", async () => {
+  it("asks any agent for a file when all tools are trusted", async () => {
     const { calls, runTurn, workspace } = createKiroPlace({ kiro: { trustAllTools: true } });
     const prompt = "[[ignore-response-file]] [[say: Trusted.]]";
 
@@ -83,7 +83,7 @@ describe("the Kiro protocol with a real process", () => {
   it.each([
     ["second engine", "v2text"],
     ["first engine", "q1"],
-  ])("reads a printed answer without codes and markers (%s)", async (_what, profile) => {
+  ])("removes codes and markers from a printed answer (%s)", async (_what, profile) => {
     const { runTurn, workspace } = createKiroPlace({ env: { FAKE_KIRO_PROFILE: profile } });
     const prompt = "[[never-write]] [[say: > quoted\n**bold**]]";
 
@@ -100,7 +100,7 @@ describe("the Kiro protocol with a real process", () => {
     expect(existsSync(join(workspace, "denied"))).toBe(false);
   });
 
-  it("ends a turn whose tool needs approval on the first engine, and says what to do", async () => {
+  it("fails a turn whose tool needs approval on the first engine, and says what to do", async () => {
     const { runTurn, workspace } = createKiroPlace({ env: { FAKE_KIRO_PROFILE: "q1" } });
     const turn = runTurn({ agent: "tester", prompt: "[[run: touch denied]]", directory: workspace });
 
@@ -111,7 +111,7 @@ describe("the Kiro protocol with a real process", () => {
   });
 
   it.each(["!touch pwned", "/quit", "@prompt", "--help", "-h", '"; touch pwned; "', "$(touch pwned)"])(
-    "hands %j to the model as the words that it is",
+    "passes %j to the model as literal text",
     async (prompt) => {
       const { calls, home, runTurn, sessionHomes, workspace } = createKiroPlace();
 
@@ -125,7 +125,7 @@ describe("the Kiro protocol with a real process", () => {
     },
   );
 
-  it("hands on a prompt of 300 KB with unicode, whole", async () => {
+  it("passes on a prompt of 300 KB with unicode, complete", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
     const prompt = `${"€ù日\n".repeat(30_000)}end`;
 
@@ -143,7 +143,7 @@ describe("the Kiro protocol with a real process", () => {
     expect(readFileSync(join(workspace, "made.txt"), "utf8")).toBe("here");
   });
 
-  it("reads the user's prompt files anew for every turn", async () => {
+  it("reads the user's prompt files again for every turn", async () => {
     const { calls, promptsDir, runTurn, workspace } = createKiroPlace();
     const prompt = "[[ignore-response-file]] [[say: x]]";
     for (const version of ["one", "two"]) {
@@ -171,7 +171,7 @@ describe("the Kiro protocol with a real process", () => {
     expect(argv.includes("--model") ? argv[argv.indexOf("--model") + 1] : undefined).toBe(model);
   });
 
-  it("appends what every run said to a log in the session's home, when asked to", async () => {
+  it("appends the output of every run to a log in the session's home, on request", async () => {
     const { runTurn, sessionHomes, workspace } = createKiroPlace({ kiro: { verbose: true } });
     const prompt = "[[ignore-response-file]] [[say: Logged.]]";
 
@@ -186,7 +186,7 @@ describe("the Kiro protocol with a real process", () => {
     expect(log).toContain('--- exit {"exitCode":0,');
   });
 
-  it("logs nothing unless asked to", async () => {
+  it("logs nothing otherwise", async () => {
     const { runTurn, sessionHomes, workspace } = createKiroPlace();
 
     await runTurn({ agent: "tester", prompt: "x", directory: workspace });

@@ -8,7 +8,7 @@ const PRINTED = { stdout: `${MARKER}Printed.\n` };
 const FALLBACK = 'warning: agent "tester" not found, using "kiro_default"\n';
 
 describe("the Kiro protocol", () => {
-  it("gives the second run what is left of the turn's time, and takes what was printed when that is over", async () => {
+  it("gives the second run the rest of the turn's time, and uses the printed text after a timeout", async () => {
     const began = performance.now();
     const answer = await ask(inOrder(sleeping(700), hanging), { timeoutMs: 1000 });
 
@@ -16,7 +16,7 @@ describe("the Kiro protocol", () => {
     expect(performance.now() - began).toBeLessThan(1600);
   });
 
-  it("takes what was printed when the second run crashes", async () => {
+  it("uses the printed text when the second run crashes", async () => {
     const crash: FakeProgram = () => ({ exit: { signal: "SIGSEGV" } });
 
     expect(await ask(inOrder(() => PRINTED, crash))).toMatchObject({
@@ -45,7 +45,7 @@ describe("the Kiro protocol", () => {
     await expect(answer).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
   });
 
-  it("fails when the agent finished twice and said nothing", async () => {
+  it("fails when the agent finished twice without an answer", async () => {
     const finished: FakeProgram = () => ({ stderr: "\n ▸ Credits: 0.01 • Time: 1s\n" });
 
     await expect(ask(inOrder(finished, finished))).rejects.toMatchObject({
@@ -54,11 +54,11 @@ describe("the Kiro protocol", () => {
     });
   });
 
-  it("takes an empty answer file for a missing one", async () => {
+  it("treats an empty answer file as missing", async () => {
     expect(await ask(inOrder(answering(" \n", PRINTED), answering("Now.")))).toMatchObject({ response: "Now." });
   });
 
-  it("takes a late file of an earlier turn for none of this one", async () => {
+  it("ignores a late file of an earlier turn", async () => {
     const late: FakeProgram = ({ writeFile }) => {
       writeFile(`response-${createSessionId()}.txt`, "Old.");
       return PRINTED;
@@ -67,13 +67,13 @@ describe("the Kiro protocol", () => {
     expect(await ask(inOrder(late, () => ({})))).toMatchObject({ response: "Printed." });
   });
 
-  it("hands in no NUL characters, which a runner may not take", async () => {
+  it("removes NUL characters from the prompt, which a runner may not accept", async () => {
     const { runs } = await askAndWatch(answering("x"), { prompt: "a\0b" });
 
     expect(runs[0]?.options.input).toMatch(/^In directory \/, ab\n/);
   });
 
-  it("warns of a killed tool, and of output that was too long to be held", async () => {
+  it("warns of a killed tool, and of truncated output", async () => {
     const big = "x".repeat(4 * 1024 * 1024 + 1);
 
     expect(await ask(answering("Fine.", { stdout: big, exit: { oomKilled: true } }))).toMatchObject({
@@ -85,7 +85,7 @@ describe("the Kiro protocol", () => {
     });
   });
 
-  it("shows the sandbox the agent's own files, and what every agent may read", async () => {
+  it("mounts the agent's own files in the sandbox, and those that every agent may read", async () => {
     const steering = { source: "/home/me/.kiro/steering", home: ".kiro/steering" };
     const { runs } = await askAndWatch(answering("x"), { agent: AGENT, options: { projections: [steering] } });
 
@@ -100,7 +100,7 @@ describe("the Kiro protocol", () => {
     ["/agents/..tester.md", ".kiro/agents/..tester.md"],
     ["/prompts/tester.md", undefined],
     ["/agents-of-others/tester.md", undefined],
-  ])("shows the prompt file %s where the agent looks for it", async (promptFile, home) => {
+  ])("mounts the prompt file %s where the agent looks for it", async (promptFile, home) => {
     const { runs } = await askAndWatch(answering("x"), { agent: { ...AGENT, promptFile } });
 
     expect(runs[0]?.command.projections.at(-1)).toEqual({ source: promptFile, home });

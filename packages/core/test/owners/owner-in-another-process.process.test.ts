@@ -33,7 +33,7 @@ describe("an owner in another process", () => {
     expect(await watcher.stateOf(record)).toBe("dead");
   });
 
-  it("is not the one that has its number by now", async () => {
+  it("is not another process that now has its pid", async () => {
     const stateDir = createTemporaryFolder();
     const { child, record } = await startOwner(stateDir);
     const watcher = createOwner({ stateDir });
@@ -58,11 +58,11 @@ describe("an owner in another process", () => {
     expect(await watcher.stateOf(before)).toBe("dead");
     rmSync(before.lock);
     expect(await watcher.stateOf(before, "state-directory")).toBe("dead");
-    // It may be that of a machine with this one's id, such as a copy of its disk.
+    // // It may belong to a machine with the same id, such as a copy of its disk.
     expect(await watcher.stateOf(before)).toBe("foreign");
   });
 
-  it("whose process is not in this pid namespace is out of sight, unless its lock answers", async ({ skip }) => {
+  it("whose process is not in this pid namespace is foreign, unless its lock answers", async ({ skip }) => {
     skip(!canUnshare(), "needs the right to make a pid namespace");
     const stateDir = createTemporaryFolder();
     const { child, record } = await startOwner(stateDir, { unshare: true });
@@ -75,7 +75,7 @@ describe("an owner in another process", () => {
     await expect.poll(() => watcher.stateOf(record)).toBe("foreign");
   });
 
-  it("judges no owner by pids of another pid namespace", async ({ skip }) => {
+  it("is not judged by pids of another pid namespace", async ({ skip }) => {
     skip(!canUnshare(), "needs the right to make a pid namespace");
     const stateDir = createTemporaryFolder();
     // Without a /proc of its own, process 1 is another there.

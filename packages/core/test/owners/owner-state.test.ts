@@ -39,9 +39,9 @@ const STATES: readonly [ProcessState, Readonly<Record<LockState, string>>][] = [
 ];
 
 describe("toOwnerState", () => {
-  describe.each(CASES)("says of an owner %s", (_what, record, byLock) => {
-    it.each(LOCKS)("whose lock is %s what the table says", (lock) => {
-      // Numbers say nothing of a process that is not in sight.
+  describe.each(CASES)("judges an owner %s", (_what, record, byLock) => {
+    it.each(LOCKS)("whose lock is %s by the table", (lock) => {
+      // // A process that is out of sight must not be looked up.
       const findProcessState = (): never => {
         throw new Error("nobody to ask");
       };
@@ -50,13 +50,13 @@ describe("toOwnerState", () => {
     });
   });
 
-  describe.each(STATES)("says of a neighbour whose process is %s", (state, byLock) => {
-    it.each(LOCKS)("and whose lock is %s what the table says", (lock) => {
+  describe.each(STATES)("judges an owner whose process here is %s", (state, byLock) => {
+    it.each(LOCKS)("and whose lock is %s by the table", (lock) => {
       expect(toOwnerState(OTHER, JUDGE, signs({ lock, findProcessState: () => state }))).toBe(byLock[lock]);
     });
   });
 
-  it("takes a record in its own state directory for that of this machine before its boot", () => {
+  it("treats a record in its own state directory as one of this machine before its boot", () => {
     const before = { ...OTHER, process: { ...HERE, boot: "then" } };
 
     expect(toOwnerState(before, JUDGE, signs({ lock: "missing", isRecordedHere: true }))).toBe("dead");
@@ -65,7 +65,7 @@ describe("toOwnerState", () => {
     );
   });
 
-  it("judges no owner with a process if it does not know its own", () => {
+  it("judges no owner by its process if it does not know its own", () => {
     const judge = { ...JUDGE, process: undefined };
 
     expect(toOwnerState(OTHER, judge, signs({ lock: "refused" }))).toBe("foreign");

@@ -34,7 +34,7 @@ describe("createOwner", () => {
     expect([stale, planted, outside].map((path) => existsSync(path))).toEqual([false, true, true]);
   });
 
-  it("writes nothing before it holds", () => {
+  it("writes nothing before it holds its lock", () => {
     const stateDir = join(createTemporaryFolder(), "state");
 
     createOwner({ stateDir });
@@ -42,7 +42,7 @@ describe("createOwner", () => {
     expect(existsSync(stateDir)).toBe(false);
   });
 
-  it("knows itself, held or not", async () => {
+  it("knows itself, whether it holds its lock or not", async () => {
     const owner = createOwnerFor(createTemporaryFolder());
 
     expect(await owner.stateOf(owner.record)).toBe("own");
@@ -63,7 +63,7 @@ describe("createOwner", () => {
     expect(readdirSync(join(stateDir, "owners"))).toEqual([]);
   });
 
-  it("names its process, for good", () => {
+  it("names its process permanently", () => {
     const { process: found } = createOwner({ stateDir: "/state" }).record;
 
     expect(found?.pid).toBe(process.pid);
@@ -100,7 +100,7 @@ describe("createOwner", () => {
     expect(watcher.listHolders("none")).toEqual([]);
   });
 
-  it("holds once, however often it is asked to", async () => {
+  it("takes its lock once, however often it is asked to", async () => {
     const owner = createOwnerFor(createTemporaryFolder());
 
     await Promise.all([owner.hold(), owner.hold()]);
@@ -109,7 +109,7 @@ describe("createOwner", () => {
     expect(existsSync(owner.record.lock)).toBe(true);
   });
 
-  it("can be released twice, without ever having held, and hold again", async () => {
+  it("can be released twice, before it ever held its lock, and then take it", async () => {
     const stateDir = createTemporaryFolder();
     const owner = createOwnerFor(stateDir);
 
@@ -122,7 +122,7 @@ describe("createOwner", () => {
     expect(await createOwner({ stateDir }).stateOf(owner.record)).toBe("live");
   });
 
-  it("keeps its locks where nobody else can reach them, even in a folder that was open", async () => {
+  it("keeps its locks out of others' reach, even in a folder that was open to them", async () => {
     const stateDir = createTemporaryFolder();
     mkdirSync(join(stateDir, "owners"));
     chmodSync(join(stateDir, "owners"), 0o777);
@@ -139,7 +139,7 @@ describe("createOwner", () => {
     expect(await owner.stateOf(elsewhere)).toBe("foreign");
   });
 
-  it("believes in the life of an owner whose lock it can reach, whatever the record says of machine and process", async () => {
+  it("counts as live if its lock answers, whatever the record says of machine and process", async () => {
     const stateDir = createTemporaryFolder();
     const { record } = await held(createOwnerFor(stateDir));
     const watcher = createOwner({ stateDir });
@@ -148,7 +148,7 @@ describe("createOwner", () => {
     expect(await watcher.stateOf({ ...record, process: ENDED })).toBe("live");
   });
 
-  it("takes an owner without a process for dead only if its lock refuses or is missing", async () => {
+  it("without a process is dead only if its lock refuses or is missing", async () => {
     const folder = createTemporaryFolder();
     const owner = createOwner({ stateDir: folder });
     writeFileSync(join(folder, "file"), "");
@@ -160,7 +160,7 @@ describe("createOwner", () => {
     expect(await stateOf(join(folder, "file", "below"))).toBe("live");
   });
 
-  it("refuses a state directory that is too long for a socket", async () => {
+  it("refuses a state directory with a path that is too long for a socket", async () => {
     const stateDir = join(createTemporaryFolder(), "x".repeat(100));
     const owner = createOwner({ stateDir });
 
@@ -170,7 +170,7 @@ describe("createOwner", () => {
     });
   });
 
-  it("refuses a state directory that cannot be written, and can be asked again", async () => {
+  it("refuses a state directory that cannot be written, and can try again", async () => {
     const stateDir = join(createTemporaryFolder(), "state");
     writeFileSync(stateDir, "a file");
     const owner = createOwnerFor(stateDir);
@@ -185,7 +185,7 @@ describe("createOwner", () => {
   });
 });
 
-/** This process's number, when another process had it. */
+/** The process that had this process's pid before. */
 const ENDED: OwnerProcess | undefined = toProcess({ started: "0" });
 
 function toProcess(changes: Partial<OwnerProcess>): OwnerProcess | undefined {

@@ -8,7 +8,7 @@ import { compileCore } from "../helpers/compile-core.ts";
 /** An owner in a process of its own. */
 type Started = { readonly child: ChildProcess; readonly record: OwnerRecord; readonly answer: Promise<unknown> };
 
-// What another owner of its namespace says of its own process, with and without a change, and of one that is not there.
+// // The judgement by another owner of the same namespace: of this process, of it with another start, and of a missing process.
 const ASK = `
   const { record } = owner;
   const judge = createOwner({ stateDir: "/nowhere" });
@@ -24,12 +24,12 @@ const ASK = `
 
 const UNSHARE = ["unshare", ...(process.getuid?.() === 0 ? [] : ["--user"]), "--pid", "--fork", "--kill-child"];
 
-/** Tells whether this user may make a pid namespace. */
+/** Tells whether this user may create a pid namespace. */
 export function canUnshare(): boolean {
   return spawnSync(UNSHARE[0] ?? "", [...UNSHARE.slice(1), "true"]).status === 0;
 }
 
-/** Starts an owner that holds its lock, and says who it is. */
+/** Starts an owner that holds its lock, and returns its record. */
 export async function startOwner(
   stateDir: string,
   { thenAsk = false, thenEnd = false, unshare = false } = {},

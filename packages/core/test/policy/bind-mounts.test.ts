@@ -22,39 +22,39 @@ const pathsOf = (directory: string) =>
     .filter((path) => path !== directory);
 
 describe("parseMounts", () => {
-  it("reads names with blanks, and leaves out what is no directory", () => {
+  it("reads names with spaces, and leaves out mounts that are no directories", () => {
     expect(MOUNTS.map(({ point }) => point)).toContain("/srv/my home");
     expect(MOUNTS.map(({ point }) => point)).not.toContain("/run/netns/one");
   });
 });
 
 describe("toShownPlaces", () => {
-  it("knows a directory that is mounted in two places by both names, from either", () => {
+  it("finds both names of a directory that is mounted in two places, from either", () => {
     expect(pathsOf("/srv/my home/.ssh")).toEqual(["/home/me/.ssh", "/mnt/disk/@home/me/.ssh"]);
     expect(pathsOf("/home/me/.ssh")).toContain("/srv/my home/.ssh");
   });
 
-  it("finds what is mounted whole from a part of the directory", () => {
+  it("finds other mounts of a part of the directory", () => {
     expect(pathsOf("/mnt/disk")).toEqual(expect.arrayContaining(["/home", "/srv/my home"]));
   });
 
-  it("finds what is mounted below the directory, however it came there", () => {
+  it("finds all that is mounted below the directory", () => {
     expect(pathsOf("/home/me/code/app")).toContain("/home/me/.config/gh");
     expect(pathsOf("/srv/chroot")).toContain("/proc");
   });
 
-  it("goes by the last of several mounts in one place", () => {
+  it("uses the last of several mounts in one place", () => {
     expect(pathsOf("/over/x")).toEqual(["/below/x"]);
   });
 
-  it("finds nothing where nothing is mounted twice", () => {
+  it("finds nothing if nothing is mounted twice", () => {
     expect(pathsOf("/opt/project")).toEqual([]);
     expect(toShownPlaces("/opt/project", [])).toEqual([]);
   });
 });
 
 describe("toOtherNames", () => {
-  it("leaves out what is mounted in the directory or from it", () => {
+  it("leaves out mounts in the directory or from it", () => {
     expect(toOtherNames("/home/me/code", MOUNTS)).toEqual([
       "/home/me/code",
       "/srv/my home/code",

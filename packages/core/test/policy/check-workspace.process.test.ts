@@ -10,13 +10,13 @@ const ANYWHERE = { allowedRoots: [], guarded: undefined };
 const IN_A_SANDBOX = { allowedRoots: [], guarded: [] };
 
 describe("checkWorkspace", () => {
-  it("gives back an existing directory", async () => {
+  it("returns an existing directory", async () => {
     const folder = createTemporaryFolder();
 
     expect(await checkWorkspace(folder, ANYWHERE)).toBe(folder);
   });
 
-  it("takes any name that a directory can have", async () => {
+  it("accepts any name that a directory can have", async () => {
     const folder = join(createTemporaryFolder(), " a b:c,d\n'\"$é日");
     mkdirSync(folder);
 
@@ -32,7 +32,7 @@ describe("checkWorkspace", () => {
     expect(await checkWorkspace(`${folder}/real/../real/`, ANYWHERE)).toBe(join(folder, "real"));
   });
 
-  it("takes no other directory for a sandbox than the one that is named", async () => {
+  it("accepts only the named directory itself for a sandbox", async () => {
     const folder = createTemporaryFolder();
     mkdirSync(join(folder, "app", "packages"), { recursive: true });
     mkdirSync(join(folder, "other", "ui"), { recursive: true });
@@ -50,7 +50,7 @@ describe("checkWorkspace", () => {
     expect(await checkWorkspace(`${folder}/app/../other/`, IN_A_SANDBOX)).toBe(other);
   });
 
-  it("follows a link for a sandbox where an allowed root covers its name and its end", async () => {
+  it("follows a symlink for a sandbox if allowed roots cover its path and its target", async () => {
     const folder = createTemporaryFolder();
     for (const name of ["code/app", "code/other", "elsewhere"]) mkdirSync(join(folder, name), { recursive: true });
     const code = { named: join(folder, "code"), path: join(folder, "code") };
@@ -66,7 +66,7 @@ describe("checkWorkspace", () => {
   it.each([
     ["nothing", "", /^The directory "" is not an absolute path\. /],
     ["a relative path", "src", /^The directory "src" is not an absolute path\. /],
-    ["a path from the home", "~/src", /is not an absolute path/],
+    ["a path that begins with a tilde", "~/src", /is not an absolute path/],
     ["a NUL", "/tmp\0/x", /^The directory "\/tmp\\u0000\/x" holds a NUL character\. /],
     ["a missing path", "/no/such/path", /^The directory "\/no\/such\/path" cannot be used \(ENOENT\)\. /],
     ["a name too long", `/${"x".repeat(300)}`, /cannot be used \(ENAMETOOLONG\)/],
@@ -85,7 +85,7 @@ describe("checkWorkspace", () => {
     await expect(checkWorkspace(join(file, "x"), ANYWHERE)).rejects.toThrow("cannot be used (ENOTDIR)");
   });
 
-  it("refuses a link that leads nowhere, or round in a circle", async () => {
+  it("refuses a dangling symlink, and a circular one", async () => {
     const folder = createTemporaryFolder();
     symlinkSync(join(folder, "none"), join(folder, "dangling"));
     symlinkSync(join(folder, "circle"), join(folder, "circle"));
@@ -94,7 +94,7 @@ describe("checkWorkspace", () => {
     await expect(checkWorkspace(join(folder, "circle"), ANYWHERE)).rejects.toThrow("cannot be used (ELOOP)");
   });
 
-  it("refuses a directory that the caller may not read, and one below it", async () => {
+  it("refuses a directory that the user may not read, and one below it", async () => {
     const folder = createTemporaryFolder();
     mkdirSync(join(folder, "closed", "below"), { recursive: true });
     chmodSync(folder, 0o755);
@@ -105,7 +105,7 @@ describe("checkWorkspace", () => {
   });
 });
 
-/** In a process of its own, since root may read everything. */
+/** Checks in a process of its own, since root may read everything. */
 function checkAsOrdinaryUser(directory: string): string {
   const core = compileCore();
   chmodSync(core, 0o755);

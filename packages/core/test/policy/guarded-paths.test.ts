@@ -54,7 +54,7 @@ describe("toGuardedPaths", () => {
     },
   );
 
-  it("do not take a home at the root of the file system for an exception", async () => {
+  it("make no exception for a home at the root of the file system", async () => {
     expect((await findRefusal("/etc/ssl", toRules("/")))?.what).toContain("lies in the system's own files");
   });
 });

@@ -15,7 +15,7 @@ const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }
 const NOTHING: EgressPolicy = { mode: "none", hosts: [] };
 const GiB = 2 ** 30;
 
-/** The policy of a call: the ceiling, then the agent's section, then the call. */
+/** The policy of a call: the ceiling, narrowed by the agent's section, then by the call. */
 function effective(agent: Tightening, call: Tightening): Policy {
   return narrowPolicy(narrowPolicy(CEILING, agent, refuse), call, refuse);
 }
@@ -26,23 +26,23 @@ function refuse(loosening: Loosening): BudgieError {
 
 describe("narrowPolicy", () => {
   it.each<[string, Tightening, Tightening, Partial<Policy>]>([
-    ["nothing of either", {}, {}, {}],
+    ["no policy of agent and call", {}, {}, {}],
     ["a read-only agent", { workspace: "ro" }, {}, { workspace: "ro" }],
     ["a read-only call", {}, { workspace: "ro" }, { workspace: "ro" }],
     [
-      "what is so already",
+      "values equal to the ceiling",
       { workspace: "ro", egress: "none" },
       { workspace: "ro", egress: "none" },
       { workspace: "ro", egress: NOTHING },
     ],
-    ["as much as there is", { workspace: "rw", egress: "bridge" }, { workspace: "rw", timeoutMs: 600_000 }, {}],
+    ["the maximum of all", { workspace: "rw", egress: "bridge" }, { workspace: "rw", timeoutMs: 600_000 }, {}],
     [
-      "no network for an agent, a read-only call",
+      "an agent without network and a read-only call",
       { egress: "none" },
       { workspace: "ro" },
       { workspace: "ro", egress: NOTHING },
     ],
-    ["a shorter time, twice", { timeoutMs: 5000 }, { timeoutMs: 4000 }, { timeoutMs: 4000 }],
+    ["two shorter timeouts", { timeoutMs: 5000 }, { timeoutMs: 4000 }, { timeoutMs: 4000 }],
     ["one limit", { limits: { pids: 9 } }, {}, { limits: { pids: 9 } }],
     [
       "limits of both, the call's lower",
@@ -51,7 +51,7 @@ describe("narrowPolicy", () => {
       { limits: { memoryBytes: GiB, cpus: 2, pids: 100 } },
     ],
     ["exactly the default limits", { limits: DEFAULT_LIMITS }, {}, { limits: DEFAULT_LIMITS }],
-  ])("makes %s into the tightest of all", (...[, agent, call, expected]) => {
+  ])("narrows %s to the tightest of all", (...[, agent, call, expected]) => {
     expect(effective(agent, call)).toEqual({ ...CEILING, ...expected });
   });
 
@@ -76,7 +76,7 @@ describe("narrowPolicy", () => {
   });
 });
 
-describe("narrowPolicy, of an allow-list", () => {
+describe("narrowPolicy, with an allow-list", () => {
   const list: EgressPolicy = {
     mode: "allowlist",
     hosts: [at("*.kiro.dev"), at("deb.test", 80), at("db.test", 443, "10.0.0.5")],
@@ -90,7 +90,7 @@ describe("narrowPolicy, of an allow-list", () => {
     [list, at("db.test", 443, "10.0.0.5")],
     [{ mode: "open", hosts: [] }, at("anything.test", 8443)],
     [{ mode: "bridge", hosts: [] }, at("db.test", 443, "10.0.0.5")],
-  ])("of %j lets a list have %j", (egress, host) => {
+  ])("of %j allows a list with %j", (egress, host) => {
     const wish = { egress: "allowlist", allowedHosts: [host] } as const;
 
     expect(narrowPolicy({ ...CEILING, egress }, wish, refuse).egress).toEqual({ mode: "allowlist", hosts: [host] });
@@ -113,11 +113,11 @@ describe("narrowPolicy, of an allow-list", () => {
   });
 });
 
-describe("narrowPolicy, of an allow-list with pins below a wildcard", () => {
+describe("narrowPolicy, with pins below a wildcard", () => {
   const hosts = [at("*.test"), at("db.test", 443, "10.0.0.5"), at("*.lab.test", 443, "10.0.0.6"), at("db.test", 80)];
 
   it.each([at("db.test"), at("x.lab.test"), at("*.lab.test"), at("a.test", 443, "10.0.0.5")])(
-    "refuses %j, which it would send elsewhere",
+    "refuses %j, which it would connect elsewhere",
     (host) => {
       for (const mode of ["allowlist", "open"] as const) {
         const policy = { ...CEILING, egress: { mode, hosts } };
@@ -127,7 +127,7 @@ describe("narrowPolicy, of an allow-list with pins below a wildcard", () => {
     },
   );
 
-  it("keeps the pins of names below a wildcard that is asked for", () => {
+  it("keeps the pins of names below a requested wildcard", () => {
     const policy = { ...CEILING, egress: { mode: "allowlist", hosts } } as const;
 
     expect(narrowPolicy(policy, { allowedHosts: [at("*.test")] }, refuse).egress.hosts).toEqual(hosts.slice(0, 3));

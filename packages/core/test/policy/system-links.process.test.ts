@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { compileCore } from "../helpers/compile-core.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-it("resolves no link in a folder that somebody else than root may write", () => {
+it("resolves no symlink in a folder that another user than root may write", () => {
   const folder = createTemporaryFolder();
   chmodSync(folder, 0o755);
   mkdirSync(join(folder, "real"));
@@ -14,8 +14,8 @@ it("resolves no link in a folder that somebody else than root may write", () => 
   expect(resolveAsOrdinaryUser(join(folder, "link/x"))).toBe(join(folder, "link/x"));
 });
 
-it.runIf(process.platform === "linux")("resolves the links of the system, several in a row and in the middle", () => {
-  // The kernel's own link leads on from a link of root's: both are in folders that root alone may write.
+it.runIf(process.platform === "linux")("resolves the symlinks of the system, also several in a row and in the middle", () => {
+  // // The kernel's own symlink follows one of root's: only root may write both folders.
   expect(resolveAsOrdinaryUser("/proc/mounts/x")).toMatch(/^\/proc\/\d+\/mounts\/x$/);
 });
 
@@ -23,7 +23,7 @@ it.runIf(process.platform === "darwin")("resolves /tmp of macOS", () => {
   expect(resolveAsOrdinaryUser("/tmp/x")).toBe("/private/tmp/x");
 });
 
-/** Resolves in a process of an ordinary user, since as root no link is trusted. */
+/** Resolves in a process of an ordinary user, since as root no symlink is trusted. */
 function resolveAsOrdinaryUser(path: string): string {
   const core = compileCore();
   chmodSync(core, 0o755);

@@ -28,7 +28,7 @@ function allowing(...paths: readonly string[]): WorkspaceRules {
   return { allowedRoots: paths.map(toRoot), guarded: undefined };
 }
 
-/** Makes a root as at budgie's start. */
+/** Creates a root as budgie does at its start. */
 function toRoot(named: string): AllowedRoot {
   return { named, path: existsSync(named) ? realpathSync(named) : named };
 }
@@ -45,7 +45,7 @@ describe("guarded paths", () => {
     expect(await checkWorkspace(app, guarding())).toBe(app);
   });
 
-  it("are named when a workspace is one, holds one or lies in one", async () => {
+  it("are named when a workspace is one, contains one or lies in one", async () => {
     await expect(checkWorkspace(home, guarding())).rejects.toMatchObject(
       refused(
         `The directory "${home}" is the home ("${home}"), which a sandbox is never given. Pass a project's own directory.`,
@@ -59,7 +59,7 @@ describe("guarded paths", () => {
     await expect(checkWorkspace("/", guarding())).rejects.toMatchObject(refused('"/" holds the home'));
   });
 
-  it("are found behind a link to them, which the message resolves", async () => {
+  it("are found behind a symlink to them, which the message resolves", async () => {
     const [link, below] = [join(home, "code/app/a"), join(home, "code/app/b")];
     symlinkSync(join(home, ".ssh"), link);
     symlinkSync("../../.ssh/keys", below);
@@ -70,7 +70,7 @@ describe("guarded paths", () => {
     await expect(checkWorkspace(below, guarding())).rejects.toMatchObject(refused("lies in the keys"));
   });
 
-  it("count where they are and where their links lead, every step of the way", async () => {
+  it("include each symlink on their way, and its target", async () => {
     const [store, between] = [join(root, "store"), join(root, "between")];
     for (const folder of [join(store, "aws"), between]) mkdirSync(folder, { recursive: true });
     symlinkSync(join(between, "link"), join(home, ".aws"));
@@ -81,7 +81,7 @@ describe("guarded paths", () => {
     await expect(checkWorkspace(between, guarding())).rejects.toMatchObject(refused("holds the credentials"));
   });
 
-  it("count before they exist, and behind a link that leads nowhere yet", async () => {
+  it("apply before they exist, and behind a symlink that is still dangling", async () => {
     const [state, mount] = [join(root, "var/state/budgie"), join(root, "mount")];
     for (const folder of [join(root, "var/state"), mount]) mkdirSync(folder, { recursive: true });
     symlinkSync(join(mount, "aws"), join(home, ".aws"));
@@ -91,14 +91,14 @@ describe("guarded paths", () => {
     await expect(checkWorkspace(mount, rules)).rejects.toMatchObject(refused("holds the credentials"));
   });
 
-  it("count before the folders they are to be in exist, behind a link on the way", async () => {
+  it("apply before their parent folders exist, behind a symlink on the way", async () => {
     symlinkSync(join(home, "code"), join(root, "alias"));
     const rules = guarding({ path: join(root, "alias/new/state"), what: "the state" });
 
     await expect(checkWorkspace(join(home, "code"), rules)).rejects.toMatchObject(refused("holds the state"));
   });
 
-  it("are reached by a home that is itself a link", async () => {
+  it("are reached from a home that is itself a symlink", async () => {
     symlinkSync(home, join(root, "alias"));
     const guarded = [{ path: join(root, "alias/.ssh"), what: "the keys" }];
 
@@ -107,7 +107,7 @@ describe("guarded paths", () => {
     );
   });
 
-  it("are not taken for their neighbours", async () => {
+  it("are not confused with their siblings", async () => {
     mkdirSync(join(root, "home/me-too"));
     const rules = guarding({ path: join(home, "code/a"), what: "the state" });
 
@@ -115,7 +115,7 @@ describe("guarded paths", () => {
     expect(await checkWorkspace(join(home, "code/app"), rules)).toBe(join(home, "code/app"));
   });
 
-  it("may have folders in which workspaces lie, such as a home", async () => {
+  it("may contain folders for workspaces, such as a home", async () => {
     const services = { path: root, what: "the services", except: [join(home, "code"), "/"] };
     const rules = { allowedRoots: [], guarded: [services] };
 
@@ -124,7 +124,7 @@ describe("guarded paths", () => {
     await expect(checkWorkspace(root, rules)).rejects.toMatchObject(refused("is the services"));
   });
 
-  it("are joined by the dot-directories of a home, which nobody could list", async () => {
+  it("include all dot-directories of a home, which no list could name", async () => {
     for (const folder of [".config/gh", "code/app/.claude/worktrees/one"])
       mkdirSync(join(home, folder), { recursive: true });
     const remedy = "Pass a project's own directory, or start budgie with --allow-root for one in there.";
@@ -141,7 +141,7 @@ describe("guarded paths", () => {
     }
   });
 
-  it("do not hang the check by a circle of links", async () => {
+  it("do not hang the check with circular symlinks", async () => {
     symlinkSync(join(home, ".aws"), join(home, ".aws"));
 
     expect(await checkWorkspace(join(home, "code/app"), guarding())).toBe(join(home, "code/app"));
@@ -149,7 +149,7 @@ describe("guarded paths", () => {
 });
 
 describe("allowed roots", () => {
-  it("are allowed themselves, and all below them", async () => {
+  it("allow themselves, and everything below them", async () => {
     const rules = allowing("/nowhere", join(home, "code"));
 
     expect(await checkWorkspace(join(home, "code"), rules)).toBe(join(home, "code"));
@@ -157,7 +157,7 @@ describe("allowed roots", () => {
     expect(await checkWorkspace(home, allowing("/"))).toBe(home);
   });
 
-  it("are all that is allowed, and named when something else is asked for", async () => {
+  it("exclude everything else, and are named in the refusal", async () => {
     mkdirSync(join(home, "code-of-others"));
     const rules = allowing(join(home, "code"));
     const message = `lies in none of the allowed roots ("${join(home, "code")}"). Pass one in there, or start budgie`;
@@ -167,7 +167,7 @@ describe("allowed roots", () => {
     await expect(checkWorkspace(join(home, "code/../.ssh"), rules)).rejects.toMatchObject(refused(message));
   });
 
-  it("cannot be left by a link in them, and can be entered by a link to them", async () => {
+  it("cannot be left through a symlink in them, and can be entered through one to them", async () => {
     symlinkSync(join(home, ".ssh"), join(home, "code/app/out"));
     symlinkSync(join(home, "code/app"), join(root, "in"));
     const rules = allowing(join(home, "code"));
@@ -176,13 +176,13 @@ describe("allowed roots", () => {
     expect(await checkWorkspace(join(root, "in"), rules)).toBe(join(home, "code/app"));
   });
 
-  it("do not allow what is guarded", async () => {
+  it("do not allow guarded paths", async () => {
     const rules = { ...guarding(), allowedRoots: [toRoot(home)] };
 
     await expect(checkWorkspace(join(home, ".ssh"), rules)).rejects.toMatchObject(refused("is the keys"));
   });
 
-  it("name a dot-directory that workspaces may lie in, and no other by that", async () => {
+  it("can name a dot-directory for workspaces, which opens no other", async () => {
     for (const folder of [".config/gh", ".local/src/app", ".local/src/app/.git"]) {
       mkdirSync(join(home, folder), { recursive: true });
     }
@@ -198,7 +198,7 @@ describe("allowed roots", () => {
     );
   });
 
-  it("may hold a link and where it leads", async () => {
+  it("may be a symlink, whose target is allowed too", async () => {
     symlinkSync(join(home, "code/app"), join(home, "alias"));
     const rules = { ...guarding(), allowedRoots: [toRoot(join(home, "alias"))] };
 
@@ -206,7 +206,7 @@ describe("allowed roots", () => {
     expect(await checkWorkspace(join(home, "code/app"), rules)).toBe(join(home, "code/app"));
   });
 
-  it("do not turn with a link that took the place of one", async () => {
+  it("do not follow a symlink that later replaced one", async () => {
     const rules = allowing(join(home, "code"));
     rmSync(join(home, "code"), { recursive: true });
     symlinkSync(join(home, ".ssh"), join(home, "code"));

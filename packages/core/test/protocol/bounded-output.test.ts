@@ -10,7 +10,7 @@ const stateDir = mkdtempSync(join(tmpdir(), "budgie-output-"));
 afterAll(() => rmSync(stateDir, { recursive: true }));
 
 describe("readBounded", () => {
-  it("keeps all of a stream that is short enough", async () => {
+  it("keeps a short stream whole", async () => {
     expect(await read(["one ", "two"], 4)).toEqual({ text: "one two", bytes: 7, truncated: false, file: undefined });
   });
 
@@ -22,7 +22,7 @@ describe("readBounded", () => {
     });
   });
 
-  it("keeps the same whatever the pieces are", async () => {
+  it("keeps the same for any chunks", async () => {
     const whole = "0123456789abcdefghijklmnopqrstuvwxyz";
     const [inOne, ...others] = await Promise.all(
       [36, 12, 7, 1].map((size) => read(whole.match(new RegExp(`.{1,${size}}`, "g")) ?? [], 5)),
@@ -36,7 +36,7 @@ describe("readBounded", () => {
     expect(await read([], 5)).toEqual({ text: "", bytes: 0, truncated: false, file: undefined });
   });
 
-  it("reads on to the end, so that the writer never blocks", async () => {
+  it("reads to the end, so that the writer never blocks", async () => {
     let written = 0;
     const endless = Readable.from(
       (function* () {
@@ -49,28 +49,28 @@ describe("readBounded", () => {
     expect({ bytes, truncated, written }).toEqual({ bytes: 65_536_000, truncated: true, written: 1000 });
   });
 
-  it("joins a character that came in two pieces", async () => {
+  it("joins a character that came in two chunks", async () => {
     const bytes = Array.from(Buffer.from("€"), (byte) => Uint8Array.of(byte));
 
     expect(await read(["a", ...bytes, "b"], 100)).toMatchObject({ text: "a€b", truncated: false });
     expect(await read(["a", ...bytes, "b"], 3)).toMatchObject({ text: "a€b", truncated: false });
   });
 
-  it("leaves out characters that a cut parts, on both of its sides", async () => {
+  it("leaves out characters that the truncation splits, on both sides", async () => {
     expect(await read(["ab€", "......", "€yz"], 4)).toMatchObject({
       text: "ab\n[budgie: 8 bytes are left out here]\nyz",
       truncated: true,
     });
   });
 
-  it("replaces what is not UTF-8", async () => {
+  it("replaces invalid UTF-8", async () => {
     expect(await read(["a", Uint8Array.of(0xff), "b", Uint8Array.of(0xe2, 0x82)], 100)).toMatchObject({
       text: "a\uFFFDb\uFFFD",
       truncated: false,
     });
   });
 
-  it("writes all of a longer output to a file, from its first byte on", async () => {
+  it("writes the whole of a longer output to a file", async () => {
     const pieces = Array.from({ length: 500 }, (_, number) => `piece ${number}, `);
     const files = createOutputFiles({ stateDir });
 
@@ -83,7 +83,7 @@ describe("readBounded", () => {
     expect(readFileSync(file ?? "", "utf8")).toBe(pieces.join(""));
   });
 
-  it("writes no file for an output that it holds", async () => {
+  it("writes no file for a short output", async () => {
     const files = createOutputFiles({ stateDir });
     const { file } = await readBounded(Readable.from([Buffer.alloc(200)]), { heldBytes: 100, files });
 
@@ -94,7 +94,7 @@ describe("readBounded", () => {
 describe("addPiece", () => {
   it.each([
     ["single bytes", Array.from({ length: 200_000 }, () => 1)],
-    ["pieces that become smaller, again and again", Array.from({ length: 20_000 }, (_, index) => 100 - (index % 100))],
+    ["pieces that become ever smaller", Array.from({ length: 20_000 }, (_, index) => 100 - (index % 100))],
     ["lines of a usual length", Array.from({ length: 20_000 }, (_, index) => 40 + ((index * 31) % 80))],
   ])("holds %s as few pieces, and loses nothing", (_what, sizes) => {
     const { held, whole } = hold(sizes);
@@ -103,7 +103,7 @@ describe("addPiece", () => {
     expect(held.length).toBeLessThan(whole.length / 256);
   });
 
-  it("copies no large piece", () => {
+  it("does not copy a large piece", () => {
     const held: Buffer[] = [];
     const large = Buffer.alloc(64 * 1024);
 

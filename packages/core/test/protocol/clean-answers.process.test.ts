@@ -6,7 +6,7 @@ import { createKiroPlace } from "../kiro/kiro-place.ts";
 
 const HIDDEN = "\u{E0041}\u202E\u200B";
 
-describe("what hides in a text", () => {
+describe("invisible text", () => {
   it("reaches no agent", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
 
@@ -23,11 +23,11 @@ describe("what hides in a text", () => {
     expect(JSON.parse(response)).toMatchObject({ ODD: "ab" });
   });
 
-  it("passes both ways when that is asked for", async () => {
+  it("passes both ways on request", async () => {
     const textLimits = { ...DEFAULT_TEXT_LIMITS, sanitize: false };
     const { runTurn, workspace } = createKiroPlace({ textLimits });
 
-    // The program itself takes tags out of its prompts.
+    // // The program itself removes tag characters from its prompts.
     const { response } = await runTurn({ agent: "tester", prompt: "[[say: a\u202E\u200Bb]]", directory: workspace });
 
     expect(response).toBe("a\u202E\u200Bb");
@@ -39,7 +39,7 @@ describe("an answer over the limit", () => {
   const notice =
     /The answer has 120,007 bytes and was cut after 100,000\. All of it is in "([^"]+)" in the session's home/;
 
-  it.each(["tester", "reader"])("of the agent %s is cut with a note, and whole in the home", async (agent) => {
+  it.each(["tester", "reader"])("of the agent %s is truncated with a note, and complete in the home", async (agent) => {
     const { runTurn, workspace } = createKiroPlace();
 
     const { response, warnings } = await runTurn({ agent, prompt: `[[say: ${answer}]]`, directory: workspace });
@@ -51,7 +51,7 @@ describe("an answer over the limit", () => {
     expect(readFileSync(notice.exec(note)?.[1] ?? "", "utf8").trim()).toBe(answer);
   });
 
-  it("can be had whole", async () => {
+  it("can be returned whole", async () => {
     const { runTurn, workspace } = createKiroPlace({ textLimits: { ...DEFAULT_TEXT_LIMITS, maxAnswerBytes: 0 } });
 
     const reply = await runTurn({ agent: "tester", prompt: `[[say: ${answer}]]`, directory: workspace });
@@ -60,7 +60,7 @@ describe("an answer over the limit", () => {
   });
 });
 
-describe("a turn over the rate", () => {
+describe("a turn over the rate limit", () => {
   it("starts nothing, and its session can be resumed", async () => {
     const maxTurnsPerMinute = { all: undefined, agents: new Map([["tester", 1]]) };
     const { calls, runTurn, sessionHomes, workspace } = createKiroPlace({ maxTurnsPerMinute });

@@ -25,13 +25,13 @@ describe("withCleanAnswers", () => {
     expect(await failureOf(ask(failing))).toMatchObject({ code: "AGENT_CRASHED", message: "It said: ab" });
   });
 
-  it("takes an answer of which nothing is left for none", async () => {
+  it("treats an answer that is empty after cleaning as none", async () => {
     const failure = await failureOf(ask(async () => ({ ...ANSWER, response: " \u{E0041}\u200B" })));
 
     expect(failure).toMatchObject({ code: "AGENT_FAILED", message: expect.stringContaining('"tester"') });
   });
 
-  it("passes a bug on as it is", async () => {
+  it("passes on a bug unchanged", async () => {
     await expect(ask(() => Promise.reject(new TypeError("a\u200Bb")))).rejects.toThrow("a\u200Bb");
   });
 });

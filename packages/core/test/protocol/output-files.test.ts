@@ -22,7 +22,7 @@ afterEach(() => {
 });
 
 describe("createOutputFiles", () => {
-  it("writes what this user alone can read", async () => {
+  it("writes files that only this user can read", async () => {
     const path = await write(createOutputFiles({ stateDir }), "an output");
 
     expect(readFileSync(path ?? "", "utf8")).toBe("an output");
@@ -30,18 +30,18 @@ describe("createOutputFiles", () => {
     expect(statSync(join(stateDir, "outputs")).mode & 0o777).toBe(0o700);
   });
 
-  it("makes nothing before something is written", async () => {
+  it("creates nothing before the first write", async () => {
     expect(await createOutputFiles({ stateDir }).open().close()).toBeUndefined();
     expect(readdirSync(stateDir)).toEqual([]);
   });
 
-  it("drops what is over the bound of a file", async () => {
+  it("drops bytes beyond the limit of a file", async () => {
     const path = await write(createOutputFiles({ stateDir, maxFileBytes: 10 }), "01234", "56789", "more");
 
     expect(readFileSync(path ?? "", "utf8")).toBe("0123456789");
   });
 
-  it("removes the oldest when all together would be too much", async () => {
+  it("removes the oldest beyond the limit of all files", async () => {
     const files = createOutputFiles({ stateDir, maxFileBytes: 100, maxTotalBytes: 250 });
     const paths: string[] = [];
     for (const age of [3, 2, 1]) {
@@ -53,7 +53,7 @@ describe("createOutputFiles", () => {
     expect(paths.map((path) => existsSync(path))).toEqual([false, true, true]);
   });
 
-  it("removes files that were not written to for too long, on request and with each new file", async () => {
+  it("removes files without a recent write, on request and with each new file", async () => {
     const files = createOutputFiles({ stateDir, maxAgeMs: 60_000 });
     const age = async (): Promise<string> => {
       const path = (await write(files, "an output")) ?? "";
@@ -71,13 +71,13 @@ describe("createOutputFiles", () => {
     expect([afterPruning, existsSync(second), existsSync(young), existsSync(next)]).toEqual([false, false, true, true]);
   });
 
-  it("has nothing to remove where nothing was written", () => {
+  it("removes nothing where nothing was written", () => {
     createOutputFiles({ stateDir, maxAgeMs: 0 }).prune();
 
     expect(readdirSync(stateDir)).toEqual([]);
   });
 
-  it("leaves nothing and says so where a file cannot be made", async () => {
+  it("leaves no file and reports it if one cannot be created", async () => {
     writeFileSync(join(stateDir, "outputs"), "in the way");
 
     expect(await write(createOutputFiles({ stateDir }), "an output", "and more")).toBeUndefined();

@@ -8,7 +8,7 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 const PATHS = { workspace: "/workspace", responseFile: "/home/agent/response-1.txt" };
 
 describe("toTurnPrompt", () => {
-  it("is the workspace, the prompt, and the system prompt with its placeholders filled in", async () => {
+  it("joins the workspace, the prompt, and the system prompt with its placeholders filled in", async () => {
     const files = templates({ system: "To {{RESPONSE_FILE}}, in {{WORKING_DIRECTORY}}; {{RESPONSE_FILE}}!" });
 
     expect(await toTurnPrompt("fix the bug", files, PATHS)).toBe(
@@ -17,7 +17,7 @@ describe("toTurnPrompt", () => {
     );
   });
 
-  it("takes paths for what they are, whatever is in them", async () => {
+  it("inserts paths literally, whatever they contain", async () => {
     const files = templates({ system: "{{RESPONSE_FILE}} {{WORKING_DIRECTORY}}" });
     const paths = { workspace: "/a/$&/$1/$$", responseFile: "/b/{{WORKING_DIRECTORY}}/$`" };
 
@@ -45,7 +45,7 @@ describe("toTurnPrompt", () => {
   });
 
   it.each(["!rm -rf /", "/quit", "@secrets", "--trust-all-tools", "\n!ls", "\uFEFF/quit"])(
-    "lets nothing in %j read as a command",
+    "prevents that %j is read as a command",
     async (prompt) => {
       expect(await toTurnPrompt(prompt, templates({}), PATHS)).toMatch(/^In directory /);
     },
@@ -53,7 +53,7 @@ describe("toTurnPrompt", () => {
 });
 
 describe("toSummaryPrompt", () => {
-  it("is the template with its placeholders filled in", async () => {
+  it("fills in the placeholders of the template", async () => {
     const files = templates({ contextSummary: "Write it to {{RESPONSE_FILE}} from {{WORKING_DIRECTORY}}" });
 
     expect(await toSummaryPrompt(files, PATHS)).toBe("Write it to /home/agent/response-1.txt from /workspace");
@@ -71,7 +71,7 @@ describe("toSummaryPrompt", () => {
     "\u200B!ls",
     "{{RESPONSE_FILE}}",
     "",
-  ])("begins with a word when the template %j does not", async (contextSummary) => {
+  ])("adds a first word if the template %j begins with none", async (contextSummary) => {
     const prompt = await toSummaryPrompt(templates({ contextSummary }), PATHS);
 
     expect(prompt).toBe(`In directory /workspace: ${contextSummary.replace("{{RESPONSE_FILE}}", PATHS.responseFile)}`);
@@ -79,7 +79,7 @@ describe("toSummaryPrompt", () => {
 });
 
 describe("the templates", () => {
-  it("are built in where there is no file, and name both paths", async () => {
+  it("are built in if there is no file, and name both paths", async () => {
     const files = templates({});
 
     expect(await toTurnPrompt("x", files, PATHS)).toContain("Write your response to: /home/agent/response-1.txt");
@@ -89,7 +89,7 @@ describe("the templates", () => {
     );
   });
 
-  it("are read anew for every prompt", async () => {
+  it("are read again for every prompt", async () => {
     const files = templates({ system: "old" });
     await toTurnPrompt("x", files, PATHS);
 
@@ -98,7 +98,7 @@ describe("the templates", () => {
     expect(await toTurnPrompt("x", files, PATHS)).toBe("In directory /workspace, x\n\nnew");
   });
 
-  it("are named by path when they cannot be read", async () => {
+  it("are named by path if they cannot be read", async () => {
     const files = templates({});
     mkdirSync(files.system);
 

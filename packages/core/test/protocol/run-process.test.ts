@@ -16,7 +16,7 @@ const OPTIONS: RunOptions = {
 };
 
 describe("runToEnd", () => {
-  it("collects what a process said and how it ended", async () => {
+  it("collects a process's output and exit", async () => {
     const { session } = await open(() => ({ stdout: "out", stderr: "err", exit: { exitCode: 3 } }));
 
     expect(await runToEnd(session, COMMAND, OPTIONS)).toEqual({
@@ -36,7 +36,7 @@ describe("runToEnd", () => {
     expect(await runToEnd(session, COMMAND, OPTIONS)).toMatchObject({ answer: "the answer" });
   });
 
-  it.each([undefined, ""])("reads the answer file again after the end when it was %j before", async (early) => {
+  it.each([undefined, ""])("reads the answer file again after the end if it was %j before", async (early) => {
     const { session } = await open(() => ({}));
     const contents = [early, "the answer"];
 
@@ -45,7 +45,7 @@ describe("runToEnd", () => {
     expect(finished).toMatchObject({ answer: "the answer" });
   });
 
-  it("hands in the input and the directory", async () => {
+  it("passes on the input and the directory", async () => {
     const { runner, session } = await open(() => ({}));
     await runToEnd(session, COMMAND, OPTIONS);
 
@@ -60,7 +60,7 @@ describe("runToEnd", () => {
     expect(stdout).toMatchObject({ bytes: 5_242_889, truncated: true });
   });
 
-  it("stops a process that takes too long, and waits for its end", async () => {
+  it("stops a process after the timeout, and waits for its end", async () => {
     let gone = false;
     const { session } = await open(async ({ stopped }) => {
       const reason = await stopped;
@@ -75,7 +75,7 @@ describe("runToEnd", () => {
     expect(gone).toBe(true);
   });
 
-  it("fails when a process that took too long could not be stopped", async () => {
+  it("fails if a process could not be stopped after the timeout", async () => {
     const { session } = await open(async () => {
       await sleep(100);
       return {};
@@ -102,7 +102,7 @@ describe("runToEnd", () => {
     expect(reason).toBeUndefined();
   });
 
-  it.each([2 ** 31, 1e12, Number.POSITIVE_INFINITY])("takes %d ms for a long time, not for none", async (timeoutMs) => {
+  it.each([2 ** 31, 1e12, Number.POSITIVE_INFINITY])("treats %d ms as a long time, not as none", async (timeoutMs) => {
     const { session } = await open(async ({ stopped }) => {
       const reason = await Promise.race([stopped, sleep(50, undefined)]);
       return { exit: { reason } };
@@ -111,7 +111,7 @@ describe("runToEnd", () => {
     expect(await runToEnd(session, COMMAND, { ...OPTIONS, timeoutMs })).toMatchObject({ exit: { reason: undefined } });
   });
 
-  it("stops a process whose output cannot be read, and tells why", async () => {
+  it("stops a process with unreadable output, and says why", async () => {
     let reason: string | undefined;
     const { session } = await open(({ stopped }) => {
       void stopped.then((it) => (reason = it));

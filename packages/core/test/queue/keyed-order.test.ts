@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createKeyedOrder } from "../../src/queue/keyed-order.ts";
 
-describe("an order of arrival", () => {
-  it("hands on in the order of the calls, though the later was done first", async () => {
+describe("a keyed order", () => {
+  it("settles in the order of the calls, even if a later one finished first", async () => {
     const { begin, events } = create();
     const first = begin("a", "first");
     const second = begin("a", "second");
@@ -16,7 +16,7 @@ describe("an order of arrival", () => {
     expect({ beforeFirst, events }).toEqual({ beforeFirst: [], events: ["first", "second"] });
   });
 
-  it("hands on after one that failed", async () => {
+  it("settles after one that failed", async () => {
     const { begin, events } = create();
     const first = begin("a", "first");
     begin("a", "second").done();
@@ -30,7 +30,7 @@ describe("an order of arrival", () => {
   it.each([
     ["with another key", "b"],
     ["without a key", undefined],
-  ])("does not hold up one %s", async (_which, key) => {
+  ])("does not delay one %s", async (_which, key) => {
     const { begin, events } = create();
     begin("a", "first");
 

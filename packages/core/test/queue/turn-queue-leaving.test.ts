@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] 
 afterEach(() => void vi.useRealTimers());
 
 describe("a turn that is cancelled while it waits", () => {
-  it("leaves the queue at once, and what waits behind it moves up", async () => {
+  it("leaves the queue at once, and those behind it move up", async () => {
     const { call, started, waiting, byName, tell } = createQueuePlace({ concurrent: 1 });
     const signal = new AbortController();
     call("running");
@@ -58,7 +58,7 @@ describe("a turn that is cancelled while it waits", () => {
     expect(started).toEqual(["running", "s2"]);
   });
 
-  it("does not begin at all if it was cancelled before it came", async () => {
+  it("does not begin if it was cancelled before it was queued", async () => {
     const { call, started } = createQueuePlace({ concurrent: 1 });
 
     await expect(call("late", { signal: AbortSignal.abort() }).result).rejects.toMatchObject({ code: "CANCELLED" });
@@ -94,7 +94,7 @@ describe("a full turn queue", () => {
     expect(waiting()).toEqual(["c", "d", "e"]);
   });
 
-  it("takes a turn that need not wait", async () => {
+  it("accepts a turn that need not wait", async () => {
     const { call, running } = createQueuePlace({ concurrent: 2, queued: 1, agents: new Map([["slow", 1]]) });
     call("slow1", { agent: "slow" });
     call("slow2", { agent: "slow" });
@@ -104,7 +104,7 @@ describe("a full turn queue", () => {
     expect(running()).toEqual(["slow1", "other"]);
   });
 
-  it("lets none wait where that was said", async () => {
+  it("refuses all waiting turns if none may wait", async () => {
     const { call, running } = createQueuePlace({ concurrent: 1, queued: 0 });
     call("a");
 
@@ -112,7 +112,7 @@ describe("a full turn queue", () => {
     expect(running()).toEqual(["a"]);
   });
 
-  it("does not count what it refused in the rate", async () => {
+  it("does not count refused turns in the rate", async () => {
     const { call } = createQueuePlace({ concurrent: 1, queued: 0 }, 2);
     const first = call("a");
     await expect(call("refused").result).rejects.toMatchObject({ code: "QUEUE_FULL" });

@@ -5,8 +5,8 @@ import { createQueuePlace, settle } from "./queue-place.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-describe("a turn queue reports", () => {
-  it("is that a turn starts, of one that need not wait", async () => {
+describe("a turn queue's progress", () => {
+  it("reports the start of a turn that need not wait", async () => {
     const { call } = createQueuePlace({ concurrent: 1 });
     const { told } = call("a", { agent: "reviewer" });
     await settle();
@@ -14,7 +14,7 @@ describe("a turn queue reports", () => {
     expect(told).toEqual([{ phase: "starting" }]);
   });
 
-  it("is the place in the line at once, and each that it comes to, and that the turn starts", async () => {
+  it("reports the place at once, each change of it, and the start", async () => {
     const { call, byName, tell } = createQueuePlace({ concurrent: 1 });
     for (const name of ["a", "b", "c"]) call(name);
     const { told } = call("d");
@@ -30,7 +30,7 @@ describe("a turn queue reports", () => {
     expect(told.map(toPlace)).toEqual([3, 2, 1, "starting"]);
   });
 
-  it("is the place among all sessions, which serve a turn each", async () => {
+  it("counts places across all sessions, which are served in rotation", async () => {
     const { call } = createQueuePlace({ concurrent: 1 });
     call("running");
     const places = [
@@ -45,7 +45,7 @@ describe("a turn queue reports", () => {
     expect(places.map(({ told }) => told.map(toPlace))).toEqual([[1], [2], [2], [4], [4]]);
   });
 
-  it("is the place that is true, where others were served before", async () => {
+  it("corrects a place when a turn of another session goes first", async () => {
     const { call, tell } = createQueuePlace({ concurrent: 1 });
     call("running");
     const second = [call("s1", { session: "s" }), call("s2", { session: "s" })][1];
@@ -55,7 +55,7 @@ describe("a turn queue reports", () => {
     expect(second?.told.map(toPlace)).toEqual([2, 3]);
   });
 
-  it("is not said again where the place stayed, nor more than twice a second", async () => {
+  it("reports a place only if it changed, and at most twice a second", async () => {
     const { call, byName, tell } = createQueuePlace({ concurrent: 1 });
     call("running");
     call("next");
@@ -72,7 +72,7 @@ describe("a turn queue reports", () => {
     expect([early, last.told.map(toPlace)]).toEqual([[2], [2, 1]]);
   });
 
-  it("is said once for many changes that follow each other quickly", async () => {
+  it("reports many quick changes once", async () => {
     const { call, tell } = createQueuePlace({ concurrent: 1 });
     const signals = Array.from({ length: 50 }, () => new AbortController());
     call("running");

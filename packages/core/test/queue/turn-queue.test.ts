@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] 
 afterEach(() => void vi.useRealTimers());
 
 describe("a turn queue", () => {
-  it("runs as many turns at once as it may, and never more", async () => {
+  it("runs up to its limit of turns at once, and never more", async () => {
     const { call, running, waiting } = createQueuePlace({ concurrent: 3 });
     const calls = Array.from({ length: 20 }, (_, number) => call(`t${number}`));
     const most: number[] = [];
@@ -21,7 +21,7 @@ describe("a turn queue", () => {
     expect([running(), waiting()]).toEqual([[], []]);
   });
 
-  it("runs the turns of one session one at a time, in the order they came", async () => {
+  it("runs the turns of one session one at a time, in the order of their calls", async () => {
     const { call, running } = createQueuePlace({ concurrent: 10 });
     const turns = ["first", "second", "third"].map((name) => call(name, { session: "s" }));
 
@@ -44,7 +44,7 @@ describe("a turn queue", () => {
     expect(running()).toEqual(["a", "b", "c", "new"]);
   });
 
-  it("serves those that wait in the order they came", async () => {
+  it("serves waiting turns in the order of their calls", async () => {
     const { call, started } = createQueuePlace({ concurrent: 1 });
     const calls = ["a", "b", "c", "d"].map((name) => call(name));
     await endInTurn(calls);
@@ -52,7 +52,7 @@ describe("a turn queue", () => {
     expect(started).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("serves sessions by turns, so that fifty turns of one do not keep others waiting", async () => {
+  it("serves sessions in rotation, so that fifty turns of one do not delay the others", async () => {
     const { call, started, byName } = createQueuePlace({ concurrent: 1 });
     call("running");
     for (let turn = 1; turn <= 50; turn++) call(`s${turn}`, { session: "s" });
@@ -70,7 +70,7 @@ describe("a turn queue", () => {
     expect(started).toHaveLength(55);
   });
 
-  it("serves a session that was just served after all that wait already", async () => {
+  it("serves a session that was just served after all that already wait", async () => {
     const { call, started, byName } = createQueuePlace({ concurrent: 1 });
     call("s1", { session: "s" });
     await settle();
@@ -86,7 +86,7 @@ describe("a turn queue", () => {
     expect(started).toEqual(["s1", "a", "s2", "b"]);
   });
 
-  it("runs no more turns of an agent than that one may have, and lets others pass it", async () => {
+  it("runs at most an agent's limit of its turns, and lets others pass them", async () => {
     const { call, running } = createQueuePlace({ concurrent: 3, agents: new Map([["slow", 1]]) });
     const slow = call("slow1", { agent: "slow" });
     call("slow2", { agent: "slow" });
@@ -99,7 +99,7 @@ describe("a turn queue", () => {
     slow.end();
     await settle();
 
-    // The one that was passed kept its place, before those that passed it.
+    // // The waiting one kept its place before those that passed it.
     expect({ atFirst, later: running() }).toEqual({
       atFirst: ["slow1", "other1", "other2"],
       later: ["other1", "other2", "slow2"],

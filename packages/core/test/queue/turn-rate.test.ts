@@ -7,13 +7,13 @@ afterEach(() => void vi.useRealTimers());
 const NONE = new Map<string, number>();
 
 describe("a turn rate", () => {
-  it("lets any number through when there is no limit", () => {
+  it("admits any number of turns without a limit", () => {
     const { take } = createTurnRate({ all: undefined, agents: NONE });
 
     expect(() => Array.from({ length: 1000 }, () => take("a"))).not.toThrow();
   });
 
-  it("refuses the turn past the limit of all agents, and says when to try again", () => {
+  it("refuses turns over the limit of all agents, and says when to try again", () => {
     const { take } = createTurnRate({ all: 2, agents: NONE });
     take("a");
     vi.advanceTimersByTime(20_500);
@@ -27,7 +27,7 @@ describe("a turn rate", () => {
     );
   });
 
-  it("never lets more than the limit through within 60 s, wherever these begin", () => {
+  it("admits at most the limit in any 60 s", () => {
     const { take } = createTurnRate({ all: 2, agents: NONE });
     take("a");
     vi.advanceTimersByTime(59_000);
@@ -49,7 +49,7 @@ describe("a turn rate", () => {
     expect(() => take("a")).toThrow(expect.objectContaining({ message: expect.stringContaining('The agent "a" has') }));
   });
 
-  it("does not count a turn that it refused", () => {
+  it("does not count refused turns", () => {
     const { take } = createTurnRate({ all: 2, agents: new Map([["a", 1]]) });
     take("a");
     expect(() => take("a")).toThrow("turns of a minute");

@@ -10,11 +10,11 @@ describe("toReasonToKeep", () => {
     ["live", 2, /lives/],
     ["foreign", 2, /cannot be asked/],
     ["dead", 0, /younger/],
-  ] as const)("keeps what is %s, %s hours old", (owner, hours, why) => {
+  ] as const)("keeps things of an owner that is %s, %s hours old", (owner, hours, why) => {
     expect(toReasonToKeep({ owner, usedMs: hoursAgo(hours) }, { ...SWEEP, olderThanMs: HOUR_MS })).toMatch(why);
   });
 
-  it("removes a dead owner's old things", () => {
+  it("removes old things of a dead owner", () => {
     const subject = { owner: "dead", usedMs: hoursAgo(2) } as const;
 
     expect(toReasonToKeep(subject, { ...SWEEP, olderThanMs: HOUR_MS })).toBeUndefined();
@@ -23,7 +23,7 @@ describe("toReasonToKeep", () => {
   it.each([
     ["own", 1000],
     ["live", 1000],
-  ] as const)("never lets go what is %s, by age or by force", (owner, hours) => {
+  ] as const)("never removes things of an owner that is %s, by age or by force", (owner, hours) => {
     expect(toReasonToKeep({ owner, usedMs: hoursAgo(hours) }, { ...SWEEP, force: true })).toEqual(expect.any(String));
   });
 
@@ -32,7 +32,7 @@ describe("toReasonToKeep", () => {
     [24.1, SWEEP, true],
     [24.1, { ...SWEEP, olderThanMs: 48 * HOUR_MS }, false],
     [0, { ...SWEEP, force: true }, true],
-  ])("lets go of an owner out of sight, %s hours old, with %j: %s", (hours, policy, goes) => {
+  ])("removes things of a foreign owner, %s hours old, with %j: %s", (hours, policy, goes) => {
     const why = toReasonToKeep({ owner: "foreign", usedMs: hoursAgo(hours) }, policy);
 
     expect(why === undefined).toBe(goes);
@@ -44,7 +44,7 @@ describe("toReasonToKeep", () => {
     expect(toReasonToKeep(subject, { ...SWEEP, force: true })).toMatch(/runs a turn/);
   });
 
-  it("does not believe that the lease of a dead owner is one", () => {
+  it("ignores the lease of a dead owner", () => {
     expect(toReasonToKeep({ owner: "dead", usedMs: hoursAgo(0), hasLease: true }, SWEEP)).toBeUndefined();
   });
 
@@ -54,7 +54,7 @@ describe("toReasonToKeep", () => {
     ["foreign", 47, false],
     ["foreign", 49, true],
   ] as const)(
-    "keeps a session of one who is %s for as long as it said, %s hours after its last use: %s",
+    "keeps a kept session of an owner that is %s for 48 hours; %s hours after its last use it may go: %s",
     (owner, hours, goes) => {
       const why = toReasonToKeep({ owner, usedMs: hoursAgo(hours), keepMs: 48 * HOUR_MS }, SWEEP);
 
@@ -62,7 +62,7 @@ describe("toReasonToKeep", () => {
     },
   );
 
-  it("takes a date to come for now", () => {
+  it("treats a date in the future as now", () => {
     expect(toReasonToKeep({ owner: "dead", usedMs: hoursAgo(-5) }, SWEEP)).toBeUndefined();
     expect(toReasonToKeep({ owner: "foreign", usedMs: hoursAgo(-5) }, SWEEP)).toMatch(/cannot be asked/);
   });

@@ -4,7 +4,7 @@ import { createSessionId, isSessionId, parseSessionId } from "@budgie/core";
 const ID = "1b4e28ba-2fa1-4d2c-883f-0016d3cca427";
 
 describe("createSessionId", () => {
-  it("mints an id that its own check accepts, another each time", () => {
+  it("creates a valid id, different each time", () => {
     const ids = Array.from({ length: 100 }, createSessionId);
 
     expect(ids.every(isSessionId)).toBe(true);
@@ -13,17 +13,17 @@ describe("createSessionId", () => {
 });
 
 describe("parseSessionId", () => {
-  it("gives back an id of the right form", () => {
+  it("returns a valid id", () => {
     expect(parseSessionId(ID)).toBe(ID);
   });
 
   it.each([
     ["nothing", ""],
     ["a path", "../../etc/passwd"],
-    ["a path behind an id", `${ID}/../x`],
+    ["a path after an id", `${ID}/../x`],
     ["upper case", ID.toUpperCase()],
-    ["a line break at the end", `${ID}\n`],
-    ["a line break before", `\n${ID}`],
+    ["a trailing line break", `${ID}\n`],
+    ["a leading line break", `\n${ID}`],
     ["braces", `{${ID}}`],
     ["another UUID version", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"],
     ["a flag", "--help"],
@@ -33,7 +33,7 @@ describe("parseSessionId", () => {
     expect(() => parseSessionId(text)).toThrow(expect.objectContaining({ code: "INPUT_INVALID" }));
   });
 
-  it("quotes what it refuses, and no more than 64 characters of it", () => {
+  it("quotes at most 64 characters of what it refuses", () => {
     expect(() => parseSessionId("x".repeat(10_000))).toThrow(`"${"x".repeat(64)}"`);
   });
 });

@@ -34,7 +34,7 @@ const report = (runs: readonly Run[], agents: readonly string[] = ["a"]): Health
   toHealthReport(runs, { agents, isolation: "none" });
 
 describe("toHealthReport", () => {
-  it("says of a last error only what kind it was, where its text is not for all", () => {
+  it("gives only the kind of a last error if its text is private", () => {
     const runs = [fail("AGENT_FAILED"), { ...fail("BUG"), agent: "b" }];
 
     const { agents } = toHealthReport(runs, { agents: [], isolation: "none", showErrors: false });
@@ -65,7 +65,7 @@ describe("toHealthReport", () => {
     });
   });
 
-  it("counts every turn that is over, with timeouts apart and among the failures", () => {
+  it("counts every finished turn, with timeouts also counted separately", () => {
     const runs = [
       fail("running"),
       { ...SUCCESS, agent: "b" },
@@ -86,14 +86,14 @@ describe("toHealthReport", () => {
     });
   });
 
-  it("holds a cancelled turn against nobody", () => {
+  it("counts a cancelled turn as neither success nor failure", () => {
     expect(report([fail("CANCELLED"), SUCCESS])).toMatchObject({
       overall: { totalCalls: 2, successCalls: 1, successRate: "100.0%" },
       agents: [{ totalCalls: 2, failedCalls: 0, cancelledCalls: 1, successRate: "100.0%", lastError: "" }],
     });
   });
 
-  it("counts a turn whose budgie was gone before it was over as failed, at its beginning", () => {
+  it("counts a turn as failed, at its start, if its budgie ended first", () => {
     const runs = [fail("lost", { error: "It was gone.", endedMs: undefined })];
 
     expect(report(runs).agents).toMatchObject([
@@ -101,7 +101,7 @@ describe("toHealthReport", () => {
     ]);
   });
 
-  it("remembers the last failure with its code, and when it was", () => {
+  it("remembers the last failure with its code and time", () => {
     const runs = [takeTime(120_000), fail("AGENT_CRASHED", { endedMs: NOW + 60_000 }), fail("TIMED_OUT"), SUCCESS];
 
     expect(report(runs).agents).toMatchObject([
@@ -117,17 +117,17 @@ describe("toHealthReport", () => {
     expect(report([fail("BUG", { error: "oops" })]).agents).toMatchObject([{ failedCalls: 1, lastError: "oops" }]);
   });
 
-  it("counts an agent that it was not told of", () => {
+  it("counts an agent that is not in the list", () => {
     expect(report([{ ...SUCCESS, agent: "new" }], []).agents).toMatchObject([{ agent: "new", totalCalls: 1 }]);
   });
 
-  it("tells the middle and the slow end of the durations by nearest rank", () => {
+  it("computes the median and the 95th percentile of the durations by nearest rank", () => {
     const runs = Array.from({ length: 20 }, (_, index) => takeTime((index + 1) * 1000));
 
     expect(report(runs).agents).toMatchObject([{ avgDuration: "10.5s", p50Duration: "10s", p95Duration: "19s" }]);
   });
 
-  it("takes one duration for all of them", () => {
+  it("uses a single duration for both", () => {
     const duration = "2m05s";
 
     expect(report([takeTime(125_000)]).agents).toMatchObject([
@@ -141,7 +141,7 @@ describe("toHealthReport", () => {
     expect(report(runs).agents).toMatchObject([{ avgDuration: "1s", p95Duration: "1s" }]);
   });
 
-  it("leaves out the durations of turns before the last 500", () => {
+  it("leaves out durations of turns before the last 500", () => {
     const successes = Array.from({ length: 499 }, () => SUCCESS);
 
     expect(report([...successes, takeTime(500_000)]).agents).toMatchObject([{ avgDuration: "1s" }]);

@@ -15,8 +15,8 @@ import { failureOf } from "../helpers/failure-of.ts";
 
 const TURN = { agent: "tester", prompt: "Grüße", directory: import.meta.dirname };
 
-describe("a turn's place in the run log", () => {
-  it("is taken before the answer is given, with what is known of the turn", async () => {
+describe("a turn in the run log", () => {
+  it("is recorded before its answer is returned, with the facts about it", async () => {
     const order: string[] = [];
     const { runs, runTurn } = create(
       () => ({}),
@@ -53,7 +53,7 @@ describe("a turn's place in the run log", () => {
     expect(times).toEqual(times.toSorted((a = 0, b = 0) => a - b));
   });
 
-  it("is taken when the turn begins, which does not wait for that, and its end does", async () => {
+  it("is recorded when it begins, without waiting for the log, and its end afterwards", async () => {
     const order: string[] = [];
     const begun: BegunRun[] = [];
     let startedRunning = (): void => undefined;
@@ -80,7 +80,7 @@ describe("a turn's place in the run log", () => {
     ]);
   });
 
-  it("is taken by a turn that fails too, with how its process ended and what it reached", async () => {
+  it("is recorded when it fails too, with its process's exit and the hosts it reached", async () => {
     const program: FakeProgram = () => ({ exit: { exitCode: undefined, signal: "SIGKILL" } });
     const { runs, runTurn } = create(program, undefined, { crash: "AGENT_CRASHED" });
 
@@ -97,7 +97,7 @@ describe("a turn's place in the run log", () => {
     ]);
   });
 
-  it("is taken by one that never had a session, and by a bug", async () => {
+  it("is recorded if it has no session, and if it fails with a bug", async () => {
     const { runner, runs, runTurn } = create(() => {
       throw new TypeError("oops");
     });
@@ -112,7 +112,7 @@ describe("a turn's place in the run log", () => {
     ]);
   });
 
-  it("bounds what an error says", async () => {
+  it("has an error message of limited length", async () => {
     const { runs, runTurn } = create(() => {
       throw new BudgieError("AGENT_FAILED", "x".repeat(100_000));
     });
@@ -122,7 +122,7 @@ describe("a turn's place in the run log", () => {
     expect(runs[0]?.error).toHaveLength(4000);
   });
 
-  it("is not taken by what was refused before it was a turn", async () => {
+  it("is not recorded if it was refused before it began", async () => {
     const { runs, runTurn } = create(() => ({}));
 
     await failureOf(runTurn({ ...TURN, agent: "x" }));

@@ -17,13 +17,13 @@ describe("createSessionStore", () => {
     expect(runner.homes.size).toBe(1);
   });
 
-  it("opens another session each time that none is named", async () => {
+  it("opens another session for each call that names none", async () => {
     const { book } = create();
 
     expect((await book.open(NEW)).id).not.toBe((await book.open(NEW)).id);
   });
 
-  it("has no entry for a session whose home could not be made", async () => {
+  it("has no entry for a session whose home could not be created", async () => {
     const runner = { ...createFakeRunner(() => ({})), openSession: () => Promise.reject(new Error("no engine")) };
 
     await expect(createSessionStore(runner).open(NEW)).rejects.toThrow("no engine");
@@ -33,7 +33,7 @@ describe("createSessionStore", () => {
     await expect(create().book.find("../../x", NEW)).rejects.toMatchObject({ code: "INPUT_INVALID" });
   });
 
-  it("refuses an unknown id, and begins nothing in its place", async () => {
+  it("refuses an unknown id, and opens no other session instead", async () => {
     const { book, runner } = create();
     const sessionId = createSessionId();
 
@@ -80,7 +80,7 @@ describe("createSessionStore", () => {
   });
 
   it.each([1000, -1000])(
-    "keeps idle sessions when the clock jumps by %i days, and lets them go when their time is over for all that",
+    "keeps idle sessions when the clock jumps by %i days, and expires them after their full keep time",
     async (days) => {
       vi.useFakeTimers({ toFake: ["Date"] });
       onTestFinished(() => void vi.useRealTimers());
@@ -98,7 +98,7 @@ describe("createSessionStore", () => {
     },
   );
 
-  it("ends the named sessions, and no others", async () => {
+  it("ends only the named sessions", async () => {
     const { book, runner } = create();
     const [one, two] = [await book.open(NEW), await book.open(NEW)];
 
@@ -109,7 +109,7 @@ describe("createSessionStore", () => {
     expect(await book.find(two.id, NEW)).toBe(two);
   });
 
-  it("ends a session that turns use after the last of them", async () => {
+  it("ends a session in use after the last of its turns", async () => {
     const { book, runner } = create();
     const session = await book.open(NEW);
     const ends: (() => void)[] = [];

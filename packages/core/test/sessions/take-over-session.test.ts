@@ -15,8 +15,8 @@ const DAY_MS = 86_400_000;
 
 type State = "own" | "live" | "dead" | "foreign";
 
-describe("a session that another process kept", () => {
-  it("is taken over once, with its conversation, however many calls ask for it at once", async () => {
+describe("a kept session of another process", () => {
+  it("is taken over once, with its conversation, by any number of simultaneous calls", async () => {
     const { book, register, session } = await createKept();
 
     const [one, other] = await Promise.all([book.find(session.id, ABOUT), book.find(session.id, ABOUT)]);
@@ -40,7 +40,7 @@ describe("a session that another process kept", () => {
   it.each([
     ["was not kept", { keepMs: undefined }, /^There is no session/],
     ["was begun in a sandbox", { isolation: "container" as const }, /Start budgie with --sandbox/],
-    ["is past its time", { usedMs: Date.now() - DAY_MS - 1000 }, /unused for longer than the 24h00m/],
+    ["has expired", { usedMs: Date.now() - DAY_MS - 1000 }, /unused for longer than the 24h00m/],
   ])("is refused when it %s", async (_what, over, message) => {
     const { book, register, session } = await createKept({ over });
 
@@ -51,14 +51,14 @@ describe("a session that another process kept", () => {
   it.each([
     { ...ABOUT, agent: "other" },
     { ...ABOUT, directory: "/other" },
-  ])("is not one for %j", async (wanted) => {
+  ])("is not taken over by a call with %j", async (wanted) => {
     const { book, register, session } = await createKept();
 
     await expect(book.find(session.id, wanted)).rejects.toMatchObject({ code: "INPUT_INVALID" });
     expect(register.passes).toEqual([]);
   });
 
-  it("is refused when another was quicker", async () => {
+  it("is refused if another process was faster", async () => {
     const { book, register, runner, session } = await createKept();
     register.pass = async () => false;
 
@@ -66,7 +66,7 @@ describe("a session that another process kept", () => {
     expect(runner.resumed).toEqual([]);
   });
 
-  it("can be asked for again when its home could not be opened", async () => {
+  it("can be resumed again after its home could not be opened", async () => {
     const { book, register, runner, session } = await createKept();
     const working = { ...runner };
     runner.resumeSession = () => Promise.reject(new Error("no engine"));
@@ -77,7 +77,7 @@ describe("a session that another process kept", () => {
     expect(register.passes).toHaveLength(1);
   });
 
-  it("is not taken over by a budgie that keeps none", async () => {
+  it("is not taken over by a budgie that keeps no sessions", async () => {
     const { book, register, session } = await createKept({ keepMs: undefined });
 
     await expect(book.find(session.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
@@ -86,7 +86,7 @@ describe("a session that another process kept", () => {
 });
 
 describe("the register entry of a session", () => {
-  it("is that it exists, that its agent has run, and when its last turn ended", async () => {
+  it("records that it exists, that its agent has run, and when its last turn ended", async () => {
     const { book, register } = await createKept();
     const opened = await book.open(ABOUT);
     const atFirst = await register.find(opened.id);
@@ -108,7 +108,7 @@ describe("the register entry of a session", () => {
     expect(used?.usedMs).toBeGreaterThan(atFirst?.usedMs ?? 0);
   });
 
-  it("is struck off when it is discarded, and cannot be had back", async () => {
+  it("is removed when the session is discarded, and the session cannot be resumed", async () => {
     const { book, register } = await createKept();
     const opened = await book.open(ABOUT);
 
@@ -123,7 +123,7 @@ describe("the register entry of a session", () => {
   it.each([
     [DAY_MS, 1],
     [undefined, 0],
-  ])("outlives the book where sessions are kept: for %s ms, %i", async (keepMs, left) => {
+  ])("outlives the store if sessions are kept: for %s ms, %i", async (keepMs, left) => {
     const { book, register } = await createKept({ keepMs });
     const opened = await book.open(ABOUT);
 
@@ -133,8 +133,8 @@ describe("the register entry of a session", () => {
   });
 });
 
-describe("unused sessions", () => {
-  it("go, and those that a turn runs in or waits for stay", async () => {
+describe("idle sessions", () => {
+  it("expire, except those in which a turn runs or waits", async () => {
     const { book, register, runner } = await createKept();
     const [idle, waitedFor, running] = [await book.open(ABOUT), await book.open(ABOUT), await book.open(ABOUT)];
     let release = () => {};
@@ -153,7 +153,7 @@ describe("unused sessions", () => {
     await Promise.all(turns);
   });
 
-  it("stay until then", async () => {
+  it("stay until they expire", async () => {
     const { book } = await createKept();
     const opened = await book.open(ABOUT);
 

@@ -36,7 +36,7 @@ describe("parseDuration", () => {
     "1..5s",
     ".s",
     "NaN",
-  ])("refuses %j and names the option and the value", (text) => {
+  ])("refuses %j, and names the option and the value", (text) => {
     expect(() => parseDuration(text, "--agent-timeout")).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
@@ -45,7 +45,7 @@ describe("parseDuration", () => {
     );
   });
 
-  it("refuses with the one error class", () => {
+  it("refuses with a BudgieError", () => {
     expect(() => parseDuration("soon", "--older-than")).toThrow(BudgieError);
   });
 });

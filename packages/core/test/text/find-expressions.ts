@@ -8,7 +8,7 @@ export type Expression = { readonly file: string; readonly source: string; reado
 
 const PACKAGES = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Finds every regular expression in the sources of what is shipped. */
+/** Finds every regular expression in the shipped sources. */
 export function findExpressions(): readonly Expression[] {
   const files = readdirSync(PACKAGES, { recursive: true, encoding: "utf8" }).filter((file) =>
     /^(?!testkit\/)[^/]+\/(?:src|bin)\/.*\.[jt]s$/.test(file),

@@ -15,8 +15,8 @@ const PLANTED = {
   "linear.ts": String.raw`export const lines = /^[ \t]*Command (\S+) is|\r\n|[^\n]{0,80}x/gm;`,
 };
 
-describe("The lint", () => {
-  it("refuses expressions that are not linear or cannot be checked, and no others", { timeout: 60_000 }, async () => {
+describe("The lint rule", () => {
+  it("refuses only expressions that are not linear or cannot be checked", { timeout: 60_000 }, async () => {
     const folder = createTemporaryFolder();
     for (const [name, code] of Object.entries(PLANTED)) writeFileSync(join(folder, name), `${code}\n`);
 
@@ -26,11 +26,11 @@ describe("The lint", () => {
   });
 });
 
-/** Lints a folder, and lists the files that are refused. */
+/** Lints a folder, and lists the refused files. */
 async function lint(folder: string): Promise<readonly string[]> {
   const argv = [join(ROOT, "node_modules/oxlint/bin/oxlint"), "-c", join(ROOT, ".oxlintrc.json"), "-f", "unix", folder];
   const said = await new Promise<string>((resolve) =>
-    // The output tells as much as the exit code.
+    // // The output says as much as the exit code.
     execFile(process.execPath, argv, { cwd: ROOT }, (_error, stdout) => resolve(stdout)),
   );
   const lines = said.split("\n").filter((line) => line.includes("budgie(linear-expressions)"));

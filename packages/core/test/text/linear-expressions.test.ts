@@ -5,15 +5,15 @@ import { findExpressions, type Expression } from "./find-expressions.ts";
 
 const LENGTH = 512 * 1024;
 const CHARACTERS = Array.from("\r\n\t \u001B\u2028a0/\\-.:;\"'{[(<#");
-// These take longer: each character is a match, and is replaced.
+// // These take longer: each character is a match, and is replaced.
 const REFERENCE: Matching = { file: "", source: ".", flags: "gs", piece: "a" };
-// An expression that is not linear takes some 2,500 times as long; a loaded machine delays a match by much less.
+// // An expression that is not linear takes some 2,500 times as long; a loaded machine delays a match by much less.
 const TOLERANCE = 40;
 
 type Matching = Expression & { readonly piece: string };
 
 describe("A regular expression of the sources", () => {
-  it("takes linear time for 512 KiB of one character, or of words of its own", { timeout: 300_000 }, async () => {
+  it("takes linear time for 512 KiB of one character, or of its own literals", { timeout: 300_000 }, async () => {
     await using matcher = createMatcher();
     const limitMs = TOLERANCE * (await matcher.measure(REFERENCE, Infinity));
     const expressions = findExpressions();
@@ -38,7 +38,7 @@ describe("A regular expression of the sources", () => {
     [String.raw`\r+\n`, "\r"],
     [String.raw`^\s*Command`, "\n"],
     [`agent ".*" not found`, 'agent "'],
-  ])("would be seen to be quadratic: /%s/", { timeout: 60_000 }, async (source, piece) => {
+  ])("would be recognised as quadratic: /%s/", { timeout: 60_000 }, async (source, piece) => {
     await using matcher = createMatcher();
     const limitMs = TOLERANCE * (await matcher.measure(REFERENCE, Infinity));
 
@@ -48,18 +48,18 @@ describe("A regular expression of the sources", () => {
   });
 });
 
-/** Lists the literal words of an expression, at each of which a match may begin. */
+/** Lists the literals of an expression, at each of which a match may begin. */
 function toWords({ source }: Expression): readonly string[] {
   const words = source.match(/(?:[^\\^$.*+?()[\]{}|]|\\[^\w])+/g) ?? [];
   return [...new Set(words.map((word) => word.replaceAll("\\", "")))].filter((word) => word.length > 1);
 }
 
 type Matcher = AsyncDisposable & {
-  /** Time in ms; `Infinity` past the limit */
+  /** Time in ms; `Infinity` beyond the limit */
   readonly measure: (matching: Matching, limitMs: number) => Promise<number>;
 };
 
-/** Matches in a worker thread, which can be ended in the middle of a match. */
+/** Matches in a worker thread, which can be terminated during a match. */
 function createMatcher(): Matcher {
   let worker = start();
   return {

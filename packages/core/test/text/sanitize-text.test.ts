@@ -15,20 +15,20 @@ describe("sanitizeText removes", () => {
     ["a message in variation selectors", "😀\uFE0F\uFE00\uFE01\u{E0100}\u{E01EF}\uFE0F!", "😀\uFE0F!"],
     ["a selector that follows no emoji", "a\uFE0Fb", "ab"],
     ["control characters", "a\u0000\u0007\b\u000B\f\u001B\u007F\u0080\u009Fb", "ab"],
-    ["the CR of CR LF, and every other", "a\r\nb\r\r\nc\rd", "a\nb\ncd"],
+    ["every CR, also before LF", "a\r\nb\r\r\nc\rd", "a\nb\ncd"],
     ["colours", `${ESC}[1;31mred${ESC}[0m \u009B38:2::1:2:3mblue\u009Bm`, "red blue"],
     ["cursor movements and screen clearing", `a${ESC}[2J${ESC}[1A${ESC}[?25lb${ESC}7c${ESC}(Bd${ESC}cf`, "abcdf"],
     ["a window title", `a${ESC}]0;the title\u0007b\u009D2;x\u009Cc`, "abc"],
-    ["a link's address, and not its text", `${ESC}]8;;https://x.example${ESC}\\text${ESC}]8;;${ESC}\\`, "text"],
+    ["a link's address, but not its text", `${ESC}]8;;https://x.example${ESC}\\text${ESC}]8;;${ESC}\\`, "text"],
     ["a device control string", `a${ESC}P1;2|payload${ESC}\\b`, "ab"],
     ["the ESC of a sequence that never ends", `a${ESC}[31`, "a31"],
-    ["a sequence that a zero-width space breaks", `a${ESC}\u200B[31mb`, "a[31mb"],
+    ["a sequence interrupted by a zero-width space", `a${ESC}\u200B[31mb`, "a[31mb"],
     ["a sequence around another", `a${ESC}${ESC}[0m[31mb`, "a[31mb"],
   ])("%s", (_what, text, expected) => {
     expect(sanitizeText(text)).toBe(expected);
   });
 
-  it("no line but the one on which a string for the terminal never ends", () => {
+  it("only the line on which an unterminated terminal string begins", () => {
     expect(sanitizeText(`a${ESC}]0;b\nthe rest\u0007`)).toBe("a0;b\nthe rest");
   });
 
@@ -36,12 +36,12 @@ describe("sanitizeText removes", () => {
     expect(sanitizeText("a\uDB40\u200B\uDC41b")).toBe("a\uFFFD\uFFFDb");
   });
 
-  // These are known to be lost, as docs/text-limits.md says.
+  // // These losses are known, and listed in docs/text-limits.md.
   it.each([
     ["joined emoji fall apart", "👨\u200D👩\u200D👧", "👨👩👧"],
     ["flags of regions lose the region", "🏴\u{E0067}\u{E0062}\u{E007F}", "🏴"],
     ["joiners in Persian and Hindi are lost", "می\u200Cخواهم क्\u200Dष", "میخواهم क्ष"],
-  ])("what some writing needs: %s", (_what, text, expected) => {
+  ])("characters that some scripts need: %s", (_what, text, expected) => {
     expect(sanitizeText(text)).toBe(expected);
   });
 });
@@ -53,7 +53,7 @@ describe("sanitizeText keeps", () => {
     ["every printable ASCII character", Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join("")],
     ["many scripts", "Grüße Ελλάδα Привет שלום العربية हिन्दी ไทย 日本語 한국어 𝔘𝔫𝔦 e\u0301"],
     ["emoji with skin tones, forms and key caps", "👍🏽 ❤\uFE0F ☎\uFE0E 1\uFE0F\u20E3 🇪🇺"],
-    ["what only looks like a sequence", "[31m \\u001B[0m \\x1b[1m ]0;title"],
+    ["text that only looks like a sequence", "[31m \\u001B[0m \\x1b[1m ]0;title"],
     ["leading characters that could be commands", "!ls /quit @file --resume - a"],
   ])("%s", (_what, text) => {
     expect(sanitizeText(text)).toBe(text);
@@ -63,7 +63,7 @@ describe("sanitizeText keeps", () => {
 describe("sanitizeText on any text", () => {
   const texts = Array.from({ length: 3000 }, (_, seed) => toRandomText(seed));
 
-  it("leaves nothing that hides", () => {
+  it("leaves nothing hidden", () => {
     const forbidden = /[\p{Default_Ignorable_Code_Point}\p{Control}\p{Surrogate}]/u;
     const allowed = /[\t\n]|(?<=\p{Emoji})[\uFE0E\uFE0F]/gu;
 
@@ -72,13 +72,13 @@ describe("sanitizeText on any text", () => {
     expect(leaky).toEqual([]);
   });
 
-  it("changes nothing the second time", () => {
+  it("is idempotent", () => {
     const unsteady = texts.filter((text) => sanitizeText(sanitizeText(text)) !== sanitizeText(text));
 
     expect(unsteady).toEqual([]);
   });
 
-  it("changes nothing that has nothing to hide", () => {
+  it("changes nothing in a text with nothing hidden", () => {
     const plain = texts.map((text) =>
       text.replace(/[^\t\n\p{L}\p{N}\p{P}\p{S}\p{Z}]|\p{Default_Ignorable_Code_Point}/gu, ""),
     );
@@ -90,7 +90,7 @@ describe("sanitizeText on any text", () => {
     ["unfinished sequences", `${ESC}[`],
     ["unfinished strings", `${ESC}]`],
     ["strings with text", "\u009Da"],
-    ["digits after one", "1"],
+    ["digits in a sequence", "1"],
     ["tags", "\u{E0041}"],
   ])("takes a moment for 400,000 bytes of %s", (_what, piece) => {
     const text = ESC + "[" + piece.repeat(400_000 / Buffer.byteLength(piece));
@@ -148,7 +148,7 @@ const PIECES = [
   "P",
 ];
 
-/** A text of these pieces and of any characters at all, the same for the same seed. */
+/** Returns a text of these pieces and random characters, the same for the same seed. */
 function toRandomText(seed: number): string {
   let state = seed + 1;
   const random = (below: number): number => {

@@ -11,7 +11,7 @@ describe("truncateText", () => {
     ["a🦜", 5, "a🦜"],
     ["\uFEFFa", 4, "\uFEFFa"],
     ["abc", 0, ""],
-  ])("cuts %j after %i bytes to %j", (text, maxBytes, expected) => {
+  ])("truncates %j after %i bytes to %j", (text, maxBytes, expected) => {
     expect(truncateText(text, maxBytes)).toBe(expected);
   });
 });

@@ -6,7 +6,7 @@ import { createFakeRunner } from "@budgie/testkit";
 import { AGENT } from "../helpers/agent.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-it("says which of the agent's hooks a sandbox kept from running, where there is one", async () => {
+it("names the agent's hooks that the sandbox kept from running", async () => {
   expect(await warningsIn("container")).toEqual([
     expect.stringMatching(/^The guard hook "bash \.kiro\/hooks\/guard\.sh" \(preToolUse\) did not run, since /),
     "from the protocol",

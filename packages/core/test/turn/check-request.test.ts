@@ -3,13 +3,13 @@ import { DEFAULT_TEXT_LIMITS } from "@budgie/core";
 import { parsePrompt } from "../../src/turn/check-request.ts";
 
 describe("parsePrompt", () => {
-  it("takes a prompt of 400,000 bytes", () => {
+  it("accepts a prompt of 400,000 bytes", () => {
     const prompt = "é".repeat(200_000);
 
     expect(parsePrompt(prompt, "tester", DEFAULT_TEXT_LIMITS)).toBe(prompt);
   });
 
-  it("refuses a longer one, and says how long, what is allowed and what to do", () => {
+  it("refuses a longer one, and gives its length, the limit and what to do", () => {
     expect(() => parsePrompt(`${"é".repeat(200_000)}!`, "tester", DEFAULT_TEXT_LIMITS)).toThrow(
       expect.objectContaining({
         code: "INPUT_INVALID",
@@ -20,7 +20,7 @@ describe("parsePrompt", () => {
     );
   });
 
-  it("refuses none for its length when the limit is 0", () => {
+  it("refuses no prompt for its length if the limit is 0", () => {
     const prompt = "x".repeat(400_001);
 
     expect(parsePrompt(prompt, "tester", { ...DEFAULT_TEXT_LIMITS, maxPromptBytes: 0 })).toBe(prompt);

@@ -16,7 +16,7 @@ const CHANGED: Partial<RetryOptions> = {
 };
 
 describe("withRetry", () => {
-  it("tries once when that works", async () => {
+  it("makes one attempt if it succeeds", async () => {
     const tries: number[] = [];
 
     const answer = await withRetry(async (number) => {
@@ -27,7 +27,7 @@ describe("withRetry", () => {
     expect({ answer, tries }).toEqual({ answer: "answer", tries: [1] });
   });
 
-  it("tries a second time after a timeout and a crash, and after nothing else", async () => {
+  it("makes a second attempt only after a timeout or a crash", async () => {
     const retried = [];
     for (const code of ERROR_CODES) if ((await countTries(new BudgieError(code, "x"))) === 2) retried.push(code);
 
@@ -148,25 +148,25 @@ describe("withRetry", () => {
     });
   });
 
-  it("does not retry an attempt that may still run, in any mode", async () => {
+  it("never retries an attempt that may still run, in any mode", async () => {
     const end = () => Promise.reject(new Error("no engine"));
     for (const mode of ["safe", "always"] as const) {
       const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, mode, end });
 
       expect({ tries, code: error.code }).toEqual({ tries: 1, code: "INDETERMINATE" });
-      // Which would not help: no mode tries again then.
+      // // No other mode would retry either.
       expect(error.message).toMatch(/unknown whether the agent has ended\. x (?!.*--retry)/);
     }
   });
 
-  it("repeats it regardless when it always shall, and passes the first failure on when it never shall", async () => {
+  it("always retries on request, and never retries on request", async () => {
     const failure = new BudgieError("TIMED_OUT", "x");
 
     expect(await countTries(failure, { ...AT_ONCE, ...CHANGED, mode: "always" })).toBe(2);
     expect(await countTries(failure, { ...AT_ONCE, mode: "never" })).toBe(1);
   });
 
-  it("is cancelled, rather than indeterminate, when the caller gave up meanwhile", async () => {
+  it("is cancelled rather than indeterminate if the caller gave up meanwhile", async () => {
     const signal = AbortSignal.abort();
 
     const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, ...CHANGED, signal });

@@ -5,7 +5,7 @@ import { failureOf } from "../helpers/failure-of.ts";
 import { createKiroPlace } from "../kiro/kiro-place.ts";
 
 describe("a turn", () => {
-  it("reports what it changed of the files that the host runs", async () => {
+  it("reports its changes to files that the host runs", async () => {
     const { runTurn, workspace } = createKiroPlace();
     const prompt = "[[write .vscode/tasks.json: x]] [[write src/a.ts: x]]";
 
@@ -14,7 +14,7 @@ describe("a turn", () => {
     expect(reply).toMatchObject({ changedExecutablePaths: [".vscode/tasks.json"], warnings: [] });
   });
 
-  it("reports nothing of an earlier one", async () => {
+  it("reports no changes of an earlier one", async () => {
     const { runTurn, workspace } = createKiroPlace();
     const turn = { agent: "tester", directory: workspace };
     const { sessionId } = await runTurn({ ...turn, prompt: "[[write .envrc: x]]" });
@@ -33,7 +33,7 @@ describe("a turn", () => {
     expect(failure).toMatchObject({ code: "INDETERMINATE", report: { changedExecutablePaths: [".envrc"] } });
   });
 
-  it("protects nothing without a sandbox, and refuses to seem to", async () => {
+  it("protects nothing without a sandbox, and refuses to pretend otherwise", async () => {
     const { calls, runTurn, workspace } = createKiroPlace({ protectExecutablePaths: true });
     mkdirSync(join(workspace, ".vscode"));
 

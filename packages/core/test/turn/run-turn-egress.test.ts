@@ -16,7 +16,7 @@ const WEB = { host: "web.test", port: 443, count: 2 };
 const REFUSED = { host: "evil.test", port: 443, count: 1, why: "not on the allow-list" };
 
 describe("a turn", () => {
-  it("reports the allowed and denied hosts of all its processes, added up", async () => {
+  it("reports the allowed and denied hosts of all its processes together", async () => {
     const { runTurn } = create({ processes: 2, report: { allowed: [WEB], denied: [REFUSED] } });
 
     expect((await runTurn(TURN)).egress).toEqual({
@@ -44,7 +44,7 @@ describe("a turn", () => {
     ["container", "open", 0],
     ["container", "allowlist", 0],
     ["none", "bridge", 0],
-  ])("with the isolation %j and the egress mode %j has %i warnings of an unwatched network", async (...row) => {
+  ])("with the isolation %j and the egress mode %j has %i warnings of an unmonitored network", async (...row) => {
     const [isolation, mode, count] = row;
 
     const { warnings } = await create({ processes: 1, isolation, mode }).runTurn(TURN);

@@ -11,7 +11,7 @@ const runOnce: Protocol = async ({ directory, session }) => {
   return { response: "done", file: undefined, exit: await exit, denied: [], warnings: [] };
 };
 
-it("A session stays while a turn in it waits for others, however long it was unused", async () => {
+it("A session does not expire while a turn in it waits for others", async () => {
   const { gate, release, runTurn, sessions, setProgram } = createPlace();
   const { sessionId } = await runTurn(TURN);
   setProgram(() => gate.then(() => ({})));
@@ -34,7 +34,7 @@ it("A session stays while a turn in it waits for others, however long it was unu
   ]);
 });
 
-it("A session's second turn waits for the first, also when it is called while that one has only begun the session", async () => {
+it("A session's second turn waits for the first, even while that one only opens the session", async () => {
   const { gate, release, runTurn, setProgram } = createPlace(4);
   setProgram(() => gate.then(() => ({})));
   const told: TurnProgress[] = [];
@@ -51,7 +51,7 @@ it("A session's second turn waits for the first, also when it is called while th
   expect(told.map(({ phase }) => phase)).toEqual(["waiting", "starting", "running"]);
 });
 
-/** A place for so many turns at once, whose agent does as the test says. */
+/** A place for this many turns at once, whose agent does as the test says. */
 function createPlace(concurrent = 1) {
   let release = (): void => {};
   const gate = new Promise<void>((resolve) => (release = resolve));
@@ -70,7 +70,7 @@ function createPlace(concurrent = 1) {
   return { runTurn, sessions, gate, release, setProgram: (next: FakeProgram) => void (program = next) };
 }
 
-it("A turn whose agent goes while it waits is refused, and no process is started for it", async () => {
+it("A turn whose agent is removed while it waits is refused, and no process is started for it", async () => {
   let release = (): void => {};
   const gate = new Promise<void>((resolve) => (release = resolve));
   let runs = 0;
@@ -96,7 +96,7 @@ it("A turn whose agent goes while it waits is refused, and no process is started
   release();
 
   await expect(waiting).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
-  // The one that ran already goes on.
+  // // The turn that already ran continues.
   await expect(first).resolves.toMatchObject({ response: "done" });
   expect(runs).toBe(1);
 });

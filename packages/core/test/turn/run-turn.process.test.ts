@@ -44,7 +44,7 @@ describe("a turn with a real agent process", () => {
     expect(other.sessionId).not.toBe(sessionId);
   });
 
-  it("takes two names of one directory for the same session", async () => {
+  it("uses the same session for two names of one directory", async () => {
     const { home, runTurn, workspace } = createKiroPlace();
     symlinkSync(workspace, join(home, "link"));
 
@@ -80,7 +80,7 @@ describe("a turn with a real agent process", () => {
     expect(reply).toMatchObject({ response: "Back.", sessionId: error.report.sessionId, retried: false });
   });
 
-  it("stops an agent that takes too long, twice, and leaves no process behind", async () => {
+  it("stops an agent after the timeout, twice, and leaves no process behind", async () => {
     const { calls, health, runTurn, workspace } = createKiroPlace({ timeoutMs: 3000 });
 
     const error = await failureOf(runTurn({ agent: "tester", prompt: "[[sleep 600000]]", directory: workspace }));
@@ -91,7 +91,7 @@ describe("a turn with a real agent process", () => {
     expect((await health()).agents).toMatchObject([{ totalCalls: 1, failedCalls: 1, timeoutCalls: 1 }]);
   });
 
-  it("fails at once when an agent ends well and says nothing", async () => {
+  it("fails at once when an agent exits normally without an answer", async () => {
     const { calls, runTurn, workspace } = createKiroPlace();
 
     const error = await failureOf(runTurn({ agent: "tester", prompt: "[[fault silent]]", directory: workspace }));
@@ -117,7 +117,7 @@ describe("a turn with a real agent process", () => {
     expect((await health()).agents).toMatchObject([{ cancelledCalls: 1, failedCalls: 0 }]);
   });
 
-  it("starts no agent for a turn that is cancelled while it waits behind another, and lets it go at once", async () => {
+  it("starts no agent for a turn that is cancelled in the queue, and returns at once", async () => {
     const { calls, runTurn, untilCalls, workspace } = createKiroPlace();
     const abort = new AbortController();
     const turn = { agent: "tester", directory: workspace };
@@ -136,7 +136,7 @@ describe("a turn with a real agent process", () => {
     expect(calls()).toHaveLength(2);
   });
 
-  it("leaves nothing of a turn that was cancelled before it began", async () => {
+  it("leaves nothing behind of a turn that was cancelled before it began", async () => {
     const { calls, runTurn, sessionHomes, workspace } = createKiroPlace();
     const turn = runTurn({ agent: "tester", prompt: "x", directory: workspace }, { signal: AbortSignal.abort() });
 
@@ -145,7 +145,7 @@ describe("a turn with a real agent process", () => {
     expect(sessionHomes()).toEqual([]);
   });
 
-  it("leaves nothing of a first turn whose program is not there", async () => {
+  it("leaves nothing behind of a first turn whose program is missing", async () => {
     const { runTurn, sessionHomes, workspace } = createKiroPlace({ kiro: { binary: "no-such-kiro-cli" } });
 
     const error = await failureOf(runTurn({ agent: "tester", prompt: "x", directory: workspace }));
@@ -165,7 +165,7 @@ describe("a turn with a real agent process", () => {
 
     const error = await failureOf(runTurn({ agent: "tester", prompt: "[[say: Mine.]]", directory: workspace }));
 
-    // A resumed conversation would be one with the default agent, with that one's permissions and without a warning.
+    // // A resumed conversation would continue with the default agent, with its permissions and without a warning.
     expect(error).toMatchObject({ code: "AGENT_NOT_FOUND", report: WITHOUT_SESSION });
     expect(calls()).toHaveLength(1);
     expect(sessionHomes()).toEqual([]);
@@ -173,9 +173,9 @@ describe("a turn with a real agent process", () => {
 
   it.each([
     ["an invalid key", { KIRO_API_KEY: "invalid" }],
-    ["no login", { KIRO_API_KEY: "", FAKE_KIRO_PROFILE: "q1" }],
-    ["no login, and a wait for one", { KIRO_API_KEY: "" }],
-  ])("tells of %s, and the session can go on", async (_what, env) => {
+    ["a missing login", { KIRO_API_KEY: "", FAKE_KIRO_PROFILE: "q1" }],
+    ["a missing login that it waited for", { KIRO_API_KEY: "" }],
+  ])("reports %s, and the session can be resumed", async (_what, env) => {
     const { runTurn, workspace } = createKiroPlace({ env, timeoutMs: 3000 });
 
     const error = await failureOf(runTurn({ agent: "tester", prompt: "x", directory: workspace }));
@@ -183,7 +183,7 @@ describe("a turn with a real agent process", () => {
     expect(error).toMatchObject({ code: "LOGIN_REQUIRED", report: { sessionId: expect.toSatisfy(isSessionId) } });
   });
 
-  it("tells which model is unknown", async () => {
+  it("names the unknown model", async () => {
     const { calls, runTurn, workspace } = createKiroPlace({ kiro: { defaultModel: "gpt-0" } });
 
     const error = await failureOf(runTurn({ agent: "tester", prompt: "x", directory: workspace }));
@@ -197,7 +197,7 @@ describe("a turn with a real agent process", () => {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A process that has ended and was not waited for is still in the table.
+    // // A process that has ended but was not waited for is still in the process table.
     return !existsSync(`/proc/${pid}/stat`) || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;

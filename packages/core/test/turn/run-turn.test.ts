@@ -36,7 +36,7 @@ describe("a turn", () => {
     expect(runner.homes.size).toBe(0);
   });
 
-  it("refuses a bad directory and a bad session before anything is made", async () => {
+  it("refuses a bad directory and a bad session before it creates anything", async () => {
     const { runTurn, runner } = create(() => ({}));
     const unknown = "1b4e28ba-2fa1-4d2c-883f-0016d3cca427";
 
@@ -46,7 +46,7 @@ describe("a turn", () => {
     expect(runner.homes.size).toBe(0);
   });
 
-  it("counts as failed when its session could not be made", async () => {
+  it("counts as failed if its session could not be created", async () => {
     const openSession = () => Promise.reject(new BudgieError("RUNNER_UNAVAILABLE", "no engine"));
     const runLog = createMemoryRunLog();
     const runner = { ...createFakeRunner(() => ({})), openSession };
@@ -64,13 +64,13 @@ describe("a turn", () => {
     expect(agents).toMatchObject([{ totalCalls: 1, failedCalls: 1 }]);
   });
 
-  it("carries what is to be known about the isolation", async () => {
+  it("returns the runner's warnings about isolation", async () => {
     const { runTurn } = create(() => ({}), { notices: ["You are root."] });
 
     expect((await runTurn(TURN)).warnings).toEqual(["You are root.", "from the protocol"]);
   });
 
-  it("names the directory that the agent really worked in, and does so when it fails", async () => {
+  it("names the directory that the agent worked in, also when it fails", async () => {
     const folder = createTemporaryFolder();
     mkdirSync(join(folder, "real"));
     symlinkSync("real", join(folder, "link"));
@@ -92,7 +92,7 @@ describe("a turn", () => {
     },
   );
 
-  it("ends the session whose first process was refused by a bug, which stays one", async () => {
+  it("ends a session whose first process failed to start because of a bug, which is passed on", async () => {
     const { runTurn, runner } = create(() => {
       throw new TypeError("oops");
     });
@@ -101,7 +101,7 @@ describe("a turn", () => {
     expect(runner.homes.size).toBe(0);
   });
 
-  it("keeps a session whose later process was refused", async () => {
+  it("keeps a session whose later process failed to start", async () => {
     let program: FakeProgram = () => ({});
     const { runTurn, runner } = create((run) => program(run));
     const { sessionId } = await runTurn(TURN);
@@ -113,7 +113,7 @@ describe("a turn", () => {
   });
 
   it.each(["SESSION_UNUSABLE", "DISK_LIMIT"] as const)(
-    "ends a session after %s, and whatever was queued for it",
+    "ends a session after %s, and every turn queued for it",
     async (code) => {
       let program: FakeProgram = () => ({});
       const { runTurn, runner } = create((run) => program(run));
@@ -131,14 +131,14 @@ describe("a turn", () => {
     },
   );
 
-  it("tells why a turn failed even if its session cannot be removed", async () => {
+  it("says why a turn failed even if its session cannot be removed", async () => {
     const remove = () => Promise.reject(new BudgieError("RUNNER_UNAVAILABLE", "no engine"));
     const { runTurn } = create(refusing("IMAGE_NOT_FOUND"), { remove });
 
     expect(await failureOf(runTurn(TURN))).toMatchObject({ code: "IMAGE_NOT_FOUND" });
   });
 
-  it("holds every process to the agent's policy and to what the call asks less, whatever the protocol says", async () => {
+  it("holds every process to the agent's policy and the call's restrictions, whatever the protocol asks for", async () => {
     const seen: number[] = [];
     const protocol: Protocol = async (turn) => {
       seen.push(turn.timeoutMs);
@@ -167,7 +167,7 @@ describe("a turn", () => {
     [{ workspace: "rw" }, 'The argument "workspace" cannot be "rw": this agent is allowed "ro"'],
     [{ egress: "open" }, 'The argument "egress" cannot be "open": this agent is allowed "none"'],
     [{ timeoutMs: 2000 }, 'The argument "timeout" cannot be "2s": this agent is allowed "1s"'],
-  ] as const)("refuses the call's wish for %j where less is allowed", async (tightening, message) => {
+  ] as const)("refuses a call that asks for %j if its agent is allowed less", async (tightening, message) => {
     const { runTurn, runner } = create(() => ({}), {
       policy: { workspace: "ro", egress: { mode: "none", hosts: [] } },
     });
@@ -179,7 +179,7 @@ describe("a turn", () => {
     expect(runner.homes.size).toBe(0);
   });
 
-  it("refuses a directory that the rules do not allow before anything is made", async () => {
+  it("refuses a forbidden directory before it creates anything", async () => {
     const { runTurn, runner } = create(() => ({}), {
       workspaceRules: { allowedRoots: [{ named: "/nowhere", path: "/nowhere" }] },
     });
@@ -189,7 +189,7 @@ describe("a turn", () => {
   });
 });
 
-/** A protocol that runs one process and asks nothing of it. */
+/** Creates a protocol that runs one process and requires nothing of it. */
 const runOnce: Protocol = async ({ directory, session, signal }) => {
   const process = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "", signal });
   return { response: "done", file: undefined, exit: await process.exit, denied: [], warnings: ["from the protocol"] };

@@ -5,7 +5,7 @@ import { trackTurn } from "../../src/turn/turn-progress.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-it("A turn's phase lasts from its beginning on, however the turn moves on in it", () => {
+it("A turn's phase lasts from its start, whatever the turn reports during it", () => {
   const told: TurnProgress[] = [];
   const hooks = { runId: "r", onProgress: (progress: TurnProgress) => void told.push(progress) };
   const { inSession, onPhase } = trackTurn(hooks, { agent: "tester", sessionId: undefined });

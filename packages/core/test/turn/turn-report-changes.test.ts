@@ -8,7 +8,7 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("a turn whose git is protected", () => {
   it.each([".git/commondir", ".git/config.worktree", "sub/.git/config", ".git/hooks/new"])(
-    "fails when it adds %s, which says so",
+    "fails when it adds %s, and the error says so",
     async (path) => {
       const directory = createTemporaryFolder();
 
@@ -23,7 +23,7 @@ describe("a turn whose git is protected", () => {
     },
   );
 
-  it("does not fail for what is only reported", async () => {
+  it("does not fail for changes that are only reported", async () => {
     const directory = createTemporaryFolder();
 
     const reply = await turn(directory, { isProtected: true }, () => write(directory, ".envrc"));
@@ -33,7 +33,7 @@ describe("a turn whose git is protected", () => {
 });
 
 describe("a turn whose git is not protected", () => {
-  it("reports its changes of git in its warnings", async () => {
+  it("reports its changes of git as warnings", async () => {
     const directory = createTemporaryFolder();
 
     const reply = await turn(directory, { isProtected: false }, () => write(directory, ".git/commondir"));
@@ -47,7 +47,7 @@ describe("a turn whose git is not protected", () => {
 });
 
 describe("a turn that fails", () => {
-  it("reports its new symlinks all the same", async () => {
+  it("reports its new symlinks too", async () => {
     const directory = createTemporaryFolder();
 
     const failure = await failureOf(

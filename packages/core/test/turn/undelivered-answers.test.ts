@@ -54,7 +54,7 @@ describe("an undelivered answer of a session", () => {
     expect(errors).toMatchObject(Array(2).fill({ code: "INPUT_INVALID", report: { missed: [] } }));
   });
 
-  it("is one that was on its way while the turn waited for it, if it did not arrive", async () => {
+  it("is one that was on its way when the turn began to wait, if it did not arrive", async () => {
     const { runLog, runTurn } = create();
     const { sessionId, runId } = await runTurn(TURN);
     await runLog.delivered([runId]);

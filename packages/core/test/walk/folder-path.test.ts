@@ -6,7 +6,7 @@ import { ROOT, toChildPath, toPathKey } from "../../src/walk/folder-path.ts";
 const COUNT = 3000;
 
 describe("toPathKey", () => {
-  it("holds no more in memory of a long path than it says", () => {
+  it("holds no more memory than its length for a long path", () => {
     let folder = ROOT;
     for (let level = 0; level < 64; level++) folder = toChildPath(folder, Buffer.alloc(255, "x"));
     const before = measureHeap();

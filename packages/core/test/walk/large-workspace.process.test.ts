@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { compileCore } from "../helpers/compile-core.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-// A process with little memory and few descriptors, which measures for how long its event loop was blocked.
+// // A process with little memory and few descriptors, which measures how long its event loop was blocked.
 const PROGRAM = `
   import { monitorEventLoopDelay } from "node:perf_hooks";
   const [core, workspace] = process.argv.slice(1);
@@ -21,7 +21,7 @@ const MEMORY = "--max-old-space-size=64";
 const DESCRIPTORS = 100;
 
 describe("a folder with very many files", () => {
-  it("costs little memory, few descriptors, and nobody else much time", { timeout: 120_000 }, () => {
+  it("takes little memory, few descriptors, and blocks others only briefly", { timeout: 120_000 }, () => {
     const workspace = createTemporaryFolder();
     fill(join(workspace, ".vscode"));
     const node = [process.execPath, MEMORY, "--input-type=module", "-e", PROGRAM, compileCore(), workspace];

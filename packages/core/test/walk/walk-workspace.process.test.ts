@@ -7,7 +7,7 @@ import { walkWorkspace, type Next, type WalkBounds } from "../../src/walk/walk-w
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("walkWorkspace", () => {
-  it("goes into folders breadth first, and into late ones after all others", async () => {
+  it("enters folders breadth first, and late ones after all others", async () => {
     const root = createTree("a/deep/er", "late/deep", "z");
 
     const { visited } = await walk(root);
@@ -43,7 +43,7 @@ describe("walkWorkspace", () => {
     expect(unread).toEqual([]);
   });
 
-  it("does not begin at a link, nor at a path that leads through one", async () => {
+  it("does not begin at a symlink, nor at a path that leads through one", async () => {
     const [root, home] = [createTemporaryFolder(), createTree("private/more")];
     symlinkSync(home, join(root, "link"));
 
@@ -57,7 +57,7 @@ describe("walkWorkspace", () => {
     ]);
   });
 
-  it("counts entries as it reads them, and says which folders it did not look into", async () => {
+  it("counts entries as it reads them, and reports the folders it did not search", async () => {
     const root = createTree("a", "b");
     for (let index = 0; index < 1000; index++) writeFileSync(join(root, `file-${index}`), "");
 
@@ -67,7 +67,7 @@ describe("walkWorkspace", () => {
     expect(unread[0]).toBe(": there is too much in it to look at");
   });
 
-  it("is over in time where a file system never answers", async () => {
+  it("ends at the timeout if a file system never answers", async () => {
     const root = createTree("before", "stuck");
 
     const { unread } = await walk(root, {
@@ -79,7 +79,7 @@ describe("walkWorkspace", () => {
     expect(unread).toEqual([": there was not enough time to look at all of it"]);
   });
 
-  it("lets others work while it names very many folders that it did not look into", async () => {
+  it("yields to others while it names very many folders that it did not search", async () => {
     const root = createTree(...Array.from({ length: 1000 }, (_, index) => `${index}`));
     const turns = new Set<number>();
     let turn = 0;
@@ -90,7 +90,7 @@ describe("walkWorkspace", () => {
       while (performance.now() < untilMs);
     };
 
-    // It takes longer than all of the walk may, which is no reason to give up.
+    // // It takes longer than the whole limit of the walk, which is no reason to give up.
     const { unread } = await walk(root, { bounds: { entries: 1000, timeMs: 1000 }, onUnread });
     clearInterval(timer);
 
