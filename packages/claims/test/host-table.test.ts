@@ -7,8 +7,8 @@ import { CLAIMS } from "@budgie/claims";
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 const rows = readRows();
 
-describe("the table of where the host touches what an agent controls", () => {
-  it("has a place, a bound and a test in each row", () => {
+describe("the table of untrusted input", () => {
+  it("has a place, a limit and a test in each row", () => {
     expect(rows.length).toBeGreaterThan(50);
     for (const row of rows) {
       expect(row, row.join(" | ")).toHaveLength(4);
@@ -16,13 +16,13 @@ describe("the table of where the host touches what an agent controls", () => {
     }
   });
 
-  it("names functions that there are", () => {
+  it("names existing functions", () => {
     const missing = rows.map(([place = ""]) => place).filter((place) => !hasFunction(place));
 
     expect(missing).toEqual([]);
   });
 
-  it("names tests, claims and faults that there are", () => {
+  it("names existing tests, claims and faults", () => {
     const missing = rows.flatMap(([, , , tests = ""]) => toNames(tests).filter((name) => !isShown(name)));
 
     expect(missing).toEqual([]);
@@ -69,7 +69,7 @@ function isShown({ kind, name }: Name): boolean {
   return text.split(`"${start}`).length + text.split(`\`${start}`).length === 3;
 }
 
-/** The file of a package, which the first part of its name names. */
+/** Reads a file of the package that its name begins with. */
 function readCode(folder: "src" | "test", name: string): string | undefined {
   const at = name.indexOf("/");
   const path = join(checkout, "packages", name.slice(0, at), folder, name.slice(at + 1));

@@ -58,8 +58,8 @@ function collect(options: { readonly olderThanMs?: number; readonly dryRun?: boo
   });
 }
 
-describe("a budgie that is killed outright", () => {
-  it("takes its agent with it within seconds; what is left is collected, and a live one's is not", async () => {
+describe("a budgie that is killed with SIGKILL", () => {
+  it("takes its agent with it within seconds; its garbage is collected, but nothing of a live one", async () => {
     const { runner } = await place.createRunner();
     const live = await runner.openSession(createSessionId());
     await run(live, place.workspace, 'echo kept > "$HOME/note"');
@@ -89,7 +89,7 @@ describe("a budgie that is killed outright", () => {
     expect((await run(live, place.workspace, "echo still here")).stdout).toBe("still here\n");
   });
 
-  it("has its agent collected while that still runs", async () => {
+  it("has its agent collected even while that still runs", async () => {
     const { id } = await abandon("live");
 
     const report = await collect();
@@ -99,8 +99,8 @@ describe("a budgie that is killed outright", () => {
   });
 });
 
-describe("collecting", () => {
-  it("leaves alone what belongs to a machine that cannot be asked, and what is not budgie's", async () => {
+describe("garbage collection", () => {
+  it("keeps what belongs to an unreachable machine, and what is not budgie's", async () => {
     const docker = await testEngine();
     const id = createSessionId();
     const labels = {
@@ -163,7 +163,7 @@ describe("collecting", () => {
 });
 
 describe("the example", () => {
-  it("runs, and is what the README shows", async () => {
+  it("runs, and is the code that the README shows", async () => {
     const { stderr, stdout } = await execute(process.execPath, ["examples/docker-turn.mjs", BASE_IMAGE], { cwd: root });
 
     expect(stdout.split("\n")).toEqual([

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ALL, createFolder, edit, makeRun, open, openArchive, toCaller } from "./helpers.ts";
 
 describe("a run log that cannot be used", () => {
-  it("fails no run, is reported once, and says what to do", async () => {
+  it("fails no run, is reported once, and the report says what to do", async () => {
     const stateDir = createFolder();
     writeFileSync(join(stateDir, "runs.sqlite3"), "This is no database. ".repeat(500));
     const log = open(stateDir);
@@ -22,7 +22,7 @@ describe("a run log that cannot be used", () => {
     });
   });
 
-  it("leaves the process with what it remembers itself", async () => {
+  it("leaves the process what it remembers itself", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
     const [before, spare] = [makeRun(), makeRun({ startedMs: Date.now() })];
@@ -40,7 +40,7 @@ describe("a run log that cannot be used", () => {
     log.close();
   });
 
-  it("may be damaged in the middle, and be used again when it was moved away", async () => {
+  it("may be damaged in the middle, and works again after it was moved away", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
     for (let count = 0; count < 50; count++) await log.finish(makeRun({ error: "x".repeat(3000) }));
@@ -63,7 +63,7 @@ describe("a run log that cannot be used", () => {
   it.each([
     ["moved away", (stateDir: string) => renameSync(join(stateDir, "runs.sqlite3"), join(stateDir, "broken"))],
     ["removed with its folder", (stateDir: string) => rmSync(stateDir, { recursive: true })],
-  ])("may be %s while it is in use, and is made anew", async (_what, take) => {
+  ])("may be %s while it is in use, and is recreated", async (_what, take) => {
     const stateDir = createFolder();
     const log = open(stateDir);
     await log.finish(makeRun({ agent: "before" }));
@@ -78,7 +78,7 @@ describe("a run log that cannot be used", () => {
     log.close();
   });
 
-  it("may be in a place where nothing can be made, for root too", async () => {
+  it("may be in a place where nothing can be created, even by root", async () => {
     const file = join(createFolder(), "file");
     writeFileSync(file, "");
     const log = open(join(file, "state"));
@@ -101,7 +101,7 @@ describe("a run log that cannot be used", () => {
   });
 
   it.each(["ABORT", "ROLLBACK"])(
-    "may lack room, which ends in %s, and goes on when there is some again",
+    "may be on a full disk, which ends in %s, and works again when there is space",
     async (end) => {
       const stateDir = createFolder();
       const log = open(stateDir);
@@ -118,7 +118,7 @@ describe("a run log that cannot be used", () => {
     },
   );
 
-  it("may be held by a process that is just making it", async () => {
+  it("may be locked by a process that is creating it", async () => {
     const stateDir = createFolder();
     const other = new Database(join(stateDir, "runs.sqlite3"));
     other.exec("CREATE TABLE begun (a); BEGIN IMMEDIATE; INSERT INTO begun VALUES (1)");
@@ -134,7 +134,7 @@ describe("a run log that cannot be used", () => {
     log.close();
   });
 
-  it("may be a link, which is not followed", async () => {
+  it("may be a symlink, which is not followed", async () => {
     const stateDir = createFolder();
     const victim = join(createFolder(), "victim");
     symlinkSync(victim, join(stateDir, "runs.sqlite3"));
@@ -146,7 +146,7 @@ describe("a run log that cannot be used", () => {
     expect(existsSync(victim)).toBe(false);
   });
 
-  it("may be of a newer budgie, which is left as it is", async () => {
+  it("may be of a newer budgie, which is left unchanged", async () => {
     const stateDir = createFolder();
     const before = open(stateDir);
     await before.finish(makeRun());
@@ -163,12 +163,12 @@ describe("a run log that cannot be used", () => {
   });
 });
 
-/** A write that says what SQLite does when there is no room for one; its transaction may or may not be over then. */
+/** A write that fails with SQLite's error for a full disk; its transaction may or may not have ended then. */
 function toFullDisk(end: string): string {
   return `CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(${end}, 'database or disk is full'); END`;
 }
 
-/** Leaves the header and the schema, and nothing that follows them. */
+/** Keeps the header and the schema, and overwrites everything after them. */
 function damage(path: string): void {
   const bytes = readFileSync(path);
   writeFileSync(path, bytes.fill(0xee, 4096));

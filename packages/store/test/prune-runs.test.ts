@@ -15,7 +15,7 @@ async function prune(stateDir: string, retention: Partial<Retention>): Promise<v
   state.close();
 }
 
-/** Puts runs with answers of some 10 KB each into a log, and answers with the ids of those that are there then. */
+/** Writes runs with answers of some 10 KB each to a log, and returns the ids of those that remain. */
 async function fill(stateDir: string, count: number): Promise<readonly string[]> {
   const log = open(stateDir);
   const runs = Array.from({ length: count }, () => makeRun({ answer: randomBytes(5000).toString("hex") }));
@@ -27,7 +27,7 @@ async function fill(stateDir: string, count: number): Promise<readonly string[]>
 const sizeOf = (stateDir: string): number => statSync(join(stateDir, "runs.sqlite3")).size;
 
 describe("pruneRuns", () => {
-  it("removes what is too old, with its answer", async () => {
+  it("removes old runs, with their answers", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
     const [old, young] = [makeRun({ startedMs: Date.now() - 31 * DAY_MS }), makeRun()];
@@ -43,7 +43,7 @@ describe("pruneRuns", () => {
     expect(await open(stateDir).undelivered(toCaller(old))).toEqual([]);
   });
 
-  it("removes the oldest answers of a log that is too large, as many as that needs, and their runs stay", async () => {
+  it("removes only as many of the oldest answers of a large log as necessary, and keeps their runs", async () => {
     const stateDir = createFolder();
     const ids = await fill(stateDir, 60);
     const before = sizeOf(stateDir);
@@ -59,7 +59,7 @@ describe("pruneRuns", () => {
     expect(sizeOf(stateDir)).toBeLessThanOrEqual(400_000);
   });
 
-  it("removes the oldest runs of one that is too large without an answer, and never the last", async () => {
+  it("removes the oldest runs of a large log without answers, and never the last", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
     const runs = Array.from({ length: 100 }, () => makeRun({ error: "x".repeat(4000), answer: undefined }));
@@ -94,7 +94,7 @@ describe("pruneRuns", () => {
 });
 
 describe("the run log", () => {
-  it("prunes itself after an answer, and not while it is on its way", async () => {
+  it("prunes itself after an answer, and not while it is delivered", async () => {
     const stateDir = createFolder();
     const log = open(stateDir, { retention: { maxAgeMs: DAY_MS, maxBytes: undefined } });
     await log.finish(makeRun({ startedMs: Date.now() - 2 * DAY_MS }));
@@ -109,8 +109,8 @@ describe("the run log", () => {
   });
 });
 
-describe("an answer that was removed", () => {
-  it("is nowhere in the files any more", async () => {
+describe("a removed answer", () => {
+  it("is in none of the files any more", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
     const secret = randomBytes(30).toString("hex");
@@ -125,7 +125,7 @@ describe("an answer that was removed", () => {
     log.close();
   });
 
-  it("leaves no copy behind where the database made room for others", async () => {
+  it("leaves no copy behind when the database moves pages", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
     const toSecret = (number: number): string => `secret ${number}.`;
@@ -133,7 +133,7 @@ describe("an answer that was removed", () => {
       makeRun({ answer: toSecret(number) + "x".repeat(300 + number * 17) }),
     );
     for (const run of runs) await log.begin(run);
-    // Pages are parted where what ends late has begun early.
+    // // Pages are split when a run that began early ends late.
     for (const index of runs.keys()) await log.finish(runs[(index * 7) % runs.length] ?? makeRun());
 
     await openArchive(stateDir).remove({ ids: runs.slice(1).map(({ id }) => id) });

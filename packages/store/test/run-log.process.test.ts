@@ -40,7 +40,7 @@ describe("the run log", () => {
     expect([...first.reports, ...second.reports]).toEqual([]);
   });
 
-  it("has a run from its beginning, in its session as soon as that is known", async () => {
+  it("contains a run from its beginning, with its session as soon as that is known", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
     const { agent, id, isolation, promptBytes, sessionId, startedMs } = makeRun();
@@ -77,7 +77,7 @@ describe("the run log", () => {
     log.close();
   });
 
-  it("writes nothing before the first run, also when it is read", async () => {
+  it("creates no file before the first run, also when it is read", async () => {
     const stateDir = join(createFolder(), "state");
     const log = open(stateDir);
 
@@ -86,7 +86,7 @@ describe("the run log", () => {
     expect(existsSync(stateDir)).toBe(false);
   });
 
-  it("can be read by its owner alone, with what SQLite puts beside it", async () => {
+  it("can be read by its owner alone, as can SQLite's files beside it", async () => {
     const stateDir = join(createFolder(), "state");
     const log = open(stateDir);
     await finish(log, makeRun());

@@ -6,7 +6,7 @@ import { createSessionRegister, type SessionRegisterFile } from "@budgie/store";
 import { createFolder, edit, makeRun, open as openLog } from "./helpers.ts";
 
 describe("the register of sessions", () => {
-  it("gives back what it was given, the last used first, over a restart", async () => {
+  it("returns its entries, the last used first, after a restart", async () => {
     const stateDir = createFolder();
     const [older, newer] = [makeSession({ usedMs: 1 }), makeSession({ usedMs: 2, keepMs: undefined, begun: false })];
     const first = open(stateDir);
@@ -22,7 +22,7 @@ describe("the register of sessions", () => {
     second.close();
   });
 
-  it("writes nothing before the first session, not even to answer that there is none", async () => {
+  it("creates no file before the first session, not even to list sessions", async () => {
     const stateDir = join(createFolder(), "state");
     const register = open(stateDir);
 
@@ -33,7 +33,7 @@ describe("the register of sessions", () => {
     expect(existsSync(stateDir)).toBe(false);
   });
 
-  it("notes what became of a session, and strikes it off", async () => {
+  it("updates and removes entries", async () => {
     const register = open(createFolder());
     const session = makeSession({ begun: false });
     await register.save(session);
@@ -47,7 +47,7 @@ describe("the register of sessions", () => {
     register.close();
   });
 
-  it("gives a session to one of several who ask for it at once", async () => {
+  it("gives a session to one of several simultaneous callers", async () => {
     const stateDir = createFolder();
     const session = makeSession();
     const registers = Array.from({ length: 8 }, () => open(stateDir));
@@ -63,7 +63,7 @@ describe("the register of sessions", () => {
     for (const register of registers) register.close();
   });
 
-  it("does not let who lost a session write it down as its own again", async () => {
+  it("does not let a former owner register a session as its own again", async () => {
     const register = open(createFolder());
     const session = makeSession();
     await register.save(session);
@@ -90,7 +90,7 @@ describe("the register of sessions", () => {
   });
 
   it.each(["{", '"nobody"', "{}"])(
-    "has no session whose owner is written down as %s, and all others",
+    "skips a session whose owner is recorded as %s, and lists all others",
     async (owner) => {
       const stateDir = createFolder();
       const register = open(stateDir);
@@ -105,7 +105,7 @@ describe("the register of sessions", () => {
     },
   );
 
-  it("fails no turn where it cannot be used, and is reported once; who asks it something is told", async () => {
+  it("fails no turn if it cannot be used, is reported once, and fails lookups", async () => {
     const stateDir = createFolder();
     writeFileSync(join(stateDir, "runs.sqlite3"), "This is no database. ".repeat(500));
     const register = open(stateDir);

@@ -4,7 +4,7 @@ import { loadSqlite } from "@budgie/store";
 import { createFolder } from "./helpers.ts";
 
 describe("loadSqlite", () => {
-  it("opens a database, and one that must not be written", async () => {
+  it("opens a database, also read-only", async () => {
     const folder = createFolder();
     const path = join(folder, "data.sqlite3");
     const sqlite = await loadSqlite();

@@ -6,7 +6,7 @@ describe.each([
   ["in a file", (folder: string) => open(folder)],
   ["in memory", () => createMemoryRunLog()],
 ])("an answer %s", (_where, create) => {
-  it("is missed until a client has it", async () => {
+  it("is undelivered until a client has it", async () => {
     const log = create(createFolder());
     const run = makeRun({ endedMs: Date.UTC(2026, 0, 2, 3, 4, 5) });
     await log.begin(run);
@@ -22,7 +22,7 @@ describe.each([
     expect(await log.recent({ limit: 1 })).toMatchObject([{ delivered: true, answerBytes: 7 }]);
   });
 
-  it("is missed again by a client that had no use for it when it came", async () => {
+  it("is undelivered again if its client had no use for it", async () => {
     const log = create(createFolder());
     const run = makeRun();
     await log.finish(run);
@@ -33,7 +33,7 @@ describe.each([
     expect(await log.undelivered(toCaller(run))).toMatchObject([{ runId: run.id }]);
   });
 
-  it("is missed by its own session with its own agent, the oldest first", async () => {
+  it("is reported to its own session with its own agent, the oldest first", async () => {
     const log = create(createFolder());
     const first = makeRun();
     const second = makeRun({ sessionId: first.sessionId });
@@ -47,7 +47,7 @@ describe.each([
     expect(missed.map(({ runId }) => runId)).toEqual([first.id, second.id]);
   });
 
-  it("comes with others as far as they fit into one message, and one at least", async () => {
+  it("is reported with others as far as they fit into one message, and one at least", async () => {
     const log = create(createFolder());
     const answer = "x".repeat(600_000);
     const large = makeRun({ answer: answer.repeat(3) });
@@ -63,7 +63,7 @@ describe.each([
 });
 
 describe("answers in the run log", () => {
-  it("outlive the process, and their delivery", async () => {
+  it("survive the process, as does their delivery", async () => {
     const stateDir = createFolder();
     const run = makeRun();
     const log = open(stateDir);
@@ -79,7 +79,7 @@ describe("answers in the run log", () => {
     expect(await openArchive(stateDir).find(run.id)).toMatchObject({ answer: "Grüße", delivered: true });
   });
 
-  it("are not kept where that is not wanted", async () => {
+  it("are not kept if answers are not logged", async () => {
     const stateDir = createFolder();
     const run = makeRun();
     const log = open(stateDir, { keepAnswers: false });

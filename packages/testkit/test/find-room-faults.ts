@@ -12,10 +12,10 @@ const MOST_LEVELS = 2;
 const SPECIFIER = /(?:\bfrom|\bimport\(|^import)\s*"(\.\.?\/[^"]*)"/gm;
 const REEXPORTS = /^(?:\s|\/\/[^\n]*\n|export (?:type )?\{[^}]*\} from "[^"]*";)*$/;
 
-/** Lists what in a package does not keep to its table of rooms, one sentence each. */
+/** Lists the violations of a package's table of rooms, one sentence each. */
 export function findRoomFaults(rooms: Rooms, sources: Sources): readonly string[] {
   const files = [...sources.keys()];
-  // A package's surface only exports again, from wherever it is.
+  // // A package's surface only re-exports, from any room.
   const imports = new Map(
     [...sources].map(([file, text]) => [file, REEXPORTS.test(text) ? [] : listImports(file, text)]),
   );
@@ -32,7 +32,7 @@ export function toRoom(file: string): string {
   return posix.dirname(file);
 }
 
-/** Lists the folders of these files that have more than 14 of them. */
+/** Lists the folders that contain more than 14 of these files. */
 export function findLargeRooms(files: readonly string[]): readonly string[] {
   return [...countRooms(files)]
     .filter(([, count]) => count > MOST_FILES)

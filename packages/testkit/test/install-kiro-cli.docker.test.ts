@@ -43,13 +43,13 @@ it("remembers a conversation in the container", async () => {
   expect(stdout).toBe(`${MARKER}token-one\n`);
 });
 
-it("is killed for memory where memory is limited", async () => {
+it("is killed for memory under a memory limit", async () => {
   const { exitCode } = await runInContainer(["--memory", "128m", "--memory-swap", "128m"], "[[fault oom]]");
 
   expect(exitCode).toBe(137);
 });
 
-it("outlives a tool of its own that is killed for memory", async () => {
+it("survives when one of its tools is killed for memory", async () => {
   const { stdout, exitCode } = await runInContainer(
     ["--memory", "192m", "--memory-swap", "192m"],
     "[[fault oom-child]]",

@@ -22,7 +22,7 @@ describe("a docstring", () => {
     "If set, no process starts.",
     "When the turn began.",
     "what a caller gets.",
-  ])("is at fault that begins like %j", (text) => {
+  ])("is wrong if it begins like %j", (text) => {
     expect(findProseFaults(`/** ${text} */\nexport const x = 1;\n`)).toEqual([`1: ${text}`]);
     expect(findProseFaults(`const y = 0;\n\n  /**\n   * ${text}\n   * It goes on.\n   */\n`)).toEqual([
       `3: ${text} It goes on.`.slice(0, "3: ".length + 60),
@@ -36,15 +36,15 @@ describe("a docstring", () => {
     "Whenceforth is no question.",
     "That offer stands.",
     "`undefined` if there is none",
-  ])("is fine that begins like %j", (text) => {
+  ])("is right if it begins like %j", (text) => {
     expect(findProseFaults(`/** ${text} */`)).toEqual([]);
   });
 
-  it("is no other comment, and no pattern in a string", () => {
+  it("is neither another comment nor a pattern in a string", () => {
     expect(findProseFaults(`// What it is.\n/* What it is. */\nconst glob = "src/** What/*.ts"; /*/\n`)).toEqual([]);
   });
 
-  it("is found wherever it is in a file, each with its line", () => {
+  it("is found anywhere in a file, with its line", () => {
     const source = `/** Opens it. */\nopen();\n/** Where it is. */\nconst a = 1;\n  /** How it ends */\n`;
 
     expect(findProseFaults(source)).toEqual(["3: Where it is.", "5: How it ends"]);

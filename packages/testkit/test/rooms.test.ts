@@ -5,13 +5,13 @@ import { findLargeRooms, findRoomFaults, toRoom, type Rooms } from "./find-room-
 import { listSources, PACKAGES, readSources } from "./helpers/read-sources.ts";
 
 const IN_ROOMS = ["core", "egress", "runner-docker", "runner-local", "claims", "mcp-server", "testkit"];
-// Folders of tests besides the rooms of their sources.
+// // Folders of tests besides the rooms of their sources.
 const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop"];
 
 describe.each(IN_ROOMS)("the rooms of %s", (name) => {
   const rooms = JSON.parse(readFileSync(join(PACKAGES, name, "rooms.json"), "utf8")) as Rooms;
 
-  it("are those of its table, and import what it says", () => {
+  it("are those of its table, and import what it allows", () => {
     expect(findRoomFaults(rooms, readSources(join(PACKAGES, name, "src")))).toEqual([]);
   });
 
@@ -23,7 +23,7 @@ describe.each(IN_ROOMS)("the rooms of %s", (name) => {
   });
 });
 
-describe("the law of the rooms", () => {
+describe("the rules of rooms", () => {
   const rooms: Rooms = {
     low: { about: "", imports: [] },
     high: { about: "", imports: ["low"] },
@@ -37,7 +37,7 @@ describe("the law of the rooms", () => {
     "high/f.ts": "",
   };
 
-  it("is kept by imports of lower rooms", () => {
+  it("allow imports of lower rooms", () => {
     expect(findRoomFaults(rooms, new Map(Object.entries(sound)))).toEqual([]);
   });
 
@@ -52,7 +52,7 @@ describe("the law of the rooms", () => {
     ["a fifteenth file", toFiles("low", 12), /"low" has 15 files/],
     ["a room of two files", { "low/c.ts": undefined }, /"low" has 2 files/],
     ["a third level", toFiles("high/up/there", 3), /lies deeper than 2 levels/],
-  ])("is broken by %s", (_, planted, fault) => {
+  ])("forbid %s", (_, planted, fault) => {
     const sources = Object.entries({ ...sound, ...planted }).flatMap(([file, text]) =>
       text === undefined ? [] : [[file, text] as const],
     );
@@ -60,7 +60,7 @@ describe("the law of the rooms", () => {
     expect(findRoomFaults(rooms, new Map(sources)).join("\n")).toMatch(fault);
   });
 
-  it("is broken by a table that lets a room import a higher one, or that names a room without files", () => {
+  it("forbid a table that lets a room import a higher one, or that names a room without files", () => {
     const table: Rooms = {
       low: { about: "", imports: ["high"] },
       high: { about: "", imports: [] },

@@ -39,9 +39,9 @@ const CONFIGS = ["config", "config.worktree"];
 
 async function findOutside(own: string, directory: string): Promise<GitLeads> {
   const [back, config] = await Promise.all([readText(join(own, "gitdir")), readText(join(own, "config"))]);
-  const holder = dirname(own);
-  if (back.trim() === join(directory, ".git") && basename(holder) === "worktrees") {
-    const common = dirname(holder);
+  const parent = dirname(own);
+  if (back.trim() === join(directory, ".git") && basename(parent) === "worktrees") {
+    const common = dirname(parent);
     const configs = [await readText(join(common, "config")), await readText(join(own, "config.worktree"))];
     return { outside: [own, common], inside: toInside(configs, { directory, base: common }) };
   }

@@ -16,7 +16,7 @@ export type Owner = {
   /** Judges an owner by its record. A record from labels is not trusted, because anyone may have written it. */
   stateOf(record: OwnerRecord, place?: RecordPlace): Promise<OwnerState>;
   /** Lists the owners with a lock in this state directory that may have sessions of this isolation. */
-  listHolders(isolation: Isolation): readonly OwnerRecord[];
+  listRecords(isolation: Isolation): readonly OwnerRecord[];
   /** Removes the lock of a dead owner. Removes only a socket beside this owner's own, because anyone may have written the record. */
   clear(record: OwnerRecord): Promise<void>;
   release(): Promise<void>;
@@ -64,7 +64,7 @@ export function createOwner({ isolation, stateDir, process = readOwnProcess() }:
       await server;
     },
     stateOf,
-    listHolders: (isolation) => listRecords(folder, isolation),
+    listRecords: (isolation) => listRecords(folder, isolation),
     async clear(other) {
       if (dirname(other.lock) !== folder || (await stateOf(other, "state-directory")) !== "dead") return;
       if (lstatSync(other.lock, { throwIfNoEntry: false })?.isSocket() === true) rmSync(other.lock, { force: true });

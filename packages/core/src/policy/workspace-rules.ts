@@ -107,10 +107,11 @@ function toRelation(directory: string, { except = [], mayHoldWorkspaces, trail }
   if (trail.includes(directory)) return "is";
   if (trail.some((path) => isWithin(path, directory))) return "holds";
   if (mayHoldWorkspaces === true) return undefined;
-  const holder = trail.find((path) => isWithin(directory, path));
+  const guardedPath = trail.find((path) => isWithin(directory, path));
   // An exception counts only inside the guarded path; a home at `/` does not.
-  const isExcepted = holder !== undefined && except.some((path) => isWithin(path, holder) && isWithin(directory, path));
-  return holder === undefined || isExcepted ? undefined : "lies in";
+  const isExcepted =
+    guardedPath !== undefined && except.some((path) => isWithin(path, guardedPath) && isWithin(directory, path));
+  return guardedPath === undefined || isExcepted ? undefined : "lies in";
 }
 
 // The folder that applications use in place of dot-directories.

@@ -144,9 +144,12 @@ Avoid when:
     expect(toWhenToUse(parse("---\nuse_when: Always\n---\n"))).toBe("Use when:\n- Always");
   });
 
-  it.each([undefined, parse("---\ndescription: x\n---\n")])("is empty if the profile says neither (case %#)", (profile) => {
-    expect(toWhenToUse(profile)).toBe("");
-  });
+  it.each([undefined, parse("---\ndescription: x\n---\n")])(
+    "is empty if the profile says neither (case %#)",
+    (profile) => {
+      expect(toWhenToUse(profile)).toBe("");
+    },
+  );
 });
 
 describe("long frontmatter", () => {

@@ -152,9 +152,9 @@ describe("the Kiro protocol with a real process", () => {
       await runTurn({ agent: "tester", prompt, directory: workspace });
     }
 
-    const lastWords = calls().map(({ stdin }) => stdin.slice(stdin.lastIndexOf("\n") + 1));
+    const prompts = calls().map(({ stdin }) => stdin.slice(stdin.lastIndexOf("\n") + 1));
     const summary = (version: string) => `In directory ${workspace}: !Summary ${version}`;
-    expect(lastWords).toEqual(["System one", summary("one"), "System two", summary("two")]);
+    expect(prompts).toEqual(["System one", summary("one"), "System two", summary("two")]);
   });
 
   it.each([

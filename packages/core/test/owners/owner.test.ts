@@ -90,14 +90,14 @@ describe("createOwner", () => {
     writeFileSync(join(stateDir, "owners", "copied.json"), written);
     const watcher = createOwner({ stateDir });
 
-    expect(watcher.listHolders("none")).toHaveLength(2);
-    expect(watcher.listHolders("none")).toEqual(expect.arrayContaining([one.record, dead.record]));
-    expect(watcher.listHolders("container")).toHaveLength(2);
-    expect(watcher.listHolders("container")).toEqual(expect.arrayContaining([one.record, other.record]));
+    expect(watcher.listRecords("none")).toHaveLength(2);
+    expect(watcher.listRecords("none")).toEqual(expect.arrayContaining([one.record, dead.record]));
+    expect(watcher.listRecords("container")).toHaveLength(2);
+    expect(watcher.listRecords("container")).toEqual(expect.arrayContaining([one.record, other.record]));
     await Promise.all([one, dead].map(({ record }) => watcher.clear(record)));
-    expect(watcher.listHolders("none")).toEqual([one.record]);
+    expect(watcher.listRecords("none")).toEqual([one.record]);
     await one.release();
-    expect(watcher.listHolders("none")).toEqual([]);
+    expect(watcher.listRecords("none")).toEqual([]);
   });
 
   it("takes its lock once, however often it is asked to", async () => {

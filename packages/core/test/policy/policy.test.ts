@@ -145,7 +145,7 @@ describe("listSandboxOnly", () => {
     [{ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} }, []],
     [{ workspace: "ro", egress: { mode: "bridge", hosts: [] }, limits: {} }, ["workspace"]],
     [{ workspace: "rw", egress: { mode: "open", hosts: [] }, limits: { pids: 5 } }, ["egress", "limits"]],
-  ] as const)("of %j are %j", (access, walls) => {
-    expect(listSandboxOnly(access)).toEqual(walls);
+  ] as const)("of %j are %j", (access, settings) => {
+    expect(listSandboxOnly(access)).toEqual(settings);
   });
 });

@@ -14,10 +14,13 @@ it("resolves no symlink in a folder that another user than root may write", () =
   expect(resolveAsOrdinaryUser(join(folder, "link/x"))).toBe(join(folder, "link/x"));
 });
 
-it.runIf(process.platform === "linux")("resolves the symlinks of the system, also several in a row and in the middle", () => {
-  // // The kernel's own symlink follows one of root's: only root may write both folders.
-  expect(resolveAsOrdinaryUser("/proc/mounts/x")).toMatch(/^\/proc\/\d+\/mounts\/x$/);
-});
+it.runIf(process.platform === "linux")(
+  "resolves the symlinks of the system, also several in a row and in the middle",
+  () => {
+    // // The kernel's own symlink follows one of root's: only root may write both folders.
+    expect(resolveAsOrdinaryUser("/proc/mounts/x")).toMatch(/^\/proc\/\d+\/mounts\/x$/);
+  },
+);
 
 it.runIf(process.platform === "darwin")("resolves /tmp of macOS", () => {
   expect(resolveAsOrdinaryUser("/tmp/x")).toBe("/private/tmp/x");

@@ -8,7 +8,7 @@ export type PlacedCall = {
   readonly name: string;
   readonly result: Promise<string>;
   readonly end: () => void;
-  readonly told: readonly TurnPhase[];
+  readonly phases: readonly TurnPhase[];
 };
 
 type CallOptions = { readonly agent?: string; readonly session?: string; readonly signal?: AbortSignal };
@@ -24,10 +24,10 @@ export function createQueuePlace(limits: Partial<TurnLimits>, turnsPerMinute?: n
   const ended = new Set<string>();
 
   function call(name: string, { agent = "agent", session, signal }: CallOptions = {}): PlacedCall {
-    const told: TurnPhase[] = [];
+    const phases: TurnPhase[] = [];
     let end = (): void => {};
     const gate = new Promise<void>((resolve) => (end = resolve));
-    const turn = { agent, session, signal, onPhase: (phase: TurnPhase) => void told.push(phase) };
+    const turn = { agent, session, signal, onPhase: (phase: TurnPhase) => void phases.push(phase) };
     const result = queue.run(turn, async () => {
       started.push(name);
       await gate;
@@ -35,7 +35,7 @@ export function createQueuePlace(limits: Partial<TurnLimits>, turnsPerMinute?: n
     });
     const over = (): void => void ended.add(name);
     result.then(over, over);
-    const made = { name, result, end, told };
+    const made = { name, result, end, phases };
     calls.push(made);
     return made;
   }
@@ -47,7 +47,7 @@ export function createQueuePlace(limits: Partial<TurnLimits>, turnsPerMinute?: n
     byName: (name: string | undefined) => calls.find((each) => each.name === name),
     running: () => started.filter((name) => !ended.has(name)),
     waiting: () => calls.map(({ name }) => name).filter((name) => !started.includes(name) && !ended.has(name)),
-    tell: () => void vi.advanceTimersByTime(1000),
+    advance: () => void vi.advanceTimersByTime(1000),
   };
 }
 

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 describe("a turn that is cancelled while it waits", () => {
   it("leaves the queue at once, and those behind it move up", async () => {
-    const { call, started, waiting, byName, tell } = createQueuePlace({ concurrent: 1 });
+    const { call, started, waiting, byName, advance } = createQueuePlace({ concurrent: 1 });
     const signal = new AbortController();
     call("running");
     const cancelled = call("cancelled", { session: "s", signal: signal.signal });
@@ -19,9 +19,9 @@ describe("a turn that is cancelled while it waits", () => {
       report: { sessionId: "s" },
       message: 'The turn of "agent" was cancelled before it began.',
     });
-    tell();
+    advance();
     expect(waiting()).toEqual(["behind"]);
-    expect(behind.told.at(-1)).toEqual({ phase: "waiting", position: 1 });
+    expect(behind.phases.at(-1)).toEqual({ phase: "waiting", position: 1 });
     byName("running")?.end();
     await settle();
     expect(started).toEqual(["running", "behind"]);

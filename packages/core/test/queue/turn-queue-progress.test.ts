@@ -8,26 +8,26 @@ afterEach(() => void vi.useRealTimers());
 describe("a turn queue's progress", () => {
   it("reports the start of a turn that need not wait", async () => {
     const { call } = createQueuePlace({ concurrent: 1 });
-    const { told } = call("a", { agent: "reviewer" });
+    const { phases } = call("a", { agent: "reviewer" });
     await settle();
 
-    expect(told).toEqual([{ phase: "starting" }]);
+    expect(phases).toEqual([{ phase: "starting" }]);
   });
 
   it("reports the place at once, each change of it, and the start", async () => {
-    const { call, byName, tell } = createQueuePlace({ concurrent: 1 });
+    const { call, byName, advance } = createQueuePlace({ concurrent: 1 });
     for (const name of ["a", "b", "c"]) call(name);
-    const { told } = call("d");
-    const atOnce = [...told];
+    const { phases } = call("d");
+    const atOnce = [...phases];
     for (const name of ["a", "b", "c"]) {
       await settle();
       byName(name)?.end();
       await settle();
-      tell();
+      advance();
     }
 
     expect(atOnce).toEqual([{ phase: "waiting", position: 3 }]);
-    expect(told.map(toPlace)).toEqual([3, 2, 1, "starting"]);
+    expect(phases.map(toPlace)).toEqual([3, 2, 1, "starting"]);
   });
 
   it("counts places across all sessions, which are served in rotation", async () => {
@@ -42,38 +42,38 @@ describe("a turn queue's progress", () => {
     ];
     await settle();
 
-    expect(places.map(({ told }) => told.map(toPlace))).toEqual([[1], [2], [2], [4], [4]]);
+    expect(places.map(({ phases }) => phases.map(toPlace))).toEqual([[1], [2], [2], [4], [4]]);
   });
 
   it("corrects a place when a turn of another session goes first", async () => {
-    const { call, tell } = createQueuePlace({ concurrent: 1 });
+    const { call, advance } = createQueuePlace({ concurrent: 1 });
     call("running");
     const second = [call("s1", { session: "s" }), call("s2", { session: "s" })][1];
     call("a");
-    tell();
+    advance();
 
-    expect(second?.told.map(toPlace)).toEqual([2, 3]);
+    expect(second?.phases.map(toPlace)).toEqual([2, 3]);
   });
 
   it("reports a place only if it changed, and at most twice a second", async () => {
-    const { call, byName, tell } = createQueuePlace({ concurrent: 1 });
+    const { call, byName, advance } = createQueuePlace({ concurrent: 1 });
     call("running");
     call("next");
     const last = call("last");
-    tell();
+    advance();
     byName("running")?.end();
     await settle();
     vi.advanceTimersByTime(400);
-    const early = last.told.map(toPlace);
-    tell();
+    const early = last.phases.map(toPlace);
+    advance();
     call("later");
-    tell();
+    advance();
 
-    expect([early, last.told.map(toPlace)]).toEqual([[2], [2, 1]]);
+    expect([early, last.phases.map(toPlace)]).toEqual([[2], [2, 1]]);
   });
 
   it("reports many quick changes once", async () => {
-    const { call, tell } = createQueuePlace({ concurrent: 1 });
+    const { call, advance } = createQueuePlace({ concurrent: 1 });
     const signals = Array.from({ length: 50 }, () => new AbortController());
     call("running");
     const cancelled = signals.map(({ signal }, number) => call(`c${number}`, { signal }).result);
@@ -81,9 +81,9 @@ describe("a turn queue's progress", () => {
     await settle();
     for (const signal of signals) signal.abort();
     await Promise.allSettled(cancelled);
-    tell();
+    advance();
 
-    expect(last.told.map(toPlace)).toEqual([51, 1]);
+    expect(last.phases.map(toPlace)).toEqual([51, 1]);
   });
 });
 

@@ -8,19 +8,19 @@ const NEW = { agent: "tester", directory: "/project" };
 
 describe("createSessionStore", () => {
   it("opens a new session with a home, and finds it again", async () => {
-    const { book, runner } = create();
-    const session = await book.open(NEW);
+    const { store, runner } = create();
+    const session = await store.open(NEW);
 
     expect(session).toMatchObject({ agent: "tester", directory: "/project", begun: false });
     expect([...runner.homes.keys()]).toEqual([session.id]);
-    expect(await book.find(session.id, NEW)).toBe(session);
+    expect(await store.find(session.id, NEW)).toBe(session);
     expect(runner.homes.size).toBe(1);
   });
 
   it("opens another session for each call that names none", async () => {
-    const { book } = create();
+    const { store } = create();
 
-    expect((await book.open(NEW)).id).not.toBe((await book.open(NEW)).id);
+    expect((await store.open(NEW)).id).not.toBe((await store.open(NEW)).id);
   });
 
   it("has no entry for a session whose home could not be created", async () => {
@@ -30,14 +30,14 @@ describe("createSessionStore", () => {
   });
 
   it("refuses a malformed id", async () => {
-    await expect(create().book.find("../../x", NEW)).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    await expect(create().store.find("../../x", NEW)).rejects.toMatchObject({ code: "INPUT_INVALID" });
   });
 
   it("refuses an unknown id, and opens no other session instead", async () => {
-    const { book, runner } = create();
+    const { store, runner } = create();
     const sessionId = createSessionId();
 
-    await expect(book.find(sessionId, NEW)).rejects.toThrow(
+    await expect(store.find(sessionId, NEW)).rejects.toThrow(
       expect.objectContaining({
         code: "SESSION_NOT_FOUND",
         message: expect.stringContaining(`There is no session "${sessionId}" here`),
@@ -47,10 +47,10 @@ describe("createSessionStore", () => {
   });
 
   it("refuses the session of another agent", async () => {
-    const { book } = create();
-    const { id } = await book.open(NEW);
+    const { store } = create();
+    const { id } = await store.open(NEW);
 
-    await expect(book.find(id, { ...NEW, agent: "reviewer" })).rejects.toThrow(
+    await expect(store.find(id, { ...NEW, agent: "reviewer" })).rejects.toThrow(
       expect.objectContaining({
         code: "INPUT_INVALID",
         message: expect.stringContaining('with the agent "tester", not "reviewer"'),
@@ -59,10 +59,10 @@ describe("createSessionStore", () => {
   });
 
   it("refuses the session of another directory", async () => {
-    const { book } = create();
-    const { id } = await book.open(NEW);
+    const { store } = create();
+    const { id } = await store.open(NEW);
 
-    await expect(book.find(id, { ...NEW, directory: "/other" })).rejects.toThrow(
+    await expect(store.find(id, { ...NEW, directory: "/other" })).rejects.toThrow(
       expect.objectContaining({
         code: "INPUT_INVALID",
         message: expect.stringContaining('works on "/project", not on "/other"'),
@@ -71,12 +71,12 @@ describe("createSessionStore", () => {
   });
 
   it("forgets a discarded session, and removes its home", async () => {
-    const { book, runner } = create();
-    const session = await book.open(NEW);
-    await book.discard(session);
+    const { store, runner } = create();
+    const session = await store.open(NEW);
+    await store.discard(session);
 
     expect(runner.homes.size).toBe(0);
-    await expect(book.find(session.id, NEW)).rejects.toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
+    await expect(store.find(session.id, NEW)).rejects.toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
   });
 
   it.each([1000, -1000])(
@@ -84,39 +84,39 @@ describe("createSessionStore", () => {
     async (days) => {
       vi.useFakeTimers({ toFake: ["Date"] });
       onTestFinished(() => void vi.useRealTimers());
-      const { book } = create();
-      const opened = await book.open(NEW);
+      const { store } = create();
+      const opened = await store.open(NEW);
       vi.setSystemTime(Date.now() + days * DAY_MS);
 
-      await book.expireIdle(DAY_MS);
-      const stayed = await book.find(opened.id, NEW);
+      await store.expireIdle(DAY_MS);
+      const stayed = await store.find(opened.id, NEW);
       await new Promise((wake) => setTimeout(wake, 5));
-      await book.expireIdle(1);
+      await store.expireIdle(1);
 
       expect(stayed).toBe(opened);
-      await expect(book.find(opened.id, NEW)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+      await expect(store.find(opened.id, NEW)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
     },
   );
 
   it("ends only the named sessions", async () => {
-    const { book, runner } = create();
-    const [one, two] = [await book.open(NEW), await book.open(NEW)];
+    const { store, runner } = create();
+    const [one, two] = [await store.open(NEW), await store.open(NEW)];
 
-    await book.end([one.id, createSessionId()]);
+    await store.end([one.id, createSessionId()]);
 
     expect([...runner.homes.keys()]).toEqual([two.id]);
-    await expect(book.find(one.id, NEW)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
-    expect(await book.find(two.id, NEW)).toBe(two);
+    await expect(store.find(one.id, NEW)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(await store.find(two.id, NEW)).toBe(two);
   });
 
   it("ends a session in use after the last of its turns", async () => {
-    const { book, runner } = create();
-    const session = await book.open(NEW);
+    const { store, runner } = create();
+    const session = await store.open(NEW);
     const ends: (() => void)[] = [];
     const turns = [1, 2].map(() => session.using(() => new Promise<void>((resolve) => ends.push(resolve))));
     const seen: string[] = [];
 
-    const ended = book.end([session.id]).then(() => seen.push("ended"));
+    const ended = store.end([session.id]).then(() => seen.push("ended"));
     ends[0]?.();
     await turns[0];
     await new Promise((wake) => setTimeout(wake, 20));
@@ -131,5 +131,5 @@ describe("createSessionStore", () => {
 
 function create() {
   const runner = createFakeRunner(() => ({}));
-  return { runner, book: createSessionStore(runner) };
+  return { runner, store: createSessionStore(runner) };
 }

@@ -17,9 +17,9 @@ type State = "own" | "live" | "dead" | "foreign";
 
 describe("a kept session of another process", () => {
   it("is taken over once, with its conversation, by any number of simultaneous calls", async () => {
-    const { book, register, session } = await createKept();
+    const { store, register, session } = await createKept();
 
-    const [one, other] = await Promise.all([book.find(session.id, ABOUT), book.find(session.id, ABOUT)]);
+    const [one, other] = await Promise.all([store.find(session.id, ABOUT), store.find(session.id, ABOUT)]);
 
     expect(one).toBe(other);
     expect(one).toMatchObject({ ...ABOUT, id: session.id, begun: true, createdMs: session.createdMs });
@@ -31,9 +31,9 @@ describe("a kept session of another process", () => {
     ["lives", { state: "live" as State }, /^Another budgie that runs has/],
     ["is on another machine", { state: "foreign" as State }, /on another machine/],
   ])("stays with an owner who %s", async (_what, options, message) => {
-    const { book, register, session } = await createKept(options);
+    const { store, register, session } = await createKept(options);
 
-    await expect(book.find(session.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND", message });
+    await expect(store.find(session.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND", message });
     expect(register.passes).toEqual([]);
   });
 
@@ -42,9 +42,9 @@ describe("a kept session of another process", () => {
     ["was begun in a sandbox", { isolation: "container" as const }, /Start budgie with --sandbox/],
     ["has expired", { usedMs: Date.now() - DAY_MS - 1000 }, /unused for longer than the 24h00m/],
   ])("is refused when it %s", async (_what, over, message) => {
-    const { book, register, session } = await createKept({ over });
+    const { store, register, session } = await createKept({ over });
 
-    await expect(book.find(session.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND", message });
+    await expect(store.find(session.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND", message });
     expect(register.passes).toEqual([]);
   });
 
@@ -52,43 +52,43 @@ describe("a kept session of another process", () => {
     { ...ABOUT, agent: "other" },
     { ...ABOUT, directory: "/other" },
   ])("is not taken over by a call with %j", async (wanted) => {
-    const { book, register, session } = await createKept();
+    const { store, register, session } = await createKept();
 
-    await expect(book.find(session.id, wanted)).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    await expect(store.find(session.id, wanted)).rejects.toMatchObject({ code: "INPUT_INVALID" });
     expect(register.passes).toEqual([]);
   });
 
   it("is refused if another process was faster", async () => {
-    const { book, register, runner, session } = await createKept();
+    const { store, register, runner, session } = await createKept();
     register.pass = async () => false;
 
-    await expect(book.find(session.id, ABOUT)).rejects.toMatchObject({ message: /^Another budgie that runs has/ });
+    await expect(store.find(session.id, ABOUT)).rejects.toMatchObject({ message: /^Another budgie that runs has/ });
     expect(runner.resumed).toEqual([]);
   });
 
   it("can be resumed again after its home could not be opened", async () => {
-    const { book, register, runner, session } = await createKept();
+    const { store, register, runner, session } = await createKept();
     const working = { ...runner };
     runner.resumeSession = () => Promise.reject(new Error("no engine"));
-    await expect(book.find(session.id, ABOUT)).rejects.toThrow("no engine");
+    await expect(store.find(session.id, ABOUT)).rejects.toThrow("no engine");
     Object.assign(runner, working);
 
-    expect(await book.find(session.id, ABOUT)).toMatchObject({ id: session.id });
+    expect(await store.find(session.id, ABOUT)).toMatchObject({ id: session.id });
     expect(register.passes).toHaveLength(1);
   });
 
   it("is not taken over by a budgie that keeps no sessions", async () => {
-    const { book, register, session } = await createKept({ keepMs: undefined });
+    const { store, register, session } = await createKept({ keepMs: undefined });
 
-    await expect(book.find(session.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(store.find(session.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
     expect(register.passes).toEqual([]);
   });
 });
 
 describe("the register entry of a session", () => {
   it("records that it exists, that its agent has run, and when its last turn ended", async () => {
-    const { book, register } = await createKept();
-    const opened = await book.open(ABOUT);
+    const { store, register } = await createKept();
+    const opened = await store.open(ABOUT);
     const atFirst = await register.find(opened.id);
     opened.begin();
     const begun = await register.find(opened.id);
@@ -109,12 +109,12 @@ describe("the register entry of a session", () => {
   });
 
   it("is removed when the session is discarded, and the session cannot be resumed", async () => {
-    const { book, register } = await createKept();
-    const opened = await book.open(ABOUT);
+    const { store, register } = await createKept();
+    const opened = await store.open(ABOUT);
 
     await Promise.all([
-      book.discard(opened),
-      expect(book.find(opened.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" }),
+      store.discard(opened),
+      expect(store.find(opened.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" }),
     ]);
 
     expect(await register.find(opened.id)).toBeUndefined();
@@ -124,10 +124,10 @@ describe("the register entry of a session", () => {
     [DAY_MS, 1],
     [undefined, 0],
   ])("outlives the store if sessions are kept: for %s ms, %i", async (keepMs, left) => {
-    const { book, register } = await createKept({ keepMs });
-    const opened = await book.open(ABOUT);
+    const { store, register } = await createKept({ keepMs });
+    const opened = await store.open(ABOUT);
 
-    await book.close();
+    await store.close();
 
     expect((await register.list()).filter(({ id }) => id === opened.id)).toHaveLength(left);
   });
@@ -135,31 +135,31 @@ describe("the register entry of a session", () => {
 
 describe("idle sessions", () => {
   it("expire, except those in which a turn runs or waits", async () => {
-    const { book, register, runner } = await createKept();
-    const [idle, waitedFor, running] = [await book.open(ABOUT), await book.open(ABOUT), await book.open(ABOUT)];
+    const { store, register, runner } = await createKept();
+    const [idle, waitedFor, running] = [await store.open(ABOUT), await store.open(ABOUT), await store.open(ABOUT)];
     let release = () => {};
     const gate = new Promise<void>((resolve) => (release = resolve));
     const turns = [waitedFor.expecting(() => gate), running.using(() => gate)];
     await new Promise((wake) => setTimeout(wake, 5));
 
-    await book.expireIdle(1);
+    await store.expireIdle(1);
 
-    await expect(book.find(idle.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(store.find(idle.id, ABOUT)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
     expect(runner.homes.has(idle.id)).toBe(false);
     expect(await register.find(idle.id)).toBeUndefined();
-    expect(await book.find(waitedFor.id, ABOUT)).toBe(waitedFor);
-    expect(await book.find(running.id, ABOUT)).toBe(running);
+    expect(await store.find(waitedFor.id, ABOUT)).toBe(waitedFor);
+    expect(await store.find(running.id, ABOUT)).toBe(running);
     release();
     await Promise.all(turns);
   });
 
   it("stay until they expire", async () => {
-    const { book } = await createKept();
-    const opened = await book.open(ABOUT);
+    const { store } = await createKept();
+    const opened = await store.open(ABOUT);
 
-    await book.expireIdle(DAY_MS);
+    await store.expireIdle(DAY_MS);
 
-    expect(await book.find(opened.id, ABOUT)).toBe(opened);
+    expect(await store.find(opened.id, ABOUT)).toBe(opened);
   });
 });
 
@@ -182,7 +182,7 @@ async function createKept({ over = {}, state = "dead", ...options }: KeptOptions
     },
   };
   const keepMs = "keepMs" in options ? options.keepMs : DAY_MS;
-  const book = createSessionStore(runner, { register, owner: createFakeOwner(state), keepMs });
+  const store = createSessionStore(runner, { register, owner: createFakeOwner(state), keepMs });
   const id = createSessionId();
   const session: RegisteredSession = {
     ...ABOUT,
@@ -197,7 +197,7 @@ async function createKept({ over = {}, state = "dead", ...options }: KeptOptions
   };
   await fake.openSession(id);
   await register.save(session);
-  return { book, register, runner, session };
+  return { store, register, runner, session };
 }
 
 function makeRecord(instance: string): OwnerRecord {
@@ -209,7 +209,7 @@ function createFakeOwner(state: State): Keeping["owner"] {
     record: makeRecord("mine"),
     hold: async () => undefined,
     stateOf: async ({ instance }) => (instance === "mine" ? "own" : state),
-    listHolders: () => [],
+    listRecords: () => [],
     clear: async () => undefined,
     release: async () => undefined,
   };

@@ -18,16 +18,16 @@ it("A session does not expire while a turn in it waits for others", async () => 
 
   let other: Promise<unknown> = Promise.resolve();
   await new Promise<void>((resolve) => void (other = runTurn(TURN, { onProgress: () => resolve() })));
-  const told: TurnProgress[] = [];
-  const waiting = runTurn({ ...TURN, sessionId }, { onProgress: (progress) => void told.push(progress) });
-  while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const reports: TurnProgress[] = [];
+  const waiting = runTurn({ ...TURN, sessionId }, { onProgress: (progress) => void reports.push(progress) });
+  while (reports.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   await sessions.expireIdle(-1);
   release();
   await other;
 
   const { runId } = await waiting;
   const known = { agent: "tester", runId, sessionId, sinceMs: expect.any(Number) };
-  expect(told).toEqual([
+  expect(reports).toEqual([
     { ...known, phase: "waiting", position: 1 },
     { ...known, phase: "starting" },
     { ...known, phase: "running", attempt: 1 },
@@ -37,18 +37,21 @@ it("A session does not expire while a turn in it waits for others", async () => 
 it("A session's second turn waits for the first, even while that one only opens the session", async () => {
   const { gate, release, runTurn, setProgram } = createPlace(4);
   setProgram(() => gate.then(() => ({})));
-  const told: TurnProgress[] = [];
+  const reports: TurnProgress[] = [];
 
   const opened = new Promise<string>((resolve) => {
     const onProgress = ({ sessionId }: TurnProgress): void => void (sessionId !== undefined && resolve(sessionId));
     void runTurn(TURN, { onProgress });
   });
-  const second = runTurn({ ...TURN, sessionId: await opened }, { onProgress: (progress) => void told.push(progress) });
-  while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const second = runTurn(
+    { ...TURN, sessionId: await opened },
+    { onProgress: (progress) => void reports.push(progress) },
+  );
+  while (reports.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   release();
   await second;
 
-  expect(told.map(({ phase }) => phase)).toEqual(["waiting", "starting", "running"]);
+  expect(reports.map(({ phase }) => phase)).toEqual(["waiting", "starting", "running"]);
 });
 
 /** A place for this many turns at once, whose agent does as the test says. */
@@ -87,11 +90,11 @@ it("A turn whose agent is removed while it waits is refused, and no process is s
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
     workspaceRules: { allowedRoots: [], guarded: undefined },
   });
-  const told: TurnProgress[] = [];
+  const reports: TurnProgress[] = [];
   const first = runTurn(TURN);
   while (runs === 0) await new Promise((resolve) => setTimeout(resolve, 1));
-  const waiting = runTurn(TURN, { onProgress: (progress) => void told.push(progress) });
-  while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const waiting = runTurn(TURN, { onProgress: (progress) => void reports.push(progress) });
+  while (reports.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   agents = [];
   release();
 

@@ -6,8 +6,8 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 it("A turn's phase lasts from its start, whatever the turn reports during it", () => {
-  const told: TurnProgress[] = [];
-  const hooks = { runId: "r", onProgress: (progress: TurnProgress) => void told.push(progress) };
+  const reports: TurnProgress[] = [];
+  const hooks = { runId: "r", onProgress: (report: TurnProgress) => void reports.push(report) };
   const { inSession, onPhase } = trackTurn(hooks, { agent: "tester", sessionId: undefined });
   const later = (): void => void vi.advanceTimersByTime(1000);
 
@@ -23,7 +23,7 @@ it("A turn's phase lasts from its start, whatever the turn reports during it", (
   later();
   onPhase({ phase: "running", attempt: 2 });
 
-  const [begun = 0] = told.map(({ sinceMs }) => sinceMs);
-  expect(told.map(({ sinceMs }) => sinceMs - begun)).toEqual([0, 0, 2000, 2000, 4000, 4000]);
-  expect(told.map(({ sessionId }) => sessionId)).toEqual([undefined, undefined, undefined, "s", "s", "s"]);
+  const [begun = 0] = reports.map(({ sinceMs }) => sinceMs);
+  expect(reports.map(({ sinceMs }) => sinceMs - begun)).toEqual([0, 0, 2000, 2000, 4000, 4000]);
+  expect(reports.map(({ sessionId }) => sessionId)).toEqual([undefined, undefined, undefined, "s", "s", "s"]);
 });

@@ -34,7 +34,7 @@ export function toPolicies({ ceiling, file = "", sandbox, sections }: PolicyOpti
   const agents = [...sections].map(([agent, section]): [string, Policy] => {
     const wish = toTightening(section, ceiling, (key) => `"agents.${agent}.${key}" in "${file}"`);
     const policy = narrowPolicy(ceiling, wish, (loosening) => refuse(loosening, agent, file));
-    if (!sandbox) refuseWalls(policy, agent, file);
+    if (!sandbox) refuseSandboxOptions(policy, agent, file);
     return [agent, policy];
   });
   return { ceiling, agents: new Map(agents) };
@@ -100,7 +100,7 @@ function toValueText(option: Loosening["option"], value: string | number): strin
   return option === "timeout" ? `"${toDurationText(Number(value))}"` : JSON.stringify(value);
 }
 
-function refuseWalls(policy: Policy, agent: string, file: string): void {
+function refuseSandboxOptions(policy: Policy, agent: string, file: string): void {
   const [option] = listSandboxOnly(policy);
   if (option !== undefined) throw needsSandbox(`"${option}" of the agent "${agent}" in "${file}"`);
 }

@@ -55,7 +55,7 @@ async function clearOwners(
   { owner, stateDir }: State,
 ): Promise<void> {
   const labelled = things.map(({ facts }) => ({ record: facts.owner, place: "labels" as const }));
-  const recorded = owner.listHolders("container").map((record) => ({ record, place: "state-directory" as const }));
+  const recorded = owner.listRecords("container").map((record) => ({ record, place: "state-directory" as const }));
   const all = new Map([...labelled, ...recorded].map((one) => [JSON.stringify(one.record), one]));
   const states = [...all.values()].map(async ({ place, record }) => ({
     record,

@@ -13,7 +13,7 @@ export type MountedFiles = {
   readonly resolvFile: string;
   readonly hostsFile: string;
   /** Mounted where a budgie in the sandbox finds its depth */
-  readonly depthFile: string;
+  readonly nestingFile: string;
   /** For Podman, which needs the seccomp profile in a file; not mounted */
   readonly seccompFile: string;
 };
@@ -30,7 +30,7 @@ export function ensureMountedFiles(
     passwdFile: ensureFile(folder, `passwd-${user.uid}-${user.gid}`, toPasswd(user)),
     resolvFile: ensureFile(folder, "resolv.conf", "# There is no name server: budgie's proxy looks names up.\n"),
     hostsFile: ensureFile(folder, "hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"),
-    depthFile: ensureFile(
+    nestingFile: ensureFile(
       folder,
       `depth-${marks.map(([, value]) => value).join("-")}`,
       marks.map(([name, value]) => `${name}=${value}\n`).join(""),

@@ -29,7 +29,7 @@ export type TurnMounts = {
   readonly passwdFile: string;
   readonly resolvFile: string;
   readonly hostsFile: string;
-  readonly depthFile: string;
+  readonly nestingFile: string;
   /** The container's network mode */
   readonly network: string;
   /** Path on the host; `undefined` for the image's own certificates */
@@ -84,10 +84,10 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
 }
 
 /** Pairs budgie's own and the user's files with their mount points. */
-function toOwnFiles({ caFile, depthFile, hostsFile, network, passwdFile, resolvFile }: TurnMounts) {
+function toOwnFiles({ caFile, nestingFile, hostsFile, network, passwdFile, resolvFile }: TurnMounts) {
   return [
     [passwdFile, "/etc/passwd"],
-    [depthFile, NESTING_FILE],
+    [nestingFile, NESTING_FILE],
     // Except on the bridge, only the proxy resolves names.
     ...(network === "bridge"
       ? []

@@ -38,7 +38,7 @@ describe("findEndpoints with DOCKER_HOST", () => {
     );
   });
 
-  it("uses the certificates of DOCKER_CERT_PATH when TLS is wanted", () => {
+  it("uses the certificates of DOCKER_CERT_PATH when TLS is requested", () => {
     const certificates = writeCertificates(join(home, "certs"));
 
     const env = { DOCKER_HOST: "tcp://engine", DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: certificates };

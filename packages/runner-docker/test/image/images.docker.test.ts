@@ -26,7 +26,7 @@ case $prompt in *forever*) trap '' TERM; while :; do :; done;; esac
 `;
 
 describe("an image with only /bin/sh and kiro-cli", () => {
-  it("runs turns, reads answers, stops what hangs, and ends with budgie", async () => {
+  it("runs turns, reads answers, stops hanging processes, and ends with budgie", async () => {
     await using image = await buildImage("FROM scratch\nCOPY . /\nENV PATH=/bin", {
       ...(await shell()),
       "bin/kiro-cli": KIRO,

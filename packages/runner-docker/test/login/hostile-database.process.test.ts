@@ -26,7 +26,7 @@ describe("renewSessionDatabase", () => {
     });
   });
 
-  it("ends with one that has no end, and nobody else waits meanwhile", async () => {
+  it("times out on an endless one, and delays nobody else meanwhile", async () => {
     const { after, before } = await logins();
     const files = new Map([["", makeEndless(await createSessionDatabase(before, place.scratch), "state")]]);
     let turns = 0;

@@ -27,7 +27,7 @@ describe("prepare with less than the full login", () => {
     expect(made.files.get(AUTH)?.content.includes("-refresh")).toBe(false);
   });
 
-  it("refuses the turn after the one in which the access token expired", async () => {
+  it("refuses the turn after the access token has expired", async () => {
     await using made = await openSync({}, "access-token");
     await made.sync.prepare("required");
     changeHost(made.host, "UPDATE auth_kv SET value = replace(value, '2099', '2020')");

@@ -37,7 +37,7 @@ describe("without better-sqlite3", () => {
   );
 
   // Needs a Node that has node:sqlite: BUDGIE_NODE22=/path/to/node22
-  it.skipIf(NODE_22 === undefined && !hasNodeSqlite(process.execPath))("hands the login over by node:sqlite", () => {
+  it.skipIf(NODE_22 === undefined && !hasNodeSqlite(process.execPath))("writes the login with node:sqlite", () => {
     const { stderr, stdout } = runFixture(NODE_22 ?? process.execPath, "no-better-sqlite3");
 
     expect(stderr.replace(/^.*(?:ExperimentalWarning|trace-warnings).*\n/gm, "")).toBe("");

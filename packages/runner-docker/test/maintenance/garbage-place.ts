@@ -87,7 +87,7 @@ export async function leaveContainer(owner: OwnerRecord, role: Role, { session, 
 }
 
 /** Returns the part of a report about one session. */
-export function fatesOf({ session }: Left, report: GcReport): readonly string[] {
+export function outcomesOf({ session }: Left, report: GcReport): readonly string[] {
   const outcomes = (["removed", "kept", "failed"] as const).flatMap((outcome) =>
     report[outcome].filter((item) => item.session === session).map(({ kind }) => `${outcome} ${kind}`),
   );

@@ -6,7 +6,7 @@ import { createSessionId, type SessionId } from "@budgie/core";
 import { BASE_IMAGE, testEngine } from "../helpers/docker-place.ts";
 import {
   createGarbagePlace,
-  fatesOf,
+  outcomesOf,
   HOUR_MS,
   isThere,
   leaveContainer,
@@ -29,7 +29,7 @@ describe("collecting garbage of an engine", () => {
 
     const report = await collect();
 
-    expect(fatesOf(left, report)).toEqual([stays ? "kept volume" : "removed volume"]);
+    expect(outcomesOf(left, report)).toEqual([stays ? "kept volume" : "removed volume"]);
     expect(await isThere(left)).toBe(stays);
   });
 
@@ -48,7 +48,7 @@ describe("collecting garbage of an engine", () => {
 
     const report = await collect({ ...SWEEP, sessions });
 
-    expect([longer, shorter].map((left) => fatesOf(left, report))).toEqual([["kept volume"], ["removed volume"]]);
+    expect([longer, shorter].map((left) => outcomesOf(left, report))).toEqual([["kept volume"], ["removed volume"]]);
   });
 
   it("keeps what belongs to a live owner, also if labels have its name and another lock", async () => {
@@ -67,8 +67,8 @@ describe("collecting garbage of an engine", () => {
 
     const report = await collect();
 
-    expect(fatesOf(live, report)).toEqual(["kept volume"]);
-    expect(fatesOf(alike, report)).toEqual(["removed volume"]);
+    expect(outcomesOf(live, report)).toEqual(["kept volume"]);
+    expect(outcomesOf(alike, report)).toEqual(["removed volume"]);
     expect([proxySockets, scratch].map((folder) => existsSync(folder))).toEqual([true, true]);
     await runner.close();
     await owner.release();
@@ -82,7 +82,7 @@ describe("collecting garbage of an engine", () => {
     writeFileSync(before.lock, "");
     const left = await leaveHome(before);
 
-    expect(fatesOf(left, await collect())).toEqual(["removed volume"]);
+    expect(outcomesOf(left, await collect())).toEqual(["removed volume"]);
   });
 
   it.each([
@@ -93,10 +93,10 @@ describe("collecting garbage of an engine", () => {
   ])("of another machine, made %s, is %s", async (...[, outcome, hours, how]) => {
     const left = await leaveHome(makeOwner({ host: "elsewhere" }), { hours });
 
-    expect(fatesOf(left, await collect({ ...SWEEP, ...how }))).toEqual([outcome]);
+    expect(outcomesOf(left, await collect({ ...SWEEP, ...how }))).toEqual([outcome]);
   });
 
-  it("keeps everything of an owner out of sight that runs a turn or a proxy, at any age and even by force", async () => {
+  it("keeps everything of a foreign owner that runs a turn or a proxy, at any age and even by force", async () => {
     for (const role of ["turn", "proxy"] as const) {
       const owner = makeOwner({ host: "elsewhere" });
       const [used, unused] = [await leaveHome(owner, { hours: 1000 }), await leaveHome(owner, { hours: 1000 })];
@@ -106,11 +106,11 @@ describe("collecting garbage of an engine", () => {
       await (await testEngine()).getContainer(id).kill();
       const after = await collect(SWEEP);
 
-      expect([used, unused].map((left) => fatesOf(left, report))).toEqual([
+      expect([used, unused].map((left) => outcomesOf(left, report))).toEqual([
         ["kept container", "kept volume"],
         ["kept volume"],
       ]);
-      expect([used, unused].map((left) => fatesOf(left, after))).toEqual([
+      expect([used, unused].map((left) => outcomesOf(left, after))).toEqual([
         ["removed container", "removed volume"],
         ["removed volume"],
       ]);
@@ -125,8 +125,8 @@ describe("collecting garbage of an engine", () => {
 
     const report = await collect();
 
-    expect(fatesOf(held, report)).toEqual(["removed container", "removed volume"]);
-    expect(fatesOf(running, report)).toEqual(["removed container", "removed volume"]);
+    expect(outcomesOf(held, report)).toEqual(["removed container", "removed volume"]);
+    expect(outcomesOf(running, report)).toEqual(["removed container", "removed volume"]);
   });
 
   it("keeps a session of another machine as long as its youngest container or volume is young", async () => {
@@ -134,7 +134,7 @@ describe("collecting garbage of an engine", () => {
     const left = await leaveHome(owner, { hours: 1000 });
     await leaveVolume(`${left.volume}-auth`, owner, { hours: 1, role: "auth", session: left.session });
 
-    expect(fatesOf(left, await collect())).toEqual(["kept volume", "kept volume"]);
+    expect(outcomesOf(left, await collect())).toEqual(["kept volume", "kept volume"]);
   });
 
   it.each([
@@ -146,7 +146,7 @@ describe("collecting garbage of an engine", () => {
     const sessions = async (id: SessionId) =>
       id === left.session ? { owner, usedMs: Date.now() - hours * HOUR_MS } : undefined;
 
-    expect(fatesOf(left, await collect({ ...SWEEP, sessions }))).toEqual([outcome]);
+    expect(outcomesOf(left, await collect({ ...SWEEP, sessions }))).toEqual([outcome]);
   });
 
   it("keeps a session that a live owner has resumed, whoever created it", async () => {
@@ -155,8 +155,8 @@ describe("collecting garbage of an engine", () => {
     await owner.hold();
     const sessions = async () => ({ owner: owner.record, usedMs: 0 });
 
-    expect(fatesOf(left, await collect({ ...SWEEP, sessions }))).toEqual(["kept volume"]);
-    expect(fatesOf(left, await collect())).toEqual(["removed volume"]);
+    expect(outcomesOf(left, await collect({ ...SWEEP, sessions }))).toEqual(["kept volume"]);
+    expect(outcomesOf(left, await collect())).toEqual(["removed volume"]);
   });
 
   it("keeps what has no owner in its labels, unless by force", async () => {
@@ -165,8 +165,8 @@ describe("collecting garbage of an engine", () => {
     const session = createSessionId();
     await docker.createVolume({ Name: volume, Labels: { "dev.budgie": "1", "dev.budgie.session": session } });
 
-    expect(fatesOf({ session, volume }, await collect())).toEqual(["kept volume"]);
-    expect(fatesOf({ session, volume }, await collect({ ...SWEEP, force: true }))).toEqual(["removed volume"]);
+    expect(outcomesOf({ session, volume }, await collect())).toEqual(["kept volume"]);
+    expect(outcomesOf({ session, volume }, await collect({ ...SWEEP, force: true }))).toEqual(["removed volume"]);
   });
 
   it("keeps a volume that another program's container uses, and reports it", async () => {
@@ -179,9 +179,9 @@ describe("collecting garbage of an engine", () => {
     const report = await collect();
     await user.remove();
 
-    expect(fatesOf(left, report)).toEqual(["kept volume"]);
+    expect(outcomesOf(left, report)).toEqual(["kept volume"]);
     expect(report.kept.find(({ name }) => name === left.volume)?.why).toBe("a container uses it");
-    expect(fatesOf(left, await collect())).toEqual(["removed volume"]);
+    expect(outcomesOf(left, await collect())).toEqual(["removed volume"]);
   });
 
   it("removes a dead owner's files in the state directory after everything else, and no live owner's", async () => {
@@ -221,7 +221,7 @@ describe("collecting garbage of an engine", () => {
 
     const reports = await Promise.all([collect(), collect(), collect()]);
 
-    const outcomes = lefts.map((left) => reports.flatMap((report) => fatesOf(left, report)));
+    const outcomes = lefts.map((left) => reports.flatMap((report) => outcomesOf(left, report)));
     expect(outcomes.flat().filter((outcome) => outcome.startsWith("failed"))).toEqual([]);
     expect(await Promise.all(lefts.map(isThere))).toEqual([false, false, false, false]);
   });

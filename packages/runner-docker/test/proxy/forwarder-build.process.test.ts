@@ -23,7 +23,7 @@ describe("the committed forwarder", () => {
     ["amd64", "x86_64-linux-gnu-gcc"],
     ["arm64", "aarch64-linux-gnu-gcc"],
   ] as const) {
-    it.runIf(compiles(compiler))(`is what its source makes for ${architecture}`, () => {
+    it.runIf(compiles(compiler))(`is what its source compiles to for ${architecture}`, () => {
       const folder = mkdtempSync(join(tmpdir(), "budgie-"));
       try {
         execFileSync(script, [folder, architecture], { stdio: ["ignore", "inherit", "inherit"] });

@@ -29,10 +29,10 @@ type Asked = {
 
 async function mountsOf(asked: Asked = {}) {
   const { network = "container:budgie-session-1", projections = [], protectedPaths = [], workspaceMode = "rw" } = asked;
-  const [passwdFile, depthFile] = [join(root, "passwd"), join(root, "depth")];
+  const [passwdFile, nestingFile] = [join(root, "passwd"), join(root, "depth")];
   const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
   const skeleton = join(root, `skeleton-${Math.random()}`);
-  const files = { passwdFile, depthFile, resolvFile, hostsFile, network, caFile: undefined, skeleton };
+  const files = { passwdFile, nestingFile, resolvFile, hostsFile, network, caFile: undefined, skeleton };
   await using held = await holdTurnMounts({ volumes, workspace, workspaceMode, protectedPaths, projections, ...files });
   return held.mounts.map(({ settings }) => ({ ...settings, Source: settings.Source.replace(skeleton, "SKELETON") }));
 }

@@ -54,8 +54,8 @@ function pick(outcomes: readonly Outcome[], wanted: keyof GcReport): GcReport["k
 async function removeLocks(before: readonly RegisterEntry[], { register, owner }: Stores): Promise<void> {
   const { entries: left } = await register.list();
   const inUse = new Set(left.map((entry) => entry.owner.lock));
-  const holders = [...before.map((entry) => entry.owner), ...owner.listHolders("none")];
-  const candidates = new Map(holders.map((record) => [record.lock, record]));
+  const owners = [...before.map((entry) => entry.owner), ...owner.listRecords("none")];
+  const candidates = new Map(owners.map((record) => [record.lock, record]));
   for (const [lock, record] of candidates) {
     if (!inUse.has(lock)) await owner.clear(record);
   }

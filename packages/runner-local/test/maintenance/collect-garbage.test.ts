@@ -74,15 +74,15 @@ describe("collectGarbage", () => {
     ["25 h ago", "removed", 25, {}],
     ["in an hour, as a clock that is wrong says", "kept", -1, {}],
     ["1 h ago, when it is to go by force", "removed", 1, { force: true }],
-  ] as const)("of another machine, made %s, is %s", async (...[, fate, hours, how]) => {
+  ] as const)("of another machine, made %s, is %s", async (...[, outcome, hours, how]) => {
     await using place = createLocalPlace();
     const { id, record, write } = await leaveDeadSession(place);
     write(JSON.stringify({ ...of({ host: "elsewhere" }, record), created: hoursAgo(hours) }));
 
     const report = await place.createRunner().runner.collectGarbage({ ...EVERYTHING, ...how });
 
-    expect(report[fate]).toMatchObject([{ session: id }]);
-    expect(existsSync(join(place.sessionsDir, id))).toBe(fate === "kept");
+    expect(report[outcome]).toMatchObject([{ session: id }]);
+    expect(existsSync(join(place.sessionsDir, id))).toBe(outcome === "kept");
     expect(report.kept.every(({ why }) => why.includes("another machine"))).toBe(true);
   });
 
@@ -91,22 +91,22 @@ describe("collectGarbage", () => {
     ["whose process is this one, and has lost its lock: kept", {}, /its owner lives/, "kept"],
     ["from before the boot, whose number this process has now: removed", { boot: "earlier" }, undefined, "removed"],
     ["whose process is in another pid namespace: kept", { pidNamespace: "1" }, /another pid namespace/, "kept"],
-  ] as const)("judges an owner %s", async (...[, changes, why, fate]) => {
+  ] as const)("judges an owner %s", async (...[, changes, why, outcome]) => {
     await using place = createLocalPlace();
     const { id, record, write } = await leaveDeadSession(place);
     write(JSON.stringify(of({ process: { ...readOwnProcess(), ...changes } }, record)));
 
     const report = await place.createRunner().runner.collectGarbage(EVERYTHING);
 
-    expect(report[fate]).toMatchObject([{ session: id }]);
+    expect(report[outcome]).toMatchObject([{ session: id }]);
     expect(report.kept.map((item) => item.why)).toEqual(why === undefined ? [] : [expect.stringMatching(why)]);
-    expect(existsSync(join(place.sessionsDir, id))).toBe(fate === "kept");
+    expect(existsSync(join(place.sessionsDir, id))).toBe(outcome === "kept");
   });
 
   it.each([
     ["kept", 47],
     ["removed", 49],
-  ] as const)("a dead owner's session that is kept for 48 h is %s %s h after its last use", async (fate, hours) => {
+  ] as const)("a dead owner's session that is kept for 48 h is %s %s h after its last use", async (outcome, hours) => {
     await using place = createLocalPlace();
     const { id, record, write } = await leaveDeadSession(place);
     write(JSON.stringify({ ...record, created: hoursAgo(1000), keepMs: 48 * 3_600_000 }));
@@ -116,7 +116,7 @@ describe("collectGarbage", () => {
 
     const report = await place.createRunner().runner.collectGarbage({ ...EVERYTHING, sessions });
 
-    expect(report[fate]).toMatchObject([{ session: id }]);
+    expect(report[outcome]).toMatchObject([{ session: id }]);
   });
 
   it("keeps a dead owner's session that a live one has resumed", async () => {

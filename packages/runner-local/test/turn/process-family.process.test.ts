@@ -55,13 +55,13 @@ describe.runIf(hasProcessTable)("a process family", () => {
   it("does not signal an unrelated process that started during its life, with or without scans", async () => {
     const { family } = await startFamily("sleep 300 & echo $!; wait");
     const stopWatching = family.watch();
-    const stranger = spawn("sleep", ["60"], { env: {}, detached: true });
+    const unrelated = spawn("sleep", ["60"], { env: {}, detached: true });
     await sleep(600);
 
     await family.end(1_000);
     stopWatching();
-    const survivor = readProcess(stranger.pid ?? 0);
-    stranger.kill("SIGKILL");
+    const survivor = readProcess(unrelated.pid ?? 0);
+    unrelated.kill("SIGKILL");
 
     expect(survivor).toBeDefined();
   });
@@ -87,14 +87,14 @@ describe.runIf(hasProcessTable)("a process family", () => {
   it("does not signal unrelated processes, even one whose mark has the same prefix", async () => {
     const { family, mark } = await startFamily("sleep 300 & echo $!; wait");
     const [name = "", value = ""] = mark.split("=");
-    const stranger = spawn("sleep", ["60"], {
+    const unrelated = spawn("sleep", ["60"], {
       env: { PATH: process.env["PATH"], [name]: `${value}0` },
       detached: true,
     });
 
     await family.end(1_000);
-    const survivor = readProcess(stranger.pid ?? 0);
-    stranger.kill("SIGKILL");
+    const survivor = readProcess(unrelated.pid ?? 0);
+    unrelated.kill("SIGKILL");
 
     expect(survivor).toBeDefined();
   });

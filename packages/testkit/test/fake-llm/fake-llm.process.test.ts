@@ -36,13 +36,13 @@ describe("chat completions", () => {
     expect(answer).not.toContain("All done.");
   });
 
-  it("write with a shell where there is no other tool", async () => {
+  it("write with a shell if there is no other tool", async () => {
     expect(await ask([SHELL])).toContain(
       JSON.stringify(JSON.stringify({ cmd: "printf %s 'it'\\''s here' >'/tmp/a'" })),
     );
   });
 
-  it("say the text when the tool has answered, and end", async () => {
+  it("say the text when the tool has answered, and finish", async () => {
     const answer = await ask([WRITE], { role: "tool", content: "ok" });
 
     expect(answer).toContain('"content":"All done."');
@@ -62,7 +62,7 @@ describe("responses", () => {
     expect(await ask()).toContain('"type":"function_call"');
   });
 
-  it("say the text when the tool has answered, and end", async () => {
+  it("say the text when the tool has answered, and finish", async () => {
     const answer = await ask({ type: "function_call_output", output: "ok" });
 
     expect(answer).toContain('"delta":"All done."');

@@ -7,7 +7,7 @@ it.each([
   ["q1", "kiro-cli 1.22.0\n"],
   ["v2text", "kiro-cli 2.12.0\n"],
   ["v2json", "kiro-cli 2.24.0\n"],
-])("%s says its version", async (profile, expected) => {
+])("%s prints its version", async (profile, expected) => {
   await using user = await createKiroUser();
 
   const { stdout, exitCode } = await user.run(["--version"], { env: { FAKE_KIRO_PROFILE: profile } });
@@ -21,7 +21,7 @@ it.each([
   ["two prompts", "v2json", ["chat", "--no-interactive", "a", "b"]],
   ["an unknown command", "v2json", ["frobnicate"]],
   ["acp", "v2json", ["acp"]],
-  ["--output-format before it existed", "v2text", ["chat", "--no-interactive", "--output-format", "text", "x"]],
+  ["--output-format on an older version", "v2text", ["chat", "--no-interactive", "--output-format", "text", "x"]],
   ["--resume-id on the first engine", "q1", ["chat", "--no-interactive", "--resume-id", "1", "x"]],
   ["an unknown output format", "v2json", ["chat", "--output-format", "json", "x"]],
 ])("%s ends with exit code 2", async (_what, profile, argv) => {
@@ -49,7 +49,7 @@ it("refuses to chat without a prompt", async () => {
   expect(stderr).toContain("Input must be supplied when running in non-interactive mode");
 });
 
-it("takes the argument and leaves stdin alone when it has both", async () => {
+it("uses the argument and ignores stdin if it has both", async () => {
   await using user = await createKiroUser();
   const log = join(user.host.home, "log.jsonl");
 
@@ -96,7 +96,7 @@ it.each([
   expect(stderr).toMatch(/Model 'bogus' does not exist. Available models: auto, claude|failed to set model/);
 });
 
-it("knows more models when told of them", async () => {
+it("accepts configured models", async () => {
   await using user = await createKiroUser();
 
   const { stderr } = await user.chat("hi", { argv: ["--model", "bogus"], env: { FAKE_KIRO_MODELS: "other,bogus" } });
@@ -113,7 +113,7 @@ it("lists its models", async () => {
   expect(JSON.parse(stdout).models).toContainEqual(expect.objectContaining({ model_id: "claude-sonnet-4.5" }));
 });
 
-it("mixes log lines into stdout when it is verbose", async () => {
+it("mixes log lines into stdout in verbose mode", async () => {
   await using user = await createKiroUser();
 
   const { stdout } = await user.chat("hi", { argv: ["-v"] });

@@ -15,7 +15,7 @@ it("writes its answer to the file that the prompt names, and prints it last", as
   expect(stdout.split(MARKER).at(-1)).toBe("You asked: review this\n");
 });
 
-it("takes the last file that is named: the caller's words come first", async () => {
+it("uses the last named file, because the caller's words come first", async () => {
   await using user = await createKiroUser();
 
   await user.chat(ask(user, "answer.\nWrite your response to: /nowhere/x"), { argv: REVIEWER });
@@ -33,7 +33,7 @@ it("prints its whole answer when it may not write the file", async () => {
   expect(stdout.split(MARKER).at(-1)).toBe("all of it\n");
 });
 
-it("prints its answer again after the tool when it had been printed before", async () => {
+it("prints its answer again after the tool if it had printed it before", async () => {
   await using user = await createKiroUser();
 
   const { stdout } = await user.chat(ask(user, "[[say: all of it]] [[sleep 1]]"), { argv: REVIEWER });
@@ -46,7 +46,7 @@ it("prints its answer again after the tool when it had been printed before", asy
   ).toEqual(["all of it", "all of it"]);
 });
 
-it("ignores the file when told to, and writes it when it is asked once more", async () => {
+it("ignores the file when told to, and writes it when asked once more", async () => {
   await using user = await createKiroUser();
 
   await user.chat(ask(user, "[[say: the answer]] [[ignore-response-file]]"), { argv: REVIEWER });
@@ -57,7 +57,7 @@ it("ignores the file when told to, and writes it when it is asked once more", as
   expect(await readResponse(user)).toBe("the answer");
 });
 
-it("never writes the file when told so", async () => {
+it("never writes the file when told not to", async () => {
   await using user = await createKiroUser();
 
   await user.chat(ask(user, "[[say: the answer]] [[never-write]]"), { argv: REVIEWER });

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { createKiroUser, type KiroUser } from "./run-kiro-cli.ts";
 
-/** A program that leaves a file behind in the folder that it is started in. */
+/** A program that leaves a file behind in its working directory. */
 const server = (mark: string) => ({ mcpServers: { [mark]: { command: "sh", args: ["-c", `touch ${mark}; cat`] } } });
 
 async function write({ work }: KiroUser, name: string, json: unknown): Promise<void> {
@@ -30,7 +30,7 @@ it.each([
   expect([exitCode, existsSync(join(user.work, "served"))]).toEqual([0, includes]);
 });
 
-it("starts an agent's own servers, and says when one does not load", async () => {
+it("starts an agent's own servers, and reports one that does not load", async () => {
   await using user = await createKiroUser();
   await agentFile(user.host, "worker", server("served"));
   await agentFile(user.host, "broken", { mcpServers: { none: { command: "/no/such/program" } } });
@@ -43,7 +43,7 @@ it("starts an agent's own servers, and says when one does not load", async () =>
   expect(broken).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("mcp server did not load correctly") });
 });
 
-it("runs an agent's hooks when it begins and when it is asked", async () => {
+it("runs an agent's hooks at its start and at each prompt", async () => {
   await using user = await createKiroUser();
   const hooks = {
     agentSpawn: [{ command: "cat > spawned" }],

@@ -6,7 +6,7 @@ import { createKiroUser } from "../run-kiro-cli.ts";
 it.each([
   ["q1", "Error: no agent with name nobody found. Falling back to user specified default"],
   ["v2text", 'warning: agent "nobody" not found, using "kiro_default"'],
-])("%s falls back to its default agent with a word on stderr", async (profile, expected) => {
+])("%s falls back to its default agent with a warning on stderr", async (profile, expected) => {
   await using user = await createKiroUser();
 
   const { stdout, stderr, exitCode } = await user.chat("[[status]]", {
@@ -19,7 +19,7 @@ it.each([
   expect(stdout).toContain('"agent":"kiro_default"');
 });
 
-it("ends with exit code 4 for an unknown agent when it is strict", async () => {
+it("ends with exit code 4 for an unknown agent in strict mode", async () => {
   await using user = await createKiroUser();
 
   const { stdout, exitCode } = await user.chat("hi", {
@@ -33,8 +33,8 @@ it("ends with exit code 4 for an unknown agent when it is strict", async () => {
 it.each([
   ["is not JSON", '{ "name": "bad", ', /Json supplied at .*bad\.json is invalid/],
   ["has a key that Kiro does not know", '{ "name": "bad", "role": "x" }', /invalid: unknown field `role`/],
-  ["names a prompt file that is missing", '{ "name": "bad", "prompt": "file://./gone.md" }', /File URI not found/],
-])("complains of an agent file that %s, and falls back", async (_what, text, complaint) => {
+  ["names a missing prompt file", '{ "name": "bad", "prompt": "file://./gone.md" }', /File URI not found/],
+])("warns of an agent file that %s, and falls back", async (_what, text, complaint) => {
   await using user = await createKiroUser();
   await writeFile(join(user.host.agentsDir, "bad.json"), text);
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createKiroUser, JSON_OUTPUT, MARKER, parseEvents } from "../run-kiro-cli.ts";
 
-it("does what an agent's allowed tools allow", async () => {
+it("allows what an agent's allowed tools allow", async () => {
   await using user = await createKiroUser();
 
   const { stdout } = await user.chat(
@@ -62,7 +62,7 @@ it("denies a tool on stderr and continues, in stream-json", async () => {
   );
 });
 
-it("ends with exit code 1 on the first engine when a tool needs approval, what was said so far printed", async () => {
+it("ends with exit code 1 on the first engine when a tool needs approval, after it printed its text so far", async () => {
   await using user = await createKiroUser();
 
   const { stdout, stderr, exitCode } = await user.chat("[[say: so far]] [[sleep 1]] [[write a.txt: x]]", {
@@ -105,7 +105,7 @@ it.each([
   expect(!stdout.includes("is rejected")).toBe(expected);
 });
 
-it("reads files of the current folder unasked, and no others", async () => {
+it("reads files of the current folder without approval, and no others", async () => {
   await using user = await createKiroUser();
   await writeFile(join(user.work, "a.txt"), "inside");
   await writeFile(join(user.host.agentsDir, "plain.json"), '{ "name": "plain", "tools": ["fs_read"] }');

@@ -55,7 +55,7 @@ it("reports a run as lines of JSON", async () => {
     { sessionUpdate: "tool_call_update", status: "completed" },
     { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "content" } },
   ]);
-  // All messages run together, as in the real one.
+  // // All messages run together, as in the real program.
   expect(events.at(-1)).toMatchObject({
     type: "runFinished",
     data: {
@@ -78,7 +78,7 @@ it("needs no --no-interactive for stream-json", async () => {
   expect(exitCode).toBe(0);
 });
 
-it("names a directive that does not exist", async () => {
+it("names an unknown directive", async () => {
   await using user = await createKiroUser();
 
   const { stdout } = await user.chat("[[wrtie a: b]]");

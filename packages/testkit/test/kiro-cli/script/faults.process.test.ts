@@ -18,7 +18,7 @@ it.each([
     { exitCode: 0, signal: null, stdout: `${MARKER}You asked: hi\nand last, the most impor` },
     /^((?!Credits).)*$/s,
   ],
-])("%s shows itself as it should", async (fault, expected, stderr) => {
+])("%s has its exit code and output", async (fault, expected, stderr) => {
   await using user = await createKiroUser();
 
   const byPrompt = await user.chat(`hi [[fault ${fault}]]`);
@@ -73,7 +73,7 @@ describe("in stream-json", () => {
   });
 });
 
-it("prints what was said before a fault", async () => {
+it("prints its text before a fault", async () => {
   await using user = await createKiroUser();
 
   const { stdout } = await user.chat("[[say: partial]] [[fault crash]]");
@@ -95,7 +95,7 @@ it("hangs through SIGTERM", async () => {
   await using user = await createKiroUser();
   const child = user.start(["chat", "--no-interactive", "[[say: here]] [[fault hang]]"]);
   await once(child.stdout ?? child, "data");
-  // It prints a moment before it stops listening.
+  // // It prints a moment before it ignores the signal.
   await sleep(200);
 
   child.kill("SIGTERM");
@@ -122,7 +122,7 @@ it.each([
   expect(await once(child, "exit")).toEqual([expected, null]);
 });
 
-it.each(["slow-start 400", "late-output 400"])("%s takes its time", async (fault) => {
+it.each(["slow-start 400", "late-output 400"])("%s waits", async (fault) => {
   await using user = await createKiroUser();
 
   const { durationMs, stdout } = await user.chat(`[[say: done]] [[fault ${fault}]]`);
@@ -131,7 +131,7 @@ it.each(["slow-start 400", "late-output 400"])("%s takes its time", async (fault
   expect(stdout).toContain("done");
 });
 
-it("prints as many bytes as it is told", async () => {
+it("prints the requested number of bytes", async () => {
   await using user = await createKiroUser();
 
   const { bytes } = await user.chat("[[fault huge-output 3000000]]");
@@ -139,7 +139,7 @@ it("prints as many bytes as it is told", async () => {
   expect(bytes.length).toBe(3_000_000 + MARKER.length + 1);
 });
 
-it("prints bytes that are no text", async () => {
+it("prints invalid UTF-8", async () => {
   await using user = await createKiroUser();
 
   const { bytes } = await user.chat("[[say: a]] [[fault invalid-utf8]]");
@@ -155,7 +155,7 @@ it.each([
   await using user = await createKiroUser();
   const before = performance.now();
 
-  // A length of its own finds the process again; it is a number, which would lose a zero at its end.
+  // // A length of its own finds the process again; it is a number, which would lose a zero at its end.
   const seconds = `2.${process.pid}1`;
   const child = user.start(["chat", "--no-interactive", `[[fault ${fault} ${seconds}]]`]);
   child.stdout?.resume();
@@ -171,7 +171,7 @@ it.each([
   if (left !== undefined) process.kill(left.pid);
 });
 
-it("names its faults when one is unknown", async () => {
+it("lists its faults when one is unknown", async () => {
   await using user = await createKiroUser();
 
   const { stderr, exitCode } = await user.chat("[[fault typo]]");
@@ -203,7 +203,7 @@ it("one-character prints 2 MiB of it on each stream", async () => {
   ]);
 });
 
-it("flood prints as much as it is told to, in a single line", async () => {
+it("flood prints the requested size in a single line", async () => {
   await using user = await createKiroUser();
   const { bytes, exitCode } = await user.chat("[[fault flood 3]]");
 

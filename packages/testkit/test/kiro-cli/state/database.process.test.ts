@@ -52,7 +52,7 @@ it("fails if tables exist without their migration rows", async () => {
   expect(stderr).toContain("already exists");
 });
 
-it("keeps its newest rows in a -wal file when told to", async () => {
+it("keeps its newest rows in a -wal file on request", async () => {
   await using user = await createKiroUser();
 
   await user.chat("keep token-one [[fault kill-self]]", { env: { FAKE_KIRO_WAL: "1" } });
@@ -60,7 +60,7 @@ it("keeps its newest rows in a -wal file when told to", async () => {
   expect(await readdir(user.host.dataDir)).toContain("data.sqlite3-wal");
 });
 
-it("works on a copy of the rows that a login needs", async () => {
+it("works on a copy with only the rows that a login needs", async () => {
   await using user = await createKiroUser();
   const data = join(user.host.home, "other-data");
   await mkdir(join(data, "kiro-cli"), { recursive: true });
