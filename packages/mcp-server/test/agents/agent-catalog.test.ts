@@ -43,7 +43,7 @@ describe("createAgentCatalog", () => {
 
   const names = (catalog: AgentCatalog): readonly string[] => catalog.tools().map(({ definition }) => definition.name);
 
-  it("has new agents at once, and new tools once they are settled", () => {
+  it("offers new agents at once, and new tools once they are settled", () => {
     const catalog = createCatalog();
     write("c", toAgent("c"));
 
@@ -56,7 +56,7 @@ describe("createAgentCatalog", () => {
     expect(catalog.settle()).toBe(false);
   });
 
-  it("reports once what is wrong with a prompt file that two agents share", () => {
+  it("reports the fault of a prompt file that two agents share once", () => {
     const catalog = createCatalog();
     writeFileSync(join(agentsDir, "a.md"), "---\ndescription: [\n---\n");
     write("twin", toAgent("a"));
@@ -66,7 +66,7 @@ describe("createAgentCatalog", () => {
     expect(reports.filter((line) => line.includes("a.md"))).toHaveLength(1);
   });
 
-  it("reports what is wrong when it is settled, once until it is mended", () => {
+  it("reports a fault when it is settled, and once until it is fixed", () => {
     const catalog = createCatalog();
     write("a", "{");
     catalog.agents();
@@ -84,7 +84,7 @@ describe("createAgentCatalog", () => {
     expect(reports).toHaveLength(2);
   });
 
-  it("refuses the one that takes another's name, whichever comes first, and takes up all others", () => {
+  it("refuses an agent that takes another's name, in any order, and accepts all others", () => {
     const catalog = createCatalog();
     write("0", toAgent("a", "An impostor"));
     write("b", toAgent("health-check"));
@@ -103,7 +103,7 @@ describe("createAgentCatalog", () => {
     expect(catalog.agents()).toMatchObject([{ description: "An impostor" }, { name: "b" }, { name: "c" }]);
   });
 
-  it("lets two agents change names with each other", () => {
+  it("lets two agents swap names", () => {
     const catalog = createCatalog();
     write("a", toAgent("b", "Was a"));
     write("b", toAgent("a", "Was b"));
@@ -113,7 +113,7 @@ describe("createAgentCatalog", () => {
     expect(reports).toEqual([expect.stringContaining('changed "a", "b"')]);
   });
 
-  it("warns when an agent with settings is gone", () => {
+  it("warns when an agent with settings is removed", () => {
     const catalog = createCatalog();
     rmSync(join(agentsDir, "b.json"));
     catalog.settle();

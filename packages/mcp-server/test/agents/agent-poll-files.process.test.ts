@@ -128,7 +128,7 @@ describe("a poll of files", () => {
     await waitFor(() => has("b"));
   });
 
-  it("finds a folder that was pointed elsewhere, and then what is written there", async () => {
+  it("finds a folder symlink that was pointed elsewhere, and then changes there", async () => {
     symlinkSync("real", agentsDir);
     const has = start();
     mkdirSync(join(top, "other"));
@@ -141,7 +141,7 @@ describe("a poll of files", () => {
     await waitFor(() => has("b"));
   });
 
-  it("ignores files of other names, and beside the folder", async () => {
+  it("ignores files of other names, and outside the folder", async () => {
     renameSync(join(top, "real"), agentsDir);
     const has = start();
 
@@ -152,7 +152,7 @@ describe("a poll of files", () => {
     expect(has("b")).toBe(false);
   });
 
-  it.runIf(process.platform === "linux")("holds no descriptor", async () => {
+  it.runIf(process.platform === "linux")("holds no file descriptor", async () => {
     renameSync(join(top, "real"), agentsDir);
     const count = (): number => readdirSync("/proc/self/fd").length;
     const before = count();

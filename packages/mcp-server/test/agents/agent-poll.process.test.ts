@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
-it("a poll of the agents keeps no process alive", async () => {
+it("polling agents keeps no process alive", async () => {
   const source = fileURLToPath(new URL("../../dist/agents/agent-poll.js", import.meta.url));
   const program = `
     const { createAgentPoll } = await import(${JSON.stringify(source)});

@@ -21,7 +21,7 @@ describe("createAgentPoll", () => {
     return seen;
   }
 
-  it("reports a change once, 0.3 s after it found it", async () => {
+  it("reports a change once, 0.3 s after it was found", async () => {
     let isChanged = false;
     const seen = start(() => isChanged);
     await pause(50);
@@ -37,7 +37,7 @@ describe("createAgentPoll", () => {
     expect(seen.changes).toBe(1);
   });
 
-  it("reports changes that never end, again and again", async () => {
+  it("reports endless changes, again and again", async () => {
     const seen = start(() => true);
 
     await waitFor(() => seen.changes >= 2);
@@ -56,7 +56,7 @@ describe("createAgentPoll", () => {
     expect(looks).toBe(before);
   });
 
-  it.each(["look", "settle"])("survives a %s that throws, reports it once, and goes on", async (kind) => {
+  it.each(["look", "settle"])("survives a %s that throws, reports it once, and continues", async (kind) => {
     let calls = 0;
     const fail = (): never => {
       calls++;

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { createReloadingBudgie, toAgent } from "./reloading-budgie.ts";
 import { toText, waitFor } from "../helpers/start-budgie.ts";
 
-describe("hot reload of what is broken or gone", () => {
-  it("keeps an agent whose file is broken, says so once, and takes it up when it is mended", async () => {
+describe("hot reload of broken or removed files", () => {
+  it("keeps an agent whose file is broken, reports it once, and reloads it when it is fixed", async () => {
     await using at = await createReloadingBudgie();
 
     at.write("reader.json", "{");
@@ -29,7 +29,7 @@ describe("hot reload of what is broken or gone", () => {
     await waitFor(() => at.warnings('/reader.json" cannot be used').length > 1);
   });
 
-  it("takes up a file that was broken at the start, and a folder that was not there", async () => {
+  it("loads a file that was broken at the start, and a folder that was missing", async () => {
     await using at = await createReloadingBudgie({
       prepare: ({ host }) => {
         rmSync(host.agentsDir, { recursive: true });
@@ -52,7 +52,7 @@ describe("hot reload of what is broken or gone", () => {
     expect(await at.describe("poet")).toContain("Writes poems");
   });
 
-  it("keeps the agents while their folder is gone", async () => {
+  it("keeps the agents while their folder is missing", async () => {
     await using at = await createReloadingBudgie();
     const { agentsDir } = at.user.host;
 
@@ -69,7 +69,7 @@ describe("hot reload of what is broken or gone", () => {
     await at.toldMore(1);
   });
 
-  it("keeps what broken frontmatter said before", async () => {
+  it("keeps the last valid frontmatter", async () => {
     await using at = await createReloadingBudgie();
     const before = await at.describe("code-reviewer");
 
@@ -85,7 +85,7 @@ describe("hot reload of what is broken or gone", () => {
     expect(await at.describe("code-reviewer")).not.toBe(before);
   });
 
-  it("keeps the others' tools when a name is taken twice, and says so", async () => {
+  it("keeps the others' tools when a name is taken twice, and reports it", async () => {
     await using at = await createReloadingBudgie();
 
     at.write("a-copy.json", toAgent("reader", "A copy"));
@@ -101,7 +101,7 @@ describe("hot reload of what is broken or gone", () => {
     expect(await at.list()).toEqual(expect.arrayContaining(["reader", "second-reader"]));
   });
 
-  it("loses no session of an agent that is away for a while, or broken", async () => {
+  it("keeps the sessions of an agent that is missing for a while, or broken", async () => {
     await using at = await createReloadingBudgie();
     const { ask } = at.budgie;
     const file = join(at.user.host.agentsDir, "reader.json");
@@ -123,7 +123,7 @@ describe("hot reload of what is broken or gone", () => {
     expect(toText(await ask("reader", { prompt: "[[recall]]", sessionId }))).toBe("token-parakeet");
   });
 
-  it("warns of settings of an agent that is gone, and goes on", async () => {
+  it("warns of settings of a removed agent, and continues", async () => {
     await using at = await createReloadingBudgie({ args: ["--max-turns-per-minute", "reader=5"] });
 
     unlinkSync(join(at.user.host.agentsDir, "reader.json"));

@@ -9,7 +9,7 @@ import { startHttpBudgie } from "../mcp/http/start-http-budgie.ts";
 import { budgiePath, createBudgieUser, toText, waitFor } from "../helpers/start-budgie.ts";
 
 describe("hot reload", () => {
-  it("tells once of an agent that is added, one that is changed and one that is removed", async () => {
+  it("notifies once of an added, a changed and a removed agent", async () => {
     await using at = await createReloadingBudgie();
     const { host } = at.user;
 
@@ -36,7 +36,7 @@ describe("hot reload", () => {
     ]);
   });
 
-  it("refreshes the list of a client that listens to changes", async () => {
+  it("refreshes the list of a client that listens for changes", async () => {
     await using user = await createBudgieUser();
     const lists: (readonly string[])[] = [];
     const onChanged = (_error: unknown, tools: readonly { readonly name: string }[] | null): void =>
@@ -52,7 +52,7 @@ describe("hot reload", () => {
     expect(tools).toContain("kiro-subagents.poet");
   });
 
-  it("tells once of many changes that come together, and twice of two that do not", async () => {
+  it("notifies once of many changes together, and twice of two separate ones", async () => {
     await using at = await createReloadingBudgie();
     const { agentsDir } = at.user.host;
 
@@ -78,7 +78,7 @@ describe("hot reload", () => {
     expect(at.warnings("Skipped")).toEqual([]);
   });
 
-  it("tells nothing of changes that end where they began", async () => {
+  it("does not notify of changes that cancel each other out", async () => {
     await using at = await createReloadingBudgie();
 
     at.write("reader.json", toAgent("reader", "Reads no more"));
@@ -93,7 +93,7 @@ describe("hot reload", () => {
     expect(at.told()).toBe(1);
   });
 
-  it("has the model of a changed prompt file in the next turn at once, and tells only if the tools are others", async () => {
+  it("uses the model of a changed prompt file in the next turn, and notifies only if the tools differ", async () => {
     await using at = await createReloadingBudgie();
     const profile = "description: Reviews\nmodel: ";
     at.writePrompt("code-reviewer", `---\n${profile}m1\n---\nYou review.\n`);
@@ -109,7 +109,7 @@ describe("hot reload", () => {
     await at.toldMore(1);
   });
 
-  it("sees changes behind links, of files and of the folder, and a link that is turned", async () => {
+  it("notices changes behind symlinks, and a symlink that is pointed elsewhere", async () => {
     await using at = await createReloadingBudgie({
       prepare: ({ host }) => {
         const dotfiles = join(host.home, "dotfiles");
@@ -138,7 +138,7 @@ describe("hot reload", () => {
     expect(await at.list()).toEqual(["health-check", "singer"]);
   });
 
-  it("has the agents of the moment in the health check", async () => {
+  it("lists the current agents in the health check", async () => {
     await using at = await createReloadingBudgie();
 
     at.write("poet.json", toAgent("poet"));
@@ -149,7 +149,7 @@ describe("hot reload", () => {
     });
   });
 
-  it("tells every client over HTTP", async () => {
+  it("notifies every client over HTTP", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const clients = await Promise.all([budgie.connect(), budgie.connect()]);

@@ -2,23 +2,23 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createBudgieUser, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
 
-/** A budgie that a client has listed the tools of, and its agents' files. */
+/** A budgie whose tools a client has listed, and its agents' files. */
 export type ReloadingBudgie = AsyncDisposable & {
   readonly user: BudgieUser;
   readonly budgie: Budgie;
-  /** Writes an agent's file, of any content */
+  /** Writes an agent's file, with any content */
   readonly write: (file: string, content: unknown) => void;
   readonly writePrompt: (agent: string, text: string) => void;
-  /** The tools, without the part of their names that all have */
+  /** The tools, without the prefix of their names */
   readonly list: () => Promise<readonly string[]>;
   readonly describe: (agent: string) => Promise<string | undefined>;
-  /** How many notifications have come */
+  /** Number of received notifications */
   readonly told: () => number;
-  /** Waits for the next notification after so many */
+  /** Waits for the next notification after this number */
   readonly toldMore: (than: number) => Promise<void>;
-  /** Waits until budgie has settled what changed */
+  /** Waits until budgie has settled the changes */
   readonly quiet: () => Promise<void>;
-  /** What stderr says of a file or a tool, line by line */
+  /** The lines on stderr about a file or a tool */
   readonly warnings: (of: string) => readonly string[];
 };
 
@@ -30,7 +30,7 @@ type Options = {
 export async function createReloadingBudgie({ args = [], prepare }: Options = {}): Promise<ReloadingBudgie> {
   const user = await createBudgieUser();
   prepare?.(user);
-  // budgie looks at the files every 20 ms then, in place of every 2 s.
+  // // budgie polls the files every 20 ms then, instead of every 2 s.
   const hurry = { NODE_OPTIONS: `--import ${new URL("../fixtures/quick-intervals.mjs", import.meta.url).href}` };
   const budgie = await user.start({ args, env: hurry });
   await budgie.client.listTools();

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createBudgieUser } from "../helpers/start-budgie.ts";
 
 describe("the command line", () => {
-  it("takes what the first budgie's orchestrators give it", async () => {
+  it("accepts the options that the first budgie's orchestrators pass", async () => {
     await using user = await createBudgieUser();
     const { client, stderr } = await user.serve({ args: ["-agent-timeout", "15m", "-verbose"] });
 
@@ -48,7 +48,7 @@ describe("the command line", () => {
     expect(stdout).toContain("kiro-subagents.reader\n  Reads, and changes nothing\n\n");
   });
 
-  it("prints all that a client is told with --debug", async () => {
+  it("prints everything that a client is told with --debug", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stdout } = await user.command(["-debug"]);
@@ -74,7 +74,7 @@ describe("the command line", () => {
     expect(version).toMatchObject({ exitCode: 0, stdout: "0.1.0\n", stderr: "" });
   });
 
-  it("has the help text that the README shows", async () => {
+  it("prints the help text that the README shows", async () => {
     await using user = await createBudgieUser();
 
     const { stdout } = await user.command(["--help"]);
@@ -117,7 +117,7 @@ describe("the command line", () => {
     expect(finished).toEqual({ exitCode: 1, signal: null, stdout: "", stderr: `budgie: ${message}\n` });
   });
 
-  it("refuses a variable's bad value in one line", async () => {
+  it("refuses a bad value of a variable in one line", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr } = await user.command([], { BUDGIE_SANDBOX: "perhaps" });
@@ -162,7 +162,7 @@ describe("the command line", () => {
 });
 
 describe("--sandbox", () => {
-  it("fails at once without an engine, says what to do, and never falls back", async () => {
+  it("fails at once without an engine, says what to do, and never runs without a sandbox", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr, stdout } = await user.command(["-sandbox"], {

@@ -8,7 +8,7 @@ import { listTraces, openEngine } from "../helpers/engine.ts";
 
 const BASE_IMAGE = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base";
 
-/** A folder to build from, as a user would write one. */
+/** A build folder, as a user would write one. */
 function createContext({ workspace }: BudgieUser, dockerfile: string): string {
   mkdirSync(join(workspace, "docker"));
   writeFileSync(join(workspace, "docker", "greeting"), "hello\n");
@@ -17,7 +17,7 @@ function createContext({ workspace }: BudgieUser, dockerfile: string): string {
   return workspace;
 }
 
-/** A server that answers whatever it is told. */
+/** A server that gives any configured answer. */
 async function createServerOfOne() {
   const server = createServer((socket) => socket.once("data", () => socket.end("hello")).on("error", () => undefined));
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -32,7 +32,7 @@ function toEgress({ stdout }: { readonly stdout: string }): readonly string[] {
 }
 
 describe("budgie build-image", () => {
-  it("builds an image with build arguments, and says how far it is", async () => {
+  it("builds an image with build arguments, and prints its progress", async () => {
     await using user = await createBudgieUser();
     const dockerfile = `FROM ${TEST_IMAGE}\nARG NAME\nCOPY docker/ /greeting/\nRUN echo "built for $NAME" && ls /greeting\n`;
     const context = createContext(user, dockerfile);
@@ -63,7 +63,7 @@ describe("budgie build-image", () => {
 });
 
 describe("budgie doctor", () => {
-  it("finds nothing missing where an agent can run in a sandbox", async () => {
+  it("finds nothing missing if an agent can run in a sandbox", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stdout } = await user.run(["doctor", "--sandbox-image", TEST_IMAGE], toEngineVariables());
@@ -80,7 +80,7 @@ describe("budgie doctor", () => {
     expect(/^note {4}caller {5}budgie was started by root/m.test(stdout)).toBe(process.getuid?.() === 0);
   });
 
-  it("tries how far a sandbox reaches, and contacts no host but the first that was named", async () => {
+  it("tests how far a sandbox reaches, and contacts only the first named host", async () => {
     await using user = await createBudgieUser();
     await using server = await createServerOfOne();
     const base = ["doctor", "--sandbox", "--sandbox-image", TEST_IMAGE];
@@ -109,7 +109,7 @@ describe("budgie doctor", () => {
   it.each([
     ["none", /^ok {6}egress {5}nothing is allowed \(--egress none\)$/m],
     ["bridge", /^note {4}egress {5}--egress bridge is unsafe/m],
-  ])("says what --egress %s comes to", async (mode, line) => {
+  ])("explains the effect of --egress %s", async (mode, line) => {
     await using user = await createBudgieUser();
     const argv = ["doctor", "--sandbox", "--sandbox-image", TEST_IMAGE, "--egress", mode];
 
@@ -119,7 +119,7 @@ describe("budgie doctor", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("misses an image", async () => {
+  it("reports a missing image", async () => {
     await using user = await createBudgieUser();
 
     const argv = ["doctor", "--sandbox-image", "budgie-no-such-image"];
@@ -133,7 +133,7 @@ describe("budgie doctor", () => {
     [BASE_IMAGE, [], /^failed {2}program {4}The image has no "kiro-cli" on its PATH, \/usr/m],
     [TEST_IMAGE, ["--sandbox", "--kiro-binary", "kiro-cli-next"], /^failed {2}program {4}.*"kiro-cli-next"/m],
     [TEST_IMAGE, ["--kiro-binary", "/opt/of-the-host"], /^ok {6}program {4}"\/usr\/local\/bin\/kiro-cli"/m],
-  ])("looks into %s for the program that %j says", async (image, argv, line) => {
+  ])("searches %s for the program that the options %j name", async (image, argv, line) => {
     await using user = await createBudgieUser();
 
     const { exitCode, stdout } = await user.run(["doctor", "--sandbox-image", image, ...argv], toEngineVariables());

@@ -21,13 +21,13 @@ describe("toDoubleDashed", () => {
   });
 
   it.each([["-h"], ["-V"], ["-unknown"], ["-verbosely"], ["--no-sandbox"], ["gc-volumes"], ["-"], [""]])(
-    "leaves %j as it is",
+    "leaves %j unchanged",
     (argument) => {
       expect(toDoubleDashed([argument], flags)).toEqual([argument]);
     },
   );
 
-  it("leaves an option's value as it is, even if it looks like an option", () => {
+  it("leaves an option's value unchanged, even if it looks like an option", () => {
     expect(toDoubleDashed(["-tool-prefix", "-verbose", "-verbose"], flags)).toEqual([
       "--tool-prefix",
       "-verbose",
@@ -35,11 +35,11 @@ describe("toDoubleDashed", () => {
     ]);
   });
 
-  it("rewrites nothing behind --", () => {
+  it("rewrites nothing after --", () => {
     expect(toDoubleDashed(["-verbose", "--", "-verbose"], flags)).toEqual(["--verbose", "--", "-verbose"]);
   });
 
-  it("leaves an option whose value is missing for the parser to refuse", () => {
+  it("leaves an option without its value for the parser to refuse", () => {
     expect(toDoubleDashed(["-agent-timeout"], flags)).toEqual(["--agent-timeout"]);
   });
 });

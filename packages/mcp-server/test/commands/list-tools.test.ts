@@ -9,7 +9,7 @@ type Stats = {
 };
 
 describe("budgie list-tools", () => {
-  it("prints what --list-tools and --debug print", async () => {
+  it("prints the same as --list-tools and --debug", async () => {
     await using user = await createBudgieUser();
 
     const [text, json, oldText, oldJson] = await Promise.all(
@@ -21,7 +21,7 @@ describe("budgie list-tools", () => {
     expect(json).toEqual(oldJson);
   });
 
-  it("has the names and the hints that a server with the same options would have", async () => {
+  it("prints the names and hints that a server with the same options has", async () => {
     await using user = await createBudgieUser();
     const options = ["--sandbox", "--workspace", "ro", "--egress", "none", "--tool-names", "safe", "--tools", "both"];
 
@@ -41,7 +41,7 @@ describe("budgie list-tools", () => {
   it.each([
     ["50s", true],
     ["auto", false],
-  ])("has the tools for long calls where every client has them: --soft-deadline %s", async (deadline, has) => {
+  ])("includes the tools for long calls if every client gets them: --soft-deadline %s", async (deadline, has) => {
     await using user = await createBudgieUser();
     const options = ["--soft-deadline", deadline];
     const { client } = await user.serve({ args: options });
@@ -54,27 +54,30 @@ describe("budgie list-tools", () => {
     expect(tools.some(({ name }) => name === "kiro-subagents.wait")).toBe(has);
   });
 
-  it.each(["agents", "router", "both"])("--stats counts the bytes that a client gets with --tools %s", async (mode) => {
-    await using user = await createBudgieUser();
-    const { client, lines } = await user.serve({ args: ["--tools", mode] });
+  it.each(["agents", "router", "both"])(
+    "--stats counts the bytes that a client receives with --tools %s",
+    async (mode) => {
+      await using user = await createBudgieUser();
+      const { client, lines } = await user.serve({ args: ["--tools", mode] });
 
-    const { tools } = await client.listTools();
-    const stats = JSON.parse(
-      (await user.command(["--tools", mode, "list-tools", "--stats", "--json"])).stdout,
-    ) as Stats;
+      const { tools } = await client.listTools();
+      const stats = JSON.parse(
+        (await user.command(["--tools", mode, "list-tools", "--stats", "--json"])).stdout,
+      ) as Stats;
 
-    const { result } = JSON.parse(lines.at(-1) ?? "") as { result: unknown };
-    const bytes = Buffer.byteLength(JSON.stringify(result));
-    expect(stats.modes.filter(({ isInUse }) => isInUse)).toEqual([
-      {
-        mode,
-        isInUse: true,
-        tools: tools.length,
-        answer: { bytes, tokens: Math.ceil(bytes / 4) },
-        model: { bytes: expect.any(Number), tokens: expect.any(Number) },
-      },
-    ]);
-  });
+      const { result } = JSON.parse(lines.at(-1) ?? "") as { result: unknown };
+      const bytes = Buffer.byteLength(JSON.stringify(result));
+      expect(stats.modes.filter(({ isInUse }) => isInUse)).toEqual([
+        {
+          mode,
+          isInUse: true,
+          tools: tools.length,
+          answer: { bytes, tokens: Math.ceil(bytes / 4) },
+          model: { bytes: expect.any(Number), tokens: expect.any(Number) },
+        },
+      ]);
+    },
+  );
 
   it("--stats counts the bytes of an answer of list_agents", async () => {
     await using user = await createBudgieUser();
@@ -87,7 +90,7 @@ describe("budgie list-tools", () => {
     expect((JSON.parse(stdout) as Stats).listAgents.bytes).toBe(Buffer.byteLength(JSON.stringify(result)));
   });
 
-  it("--stats prints a table, and how tokens are estimated", async () => {
+  it("--stats prints a table, and how it estimates tokens", async () => {
     await using user = await createBudgieUser();
 
     const { stdout } = await user.command(["list-tools", "--stats"]);
@@ -101,7 +104,7 @@ describe("budgie list-tools", () => {
     );
   });
 
-  it("--stats counts for agents that only a router can offer", async () => {
+  it("--stats counts agents that only a router can offer", async () => {
     await using user = await createBudgieUser();
     writeFileSync(
       `${user.host.agentsDir}/twin.json`,

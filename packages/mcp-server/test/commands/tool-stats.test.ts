@@ -13,14 +13,14 @@ const toStats = (count: number): ToolStats => {
 };
 
 describe("toToolStats", () => {
-  it("has the router cost the same for any number of agents", () => {
+  it("gives the router the same cost for any number of agents", () => {
     const [few, many] = [toModelBytes(toStats(1)), toModelBytes(toStats(50))];
 
     expect(many["router"]).toBe(few["router"]);
     expect(many["agents"]).toBeGreaterThan(10 * (few["agents"] ?? 0));
   });
 
-  it("has the router save from three agents on, an answer of list_agents included, and nothing with one", () => {
+  it("shows that the router saves from three agents on, including an answer of list_agents, and nothing for one", () => {
     const [one, three] = [toStats(1), toStats(3)];
 
     expect(toModelBytes(one)["router"]).toBeGreaterThan((toModelBytes(one)["agents"] ?? 0) - 200);
@@ -29,7 +29,7 @@ describe("toToolStats", () => {
     );
   });
 
-  it("leaves out of what a model gets what clients keep to themselves", () => {
+  it("does not count fields that clients keep from the model", () => {
     const [{ answer, model } = { answer: { bytes: 0 }, model: { bytes: 0 } }] = toStats(3).modes;
 
     expect(model.bytes).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ function policiesOf(section: Tightening, { ceiling = CEILING, sandbox = true } =
 }
 
 describe("toPolicies", () => {
-  it("tightens the ceiling for the agents that have a section", () => {
+  it("tightens the ceiling for agents with a section", () => {
     const { agents, ceiling } = policiesOf({ workspace: "ro", timeoutMs: 1000, limits: { pids: 50 } });
 
     expect(ceiling).toEqual(CEILING);
@@ -54,13 +54,13 @@ describe("toPolicies", () => {
     expect(() => policiesOf({}, { ceiling, sandbox: false })).toThrow("nothing can hold an agent to --workspace ro.");
   });
 
-  it("takes a shorter timeout without a sandbox too", () => {
+  it("accepts a shorter timeout without a sandbox too", () => {
     expect(policiesOf({ timeoutMs: 1000 }, { sandbox: false }).agents.get("reviewer")?.timeoutMs).toBe(1000);
   });
 });
 
 describe("refuseUnknownAgents", () => {
-  it("refuses a section of an agent that there is not, and names the known ones", () => {
+  it("refuses a section of an unknown agent, and names the known ones", () => {
     const agent = {
       name: "writer",
       description: "",

@@ -10,7 +10,7 @@ describe("options that are durations", () => {
     ["auto", "auto"],
     ["never", "never"],
     ["50s", 50_000],
-  ])("take %j for a soft deadline", (softDeadline, expected) => {
+  ])("accept %j as a soft deadline", (softDeadline, expected) => {
     expect(parseConfig({ softDeadline }, host).softDeadline).toBe(expected);
   });
 

@@ -18,7 +18,7 @@ function load(content: unknown) {
 }
 
 describe("loadConfigFile", () => {
-  it("says nothing when there is no file to be", () => {
+  it("returns nothing if no file is configured", () => {
     expect(loadConfigFile(undefined, "/home/me")).toEqual({
       allowRoot: [],
       agents: new Map(),
@@ -31,7 +31,7 @@ describe("loadConfigFile", () => {
     });
   });
 
-  it("takes paths from the home, or from the file's own folder", () => {
+  it("resolves paths from the home, or from the file's own folder", () => {
     expect(load({ allowRoot: ["/srv", "~/code", "projects"] }).allowRoot).toEqual([
       "/srv",
       "/home/me/code",
@@ -52,7 +52,7 @@ describe("loadConfigFile", () => {
     expect(agents.has("b")).toBe(true);
   });
 
-  it("takes hosts for all agents and for one", () => {
+  it("accepts hosts for all agents and for one", () => {
     const {
       agents,
       maxConcurrent: _,
@@ -68,7 +68,7 @@ describe("loadConfigFile", () => {
     expect(agents.get("a")).toMatchObject({ allowHost: ["b.test"], allowPreset: [] });
   });
 
-  it("takes how many turns of an agent run at once, and leaves that to no policy", () => {
+  it("keeps an agent's limit of concurrent turns apart from its policy", () => {
     const { agents, maxConcurrent } = load({ agents: { a: { maxConcurrent: 2 }, b: {} } });
 
     expect(maxConcurrent).toEqual(new Map([["a", 2]]));
@@ -106,7 +106,7 @@ describe("loadConfigFile", () => {
     expect(() => load(content)).toThrow(message);
   });
 
-  it("refuses a file that is not there", () => {
+  it("refuses a missing file", () => {
     expect(() => loadConfigFile(join(folder, "gone.json"), "/home/me")).toThrow(
       `Cannot read the file "${join(folder, "gone.json")}" of --config: ENOENT. Correct it, or leave the option out.`,
     );

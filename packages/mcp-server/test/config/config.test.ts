@@ -59,7 +59,7 @@ describe("parseConfig", () => {
     });
   });
 
-  it("looks for the two prompts in the prompts directory that was given", () => {
+  it("looks for the two prompts in the given prompts directory", () => {
     expect(parseConfig({ promptsDir: "~/prompts" }, host)).toMatchObject({
       systemPrompt: "/home/me/prompts/_system.md",
       contextSummaryPrompt: "/home/me/prompts/_context-summary.md",
@@ -108,7 +108,7 @@ describe("parseConfig", () => {
     ],
     [{ maxConcurrent: "8", maxQueued: "0" }, { turnLimits: { concurrent: 8, queued: 0 } }],
     [{ maxTurnsPerMinute: ["a=5", "30", "a=0", "0"] }, { maxTurnsPerMinute: { all: undefined, agents: new Map() } }],
-  ])("understands %j", (values, expected) => {
+  ])("accepts %j", (values, expected) => {
     expect(parseConfig(values, host)).toMatchObject(expected);
   });
 

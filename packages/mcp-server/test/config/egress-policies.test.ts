@@ -9,7 +9,7 @@ const KIRO = presetHosts("kiro").map(({ host, port }) => `${host}:${port}`);
 
 type Said = { readonly options?: EgressWishes; readonly inFile?: EgressWishes; readonly section?: AgentSection };
 
-/** What an agent with this section reaches. */
+/** Returns the hosts that an agent with this section reaches. */
 function egressOf({ inFile = {}, options = {}, section = {} }: Said) {
   const egress = toEgressCeiling({ options, inFile, file, sandbox: true });
   const ceiling = { workspace: "rw", egress, limits: {}, timeoutMs: 1 } as const;
@@ -21,12 +21,12 @@ function egressOf({ inFile = {}, options = {}, section = {} }: Said) {
   };
 }
 
-describe("what all agents reach", () => {
-  it("is what Kiro needs where nothing is said", () => {
+describe("the hosts that all agents reach", () => {
+  it("are Kiro's by default", () => {
     expect(egressOf({})).toEqual({ mode: "allowlist", hosts: KIRO });
   });
 
-  it("is that and what the options name, in place of what the file names", () => {
+  it("are Kiro's and those of the options, which replace the file's", () => {
     const inFile: EgressWishes = { egress: "open", allowHost: ["file.test"], allowPreset: ["npm"] };
 
     expect(egressOf({ inFile })).toEqual({ mode: "open", hosts: ["file.test:443", "registry.npmjs.org:443", ...KIRO] });
@@ -42,13 +42,13 @@ describe("what all agents reach", () => {
     ]);
   });
 
-  it("is where the user pinned it, whatever presets hold", () => {
+  it("are pinned where the user pinned them, whatever presets contain", () => {
     const options: EgressWishes = { allowHost: ["Registry.npmjs.org.=10.0.0.3"], allowPreset: ["npm"] };
 
     expect(egressOf({ options }).hosts).toEqual(["registry.npmjs.org:443=10.0.0.3", ...KIRO]);
   });
 
-  it("says where each host was named", () => {
+  it("name where each host was configured", () => {
     const inFile: EgressWishes = { allowHost: ["a.test"], allowPreset: ["npm"] };
     const { hosts } = toEgressCeiling({ options: { allowHost: ["b.test"] }, inFile, file, sandbox: true });
 
@@ -70,10 +70,10 @@ describe("what all agents reach", () => {
   });
 });
 
-describe("what an agent's section lets it reach", () => {
+describe("the hosts of an agent's section", () => {
   const options: EgressWishes = { allowHost: ["*.corp.test", "db.test=10.0.0.5"], allowPreset: ["npm"] };
 
-  it("is its own list in place of that of all, and what Kiro needs", () => {
+  it("replace those of all agents, except Kiro's", () => {
     expect(egressOf({ options, section: { allowHost: ["git.corp.test"] } })).toEqual({
       mode: "allowlist",
       hosts: ["git.corp.test:443", ...KIRO],
@@ -83,11 +83,11 @@ describe("what an agent's section lets it reach", () => {
     expect(egressOf({ options, section: { allowHost: ["db.test=10.0.0.5"] } }).hosts).toContain("db.test:443=10.0.0.5");
   });
 
-  it("is that of all where the section names none", () => {
+  it("are those of all agents if the section names none", () => {
     expect(egressOf({ options, section: { workspace: "ro" } })).toEqual(egressOf({ options }));
   });
 
-  it("keeps a host of Kiro's where the user pinned it", () => {
+  it("keep a host of Kiro's where the user pinned it", () => {
     const pinned: EgressWishes = { allowHost: ["q.us-east-1.amazonaws.com=10.0.0.9"] };
 
     expect(egressOf({ options: pinned, section: { allowHost: [] } }).hosts).toContain(
@@ -98,7 +98,7 @@ describe("what an agent's section lets it reach", () => {
     );
   });
 
-  it.each(["open", "bridge"] as const)("is a list under %s too, where it may be anything", (egress) => {
+  it.each(["open", "bridge"] as const)("are a list under %s too, where it may contain any host", (egress) => {
     expect(egressOf({ options: { egress }, section: { allowHost: ["any.test"] } })).toEqual({
       mode: "allowlist",
       hosts: ["any.test:443", ...KIRO],
@@ -116,7 +116,7 @@ describe("what an agent's section lets it reach", () => {
     [{ allowHost: ["db.test"] }, "db.test:443"],
     [{ allowHost: ["db.test=10.0.0.6"] }, "db.test:443=10.0.0.6"],
     [{ allowPreset: ["pypi"] }, "pypi.org:443"],
-  ])("cannot be %j where that is not allowed for all", (section, host) => {
+  ])("cannot be %j if that is not allowed for all", (section, host) => {
     expect(() => egressOf({ options, section })).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
@@ -129,11 +129,11 @@ describe("what an agent's section lets it reach", () => {
     [{ egress: "none" }, { egress: "allowlist" }],
     [{}, { egress: "open" }],
     [{ egress: "open" }, { egress: "bridge" }],
-  ])("cannot go beyond %j with %j", (wishes, section) => {
+  ])("cannot exceed %j with %j", (wishes, section) => {
     expect(() => egressOf({ options: wishes, section })).toThrow("An agent's section can only tighten");
   });
 
-  it("names the place of an entry that is none", () => {
+  it("are refused with the place of an invalid entry", () => {
     expect(() => egressOf({ section: { allowHost: ["10.0.0.1"] } })).toThrow(
       'Cannot allow the host "10.0.0.1" ("agents.reviewer.allowHost" in "/etc/budgie.json"): an address is not a name',
     );

@@ -11,7 +11,7 @@ describe("toAbsolutePath", () => {
     ["../agents/", "/agents"],
     ["/etc/agents", "/etc/agents"],
     ["~other/agents", "/cwd/~other/agents"],
-  ])("takes %s for %s", (path, expected) => {
+  ])("resolves %s to %s", (path, expected) => {
     expect(toAbsolutePath(path, { cwd: "/cwd", home })).toBe(expected);
   });
 });

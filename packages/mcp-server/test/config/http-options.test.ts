@@ -34,7 +34,7 @@ describe("a start over HTTP", () => {
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
-  it("is refused where something else listens already, and prints no token then", async () => {
+  it("is refused if its port is in use, and prints no token then", async () => {
     await using user = await createBudgieUser();
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");

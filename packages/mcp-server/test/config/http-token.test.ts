@@ -7,14 +7,14 @@ import { takeHttpToken, loadHttpToken } from "../../src/config/http-token.ts";
 const GOOD = "0123456789abcdef0123456789ABCDEF";
 
 describe("loadHttpToken", () => {
-  it("takes what was given, without what is around it", () => {
+  it("returns the given token, trimmed", () => {
     const file = write(`\n  ${GOOD}\r\n`);
 
     expect(make({ token: ` ${GOOD}\n` })).toEqual({ token: GOOD, isNew: false });
     expect(make({ file })).toEqual({ token: GOOD, isNew: false });
   });
 
-  it("makes another of 256 bits each time that none was given", () => {
+  it("creates another of 256 bits each time if none was given", () => {
     const [one, two] = [make({}), make({})];
 
     expect(one.token).toMatch(/^[\w-]{43}$/);
@@ -24,19 +24,23 @@ describe("loadHttpToken", () => {
 
   it.each([
     ["two tokens", () => ({ token: GOOD, file: write(GOOD) }), /Both BUDGIE_HTTP_TOKEN and --http-token-file/],
-    ["none for other machines", () => ({ isRemote: true }), /--http-allow-remote budgie makes no token of its own/],
-    ["a short one", () => ({ token: GOOD.slice(1) }), /BUDGIE_HTTP_TOKEN has a token of 31 characters, and 32/],
-    ["a short one in a file", () => ({ file: write("short") }), /The file ".*" of .* has a token of 5 characters/],
+    ["no token for other machines", () => ({ isRemote: true }), /--http-allow-remote budgie makes no token of its own/],
+    ["a short token", () => ({ token: GOOD.slice(1) }), /BUDGIE_HTTP_TOKEN has a token of 31 characters, and 32/],
+    ["a short token in a file", () => ({ file: write("short") }), /The file ".*" of .* has a token of 5 characters/],
     ["an empty file", () => ({ file: write("\n") }), /has a token of 0 characters/],
     ["two lines", () => ({ file: write(`${GOOD}\n${GOOD}`) }), /has a token that is none/],
-    ["letters that no header has", () => ({ token: `${GOOD}ü` }), /has a token that is none/],
-    ["a very long one", () => ({ token: GOOD.repeat(200) }), /has a token that is none/],
+    ["characters that no header may contain", () => ({ token: `${GOOD}ü` }), /has a token that is none/],
+    ["a very long token", () => ({ token: GOOD.repeat(200) }), /has a token that is none/],
     ["a huge file", () => ({ file: write(GOOD.repeat(1000)) }), /is no file with a token/],
     ["a folder", () => ({ file: folder() }), /is no file with a token|EISDIR/],
-    ["no file", () => ({ file: join(folder(), "none") }), /Cannot read the file ".*none" of --http-token-file: ENOENT/],
-    ["a file that its group reads", () => ({ file: write(GOOD, 0o640) }), /Others than its owner may use the file/],
-    ["a file that all read", () => ({ file: write(GOOD, 0o604) }), /Others than its owner may use the file/],
-  ])("refuses %s, and does not say what it was", (_, given, message) => {
+    [
+      "a missing file",
+      () => ({ file: join(folder(), "none") }),
+      /Cannot read the file ".*none" of --http-token-file: ENOENT/,
+    ],
+    ["a file that its group can read", () => ({ file: write(GOOD, 0o640) }), /Others than its owner may use the file/],
+    ["a file that everybody can read", () => ({ file: write(GOOD, 0o604) }), /Others than its owner may use the file/],
+  ])("refuses %s, and does not quote it", (_, given, message) => {
     let failure: unknown;
     try {
       make(given());
@@ -49,7 +53,7 @@ describe("loadHttpToken", () => {
   });
 });
 
-it("takeHttpToken leaves none in the environment, and takes an empty one for none", () => {
+it("takeHttpToken removes it from the environment, and treats an empty one as missing", () => {
   const env = { BUDGIE_HTTP_TOKEN: GOOD, HOME: "/h" };
   const empty = { BUDGIE_HTTP_TOKEN: "" };
 

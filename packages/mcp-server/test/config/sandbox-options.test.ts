@@ -26,7 +26,7 @@ describe("budgie does not start", () => {
     expect(stderr.trimEnd()).not.toContain("\n");
   });
 
-  it("with an API key that is empty", async () => {
+  it("with an empty API key", async () => {
     await using user = await createBudgieUser();
     const env = { ...NO_ENGINE, KIRO_API_KEY: "", BUDGIE_CREDENTIALS: "api-key" };
 
@@ -36,11 +36,11 @@ describe("budgie does not start", () => {
   });
 });
 
-describe("a sandbox of root's", () => {
+describe("a sandbox that root starts", () => {
   const config = (values: Readonly<Record<string, unknown>>) =>
     parseConfig({ sandbox: true, ...values }, toSilentHost({ home: "/root", cwd: "/root" }));
 
-  it("needs allowed roots, since every directory is root's", () => {
+  it("needs allowed roots, because root owns every directory", () => {
     expect(() => checkSandboxOptions(config({}), { env: {}, uid: 0 })).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
@@ -51,7 +51,7 @@ describe("a sandbox of root's", () => {
     );
   });
 
-  it("starts with one, and an ordinary user's without", () => {
+  it("starts with one, as an ordinary user's does without", () => {
     checkSandboxOptions(config({ allowRoot: ["~/code"] }), { env: {}, uid: 0 });
     checkSandboxOptions(config({}), { env: {}, uid: 1000 });
     checkSandboxOptions(config({}), { env: {}, uid: undefined });
@@ -59,7 +59,7 @@ describe("a sandbox of root's", () => {
   });
 });
 
-it("commands that start no agent take the options all the same", async () => {
+it("commands that start no agent accept the options anyway", async () => {
   await using user = await createBudgieUser();
 
   const { exitCode } = await user.command(["--list-tools"], { BUDGIE_CREDENTIALS: "none", BUDGIE_RUNTIME: "runsc" });

@@ -10,7 +10,7 @@ const EMPTY = {
 };
 const NOBODY: Pick<Owner, "stateOf"> = { stateOf: async () => "dead" };
 
-it("strikes off what nobody can go on with any more, as when another state directory's budgie removed it", async () => {
+it("removes register entries of sessions that cannot be resumed any more, such as those removed by another state directory's budgie", async () => {
   const hourMs = 3_600_000;
   const ids = {
     ended: await survives("dead", { keepMs: undefined }),
@@ -26,7 +26,7 @@ it("strikes off what nobody can go on with any more, as when another state direc
   async function survives(
     state: "dead" | "live" | "foreign",
     over: Pick<RegisteredSession, "keepMs">,
-    fate?: "kept",
+    garbage?: "kept",
   ): Promise<boolean> {
     const session: RegisteredSession = {
       id: createSessionId(),
@@ -45,20 +45,21 @@ it("strikes off what nobody can go on with any more, as when another state direc
       list: async () => [...entries.values()],
       remove: async (id: SessionId) => void entries.delete(id),
     };
-    const kept = fate === undefined ? [] : [{ kind: "volume", name: "x", session: session.id, why: "in use" } as const];
+    const kept =
+      garbage === undefined ? [] : [{ kind: "volume", name: "x", session: session.id, why: "in use" } as const];
     await forgetRemoved({ removed: [], kept, failed: [] }, register, { stateOf: async () => state });
     return entries.has(session.id);
   }
 });
 
-it("strikes off the sessions of which nothing is left, and no others", async () => {
+it("removes register entries of sessions with nothing left, and no others", async () => {
   const [gone, half, kept] = [createSessionId(), createSessionId(), createSessionId()];
   const item = (session: string | undefined): GcItem => ({ kind: "volume", name: "x", session });
   const why = "it is in use";
   const struckOff: SessionId[] = [];
   const register = {
     ...EMPTY,
-    // As a broken database does.
+    // // As a broken database does.
     list: () => Promise.reject(new Error("broken")),
     remove: async (id: SessionId) => void struckOff.push(id),
   };

@@ -6,7 +6,7 @@ import { createBudgieUser, isAlive, waitFor, type Budgie, type BudgieUser } from
 
 const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
-/** A budgie that is killed outright in the middle of a turn. */
+/** Kills a budgie with SIGKILL during a turn. */
 async function abandon(user: BudgieUser): Promise<{ readonly agent: number; readonly folder: string }> {
   const before = user.kiroCalls().length;
   const budgie = await user.start();
@@ -24,10 +24,10 @@ async function startSession(user: BudgieUser): Promise<{ readonly budgie: Budgie
 }
 
 describe("budgie gc-volumes", () => {
-  it("removes what a killed budgie left, and nothing of one that lives", async () => {
+  it("removes the garbage of a killed budgie, and nothing of a live one", async () => {
     await using user = await createBudgieUser();
     const live = await startSession(user);
-    // Or it would collect the garbage itself.
+    // // Otherwise it would collect the garbage itself.
     live.budgie.child.kill("SIGSTOP");
     const dead = await abandon(user);
 
@@ -57,19 +57,19 @@ describe("budgie gc-volumes", () => {
     await user.command(["gc-volumes"], NO_ENGINE);
   });
 
-  it("prints nothing that a terminal would obey", async () => {
+  it("escapes names for a terminal", async () => {
     await using user = await createBudgieUser();
     const { folder } = await abandon(user);
-    const ledger = join(user.host.home, ".local/state/budgie/local-sessions");
-    const [name = ""] = readdirSync(ledger);
-    const record = readFileSync(join(ledger, name), "utf8");
-    writeFileSync(join(ledger, name), record.replace(user.sessionsDir, "/tmp/\\u001b[2J\\u009b31m"));
+    const records = join(user.host.home, ".local/state/budgie/local-sessions");
+    const [name = ""] = readdirSync(records);
+    const record = readFileSync(join(records, name), "utf8");
+    writeFileSync(join(records, name), record.replace(user.sessionsDir, "/tmp/\\u001b[2J\\u009b31m"));
 
     const [plain, json] = [
       await user.command(["gc-volumes", "--dry-run"], NO_ENGINE),
       await user.command(["gc-volumes", "--dry-run", "--json"], NO_ENGINE),
     ];
-    writeFileSync(join(ledger, name), record);
+    writeFileSync(join(records, name), record);
     await user.command(["gc-volumes"], NO_ENGINE);
 
     expect(plain.stdout).toMatch(/^would remove folder \/tmp\/\?\[2J\?31m\//);
@@ -77,7 +77,7 @@ describe("budgie gc-volumes", () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it("keeps what is younger than asked for", async () => {
+  it("keeps garbage younger than the given age", async () => {
     await using user = await createBudgieUser();
     const { folder } = await abandon(user);
 
@@ -87,7 +87,7 @@ describe("budgie gc-volumes", () => {
     await user.command(["gc-volumes"], NO_ENGINE);
   });
 
-  it("tells a program what it did", async () => {
+  it("prints its report as JSON", async () => {
     await using user = await createBudgieUser();
     const { folder } = await abandon(user);
 
@@ -102,7 +102,7 @@ describe("budgie gc-volumes", () => {
     });
   });
 
-  it("says so when there is nothing to do", async () => {
+  it("says so if there is nothing to do", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stdout } = await user.command(["gc-volumes"], NO_ENGINE);

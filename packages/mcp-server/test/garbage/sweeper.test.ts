@@ -13,7 +13,7 @@ describe("createSweeper", () => {
     return { lines, sweeper: createSweeper({ sweeps, report, intervalMs: INTERVAL_MS }) };
   }
 
-  it("sweeps seldom when it is to, also where no timer goes that far", async () => {
+  it("sweeps at a long interval, also beyond the limit of timers", async () => {
     let times = 0;
     const sweeps = [async () => (times++, [])];
     createSweeper({ sweeps, report: () => undefined, intervalMs: 60 * 86_400_000 }).begin();
@@ -23,7 +23,7 @@ describe("createSweeper", () => {
     expect(times).toBe(1);
   });
 
-  it("sweeps a moment after it began, and then every ten minutes or so", async () => {
+  it("sweeps a moment after its start, and then about every ten minutes", async () => {
     let times = 0;
     const { sweeper } = start(async () => (times++, []));
 
@@ -50,7 +50,7 @@ describe("createSweeper", () => {
     expect(times).toBeLessThanOrEqual(15);
   });
 
-  it("does not sweep at the same moments as another", async () => {
+  it("sweeps at other moments than another budgie", async () => {
     const moments = [new Set<number>(), new Set<number>()];
     for (const own of moments) {
       start(async () => (own.add(Date.now()), [])).sweeper.begin();
@@ -63,7 +63,7 @@ describe("createSweeper", () => {
     expect([...one].filter((moment) => other.has(moment)).length).toBeLessThan(one.size / 2);
   });
 
-  it("does not begin again before it is done", async () => {
+  it("does not start a sweep before the last one has ended", async () => {
     let running = 0;
     let most = 0;
     const { sweeper } = start(async () => {
@@ -79,7 +79,7 @@ describe("createSweeper", () => {
     expect(most).toBe(1);
   });
 
-  it("tells of trouble once, goes on all the same, and tells again when it had gone away", async () => {
+  it("reports an error once, continues, and reports it again after it was gone", async () => {
     let trouble: string | undefined = "The engine is gone.";
     let others = 0;
     const { lines, sweeper } = start(
@@ -103,7 +103,7 @@ describe("createSweeper", () => {
     expect(others).toBeGreaterThan(5);
   });
 
-  it("never sweeps when it is told so", async () => {
+  it("never sweeps if that is disabled", async () => {
     let times = 0;
     const sweeper = createSweeper({ sweeps: [async () => (times++, [])], report: () => undefined, intervalMs: 0 });
 
@@ -113,7 +113,7 @@ describe("createSweeper", () => {
     expect(times).toBe(0);
   });
 
-  it("does nothing once it is stopped, and begins no more", async () => {
+  it("does nothing once it is stopped, and starts no sweep", async () => {
     let times = 0;
     const { lines, sweeper } = start(async () => {
       times++;

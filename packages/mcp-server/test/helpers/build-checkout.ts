@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** Before all tests: budgie and the stand-in for kiro-cli run as programs, and so need a build. */
+/** Builds budgie and the stand-in for kiro-cli before all tests, since they run as programs. */
 export function setup(): void {
-  // A type error is said, and is the checks' matter: what was compiled runs all the same.
+  // // A type error is printed and left to the checks: the compiled code runs anyway.
   for (const args of [["node_modules/typescript/bin/tsc", "-b"], ["scripts/bundle.mjs"]]) {
     spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
   }

@@ -11,7 +11,7 @@ export type Served = {
   readonly stdin: Writable;
   readonly ended: Promise<Ended>;
   readonly stderr: () => string;
-  /** Every line that came on stdout */
+  /** Every line on stdout */
   readonly lines: readonly string[];
   /** Calls an agent's tool on the user's workspace */
   readonly ask: (
@@ -47,7 +47,7 @@ export async function connectClient(program: Program, { clientName, workspace }:
   };
 }
 
-/** The SDK's own transport hides the exit code and the lines. */
+/** Keeps the exit code and the lines, which the SDK's own transport hides. */
 function createTransport({ stdin, stdout }: Program, lines: string[]): Transport {
   const transport: Transport = {
     async start() {

@@ -1,7 +1,7 @@
 import type { Agent, Policy } from "@budgie/core";
 import type { ToolOptions } from "../../src/mcp/tools/tool.ts";
 
-/** An agent as `loadAgents` gives one. */
+/** An agent as `loadAgents` returns one. */
 export function createAgent(name: string, facts: Partial<Agent> = {}): Agent {
   const words = { description: `About ${name}`, whenToUse: "" };
   return {
@@ -15,10 +15,10 @@ export function createAgent(name: string, facts: Partial<Agent> = {}): Agent {
   };
 }
 
-/** What an agent may do unless something says less. */
+/** The policy of an agent without restrictions. */
 export const POLICY: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 };
 
-/** How tools are made by default. */
+/** The default options for tools. */
 export const TOOL_OPTIONS: ToolOptions = {
   toolPrefix: "kiro-subagents.",
   toolNames: "dotted",

@@ -2,18 +2,18 @@ import { homedir } from "node:os";
 import { connectEngine, type Engine } from "../../../runner-docker/src/engine/engine.ts";
 import type { BudgieUser } from "./start-budgie.ts";
 
-/** The engine that the tests use, asked directly and not through budgie. */
+/** The engine of the tests, used directly and not through budgie. */
 export async function openEngine(): Promise<Engine["docker"]> {
   const { docker } = await connectEngine(process.env, homedir());
   return docker;
 }
 
-/** Names every container, volume and network on the engine that one of this user's budgies made. */
+/** Lists the names of all containers, volumes and networks that this user's budgies created. */
 export function listTraces({ host }: BudgieUser): Promise<readonly string[]> {
   return listTracesBelow(host.home);
 }
 
-/** The same of budgies whose state is in a folder, on the tests' engine or another. */
+/** Lists those of budgies whose state is in a folder, on the tests' engine or another. */
 export async function listTracesBelow(folder: string, engine?: Engine["docker"]): Promise<readonly string[]> {
   const docker = engine ?? (await openEngine());
   const ours = { filters: { label: ["dev.budgie"] } };

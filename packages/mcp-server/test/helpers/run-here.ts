@@ -5,7 +5,7 @@ import { toSilentHost } from "./to-silent-host.ts";
 
 export type Ended = { readonly exitCode: number | null; readonly signal: string | null };
 
-/** A budgie with streams of its own, in a process of its own or in this one. */
+/** A budgie with its own streams, in its own process or in this one. */
 export type Program = {
   readonly stdin: Writable;
   readonly stdout: Readable;

@@ -15,7 +15,7 @@ export type { Served } from "./connect-client.ts";
 
 export const budgiePath = fileURLToPath(new URL("../../bin/budgie.js", import.meta.url));
 
-/** One call of the stand-in for kiro-cli, as it logged it itself. */
+/** One call of the stand-in for kiro-cli, as it recorded it. */
 type KiroCall = {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -32,7 +32,7 @@ export type BudgieUser = AsyncDisposable & {
   readonly sessionsDir: string;
   readonly kiroCalls: () => readonly KiroCall[];
   readonly start: (options?: StartOptions) => Promise<Budgie>;
-  /** Starts budgie, whatever it is to do */
+  /** Starts budgie with any arguments */
   readonly launch: (argv: readonly string[], env?: Variables) => Budgie["child"];
   /** Runs budgie to its end, with nothing on stdin */
   readonly run: (argv: readonly string[], env?: Variables) => Promise<Finished>;
@@ -47,15 +47,15 @@ type Variables = Readonly<Record<string, string>>;
 type StartOptions = {
   readonly args?: readonly string[];
   readonly env?: Variables;
-  /** In place of `bin/budgie.js` */
+  /** Replaces `bin/budgie.js` */
   readonly program?: string;
   /** Run agents in a sandbox of the test image; default false */
   readonly sandbox?: boolean;
-  /** What the client calls itself; default `test` */
+  /** The client's name; default `test` */
   readonly clientName?: string;
 };
 
-// Tests use one engine at the same time, and some leave garbage there for the code that they test.
+// // Tests share one engine, and some leave garbage there for the code under test.
 const NO_SWEEP: Variables = { BUDGIE_SWEEP_EVERY: "0" };
 
 const LOCAL = ["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG"];
@@ -124,7 +124,7 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
   };
 }
 
-/** What leads to the engine: the test's own home may be where its context is. */
+/** The variables that lead to the engine: the test's home may contain its context. */
 export function toEngineVariables(): Variables {
   const { env } = process;
   const names = Object.keys(env).filter((name) => name.startsWith("DOCKER_") || name === "XDG_RUNTIME_DIR");
@@ -132,7 +132,7 @@ export function toEngineVariables(): Variables {
   return { DOCKER_CONFIG: join(homedir(), ".docker"), ...passed };
 }
 
-/** Waits until `probe` answers with something, or fails after 10 s unless told otherwise. */
+/** Waits until `probe` returns something, or fails after 10 s by default. */
 export async function waitFor<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,
   limitMs = 10_000,
@@ -144,13 +144,13 @@ export async function waitFor<T>(
   throw new Error(`Waited in vain for ${probe.toString()}`);
 }
 
-/** A process that ended and that nobody has asked about does not count. */
+/** Tells if a process runs. One that has ended but was not reaped does not. */
 export function isAlive(pid: number): boolean {
   const status = `/proc/${pid}/status`;
   return existsSync(status) && !/^State:\s+[ZX]/m.test(readFileSync(status, "utf8"));
 }
 
-/** What a tool said, as text. */
+/** Returns a tool's result as text. */
 export function toText({ content }: CallToolResult): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }

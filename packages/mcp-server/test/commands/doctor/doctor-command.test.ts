@@ -25,7 +25,7 @@ describe("budgie doctor", () => {
     expect(lines).toContain(`ok      directory  "${user.sessionsDir}" can be written`);
   });
 
-  it("misses a login and agents", async () => {
+  it("reports a missing login and missing agents", async () => {
     await using user = await createBudgieUser({ login: false });
 
     const { stdout } = await user.command(["doctor", "--agents-dir", user.workspace], NO_ENGINE);
@@ -34,7 +34,7 @@ describe("budgie doctor", () => {
     expect(stdout).toMatch(/^failed {2}agents {5}none, in "/m);
   });
 
-  it("refuses agents whose tools would have one name", async () => {
+  it("refuses agents whose tools would have the same name", async () => {
     await using user = await createBudgieUser();
     const twin = { name: "Reader", description: "sub-agent: Twin" };
     writeFileSync(join(user.host.agentsDir, "twin.json"), JSON.stringify(twin));
@@ -44,7 +44,7 @@ describe("budgie doctor", () => {
     expect(stdout).toMatch(/^failed {2}agents {5}The agents "reader" .* would both be the tool/m);
   });
 
-  it("refuses a section of an agent that there is not", async () => {
+  it("refuses a section of an unknown agent", async () => {
     await using user = await createBudgieUser();
     const file = join(user.host.home, "budgie.json");
     writeFileSync(file, JSON.stringify({ agents: { "code-reviwer": {} } }));
@@ -54,7 +54,7 @@ describe("budgie doctor", () => {
     expect(stdout).toMatch(/^failed {2}agents {5}The file .* has a section for the agent "code-reviwer"/m);
   });
 
-  it("tells a program what it found, and writes nothing", async () => {
+  it("prints its findings as JSON, without secrets", async () => {
     await using user = await createBudgieUser();
 
     const { stdout } = await user.command(["doctor", "--json"], { ...NO_ENGINE, KIRO_API_KEY: "key" });
@@ -73,7 +73,7 @@ describe("budgie doctor", () => {
     [["api-key"], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}by KIRO_API_KEY$/m],
     [["api-key"], { KIRO_API_KEY: "" }, /^failed {2}login {6}KIRO_API_KEY is not set$/m],
     [["none"], { KIRO_API_KEY: "canary" }, /^ok {6}login {6}none is handed to a sandbox$/m],
-  ])("looks at the login that --credentials %j hands over, with %j", async (credentials, env, line) => {
+  ])("checks the login that --credentials %j passes on, with %j", async (credentials, env, line) => {
     await using user = await createBudgieUser();
     const args = credentials.flatMap((what) => ["--credentials", what]);
 
@@ -92,7 +92,7 @@ describe("budgie doctor", () => {
     expect(stdout).toMatch(/^failed {2}login {6}.*has expired.*"kiro-cli whoami"/m);
   });
 
-  it("lists the secrets among a sandbox's variables, by name", async () => {
+  it("lists the names of secrets among a sandbox's variables", async () => {
     await using user = await createBudgieUser();
     const env = { ...NO_ENGINE, KIRO_API_KEY: "canary" };
 
@@ -118,7 +118,7 @@ describe("budgie doctor", () => {
     expect(stdout).not.toContain('hooks of "code-reviewer"');
   });
 
-  it("finds a directory that cannot be written", async () => {
+  it("reports a directory that is not writable", async () => {
     await using user = await createBudgieUser();
     const file = join(user.workspace, "file");
     writeFileSync(file, "");
@@ -138,7 +138,7 @@ describe("budgie doctor", () => {
     [{ SwapLimit: false }, /^note {4}swap {7}The engine cannot limit swap/m],
     [{ SecurityOptions: ["name=rootless"] }, /^ok {6}users {6}the engine is rootless/m],
     [{ SecurityOptions: ["name=apparmor"] }, /^ok {6}mandatory {2}AppArmor$/m],
-  ])("tells what an engine with %j enforces", async (info, line) => {
+  ])("says which protections an engine with %j enforces", async (info, line) => {
     await using user = await createBudgieUser();
     const limits = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
     const answers = { "GET /version": { ApiVersion: "1.41", Arch: "amd64" }, "GET /info": { ...limits, ...info } };
@@ -166,7 +166,7 @@ describe("budgie doctor", () => {
     expect(JSON.parse(json.stdout)).not.toHaveProperty("proof");
   });
 
-  it("notes an image of another machine", async () => {
+  it("notes an image that is meant for another architecture", async () => {
     await using user = await createBudgieUser();
     const image = { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Os: "linux", Architecture: "arm64" };
     await using fake = await createFakeEngine({

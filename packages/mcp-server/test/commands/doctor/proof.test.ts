@@ -15,7 +15,7 @@ function toResult(id: string, verdicts: readonly Verdict[]): ClaimResult {
 }
 
 describe("the proof of claims", () => {
-  it("is a row for each claim, and a line for each probe that was not simply held", () => {
+  it("has a row for each claim, and a line for each probe that was not held", () => {
     const results = [
       toResult(
         "safe",
@@ -40,7 +40,7 @@ describe("the proof of claims", () => {
     ]);
   });
 
-  it("ends with the counts where all held", () => {
+  it("ends with the counts if all were held", () => {
     const proof = toProof([toResult("safe", [HELD, HELD])], isMoot);
 
     expect(proofText(proof).split("\n").at(-2)).toBe("2 probes ran, 0 got through.");

@@ -12,11 +12,11 @@ type Probes = { readonly id: string; readonly promise: string; readonly probes: 
 
 let machine: string;
 
-// Short, as the paths of sockets are bounded.
+// // Short, because socket paths are limited in length.
 beforeEach(() => void (machine = mkdtempSync(join(tmpdir(), "budgie-p-"))));
 afterEach(() => rmSync(machine, { recursive: true, force: true }));
 
-/** `budgie doctor --prove` of a user who has nothing yet. */
+/** `budgie doctor --prove` of a new user. */
 function startProof(...args: readonly string[]) {
   const env = { PATH: process.env["PATH"] ?? "", HOME: machine, TMPDIR: machine, ...toEngineVariables() };
   const argv = [budgiePath, "doctor", "--prove", "--sandbox-image", TEST_IMAGE, ...args];
@@ -27,7 +27,7 @@ function startProof(...args: readonly string[]) {
   return { child, ended, stdout: text(child.stdout), stderr: () => stderr.join("") };
 }
 
-/** What the claims matrix says. */
+/** The content of the claims matrix. */
 function readMatrix(): readonly Probes[] {
   const page = readFileSync(new URL("../../../../../docs/claims.md", import.meta.url), "utf8");
   return [...page.matchAll(/^\| `([a-z-]+)` \| ([^|]+) \| [^|]+ \| (\d+) \|$/gm)].map(
@@ -36,7 +36,7 @@ function readMatrix(): readonly Probes[] {
 }
 
 describe("budgie doctor --prove", { timeout: 400_000 }, () => {
-  it("gives the claims matrix on a machine that budgie is new to, and nothing gets through", async () => {
+  it("prints the claims matrix on a new machine, and nothing gets through", async () => {
     const { ended, stderr, stdout } = startProof();
 
     const table = (await stdout).split("\n\n").at(-1) ?? "";
@@ -49,7 +49,7 @@ describe("budgie doctor --prove", { timeout: 400_000 }, () => {
     expect(rows.length).toBeGreaterThan(20);
     expect(table).not.toMatch(/^failed/m);
     expect(table).toMatch(new RegExp(`\\n${all} probes ran, 0 got through(?:, \\d+ found nothing to attack)?\\.\\n$`));
-    // It has no login and no agents yet.
+    // // It has no login and no agents yet.
     expect(await ended).toBe(1);
     expect(stderr().match(/^budgie: \d+ of \d+: [a-z-]+, \d+ of \d+ held$/gm)).toHaveLength(rows.length);
     expect(readdirSync(machine)).toEqual([]);

@@ -8,7 +8,7 @@ import { createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts
 
 const missing = "not on the allow-list";
 
-/** Puts turns into the user's log. */
+/** Writes turns to the user's log. */
 async function remember({ host }: BudgieUser, turns: readonly (readonly [string, EgressReport | undefined])[]) {
   const stateDir = join(host.home, ".local/state/budgie");
   const log = createRunLog({ stateDir, owner: createOwner({ stateDir }), report: () => undefined });
@@ -32,7 +32,7 @@ const RUN: Omit<FinishedRun, "agent" | "egress" | "id"> = {
 };
 
 describe("budgie egress explain", () => {
-  it("prints what an agent reaches and where that was said, with --sandbox and without", async () => {
+  it("prints which hosts an agent reaches and where each was configured, with --sandbox and without", async () => {
     await using user = await createBudgieUser();
     const file = join(user.host.home, "budgie.json");
     const sections = { reader: { allowHost: ["git.corp.test:8443"] }, "shell-worker": { egress: "none" } };
@@ -69,7 +69,7 @@ describe("budgie egress explain", () => {
     expect(worker.stdout).toBe("shell-worker: none, no network at all, its own model included\n");
   });
 
-  it("prints of an open network what is pinned", async () => {
+  it("prints the pinned hosts of an open network", async () => {
     await using user = await createBudgieUser();
     const argv = ["--egress", "open", "--allow-host", "a.test", "--allow-host", "db.test=10.0.0.5"];
 
@@ -87,7 +87,7 @@ describe("budgie egress explain", () => {
     [["sessions", "ls", "reader"], "too many arguments for 'ls'."],
     [["egress", "suggest", "--last", "0"], 'Expected --last to be a number of turns, such as 20, got "0".'],
     [["egress", "suggest", "--last", "few"], 'Expected --last to be a number of turns, such as 20, got "few".'],
-  ])("and its like refuse %j in one line", async (argv, message) => {
+  ])("and egress suggest refuse %j in one line", async (argv, message) => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr, stdout } = await user.command(argv);
@@ -99,7 +99,7 @@ describe("budgie egress explain", () => {
 });
 
 describe("budgie egress suggest", () => {
-  it("prints what turns reached and were refused as options, and apart what no option allows", async () => {
+  it("prints the refused hosts of turns as options, and separately those that no option allows", async () => {
     await using user = await createBudgieUser();
     await remember(user, [
       ["reader", undefined],
@@ -148,7 +148,7 @@ Never allowed by name:
     );
   });
 
-  it("looks at so many turns, and at those of one agent", async () => {
+  it("considers this many turns, and those of one agent", async () => {
     await using user = await createBudgieUser();
     const turn = (agent: string, host: string): [string, EgressReport] => [
       agent,
@@ -167,7 +167,7 @@ Never allowed by name:
     expect(await hostsOf(["--agent", "reader", "--last", "1"])).toEqual([1, "c.test"]);
   });
 
-  it("never prints for a shell what an agent made up to be run by it", async () => {
+  it("never prints text of an agent that a shell would execute", async () => {
     await using user = await createBudgieUser();
     const hosts = [
       "$(touch pwned).test",
@@ -190,7 +190,7 @@ Never allowed by name:
     expect(stdout).toContain("The last turn asked for no host.\nNever allowed by name:\n");
   });
 
-  it("says so when there is no turn, or when nobody watched", async () => {
+  it("says so if there is no turn, or no monitored one", async () => {
     await using user = await createBudgieUser();
 
     const none = await user.command(["egress", "suggest"]);
@@ -203,7 +203,7 @@ Never allowed by name:
     expect(unwatched.stdout).toMatch(/^Nobody watched what the last turn reached: /);
   });
 
-  it("says what is wrong with a log that cannot be read", async () => {
+  it("reports the fault of an unreadable log", async () => {
     await using user = await createBudgieUser();
     await remember(user, [["reader", undefined]]);
     const path = join(user.host.home, ".local/state/budgie/runs.sqlite3");

@@ -3,13 +3,13 @@ import { parse as parseToml } from "smol-toml";
 import { CLIENTS, type ClientName, type Scope } from "../../../src/commands/install/clients.ts";
 import type { InstallUser } from "./create-install-user.ts";
 
-/** The file that a client has for a scope. */
+/** Returns a client's file for a scope. */
 export function toFile(user: InstallUser, client: ClientName, scope: Scope): string {
   if (scope === "project") return join(user.project, CLIENTS[client].projectFile);
   return CLIENTS[client].toUserFile({ env: {}, home: user.home, platform: process.platform });
 }
 
-/** What a client's file says of a server. */
+/** Returns the entry of a server in a client's file. */
 export function toServer(
   user: InstallUser,
   client: ClientName,
@@ -20,7 +20,7 @@ export function toServer(
   return content[CLIENTS[client].servers]?.["kiro-subagents"];
 }
 
-/** In what somebody has who uses a client already, and nobody else's business. */
+/** A secret of another server in a user's existing settings. */
 export const SECRET = "sk-of-a-neighbour";
 
 const THEIRS: Readonly<Record<"json" | "toml", string>> = {
@@ -28,7 +28,7 @@ const THEIRS: Readonly<Record<"json" | "toml", string>> = {
   toml: `# mine\nmodel = "gpt"\n\n[SERVERS.other]\ncommand = "x"\nenv = { KEY = "${SECRET}" }`,
 };
 
-/** Writes settings of somebody who uses the client already, and answers with the file. */
+/** Writes the settings of an existing user of the client, and returns the file. */
 export function writeTheirs(user: InstallUser, client: ClientName, scope: Scope = "user"): string {
   const { format, servers } = CLIENTS[client];
   user.write(toFile(user, client, scope), THEIRS[format].replace("SERVERS", servers), 0o640);

@@ -27,11 +27,11 @@ describe("CLIENTS", () => {
     ["codex", { CODEX_HOME: "/o" }, "/o/config.toml"],
     ["gemini", { GEMINI_CLI_HOME: "/g" }, "/g/.gemini/settings.json"],
     ["codex", { CODEX_HOME: "relative" }, "/home/me/.codex/config.toml"],
-  ])("follows %s to where %j says that it is", (name, env, file) => {
+  ])("follows the variable %s to the folder %j", (name, env, file) => {
     expect(CLIENTS[name].toUserFile({ env, home, platform: "linux" })).toBe(file);
   });
 
-  it("knows where a Mac has VS Code's", () => {
+  it("knows the file of VS Code on a Mac", () => {
     const file = CLIENTS.vscode.toUserFile({ env: { XDG_CONFIG_HOME: "/x" }, home: "/Users/me", platform: "darwin" });
 
     expect(file).toBe("/Users/me/Library/Application Support/Code/User/mcp.json");

@@ -16,12 +16,12 @@ import { toSilentHost } from "../../helpers/to-silent-host.ts";
 
 type Finished = { readonly exitCode: number; readonly stdout: string };
 
-/** Somebody with a home and a project, who runs budgie's commands in them. */
+/** A user with a home and a project, who runs budgie's commands in them. */
 export type InstallUser = Disposable & {
   readonly home: string;
   readonly project: string;
   readonly run: (argv: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Finished>;
-  /** Writes a file with its folders */
+  /** Writes a file, and creates its folders */
   readonly write: (path: string, content: string | Buffer, mode?: number) => void;
   readonly read: (path: string) => string;
   /** All files below home and project with their modes and contents */

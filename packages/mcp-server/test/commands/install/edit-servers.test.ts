@@ -4,8 +4,8 @@ import { isBudgie } from "../../../src/commands/install/edit-servers.ts";
 import { SECRET, toFile, toServer } from "./client-settings.ts";
 import { createInstallUser } from "./create-install-user.ts";
 
-describe("a server that is there", () => {
-  it("stays as the user laid it out", async () => {
+describe("an existing server", () => {
+  it("keeps the user's formatting", async () => {
     using user = createInstallUser();
     const file = toFile(user, "gemini", "user");
     await user.run(["install", "gemini"]);
@@ -18,7 +18,7 @@ describe("a server that is there", () => {
     expect(user.files()).toEqual(before);
   });
 
-  it("is brought up to date if it is a budgie, and keeps what the user added to it", async () => {
+  it("is updated if it is a budgie, and keeps the user's additions", async () => {
     using user = createInstallUser();
     const file = toFile(user, "kiro", "user");
     const mine = { command: "/old/budgie.js", args: [], autoApprove: ["a"], env: { BUDGIE_MODEL: SECRET } };
@@ -39,30 +39,27 @@ describe("a server that is there", () => {
     expect(stdout).not.toContain(SECRET);
   });
 
-  it.each(CLIENT_NAMES)(
-    "is replaced for %s only if install is told to, and put back, if it is another",
-    async (client) => {
-      using user = createInstallUser();
-      const file = toFile(user, client, "user");
-      const { servers } = CLIENTS[client];
-      const other = { command: "x", args: [SECRET] };
-      const toml = `[${servers}.kiro-subagents]\ncommand = "x"\nargs = ["${SECRET}"]\n`;
-      user.write(file, client === "codex" ? toml : JSON.stringify({ [servers]: { "kiro-subagents": other } }));
-      const before = user.files();
+  it.each(CLIENT_NAMES)("is replaced for %s only on request, and restored, if it is another", async (client) => {
+    using user = createInstallUser();
+    const file = toFile(user, client, "user");
+    const { servers } = CLIENTS[client];
+    const other = { command: "x", args: [SECRET] };
+    const toml = `[${servers}.kiro-subagents]\ncommand = "x"\nargs = ["${SECRET}"]\n`;
+    user.write(file, client === "codex" ? toml : JSON.stringify({ [servers]: { "kiro-subagents": other } }));
+    const before = user.files();
 
-      await expect(user.run(["install", client])).rejects.toMatchObject({ code: "CONFIG_INVALID" });
-      await expect(user.run(["uninstall", client])).rejects.toMatchObject({ code: "CONFIG_INVALID" });
-      const untouched = user.files();
-      const { stdout } = await user.run(["install", client, "--force"]);
-      const replaced = toServer(user, client);
-      await user.run(["uninstall", client]);
+    await expect(user.run(["install", client])).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    await expect(user.run(["uninstall", client])).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    const untouched = user.files();
+    const { stdout } = await user.run(["install", client, "--force"]);
+    const replaced = toServer(user, client);
+    await user.run(["uninstall", client]);
 
-      expect(untouched).toEqual(before);
-      expect(replaced?.["args"]).toContain("--sandbox");
-      expect(stdout).not.toContain(SECRET);
-      expect(user.files()).toEqual(before);
-    },
-  );
+    expect(untouched).toEqual(before);
+    expect(replaced?.["args"]).toContain("--sandbox");
+    expect(stdout).not.toContain(SECRET);
+    expect(user.files()).toEqual(before);
+  });
 
   it.each([
     ["npx", ["-y", "@budgie/mcp-server@1"], true],
@@ -71,7 +68,7 @@ describe("a server that is there", () => {
     ["/opt/budgie/budgie", [], true],
     ["npx", ["-y", "@modelcontextprotocol/server-filesystem", "/home/me/src/budgie"], false],
     ["npx", ["-y", "not-budgie"], false],
-  ])("is a budgie or none by its program, not by a directory: %s %j", (command, args, expected) => {
+  ])("is recognised as budgie by its program, not by a directory: %s %j", (command, args, expected) => {
     expect(isBudgie({ command, args })).toBe(expected);
   });
 });

@@ -21,14 +21,14 @@ const TEXTS = [
 ];
 
 describe("jsonFormat", () => {
-  it.each(TEXTS)("adds a server to %j, and changes no byte of what is there", (text) => {
+  it.each(TEXTS)("adds a server to %j, and changes no other byte", (text) => {
     const edited = jsonFormat.put(text, path, entry);
 
     expect(jsonFormat.parse(edited)).toEqual(withEntry(text));
     expect(hasOneInsertion(text, edited)).toBe(true);
   });
 
-  it.each(TEXTS.filter((text) => text.includes("mcpServers")))("takes it out of %j again", (text) => {
+  it.each(TEXTS.filter((text) => text.includes("mcpServers")))("removes it from %j again", (text) => {
     const restored = jsonFormat.remove(jsonFormat.put(text, path, entry), path);
 
     expect(jsonFormat.parse(restored)).toEqual(jsonFormat.parse(text));
@@ -39,20 +39,20 @@ describe("jsonFormat", () => {
     ["the last one", '{"mcpServers":{"other":{},"budgie":{}}}', '{"mcpServers":{"other":{}}}'],
     ["the only one", '{"mcpServers":{"budgie":{}}}', '{"mcpServers":{}}'],
     [
-      "one with a comment behind it",
+      "one with a comment after it",
       '{\n  "mcpServers": {\n    "a": {}, // a\n    "budgie": {}, // ours\n    // b\n    "b": {}\n  }\n}',
       '{\n  "mcpServers": {\n    "a": {}, // a\n     // ours\n    // b\n    "b": {}\n  }\n}',
     ],
     [
-      "the last one, with lines of its own",
+      "the last one, on lines of its own",
       '{\n  "mcpServers": {\n    "a": {}, // a\n    "budgie": {}\n  }\n}',
       '{\n  "mcpServers": {\n    "a": {} // a\n  }\n}',
     ],
-  ])("takes out %s", (_which, text, expected) => {
+  ])("removes %s", (_which, text, expected) => {
     expect(jsonFormat.remove(text, path)).toBe(expected);
   });
 
-  it("sets keys of a server that is there, and keeps its comments and other keys", () => {
+  it("sets keys of an existing server, and keeps its comments and other keys", () => {
     const text =
       '{\n  "mcpServers": {\n    "budgie": {\n      // old\n      "command": "x",\n      "disabled": true\n    }\n  }\n}\n';
 
@@ -62,19 +62,19 @@ describe("jsonFormat", () => {
     expect(edited).toContain("// old\n");
   });
 
-  it("writes a file where there is none", () => {
+  it("creates a missing file", () => {
     expect(jsonFormat.put("", path, { command: "node" })).toBe(
       '{\n  "mcpServers": {\n    "budgie": {\n      "command": "node"\n    }\n  }\n}\n',
     );
     expect(jsonFormat.parse(jsonFormat.put("// mine", path, entry))).toEqual({ mcpServers: { budgie: entry } });
   });
 
-  it("names the place of a mistake, and nothing of what stands there", () => {
+  it("reports the position of a syntax error, and quotes nothing", () => {
     expect(() => jsonFormat.parse('{\n  "key": sk-1\n}')).toThrow(/^InvalidSymbol in line 2, column 10$/);
     expect(() => jsonFormat.parse("[]")).toThrow("it is not an object");
   });
 
-  it("hides every value and comment but those to be shown", () => {
+  it("hides all values and comments but the given ones", () => {
     const text =
       '{\n  "mcpServers": { // sk-1\n    "other": { "env": { "KEY": "sk-2" }, "n": 3 },\n' +
       '    "budgie": { "command": "node", "x": "sk-4" }\n  }\n}';
@@ -91,7 +91,7 @@ function withEntry(text: string): unknown {
   return { ...content, mcpServers: { ...(content["mcpServers"] as object | undefined), budgie: entry } };
 }
 
-/** Whether one text is the other with something put in at one place. */
+/** Tells whether one text is the other with an insertion at one place. */
 function hasOneInsertion(text: string, edited: string): boolean {
   let start = 0;
   while (start < text.length && text[start] === edited[start]) start += 1;

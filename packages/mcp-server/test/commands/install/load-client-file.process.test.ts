@@ -10,13 +10,13 @@ describe("a client's file", () => {
   it.each<[string, ClientName, string | Buffer, string]>([
     ["malformed JSON", "claude", '{\n  "a": 1,,\n}', "PropertyNameExpected in line 2, column 10"],
     ["a list", "cursor", "[]", "it is not an object"],
-    ["no table of servers", "vscode", '{"servers": null}', 'Expected "servers" in'],
+    ["a file without a table of servers", "vscode", '{"servers": null}', 'Expected "servers" in'],
     ["malformed TOML", "codex", "a = \n", "in line 1, column 5"],
     ["servers in one line of TOML", "codex", 'mcp_servers = { a = { command = "x" } }\n', "is written in a way"],
-    ["a name twice", "gemini", '{"mcpServers": {}, "mcpServers": {"a": {}}}', "is written in a way"],
-    ["other text than UTF-8", "kiro", Buffer.from([0x7b, 0xff, 0x7d]), "it is not text in UTF-8"],
-    ["no end of lists", "kiro", `{"a":${"[".repeat(100_000)}`, "it is nested too deeply"],
-  ])("refuses %s, and leaves it as it is", async (...[, client, content, message]) => {
+    ["a duplicate name", "gemini", '{"mcpServers": {}, "mcpServers": {"a": {}}}', "is written in a way"],
+    ["text that is not UTF-8", "kiro", Buffer.from([0x7b, 0xff, 0x7d]), "it is not text in UTF-8"],
+    ["endlessly nested lists", "kiro", `{"a":${"[".repeat(100_000)}`, "it is nested too deeply"],
+  ])("refuses %s, and leaves it unchanged", async (...[, client, content, message]) => {
     using user = createInstallUser();
     user.write(toFile(user, client, "user"), content);
     const before = user.files();
@@ -29,7 +29,7 @@ describe("a client's file", () => {
   });
 
   it.each(["mine.json", "dotfiles/mine.json"])(
-    "writes through a link to %s, as dotfile managers make it",
+    "writes through a symlink to %s, as dotfile managers create it",
     async (name) => {
       using user = createInstallUser();
       const file = writeTheirs(user, "claude");
@@ -50,7 +50,7 @@ describe("a client's file", () => {
     },
   );
 
-  it("does not follow a project's links out of it", async () => {
+  it("does not follow a project's symlinks out of it", async () => {
     using user = createInstallUser();
     writeTheirs(user, "claude");
     symlinkSync(toFile(user, "claude", "user"), toFile(user, "claude", "project"));
@@ -66,7 +66,7 @@ describe("a client's file", () => {
     expect(user.files()).toEqual(before);
   });
 
-  it("refuses what is no file, without waiting for it, and a link that leads nowhere", async () => {
+  it("refuses anything but a regular file at once, and a dangling symlink", async () => {
     using user = createInstallUser();
     execFileSync("mkfifo", [toFile(user, "claude", "user")]);
     mkdirSync(join(user.home, ".cursor"));

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { budgiePath, createBudgieUser } from "../../helpers/start-budgie.ts";
 
-// Root needs them.
+// // Root needs them.
 const ROOTS = ["--allow-root", "~/code"];
 
-describe("the program that was built", () => {
-  it.each(["codex", "vscode"] as const)("installs itself for %s, and takes that out again", async (client) => {
+describe("the built program", () => {
+  it.each(["codex", "vscode"] as const)("installs itself for %s, and uninstalls itself again", async (client) => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr } = await user.run(["install", client, "--", ...ROOTS]);
@@ -22,7 +22,7 @@ describe("the program that was built", () => {
   it.each([
     ["lib", false],
     ["_npx", true],
-  ])("says that it will not stay where npx keeps it: %s", async (folder, expected) => {
+  ])("warns that npx will not keep its folder: %s", async (folder, expected) => {
     await using user = await createBudgieUser();
     const place = join(user.host.home, folder, "budgie");
     for (const part of ["bin", "dist/bundle", "package.json"]) {

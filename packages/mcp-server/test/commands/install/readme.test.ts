@@ -8,7 +8,7 @@ import { budgiePath } from "../../helpers/start-budgie.ts";
 const README = readFileSync(new URL("../../../../../README.md", import.meta.url), "utf8");
 
 describe("the README", () => {
-  it.each(CLIENT_NAMES)("has for %s what install writes", async (client) => {
+  it.each(CLIENT_NAMES)("shows for %s what install writes", async (client) => {
     using user = createInstallUser();
     await user.run(["install", client]);
     const { format, title } = CLIENTS[client];

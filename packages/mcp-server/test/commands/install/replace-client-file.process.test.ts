@@ -9,7 +9,7 @@ import { createInstallUser } from "./create-install-user.ts";
 const replacing = { text: "new", mode: 0o600, keepsBackup: true };
 
 describe("replaceClientFile", () => {
-  it("does not write over what another program wrote meanwhile, and leaves nothing", () => {
+  it("does not overwrite what another program wrote meanwhile, and leaves no other file", () => {
     using user = createInstallUser();
     const path = join(user.home, "settings.json");
     user.write(path, "old");
@@ -22,7 +22,7 @@ describe("replaceClientFile", () => {
     expect(user.files()).toEqual(before);
   });
 
-  it("does not write over a file that appeared meanwhile", () => {
+  it("does not overwrite a file that appeared meanwhile", () => {
     using user = createInstallUser();
     const path = join(user.home, "settings.json");
     const file = loadClientFile(path, undefined);
@@ -32,7 +32,7 @@ describe("replaceClientFile", () => {
     expect(user.read(path)).toBe("theirs");
   });
 
-  it("keeps the mode of the file, also for the copy of before", () => {
+  it("keeps the mode of the file, also for its backup", () => {
     using user = createInstallUser();
     const path = join(user.home, "settings.json");
     user.write(path, "old");
@@ -46,7 +46,7 @@ describe("replaceClientFile", () => {
     ]);
   });
 
-  it.runIf(process.getuid?.() === 0)("keeps the owner of the file, also for the copy of before", () => {
+  it.runIf(process.getuid?.() === 0)("keeps the owner of the file, also for its backup", () => {
     using user = createInstallUser();
     const path = join(user.home, "settings.json");
     user.write(path, "old");
@@ -57,8 +57,8 @@ describe("replaceClientFile", () => {
     for (const each of [path, backup]) expect(statSync(each)).toMatchObject({ uid: 1234, gid: 2345 });
   });
 
-  // Only root may mount.
-  it.runIf(process.getuid?.() === 0)("leaves nothing on a disk that is too full for a copy of before", () => {
+  // // Only root may mount.
+  it.runIf(process.getuid?.() === 0)("leaves nothing on a disk that is too full for the backup", () => {
     using user = createInstallUser();
     const folder = join(user.home, "small");
     mkdirSync(folder);

@@ -9,7 +9,7 @@ import { budgiePath } from "../../helpers/start-budgie.ts";
 const BOTH = CLIENT_NAMES.flatMap((client) => SCOPES.map((scope) => [client, scope] as const));
 
 describe("budgie install", () => {
-  it.each(BOTH)("writes what %s reads in scope %s", async (client, scope) => {
+  it.each(BOTH)("writes the file that %s reads in scope %s", async (client, scope) => {
     using user = createInstallUser();
 
     const { exitCode, stdout } = await user.run(["install", client, "--scope", scope]);
@@ -25,7 +25,7 @@ describe("budgie install", () => {
     else expect(realpathSync(String(command))).toBe(realpathSync(process.execPath));
   });
 
-  it.each(BOTH)("is undone by uninstall where %s had nothing in scope %s", async (client, scope) => {
+  it.each(BOTH)("is undone by uninstall if %s had no file in scope %s", async (client, scope) => {
     using user = createInstallUser();
     await user.run(["install", client, "--scope", scope]);
 
@@ -36,7 +36,7 @@ describe("budgie install", () => {
     expect(user.files()).toEqual({});
   });
 
-  it.each(BOTH)("is undone to the byte where %s had settings in scope %s", async (client, scope) => {
+  it.each(BOTH)("is undone to the byte if %s had settings in scope %s", async (client, scope) => {
     using user = createInstallUser();
     const file = writeTheirs(user, client, scope);
     const before = user.files();
@@ -55,7 +55,7 @@ describe("budgie install", () => {
     expect(uninstalled.stdout).toContain(`Wrote "${file}" as it was before install, and removed the copy of that.\n`);
   });
 
-  it.each(CLIENT_NAMES)("changes nothing of %s the second time, and keeps no second copy", async (client) => {
+  it.each(CLIENT_NAMES)("changes nothing of %s the second time, and makes no second backup", async (client) => {
     using user = createInstallUser();
     writeTheirs(user, client);
     await user.run(["install", client]);
@@ -70,7 +70,7 @@ describe("budgie install", () => {
     expect(user.files()).toEqual(before);
   });
 
-  it.each(CLIENT_NAMES)("touches nothing of %s in a dry run", async (client) => {
+  it.each(CLIENT_NAMES)("writes nothing for %s in a dry run", async (client) => {
     using user = createInstallUser();
     writeTheirs(user, client);
     const without = user.files();
@@ -88,7 +88,7 @@ describe("budgie install", () => {
     expect(uninstall.stdout).toMatch(/^-.*"?--sandbox"/m);
   });
 
-  it.each(CLIENT_NAMES)("shows nothing of a neighbour's secrets to who installs for %s", async (client) => {
+  it.each(CLIENT_NAMES)("shows none of a user's secrets when it installs for %s", async (client) => {
     using user = createInstallUser();
     writeTheirs(user, client);
 
@@ -101,7 +101,7 @@ describe("budgie install", () => {
     expect(shown).not.toContain(SECRET);
   });
 
-  it("shows no secret of a file that is one line", async () => {
+  it("shows no secret of a single-line file", async () => {
     using user = createInstallUser();
     const file = toFile(user, "claude", "user");
     user.write(file, `{"apiKey":"${SECRET}","mcpServers":{"o":{"args":["${SECRET}"]}}}`);
@@ -113,7 +113,7 @@ describe("budgie install", () => {
     expect(stdout).not.toContain(SECRET);
   });
 
-  it("gives the server what stands behind --, in a sandbox unless that says otherwise", async () => {
+  it("passes the server the options after --, in a sandbox unless they say otherwise", async () => {
     using user = createInstallUser();
 
     await user.run(["install", "claude", "--", "-agent-timeout", "15m", "--allow-root", "${workspaceFolder}"]);
@@ -161,7 +161,7 @@ describe("budgie install", () => {
     expect(await user.run(["install", "claude", "--", "--no-sandbox"])).toMatchObject({ exitCode: 0 });
   });
 
-  it("has another name if it is to", async () => {
+  it("uses another name on request", async () => {
     using user = createInstallUser();
 
     await user.run(["install", "kiro", "--name", "mine"]);
@@ -171,7 +171,7 @@ describe("budgie install", () => {
     expect(stdout).toBe(`Nothing to remove: "${toFile(user, "kiro", "user")}" has no "kiro-subagents".\n`);
   });
 
-  it("keeps a byte order mark, and ends lines as they end there", async () => {
+  it("keeps a byte order mark, and the file's line ends", async () => {
     using user = createInstallUser();
     const file = toFile(user, "vscode", "user");
     user.write(file, '\uFEFF{\r\n  "inputs": []\r\n}\r\n');
@@ -182,7 +182,7 @@ describe("budgie install", () => {
     expect(user.read(file).replaceAll("\r\n", "")).not.toContain("\n");
   });
 
-  it("keeps a new file of a user's settings to the user, and leaves a project's to all", async () => {
+  it("makes a new file of user settings private, and that of a project readable by all", async () => {
     using user = createInstallUser();
 
     await user.run(["install", "claude"]);
@@ -192,7 +192,7 @@ describe("budgie install", () => {
     expect(statSync(toFile(user, "claude", "project")).mode & 0o777).toBe(0o644);
   });
 
-  it("names no path of this machine to those who share a project, and says what they need", async () => {
+  it("writes no path of this machine into a shared project file, and says what its users need", async () => {
     using user = createInstallUser();
     const bin = join(user.home, "bin");
     user.write(join(bin, "budgie"), "");

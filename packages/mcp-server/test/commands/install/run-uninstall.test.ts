@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createInstallUser } from "./create-install-user.ts";
 
 describe("budgie uninstall", () => {
-  it("says so where there is nothing", async () => {
+  it("says so if there is nothing to remove", async () => {
     using user = createInstallUser();
     const file = join(user.home, ".claude.json");
 
@@ -19,7 +19,7 @@ describe("budgie uninstall", () => {
   it.each([
     [".claude.json", "claude", '{\n  "numStartups": 1\n}\n', '"numStartups": 1', '"numStartups": 2'],
     [".codex/config.toml", "codex", 'model = "a"\n', '"a"', '"b"'],
-  ])("keeps what was written to %s since install", async (...[name, client, content, old, fresh]) => {
+  ])("keeps everything that was written to %s since install", async (...[name, client, content, old, fresh]) => {
     using user = createInstallUser();
     const file = join(user.home, name);
     user.write(file, content);
@@ -34,7 +34,7 @@ describe("budgie uninstall", () => {
     expect(Object.keys(user.files())).toHaveLength(3);
   });
 
-  it("takes out a budgie that the user wrote, whatever it is called by", async () => {
+  it("removes a budgie that the user wrote, whatever runs it", async () => {
     using user = createInstallUser();
     const file = join(user.home, ".cursor", "mcp.json");
     const servers = ["budgie", "/a/b/budgie.js", "C:\\npm\\budgie.cmd"].map((command) => ({ command }));
@@ -50,7 +50,7 @@ describe("budgie uninstall", () => {
     expect(JSON.parse(user.read(file))).toEqual({ mcpServers: {} });
   });
 
-  it("does not take an old budgie for what was there before install", async () => {
+  it("does not restore an old budgie as the earlier server", async () => {
     using user = createInstallUser();
     const file = join(user.home, ".claude.json");
     user.write(file, '{ "a": 1 }\n');

@@ -28,7 +28,7 @@ large = 9007199254740993
 
 describe("tomlFormat", () => {
   it.each(["", "a = 1", "a = 1\n", "a = 1\r\n[b]\r\nc = 2\r\n", "a = 1\r\nb = 2", "# only this", MINE, MINE.trimEnd()])(
-    "adds a table to %j, and leaves every byte when it is taken out",
+    "adds a table to %j, and restores every byte when it is removed",
     (text) => {
       const edited = tomlFormat.put(text, path, entry);
 
@@ -39,13 +39,13 @@ describe("tomlFormat", () => {
     },
   );
 
-  it("takes out its tables below, and not the comment of the next", () => {
+  it("removes its subtables, and not the comment of the next table", () => {
     const text = "[mcp_servers.budgie]\ncommand = 'x'\n\n[mcp_servers.budgie.env]\nA = '1'\n\n# next\n[next]\nb = 1\n";
 
     expect(tomlFormat.remove(text, path)).toBe("\n# next\n[next]\nb = 1\n");
   });
 
-  it("sets keys of a table that is there, and keeps the others with their comments", () => {
+  it("sets keys of an existing table, and keeps the others with their comments", () => {
     const header = '[ mcp_servers . "budgie" ] # ours\n';
     const text = `${header}args = [\n  'a',\n  'b',\n]\n# kept\nenabled = false # off\n\n[next]\n`;
 
@@ -57,20 +57,20 @@ describe("tomlFormat", () => {
     );
   });
 
-  it("ends lines as they end there, and the last one not if it does not", () => {
+  it("keeps the file's line ends, and a missing last one", () => {
     const text = '[mcp_servers.budgie]\r\ncommand = "x"';
 
     expect(tomlFormat.put(text, path, { command: "y", a: 1 })).toBe('[mcp_servers.budgie]\r\ncommand = "y"\r\na = 1');
   });
 
-  it("names the place of a mistake, and nothing of what stands there", () => {
+  it("reports the position of a syntax error, and quotes nothing", () => {
     const text = 'a = 1\nkey = "sk-1\n';
 
     expect(() => tomlFormat.parse(text)).toThrow(/^[^"]* in line 2, column \d+$/);
     expect(() => tomlFormat.parse(text)).not.toThrow(/sk-1/);
   });
 
-  it("hides every value and comment but those to be shown", () => {
+  it("hides all values and comments but the given ones", () => {
     const text =
       "# sk-1\n[mcp_servers.other]\nkey = 'sk-2'\nlist = [\n  ['sk-3'],\n]\n" +
       "[mcp_servers.budgie]\ncommand = 'node'\nargs = ['x'] # sk-4\n[mcp_servers.budgie.env]\ncommand = 'sk-5'\n";

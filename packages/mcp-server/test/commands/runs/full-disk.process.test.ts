@@ -17,9 +17,9 @@ function unmount(path: string): void {
   spawnSync("umount", ["--lazy", path]);
 }
 
-// Only root may mount; the store's own tests say the same of every user.
+// // Only root may mount; the store's own tests cover every user.
 describe.skipIf(process.getuid?.() !== 0)("budgie on a disk", () => {
-  it("that is full answers, says so once, and remembers what the file did not take", async () => {
+  it("that is full answers, reports it once, and remembers what the log could not store", async () => {
     await using user = await createBudgieUser();
     const stateDir = stateOf(user);
     mkdirSync(stateDir, { recursive: true });
@@ -43,7 +43,7 @@ describe.skipIf(process.getuid?.() !== 0)("budgie on a disk", () => {
     }
   });
 
-  it("that lets it write anything but the log answers, and says so once", async () => {
+  it("on which only the log cannot be written answers, and reports it once", async () => {
     await using user = await createBudgieUser();
     const file = join(stateOf(user), "runs.sqlite3");
     mkdirSync(stateOf(user), { recursive: true });

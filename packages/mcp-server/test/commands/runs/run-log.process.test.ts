@@ -16,7 +16,7 @@ async function listRuns(user: BudgieUser) {
 }
 
 describe("the run log of a server", () => {
-  it("has every turn by the time that its answer is there", async () => {
+  it("contains every turn before its answer arrives", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();
 
@@ -39,7 +39,7 @@ describe("the run log of a server", () => {
     expect((await listRuns(user)).map(({ agent }) => agent)).toEqual(["shell-worker", "code-reviewer"]);
   });
 
-  it("costs no turn when it is broken, and is reported once", async () => {
+  it("fails no turn when it is broken, and is reported once", async () => {
     await using user = await createBudgieUser();
     const file = join(toStateDir(user), "runs.sqlite3");
     mkdirSync(dirname(file), { recursive: true });
@@ -57,7 +57,7 @@ describe("the run log of a server", () => {
     ]);
   });
 
-  it("is done without where there is no SQLite, in local mode", async () => {
+  it("is disabled without SQLite, in local mode", async () => {
     await using user = await createBudgieUser();
     const { ask, stderr } = await user.start({ env: { NODE_OPTIONS: `--import ${toDataUrl(NO_SQLITE)}` } });
 
@@ -75,7 +75,7 @@ describe("the run log of a server", () => {
 });
 
 const toDataUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
-// The bundle requires what is not in it.
+// // The bundle requires modules that are not in it.
 const NO_SQLITE = `import Module from "node:module";
 const load = Module._load;
 Module._load = (name, ...rest) => {

@@ -30,7 +30,7 @@ function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
   };
 }
 
-/** Puts runs into the user's log, of which these are delivered. */
+/** Writes runs to the user's log, and marks these as delivered. */
 async function remember(user: BudgieUser, runs: readonly FinishedRun[], delivered: readonly string[] = []) {
   const stateDir = toStateDir(user);
   const log = createRunLog({ stateDir, owner: createOwner({ stateDir }), report: () => undefined });
@@ -69,7 +69,7 @@ describe("budgie runs ls", () => {
     ]);
   });
 
-  it("lists no more than were asked for, of one agent or one session", async () => {
+  it("limits the list to a number, an agent or a session", async () => {
     await using user = await createBudgieUser();
     const [first, second, third] = [makeRun(), makeRun({ agent: "shell-worker" }), makeRun()];
     await remember(user, [first, second, third]);
@@ -79,7 +79,7 @@ describe("budgie runs ls", () => {
     expect(await json(user, "ls", "--session", String(second.sessionId))).toMatchObject([{ id: second.id }]);
   });
 
-  it("gives programs all but the answer", async () => {
+  it("prints everything but the answers as JSON", async () => {
     await using user = await createBudgieUser();
     const { answer: _, endedMs, startedMs, ...run } = makeRun();
     await remember(user, [{ ...run, answer: "All is well.", endedMs, startedMs }]);
@@ -96,7 +96,7 @@ describe("budgie runs ls", () => {
     ]);
   });
 
-  it("makes nothing where there is nothing", async () => {
+  it("creates no file if there is no log", async () => {
     await using user = await createBudgieUser();
 
     expect(await user.command(["runs", "ls"])).toMatchObject({
@@ -110,7 +110,7 @@ describe("budgie runs ls", () => {
 });
 
 describe("budgie runs show", () => {
-  it("prints all that is known, and the answer, for an id or what it begins with", async () => {
+  it("prints the whole run and its answer, for an id or its beginning", async () => {
     await using user = await createBudgieUser();
     const allowed = [{ host: "api.test", port: 443, count: 2 }];
     const denied = [{ host: "evil.test", port: 80, count: 1, why: "not on the allow-list" }];
@@ -140,7 +140,7 @@ describe("budgie runs show", () => {
     expect(await json(user, "show", run.id)).toMatchObject({ id: run.id, answer: "All is well.", egress: { denied } });
   });
 
-  it("lets no answer and no error speak to a terminal, and loses nothing in JSON", async () => {
+  it("escapes answers and errors for a terminal, and changes nothing in JSON", async () => {
     await using user = await createBudgieUser();
     const answer = "Grün \u001b[31mred\u001b[0m \u009b2J \u202Eabc\u{E0041} \u0007";
     const run = makeRun({ answer, error: "bad\u001b]0;title\u0007\nrun   root", outcome: "AGENT_FAILED" });
@@ -156,7 +156,7 @@ describe("budgie runs show", () => {
     expect(JSON.parse(safe)).toMatchObject({ answer, error: run.error });
   });
 
-  it("says which runs there are where an id fits none or several", async () => {
+  it("lists the runs if an id fits none or several", async () => {
     await using user = await createBudgieUser();
     await remember(user, [makeRun({ id: "abc-1" }), makeRun({ id: "abc-2" })]);
 
@@ -174,10 +174,10 @@ describe("budgie runs show", () => {
 });
 
 describe("budgie runs rm", () => {
-  it("removes what is named, by age, or all, with the answers", async () => {
+  it("removes the named runs, those of an age, or all, with the answers", async () => {
     await using user = await createBudgieUser();
     const old = makeRun({ startedMs: Date.now() - 8 * 86_400_000 });
-    // Its clock was set back since.
+    // // Its clock was set back since.
     const ahead = makeRun({ startedMs: Date.now() + 2 * 86_400_000 });
     const runs = [old, makeRun(), makeRun(), ahead];
     await remember(user, runs);
@@ -193,7 +193,7 @@ describe("budgie runs rm", () => {
     expect((await user.command(["runs", "show", old.id])).exitCode).toBe(1);
   });
 
-  it("removes nothing unless all that was named is there, and one way was chosen", async () => {
+  it("removes nothing unless all named runs exist, and one way was chosen", async () => {
     await using user = await createBudgieUser();
     const run = makeRun();
     await remember(user, [run]);

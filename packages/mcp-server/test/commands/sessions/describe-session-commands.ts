@@ -13,7 +13,7 @@ import {
 
 const KEEP = ["--keep-sessions"];
 
-/** Cases about `budgie sessions`, through the real program. */
+/** Describes `budgie sessions`, through the real program. */
 export function describeSessionCommands({ cleanUp, leftovers, sandbox }: RestartSetup): void {
   const isolation = sandbox ? "container" : "none";
 
@@ -30,7 +30,7 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
   }
 
   describe("budgie sessions ls", () => {
-    it("lists who has which session, about what, and until when it is kept", async () => {
+    it("lists sessions with their owners, agents, directories and expiry", async () => {
       await using user = await createUser();
       const [ended, running] = [await user.start({ sandbox, args: KEEP }), await user.start({ sandbox })];
       const [kept, live] = [await begin(ended), await begin(running)];
@@ -52,7 +52,7 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
   });
 
   describe("budgie sessions rm", () => {
-    it("removes a kept session and all of it, and not one of a budgie that runs", async () => {
+    it("removes a kept session completely, but not one of a running budgie", async () => {
       await using user = await createUser();
       const [ended, running] = [await user.start({ sandbox, args: KEEP }), await user.start({ sandbox })];
       const [kept, live] = [await begin(ended), await begin(running)];
@@ -77,7 +77,7 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
       expect(toText(gone)).toMatch(/^SESSION_NOT_FOUND/);
     });
 
-    it("says so of one that there is not, and takes nothing for an id that is none", async () => {
+    it("reports an unknown session, and refuses a malformed id", async () => {
       await using user = await createUser();
 
       const unknown = await user.run(["sessions", "rm", "00000000-0000-4000-8000-000000000000"]);
@@ -89,7 +89,7 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
   });
 
   describe("budgie sessions export", () => {
-    it("writes the home of a kept session and of one in use, with links as links", async () => {
+    it("writes the home of a kept session and of one in use, with its symlinks", async () => {
       await using user = await createUser();
       const running = await user.start({ sandbox, args: KEEP });
       const prompt = `Keep the word token-finch. [[run: cd "$HOME${sandbox ? "" : "/.kiro/sub-agents/sessions/$BUDGIE_SESSION"}" && echo noted > note && ln -s /etc/passwd planted]]`;
@@ -113,7 +113,7 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
       expect((await leftovers(user)).filter((name) => name.includes("reader"))).toEqual([]);
     });
 
-    it("overwrites nothing, and leaves no file when there is nothing to write", async () => {
+    it("overwrites nothing, and leaves no file if there is nothing to write", async () => {
       await using user = await createUser();
       const budgie = await user.start({ sandbox, args: KEEP });
       const id = await begin(budgie);
@@ -131,14 +131,14 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
   });
 }
 
-/** Begins a session that has something to remember. */
+/** Begins a session with a conversation. */
 export async function begin(budgie: Budgie, prompt = "Keep the word token-finch."): Promise<string> {
   const answer = await budgie.ask("shell-worker", { prompt });
   expect(answer.isError, toText(answer)).not.toBe(true);
   return String(answer.structuredContent?.["sessionId"]);
 }
 
-/** Asks the system's tar. */
+/** Runs the system's tar. */
 export function tar(...argv: readonly string[]): string {
   return spawnSync("tar", argv, { encoding: "utf8" }).stdout;
 }

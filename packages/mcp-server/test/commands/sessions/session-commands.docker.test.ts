@@ -25,7 +25,7 @@ async function cleanUp(user: BudgieUser): Promise<void> {
 
 describeSessionCommands({ sandbox, leftovers: listTraces, cleanUp });
 
-it("an export has the conversation, and no secret of the host's, which the home has", async () => {
+it("an export contains the conversation, and no secret of the host's, which the home contains", async () => {
   await using user = await createBudgieUser();
   const budgie = await user.start({ sandbox, args: KEEP });
   const id = await begin(budgie);
@@ -48,7 +48,7 @@ it("an export has the conversation, and no secret of the host's, which the home 
   await cleanUp(user);
 });
 
-it("a kept home has no login any more once its budgie has ended in order, and gets it again", async () => {
+it("a kept home contains no login after its budgie has shut down, and gets it again", async () => {
   await using user = await createBudgieUser();
   const first = await user.start({ sandbox, args: KEEP });
   const id = await begin(first);
@@ -69,7 +69,7 @@ it("a kept home has no login any more once its budgie has ended in order, and ge
   await cleanUp(user);
 });
 
-it("an export ends with a file that claims to be larger than all that it may have", async () => {
+it("an export ends at a file that claims to be larger than the limit", async () => {
   await using user = await createBudgieUser();
   const budgie = await user.start({ sandbox, args: KEEP });
   const id = await begin(budgie, 'Keep the word token-finch. [[run: truncate -s 1T "$HOME/hole"]]');
@@ -90,7 +90,7 @@ async function quit({ child, ended }: Budgie): Promise<void> {
   await ended;
 }
 
-/** All bytes of the volume, past budgie. */
+/** Reads all bytes of the volume, without budgie. */
 async function readHome(id: string): Promise<string> {
   const docker = await openEngine();
   const Mounts = [{ Type: "volume" as const, Source: `budgie-session-${id}`, Target: "/kept", ReadOnly: true }];

@@ -11,9 +11,9 @@ describeSessionCommands({
   cleanUp: async () => undefined,
 });
 
-// Only root may mount, and nothing else keeps root from removing a folder.
+// // Only root may mount, and nothing else prevents root from removing a folder.
 it.skipIf(process.getuid?.() !== 0)(
-  "sessions rm names a folder that the system does not let go, and removes the others",
+  "sessions rm names a folder that it cannot remove, and removes the others",
   async () => {
     await using user = await createBudgieUser();
     const budgie = await user.start({ args: ["--keep-sessions"] });
@@ -34,7 +34,7 @@ it.skipIf(process.getuid?.() !== 0)(
   },
 );
 
-it("an export shows no name as a terminal would obey it", async () => {
+it("an export prints no name that a terminal would obey", async () => {
   await using user = await createBudgieUser();
   const budgie = await user.start({ args: ["--keep-sessions"] });
   const id = await begin(budgie);

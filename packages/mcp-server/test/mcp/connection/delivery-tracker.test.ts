@@ -7,37 +7,37 @@ afterEach(() => void vi.useRealTimers());
 
 describe("createDeliveryTracker", () => {
   it("takes an answer for dropped when its cancellation crosses with it", () => {
-    const { answer, cancel, fates } = follow();
+    const { answer, cancel, states } = follow();
     answer.delivered();
     vi.advanceTimersByTime(1_000);
     cancel();
     cancel();
 
-    expect(fates).toEqual(["delivered", "dropped"]);
+    expect(states).toEqual(["delivered", "dropped"]);
   });
 
   it("takes an answer for read by who cancels its request long after", () => {
-    const { answer, cancel, fates } = follow();
+    const { answer, cancel, states } = follow();
     answer.delivered();
     vi.advanceTimersByTime(10_000);
     cancel();
 
-    expect(fates).toEqual(["delivered"]);
+    expect(states).toEqual(["delivered"]);
   });
 
   it("takes an answer for dropped that could not be written before its cancellation, however long that took", () => {
-    const { answer, cancel, fates } = follow();
+    const { answer, cancel, states } = follow();
     vi.advanceTimersByTime(10_000);
     cancel();
     answer.delivered();
 
-    expect(fates).toEqual(["dropped"]);
+    expect(states).toEqual(["dropped"]);
   });
 });
 
 function follow() {
   const followed = createDeliveryTracker();
-  const fates: DeliveryState[] = [];
-  const answer = followed.follow(1, (fate) => void fates.push(fate));
-  return { answer, fates, cancel: () => followed.drop(1) };
+  const states: DeliveryState[] = [];
+  const answer = followed.follow(1, (state) => void states.push(state));
+  return { answer, states, cancel: () => followed.drop(1) };
 }

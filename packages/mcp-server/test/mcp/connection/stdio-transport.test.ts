@@ -11,7 +11,7 @@ function create() {
   const stdin = new PassThrough();
   const stdout = new Writable({ write: (_chunk, _encoding, wrote: Wrote) => void writes.push(wrote) });
   stdout.on("error", () => undefined);
-  const told: string[] = [];
+  const deliveries: string[] = [];
   const transport = createStdioTransport({ stdin, stdout });
   const answer = (id: number): Promise<void> => transport.send({ jsonrpc: "2.0", id, result: {} });
   const cancel = async (id: number): Promise<void> => {
@@ -19,26 +19,26 @@ function create() {
     stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params })}\n`);
     await setImmediate();
   };
-  const follow = (id: number): void => transport.follow(id, (fate) => void told.push(`${id} ${fate}`));
-  return { answer, cancel, follow, stdin, told, transport, writes };
+  const follow = (id: number): void => transport.follow(id, (state) => void deliveries.push(`${id} ${state}`));
+  return { answer, cancel, follow, stdin, deliveries, transport, writes };
 }
 
 describe("a response", () => {
   it("is delivered when all of it was written, and not before", async () => {
-    const { answer, follow, told, writes } = create();
+    const { answer, follow, deliveries, writes } = create();
     follow(1);
 
     const sending = answer(1);
-    const before = [...told];
+    const before = [...deliveries];
     writes[0]?.();
     await sending;
 
     expect(before).toEqual([]);
-    expect(told).toEqual(["1 delivered"]);
+    expect(deliveries).toEqual(["1 delivered"]);
   });
 
   it("is not delivered when it could not be written, or when it is another's", async () => {
-    const { answer, follow, told, writes } = create();
+    const { answer, follow, deliveries, writes } = create();
     follow(1);
 
     const sending = [answer(2), answer(1)];
@@ -47,11 +47,11 @@ describe("a response", () => {
     writes[1]?.(new Error("EPIPE"));
     await Promise.all(sending);
 
-    expect(told).toEqual([]);
+    expect(deliveries).toEqual([]);
   });
 
   it("is dropped when its cancellation comes after it, once", async () => {
-    const { answer, cancel, follow, told, transport, writes } = create();
+    const { answer, cancel, follow, deliveries, transport, writes } = create();
     await transport.start();
     follow(1);
     const sending = answer(1);
@@ -60,11 +60,11 @@ describe("a response", () => {
 
     for (const id of [1, 1, 2]) await cancel(id);
 
-    expect(told).toEqual(["1 delivered", "1 dropped"]);
+    expect(deliveries).toEqual(["1 delivered", "1 dropped"]);
   });
 
   it("is dropped when its cancellation comes while it is being written", async () => {
-    const { answer, cancel, follow, told, transport, writes } = create();
+    const { answer, cancel, follow, deliveries, transport, writes } = create();
     await transport.start();
     follow(1);
     const sending = answer(1);
@@ -73,18 +73,18 @@ describe("a response", () => {
     writes[0]?.();
     await sending;
 
-    expect(told).toEqual(["1 dropped"]);
+    expect(deliveries).toEqual(["1 dropped"]);
   });
 
   it("is followed for a while only", async () => {
-    const { cancel, follow, told, transport } = create();
+    const { cancel, follow, deliveries, transport } = create();
     await transport.start();
 
     for (let id = 1; id <= 101; id++) follow(id);
     await cancel(1);
     await cancel(2);
 
-    expect(told).toEqual(["2 dropped"]);
+    expect(deliveries).toEqual(["2 dropped"]);
   });
 });
 

@@ -23,7 +23,7 @@ export type HttpPlace = {
   readonly url: URL;
   readonly works: readonly Work[];
   /** What became of answers, as the run log is told */
-  readonly fates: readonly { readonly runId: string; readonly fate: DeliveryState }[];
+  readonly deliveries: readonly { readonly runId: string; readonly state: DeliveryState }[];
   /** How many clients' things were ended */
   readonly ended: () => number;
   readonly reports: readonly string[];
@@ -61,7 +61,7 @@ type PlaceOptions = Partial<Pick<HttpServerOptions, "allowedHosts" | "allowedOri
 /** Creates the place; it goes, with its clients, when the test ends. */
 export async function createHttpPlace({ limits, ...options }: PlaceOptions = {}): Promise<HttpPlace> {
   const works: Work[] = [];
-  const fates: { runId: string; fate: DeliveryState }[] = [];
+  const deliveries: { runId: string; state: DeliveryState }[] = [];
   const reports: string[] = [];
   let ended = 0;
 
@@ -102,7 +102,7 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
         instructions: "",
         heartbeatMs: 60_000,
         report: (line) => void reports.push(line),
-        onDelivery: (runIds, fate) => void fates.push(...runIds.map((runId) => ({ runId, fate }))),
+        onDelivery: (runIds, state) => void deliveries.push(...runIds.map((runId) => ({ runId, state }))),
         onClientClosed,
       }),
     ...options,
@@ -115,7 +115,7 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
   return {
     url,
     works,
-    fates,
+    deliveries,
     ended: () => ended,
     reports,
     notifyToolListChanged: server.notifyToolListChanged,

@@ -69,7 +69,7 @@ describe("a session", () => {
     expect(before).toBe(0);
     expect(place.works[0]?.signal?.aborted).toBe(true);
     expect(gone.status).toBe(404);
-    expect(place.fates).toEqual([]);
+    expect(place.deliveries).toEqual([]);
     void answer;
   });
 

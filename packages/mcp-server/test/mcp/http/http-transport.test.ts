@@ -58,7 +58,7 @@ describe("progress", () => {
     expect(reading.told()).toBe(MOST);
     expect(stuck.told()).toBeGreaterThan(0);
     expect(stuck.told()).toBeLessThan(MOST);
-    await waitFor(() => place.fates.length === 2);
+    await waitFor(() => place.deliveries.length === 2);
   });
 
   it("is not kept for a client whose connection is gone", async () => {

@@ -42,8 +42,8 @@ describe("a connection that is cut in the middle of a call", () => {
 
     expect(toText(await answer)).toBe("It survived.");
     expect(signal?.aborted).toBe(false);
-    await waitFor(() => place.fates.length > 0);
-    expect(place.fates).toEqual([{ runId: "run-0", fate: "delivered" }]);
+    await waitFor(() => place.deliveries.length > 0);
+    expect(place.deliveries).toEqual([{ runId: "run-0", state: "delivered" }]);
   });
 
   it("gives the answer that came meanwhile to who names the last event, and to nobody else", async () => {
@@ -53,7 +53,7 @@ describe("a connection that is cut in the middle of a call", () => {
     await cut();
     work.finish("Later.");
     await wait(100);
-    const before = [...place.fates];
+    const before = [...place.deliveries];
 
     // The client's own is open, so that a second is refused: without the event's id there is nothing to come back to.
     const plain = await place.send({ method: "GET", headers });
@@ -64,8 +64,8 @@ describe("a connection that is cut in the middle of a call", () => {
     expect(before).toEqual([]);
     expect(resumed.status).toBe(200);
     expect(text).toContain('"text":"Later."');
-    await waitFor(() => place.fates.length > 0);
-    expect(place.fates).toEqual([{ runId: "run-0", fate: "delivered" }]);
+    await waitFor(() => place.deliveries.length > 0);
+    expect(place.deliveries).toEqual([{ runId: "run-0", state: "delivered" }]);
   });
 
   it("ends a resumed stream once all has come, and answers 204 to who has all", async () => {
@@ -98,7 +98,7 @@ describe("a connection that is cut in the middle of a call", () => {
     expect(text).toMatch(
       /"id":100,"error":\{"code":-32050,"message":"This answer was sent while the connection was broken/,
     );
-    expect(place.fates).toEqual([]);
+    expect(place.deliveries).toEqual([]);
     // While somebody reads, it is not too large.
     const whole = client.work();
     (await waitFor(() => place.works[1])).finish("y".repeat(6000));
@@ -168,7 +168,7 @@ describe("a call that its client cancels", () => {
     const again = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEventId } });
 
     expect(again.status).toBe(204);
-    expect(place.fates).toEqual([]);
+    expect(place.deliveries).toEqual([]);
   });
 
   it("together with others leaves their stream open until they have their answers, and no longer", async () => {
@@ -185,7 +185,7 @@ describe("a call that its client cancels", () => {
     place.works[1]?.finish("the second");
 
     expect((await answers).match(/"id":\d+/g)).toEqual(['"id":2']);
-    await waitFor(() => place.fates.length === 1);
+    await waitFor(() => place.deliveries.length === 1);
   });
 
   it("by the official client leaves no connection behind", async () => {
@@ -225,12 +225,12 @@ describe("an answer", () => {
     const client = await place.connect();
     const { headers, work } = await begin(place, client, 100);
     work.finish();
-    await waitFor(() => place.fates.length > 0);
+    await waitFor(() => place.deliveries.length > 0);
 
     const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 100 } });
     await place.send({ method: "POST", headers, body });
 
-    await waitFor(() => place.fates.length > 1);
-    expect(place.fates.map(({ fate }) => fate)).toEqual(["delivered", "dropped"]);
+    await waitFor(() => place.deliveries.length > 1);
+    expect(place.deliveries.map(({ state }) => state)).toEqual(["delivered", "dropped"]);
   });
 });

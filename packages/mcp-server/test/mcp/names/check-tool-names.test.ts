@@ -19,20 +19,20 @@ describe("checkToolNames", () => {
         "Rename one of them.",
     ],
     [
-      "two that are one where all but letters and digits becomes _",
+      "two that are the same if all but letters and digits becomes _",
       ["a-b", "a_b"],
       'The agents "a-b" (/a/0.json) and "a_b" (/a/1.json) would be the tools "p.a-b" and "p.a_b", and a client that puts ' +
         '"_" for all but letters and digits (such as Gemini CLI or Roo Code, and --tool-names safe) would not tell them ' +
         "apart. Rename one of them.",
     ],
     [
-      "two that are one where it is deleted",
+      "two that are the same if it is deleted",
       ["a-b", "ab"],
       'The agents "a-b" (/a/0.json) and "ab" (/a/1.json) would be the tools "p.a-b" and "p.ab", and Kiro, which deletes all ' +
         'but letters, digits and "_", would not tell them apart. Rename one of them.',
     ],
     [
-      "two that are one where _ is deleted too",
+      "two that are the same if _ is deleted too",
       ["a_b", "ab"],
       'The agents "a_b" (/a/0.json) and "ab" (/a/1.json) would be the tools "p.a_b" and "p.ab", and a client that deletes ' +
         "all but letters and digits would not tell them apart. Rename one of them.",
@@ -43,7 +43,7 @@ describe("checkToolNames", () => {
       'The agent "Health-Check" (/a/0.json) would take the name of budgie\'s own tool "p.health-check". Rename it.',
     ],
     [
-      "an agent that a client would take for budgie's own tool",
+      "an agent that a client would confuse with budgie's own tool",
       ["healthcheck"],
       'The agent "healthcheck" (/a/0.json) would be the tool "p.healthcheck", and Kiro, which deletes all but letters, ' +
         'digits and "_", would take it for budgie\'s own tool "p.health-check". Rename it.',
@@ -61,7 +61,7 @@ describe("checkToolNames", () => {
   });
 
   it.each(["health-check", "wait", "status", "Cancel", "list_agents", "invoke-agent"])(
-    "keeps the name %s for budgie in every spelling and mode, also where it is not offered",
+    "reserves the name %s for budgie in every spelling and mode, even if it is not offered",
     (name) => {
       for (const toolNames of ["dotted", "safe"] as const) {
         for (const tools of ["agents", "both"] as const) {
@@ -85,17 +85,17 @@ describe("checkToolNames", () => {
     }
   });
 
-  it.each(["dotted", "safe"] as const)("takes agents that every client tells apart (%s)", (toolNames) => {
+  it.each(["dotted", "safe"] as const)("accepts agents that every client can tell apart (%s)", (toolNames) => {
     const agents = toAgents("code-reviewer", "code-reviewer-2", "reader", "list_agents2", "waiter", "größe", "grosse");
 
     expect(() => checkToolNames(agents, { ...DOTTED, toolNames })).not.toThrow();
   });
 
-  it("takes a name of any length where it is cut", () => {
+  it("accepts a name of any length if names are truncated", () => {
     expect(() => checkToolNames(toAgents("a".repeat(200)), { ...DOTTED, toolNames: "safe" })).not.toThrow();
   });
 
-  it("leaves agents alone that have no tools, unless two have one name", () => {
+  it("accepts agents without tools, unless two have the same name", () => {
     const router: NamingOptions = { ...DOTTED, tools: "router" };
 
     expect(() => checkToolNames(toAgents("a-b", "ab", "wait", "a".repeat(200)), router)).not.toThrow();

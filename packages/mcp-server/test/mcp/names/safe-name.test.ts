@@ -9,18 +9,18 @@ describe("toSafeName", () => {
     ["-x", "a_x"],
     ["", "a"],
     ["a".repeat(64), "a".repeat(64)],
-  ])("makes of %j the name %j", (name, expected) => {
+  ])("turns %j into %j", (name, expected) => {
     expect(toSafeName(name)).toBe(expected);
   });
 
-  it.each([65, 128, 300])("cuts a name of %s characters to 64, the same every time", (length) => {
+  it.each([65, 128, 300])("truncates a name of %s characters to 64, always in the same way", (length) => {
     const name = `p.${"x".repeat(length - 2)}`;
 
     expect(toSafeName(name)).toMatch(/^p_x{53}_[0-9a-f]{8}$/);
     expect(toSafeName(name)).toBe(toSafeName(name));
   });
 
-  it("tells names apart that begin in the same way", () => {
+  it("distinguishes long names with the same beginning", () => {
     const names = ["a", "b"].map((end) => toSafeName("x".repeat(80) + end));
 
     expect(new Set(names).size).toBe(2);

@@ -12,12 +12,12 @@ describe("toToolName", () => {
     ["@scope", "kiro-subagents.-scope", "kiro_subagents__scope"],
     ["größe", "kiro-subagents.gr--e", "kiro_subagents_gr__e"],
     ["a🦜b", "kiro-subagents.a-b", "kiro_subagents_a_b"],
-  ])("makes %s the tool %s, or safely %s, and takes the other one too", (agent, dottedName, safeName) => {
+  ])("turns %s into the tool %s, or the safe %s, and accepts the other one too", (agent, dottedName, safeName) => {
     expect(toToolName(agent, dotted)).toEqual({ name: dottedName, aliases: [safeName] });
     expect(toToolName(agent, safe)).toEqual({ name: safeName, aliases: [dottedName] });
   });
 
-  it("puts another prefix before the names as it is", () => {
+  it("uses another prefix as given", () => {
     expect(toToolName("Reader", { ...dotted, toolPrefix: "My." })).toEqual({
       name: "My.reader",
       aliases: ["my_reader"],

@@ -17,14 +17,14 @@ describe("toAnnotations", () => {
     ["ro", "allowlist", { readOnlyHint: false, destructiveHint: false, openWorldHint: true }],
     ["ro", "open", { readOnlyHint: false, destructiveHint: false, openWorldHint: true }],
     ["ro", "bridge", { readOnlyHint: false, destructiveHint: false, openWorldHint: true }],
-  ] as const)("of an agent in a sandbox with workspace %s and egress %s says %j", (workspace, mode, hints) => {
+  ] as const)("gives an agent in a sandbox with workspace %s and egress %s the hints %j", (workspace, mode, hints) => {
     const policies = [toPolicy(workspace, mode)];
 
     expect(toAnnotations({ policies, sandbox: true })).toEqual({ ...hints, idempotentHint: false });
   });
 
   it.each([toPolicy("rw", "bridge"), toPolicy("ro", "none")])(
-    "expects everything of an agent without a sandbox (case %#)",
+    "assumes the worst of an agent without a sandbox (case %#)",
     (policy) => {
       expect(toAnnotations({ policies: [policy], sandbox: false })).toEqual({
         readOnlyHint: false,
@@ -35,7 +35,7 @@ describe("toAnnotations", () => {
     },
   );
 
-  it("says the worst of several agents", () => {
+  it("gives a router the worst hints of its agents", () => {
     const policies = [toPolicy("ro", "none"), toPolicy("rw", "none"), toPolicy("ro", "allowlist")];
 
     expect(toAnnotations({ policies, sandbox: true })).toMatchObject({ destructiveHint: true, openWorldHint: true });

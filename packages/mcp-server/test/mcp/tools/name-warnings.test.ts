@@ -10,11 +10,11 @@ function toWarnings(length: number, toolNames: "dotted" | "safe"): readonly stri
 }
 
 describe("toNameWarnings", () => {
-  it.each(["dotted", "safe"] as const)("says nothing of names that all clients take (%s)", (toolNames) => {
+  it.each(["dotted", "safe"] as const)("does not warn of names that all clients accept (%s)", (toolNames) => {
     expect(toWarnings(52, toolNames)).toEqual([]);
   });
 
-  it.each([53, 64])("warns of Cursor for a name of %s characters", (length) => {
+  it.each([53, 64])("warns that Cursor refuses a name of %s characters", (length) => {
     const [dotted, ...more] = toWarnings(length, "dotted");
 
     expect(dotted).toMatch(/^The tool name "p\.x+" is longer than 52 characters, and Cursor leaves out tools/);
@@ -22,14 +22,14 @@ describe("toNameWarnings", () => {
     expect(toWarnings(length, "safe")).toEqual([expect.stringMatching(/^The tool name "p_x+" is longer than 52 /)]);
   });
 
-  it.each([65, 128])("warns of those that have 64 for a name of %s", (length) => {
+  it.each([65, 128])("warns of clients with a limit of 64 for a name of %s", (length) => {
     expect(toWarnings(length, "dotted")).toEqual([
       `The tool name "p.${"x".repeat(length - 2)}" is longer than 64 characters, and Claude Desktop, Kiro and the OpenAI API ` +
         "refuse such names. Shorten the agent's name, or --tool-prefix, or use --tool-names safe.",
     ]);
   });
 
-  it("says what a name that was cut is short for", () => {
+  it("gives the full name of a truncated one", () => {
     expect(toWarnings(65, "safe")).toEqual([
       expect.stringMatching(
         /^The tool "p_x{53}_[0-9a-f]{8}" is short for "p\.x{63}", since --tool-names safe allows 64 /,

@@ -1,24 +1,27 @@
 import { describe, expect, it } from "vitest";
 import { toToolDescription } from "../../../src/mcp/tools/tool-description.ts";
 
-// Where Kiro cuts, and what it may put before a description.
+// // Kiro's limit, and the longest prefix that it adds to a description.
 const KIRO_CUTS_AT = 10_004;
 const KIRO_PREFIX = `(MCP tool from ${"s".repeat(128)}) `;
 
 describe("toToolDescription", () => {
-  it("leaves what is short enough as it is", () => {
+  it("leaves a short text unchanged", () => {
     const text = "é".repeat(4_900);
 
     expect(toToolDescription(text, "")).toBe(text);
   });
 
-  it.each(["a", "é", "€", "🦜"])("cuts a long text of %s between two characters, where Kiro need not", (character) => {
-    const cut = toToolDescription(character.repeat(10_000), "");
+  it.each(["a", "é", "€", "🦜"])(
+    "truncates a long text of %s between two characters, below Kiro's limit",
+    (character) => {
+      const cut = toToolDescription(character.repeat(10_000), "");
 
-    expect(Buffer.byteLength(KIRO_PREFIX + cut)).toBeLessThan(KIRO_CUTS_AT);
-    expect(Buffer.byteLength(cut)).toBeGreaterThan(9_790);
-    expect(cut.replaceAll(character, "")).toBe(" [...]");
-  });
+      expect(Buffer.byteLength(KIRO_PREFIX + cut)).toBeLessThan(KIRO_CUTS_AT);
+      expect(Buffer.byteLength(cut)).toBeGreaterThan(9_790);
+      expect(cut.replaceAll(character, "")).toBe(" [...]");
+    },
+  );
 
   it.each(["short", "a".repeat(9_795), "€".repeat(10_000)])("never loses the ending (case %#)", (text) => {
     const described = toToolDescription(text, "\n\nThe énd.");
@@ -28,7 +31,7 @@ describe("toToolDescription", () => {
   });
 
   it.each(["half \uD83E of a parrot", `\uDD9C${"a".repeat(10_000)}`])(
-    "has no half of a character, which some clients drop the whole list for (case %#)",
+    "splits no character, for which some clients drop the whole list (case %#)",
     (text) => {
       expect(toToolDescription(text, "")).not.toMatch(/\p{Surrogate}/u);
     },

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { agentInput, invokeInput, noInput, parseToolInput } from "../../../src/mcp/tools/tool-input.ts";
 
 describe("parseToolInput", () => {
-  it("drops the purpose that Kiro adds", () => {
+  it("drops the `purpose` argument that Kiro adds", () => {
     const input = { prompt: "p", directory: "/d", sessionId: "s", __tool_use_purpose: "to review" };
 
     expect(parseToolInput(agentInput, input)).toEqual({ prompt: "p", directory: "/d", sessionId: "s" });
     expect(parseToolInput(noInput, { __tool_use_purpose: "to look" })).toEqual({});
   });
 
-  it("takes no arguments at all for an empty object", () => {
+  it("treats missing arguments as an empty object", () => {
     expect(parseToolInput(noInput, undefined)).toEqual({});
   });
 
@@ -33,7 +33,7 @@ describe("parseToolInput", () => {
     );
   });
 
-  it("refuses of invoke_agent what it refuses of an agent's own tool", () => {
+  it("refuses the same arguments of invoke_agent as of an agent's own tool", () => {
     expect(() => parseToolInput(invokeInput, { agent: "a", prompt: "p", directory: "/d", session_id: "s" })).toThrow(
       'The tool has no argument "session_id". Its arguments are: agent, prompt, directory, sessionId, workspace, egress, ' +
         "timeout.",

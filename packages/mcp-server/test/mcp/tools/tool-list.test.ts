@@ -5,7 +5,7 @@ import { writeOriginalExamples } from "../../helpers/original-examples.ts";
 import { createBudgieUser } from "../../helpers/start-budgie.ts";
 
 describe("tools/list", () => {
-  it("names and describes the first budgie's example agents by its rules", async () => {
+  it("names and describes the first budgie's example agents as it did", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args: writeOriginalExamples(user) });
 
@@ -42,7 +42,7 @@ describe("tools/list", () => {
     expect(nextCursor).toBeUndefined();
   });
 
-  it("says that the health check changes nothing", async () => {
+  it("marks the health check as read-only", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve();
 
@@ -55,7 +55,7 @@ describe("tools/list", () => {
     });
   });
 
-  it("describes an agent that says nothing of itself", async () => {
+  it("describes an agent without a description", async () => {
     await using user = await createBudgieUser();
     writeFileSync(join(user.host.agentsDir, "mute.json"), JSON.stringify({ name: "mute", description: "sub-agent:" }));
     const { client } = await user.serve();
@@ -65,7 +65,7 @@ describe("tools/list", () => {
     expect(tools.find(({ name }) => name.endsWith("mute"))?.description).toMatch(/^The agent mute\.\n/);
   });
 
-  it("says nothing of untrusted answers with --no-mark-untrusted", async () => {
+  it("does not mention untrusted answers with --no-mark-untrusted", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args: ["--no-mark-untrusted"] });
 
@@ -74,7 +74,7 @@ describe("tools/list", () => {
     expect(tools.map(({ description }) => description).join()).not.toContain("untrusted");
   });
 
-  it("offers the health check alone where there are no agents, and says why", async () => {
+  it("offers only the health check if there are no agents, and says why", async () => {
     await using user = await createBudgieUser();
     const { client, stderr } = await user.serve({ args: ["--agents-dir", user.workspace] });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createBudgieUser } from "../../helpers/start-budgie.ts";
 
 describe("tools/list", () => {
-  it("tells a client how to call an agent", async () => {
+  it("describes an agent's arguments to a client", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve();
 
