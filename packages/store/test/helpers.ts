@@ -58,7 +58,7 @@ type Opened = RunLogFile & {
 export function open(stateDir: string, options: Partial<RunLogOptions> = {}): Opened {
   const reports: string[] = [];
   const process = readOwnProcess();
-  // // A process that had this one's pid before: the owner is to live as long as it holds its lock, and not as long as the test.
+  // A process that had this one's pid before: the owner is to live as long as it holds its lock, and not as long as the test.
   const owner = createOwner({ stateDir, process: process === undefined ? undefined : { ...process, started: "0" } });
   onTestFinished(() => owner.release());
   const log = createRunLog({ stateDir, owner, report: (line) => void reports.push(line), ...options });

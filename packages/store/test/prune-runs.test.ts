@@ -133,7 +133,7 @@ describe("a removed answer", () => {
       makeRun({ answer: toSecret(number) + "x".repeat(300 + number * 17) }),
     );
     for (const run of runs) await log.begin(run);
-    // // Pages are split when a run that began early ends late.
+    // Pages are split when a run that began early ends late.
     for (const index of runs.keys()) await log.finish(runs[(index * 7) % runs.length] ?? makeRun());
 
     await openArchive(stateDir).remove({ ids: runs.slice(1).map(({ id }) => id) });

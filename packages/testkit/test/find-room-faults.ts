@@ -15,7 +15,7 @@ const REEXPORTS = /^(?:\s|\/\/[^\n]*\n|export (?:type )?\{[^}]*\} from "[^"]*";)
 /** Lists the violations of a package's table of rooms, one sentence each. */
 export function findRoomFaults(rooms: Rooms, sources: Sources): readonly string[] {
   const files = [...sources.keys()];
-  // // A package's surface only re-exports, from any room.
+  // A package's surface only re-exports, from any room.
   const imports = new Map(
     [...sources].map(([file, text]) => [file, REEXPORTS.test(text) ? [] : listImports(file, text)]),
   );

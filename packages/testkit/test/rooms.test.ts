@@ -5,7 +5,7 @@ import { findLargeRooms, findRoomFaults, toRoom, type Rooms } from "./find-room-
 import { listSources, PACKAGES, readSources } from "./helpers/read-sources.ts";
 
 const IN_ROOMS = ["core", "egress", "runner-docker", "runner-local", "claims", "mcp-server", "testkit"];
-// // Folders of tests besides the rooms of their sources.
+// Folders of tests besides the rooms of their sources.
 const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop"];
 
 describe.each(IN_ROOMS)("the rooms of %s", (name) => {

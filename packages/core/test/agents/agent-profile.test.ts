@@ -172,7 +172,7 @@ describe("nested frontmatter", () => {
     Array.from({ length: 2 * count }, (_, indent) => `${" ".repeat(indent)}a:`).join("\n"),
   ];
 
-  // // Beyond some depth the parser exhausts the stack, and V8 may then abort the program.
+  // Beyond some depth the parser exhausts the stack, and V8 may then abort the program.
   it.each(deep(1000))("is refused before it is parsed if it nests too deeply (case %#)", (yaml) => {
     expect(messageOf(() => parse(`---\n${yaml}\n---\n`))).toBe(`The frontmatter of "${PATH}" is nested too deeply.`);
   });

@@ -12,7 +12,7 @@ describe("findGitLeads", () => {
     const inside = await findInside(`[core]\n\thooksPath = ${"a/".repeat(2000)}hooks\n`);
 
     const steps = [...inside].filter(([, what]) => what === "on-the-way");
-    // // From the workspace, and from its .git.
+    // From the workspace, and from its .git.
     expect(steps.length).toBeLessThanOrEqual(2 * 65);
     expect(inside.get(`${"a/".repeat(64)}a`)).toBe("on-the-way");
   });

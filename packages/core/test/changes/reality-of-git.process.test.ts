@@ -8,7 +8,7 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 /** Changes a workspace as an agent can, so that git runs the command. */
 type Attack = (workspace: string, command: string) => void;
 
-// // Each with the path that must be reported first.
+// Each with the path that must be reported first.
 const ATTACKS: readonly (readonly [string, string, Attack])[] = [
   [
     "commondir",
@@ -55,7 +55,7 @@ const ATTACKS: readonly (readonly [string, string, Attack])[] = [
     (root, command) => {
       git(root, "init", "--quiet", "sub");
       git(join(root, "sub"), ...AUTHOR, "commit", "--quiet", "--allow-empty", "--message", "x");
-      // // By the index alone, which no protection can cover.
+      // By the index alone, which no protection can cover.
       git(root, "add", "sub");
       configure(join(root, "sub/.git/config"), command);
     },

@@ -48,7 +48,7 @@ describe("takeSnapshot", () => {
     expect({ notes: notes.size, unread: unread.size }).toEqual({ notes: 0, unread: 0 });
   });
 
-  // // Root may read every folder.
+  // Root may read every folder.
   it.skipIf(process.getuid?.() === 0)("reports a folder that it may not read", async () => {
     const root = createPlace();
     chmodSync(join(root, "folder"), 0o000);

@@ -124,7 +124,7 @@ describe("watchWorkspace", () => {
     [{ entries: 200_000, timeMs: 0 }, 'of "./", there was not enough time to look at all of it'],
   ])("cannot tell within the limits %j", async (bounds, unknown) => {
     const workspace = createWorkspace();
-    // // A walk of almost nothing ends before any time limit.
+    // A walk of almost nothing ends before any time limit.
     for (let index = 0; index < 500; index++) mkdirSync(join(workspace, `src/deep/${index}`));
     await sleep(30);
     const { findChanges } = watchWorkspace(workspace, bounds);
@@ -141,7 +141,7 @@ describe("watchWorkspace", () => {
     });
     onTestFinished(() => void execFileSync("rm", ["-rf", workspace]));
 
-    // // Each folder but the last has a new folder in it.
+    // Each folder but the last has a new folder in it.
     expect(await findChanges()).toEqual({
       paths: [`${"0".repeat(199)}1/${"0".repeat(99)}...`],
       count: 1,

@@ -34,7 +34,7 @@ describe("toKiroFailure", () => {
     expect(failureOf(run)).toBeUndefined();
   });
 
-  // // The rows of the table of Kiro's exit codes, as seen in a headless text run.
+  // The rows of the table of Kiro's exit codes, as seen in a headless text run.
   it.each<[string, Run, ErrorCode, RegExp]>([
     ["silence with exit code 0", {}, "AGENT_FAILED", /ended without an answer: it said nothing$/],
     ["a marker and nothing else", { stdout: `${MARKER}\n` }, "AGENT_FAILED", /ended without an answer/],

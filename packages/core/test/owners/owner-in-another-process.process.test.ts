@@ -58,7 +58,7 @@ describe("an owner in another process", () => {
     expect(await watcher.stateOf(before)).toBe("dead");
     rmSync(before.lock);
     expect(await watcher.stateOf(before, "state-directory")).toBe("dead");
-    // // It may belong to a machine with the same id, such as a copy of its disk.
+    // It may belong to a machine with the same id, such as a copy of its disk.
     expect(await watcher.stateOf(before)).toBe("foreign");
   });
 

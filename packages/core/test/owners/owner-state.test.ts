@@ -41,7 +41,7 @@ const STATES: readonly [ProcessState, Readonly<Record<LockState, string>>][] = [
 describe("toOwnerState", () => {
   describe.each(CASES)("judges an owner %s", (_what, record, byLock) => {
     it.each(LOCKS)("whose lock is %s by the table", (lock) => {
-      // // A process that is out of sight must not be looked up.
+      // A process that is out of sight must not be looked up.
       const findProcessState = (): never => {
         throw new Error("nobody to ask");
       };

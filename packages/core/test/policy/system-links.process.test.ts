@@ -17,7 +17,7 @@ it("resolves no symlink in a folder that another user than root may write", () =
 it.runIf(process.platform === "linux")(
   "resolves the symlinks of the system, also several in a row and in the middle",
   () => {
-    // // The kernel's own symlink follows one of root's: only root may write both folders.
+    // The kernel's own symlink follows one of root's: only root may write both folders.
     expect(resolveAsOrdinaryUser("/proc/mounts/x")).toMatch(/^\/proc\/\d+\/mounts\/x$/);
   },
 );

@@ -27,7 +27,7 @@ describe("invisible text", () => {
     const textLimits = { ...DEFAULT_TEXT_LIMITS, sanitize: false };
     const { runTurn, workspace } = createKiroPlace({ textLimits });
 
-    // // The program itself removes tag characters from its prompts.
+    // The program itself removes tag characters from its prompts.
     const { response } = await runTurn({ agent: "tester", prompt: "[[say: a\u202E\u200Bb]]", directory: workspace });
 
     expect(response).toBe("a\u202E\u200Bb");

@@ -36,7 +36,7 @@ describe("sanitizeText removes", () => {
     expect(sanitizeText("a\uDB40\u200B\uDC41b")).toBe("a\uFFFD\uFFFDb");
   });
 
-  // // These losses are known, and listed in docs/text-limits.md.
+  // These losses are known, and listed in docs/text-limits.md.
   it.each([
     ["joined emoji fall apart", "👨\u200D👩\u200D👧", "👨👩👧"],
     ["flags of regions lose the region", "🏴\u{E0067}\u{E0062}\u{E007F}", "🏴"],

@@ -154,7 +154,7 @@ describe("withRetry", () => {
       const { error, tries } = await fail(new BudgieError("TIMED_OUT", "x"), { ...AT_ONCE, mode, end });
 
       expect({ tries, code: error.code }).toEqual({ tries: 1, code: "INDETERMINATE" });
-      // // No other mode would retry either.
+      // No other mode would retry either.
       expect(error.message).toMatch(/unknown whether the agent has ended\. x (?!.*--retry)/);
     }
   });

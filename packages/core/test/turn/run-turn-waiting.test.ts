@@ -99,7 +99,7 @@ it("A turn whose agent is removed while it waits is refused, and no process is s
   release();
 
   await expect(waiting).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
-  // // The turn that already ran continues.
+  // The turn that already ran continues.
   await expect(first).resolves.toMatchObject({ response: "done" });
   expect(runs).toBe(1);
 });

@@ -165,7 +165,7 @@ describe("a turn with a real agent process", () => {
 
     const error = await failureOf(runTurn({ agent: "tester", prompt: "[[say: Mine.]]", directory: workspace }));
 
-    // // A resumed conversation would continue with the default agent, with its permissions and without a warning.
+    // A resumed conversation would continue with the default agent, with its permissions and without a warning.
     expect(error).toMatchObject({ code: "AGENT_NOT_FOUND", report: WITHOUT_SESSION });
     expect(calls()).toHaveLength(1);
     expect(sessionHomes()).toEqual([]);
@@ -197,7 +197,7 @@ describe("a turn with a real agent process", () => {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // // A process that has ended but was not waited for is still in the process table.
+    // A process that has ended but was not waited for is still in the process table.
     return !existsSync(`/proc/${pid}/stat`) || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { compileCore } from "../helpers/compile-core.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-// // A process with little memory and few descriptors, which measures how long its event loop was blocked.
+// A process with little memory and few descriptors, which measures how long its event loop was blocked.
 const PROGRAM = `
   import { monitorEventLoopDelay } from "node:perf_hooks";
   const [core, workspace] = process.argv.slice(1);

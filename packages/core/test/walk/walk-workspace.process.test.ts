@@ -90,7 +90,7 @@ describe("walkWorkspace", () => {
       while (performance.now() < untilMs);
     };
 
-    // // It takes longer than the whole limit of the walk, which is no reason to give up.
+    // It takes longer than the whole limit of the walk, which is no reason to give up.
     const { unread } = await walk(root, { bounds: { entries: 1000, timeMs: 1000 }, onUnread });
     clearInterval(timer);
 

@@ -30,7 +30,7 @@ type Options = {
 export async function createReloadingBudgie({ args = [], prepare }: Options = {}): Promise<ReloadingBudgie> {
   const user = await createBudgieUser();
   prepare?.(user);
-  // // budgie polls the files every 20 ms then, instead of every 2 s.
+  // budgie polls the files every 20 ms then, instead of every 2 s.
   const hurry = { NODE_OPTIONS: `--import ${new URL("../fixtures/quick-intervals.mjs", import.meta.url).href}` };
   const budgie = await user.start({ args, env: hurry });
   await budgie.client.listTools();

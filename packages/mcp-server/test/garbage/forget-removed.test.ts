@@ -59,7 +59,7 @@ it("removes register entries of sessions with nothing left, and no others", asyn
   const struckOff: SessionId[] = [];
   const register = {
     ...EMPTY,
-    // // As a broken database does.
+    // As a broken database does.
     list: () => Promise.reject(new Error("broken")),
     remove: async (id: SessionId) => void struckOff.push(id),
   };

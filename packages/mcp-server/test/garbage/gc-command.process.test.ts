@@ -27,7 +27,7 @@ describe("budgie gc-volumes", () => {
   it("removes the garbage of a killed budgie, and nothing of a live one", async () => {
     await using user = await createBudgieUser();
     const live = await startSession(user);
-    // // Otherwise it would collect the garbage itself.
+    // Otherwise it would collect the garbage itself.
     live.budgie.child.kill("SIGSTOP");
     const dead = await abandon(user);
 

@@ -5,7 +5,7 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
 /** Builds budgie and the stand-in for kiro-cli before all tests, since they run as programs. */
 export function setup(): void {
-  // // A type error is printed and left to the checks: the compiled code runs anyway.
+  // A type error is printed and left to the checks: the compiled code runs anyway.
   for (const args of [["node_modules/typescript/bin/tsc", "-b"], ["scripts/bundle.mjs"]]) {
     spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
   }

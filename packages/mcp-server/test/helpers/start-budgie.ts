@@ -55,7 +55,7 @@ type StartOptions = {
   readonly clientName?: string;
 };
 
-// // Tests share one engine, and some leave garbage there for the code under test.
+// Tests share one engine, and some leave garbage there for the code under test.
 const NO_SWEEP: Variables = { BUDGIE_SWEEP_EVERY: "0" };
 
 const LOCAL = ["--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG"];

@@ -43,7 +43,7 @@ export async function createKiroUser(options: HostHomeOptions = {}): Promise<Kir
   async function run(argv: readonly string[], runOptions: RunOptions = {}): Promise<Run> {
     const started = performance.now();
     const child = start(argv, runOptions);
-    // // A program may end before it reads its input.
+    // A program may end before it reads its input.
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(runOptions.input ?? "");
     const out: Buffer[] = [];

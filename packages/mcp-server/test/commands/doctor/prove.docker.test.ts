@@ -12,7 +12,7 @@ type Probes = { readonly id: string; readonly promise: string; readonly probes: 
 
 let machine: string;
 
-// // Short, because socket paths are limited in length.
+// Short, because socket paths are limited in length.
 beforeEach(() => void (machine = mkdtempSync(join(tmpdir(), "budgie-p-"))));
 afterEach(() => rmSync(machine, { recursive: true, force: true }));
 
@@ -49,7 +49,7 @@ describe("budgie doctor --prove", { timeout: 400_000 }, () => {
     expect(rows.length).toBeGreaterThan(20);
     expect(table).not.toMatch(/^failed/m);
     expect(table).toMatch(new RegExp(`\\n${all} probes ran, 0 got through(?:, \\d+ found nothing to attack)?\\.\\n$`));
-    // // It has no login and no agents yet.
+    // It has no login and no agents yet.
     expect(await ended).toBe(1);
     expect(stderr().match(/^budgie: \d+ of \d+: [a-z-]+, \d+ of \d+ held$/gm)).toHaveLength(rows.length);
     expect(readdirSync(machine)).toEqual([]);

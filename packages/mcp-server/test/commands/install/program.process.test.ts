@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { budgiePath, createBudgieUser } from "../../helpers/start-budgie.ts";
 
-// // Root needs them.
+// Root needs them.
 const ROOTS = ["--allow-root", "~/code"];
 
 describe("the built program", () => {

@@ -57,7 +57,7 @@ describe("replaceClientFile", () => {
     for (const each of [path, backup]) expect(statSync(each)).toMatchObject({ uid: 1234, gid: 2345 });
   });
 
-  // // Only root may mount.
+  // Only root may mount.
   it.runIf(process.getuid?.() === 0)("leaves nothing on a disk that is too full for the backup", () => {
     using user = createInstallUser();
     const folder = join(user.home, "small");

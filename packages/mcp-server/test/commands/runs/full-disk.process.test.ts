@@ -17,7 +17,7 @@ function unmount(path: string): void {
   spawnSync("umount", ["--lazy", path]);
 }
 
-// // Only root may mount; the store's own tests cover every user.
+// Only root may mount; the store's own tests cover every user.
 describe.skipIf(process.getuid?.() !== 0)("budgie on a disk", () => {
   it("that is full answers, reports it once, and remembers what the log could not store", async () => {
     await using user = await createBudgieUser();

@@ -75,7 +75,7 @@ describe("the run log of a server", () => {
 });
 
 const toDataUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
-// // The bundle requires modules that are not in it.
+// The bundle requires modules that are not in it.
 const NO_SQLITE = `import Module from "node:module";
 const load = Module._load;
 Module._load = (name, ...rest) => {

@@ -177,7 +177,7 @@ describe("budgie runs rm", () => {
   it("removes the named runs, those of an age, or all, with the answers", async () => {
     await using user = await createBudgieUser();
     const old = makeRun({ startedMs: Date.now() - 8 * 86_400_000 });
-    // // Its clock was set back since.
+    // Its clock was set back since.
     const ahead = makeRun({ startedMs: Date.now() + 2 * 86_400_000 });
     const runs = [old, makeRun(), makeRun(), ahead];
     await remember(user, runs);

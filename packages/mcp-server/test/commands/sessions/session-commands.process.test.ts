@@ -11,7 +11,7 @@ describeSessionCommands({
   cleanUp: async () => undefined,
 });
 
-// // Only root may mount, and nothing else prevents root from removing a folder.
+// Only root may mount, and nothing else prevents root from removing a folder.
 it.skipIf(process.getuid?.() !== 0)(
   "sessions rm names a folder that it cannot remove, and removes the others",
   async () => {

@@ -12,8 +12,8 @@ function writeConfig({ host }: BudgieUser, content: unknown): string {
   return file;
 }
 
-describe("what a sandbox is never given", () => {
-  it("is everything that holds a secret of the host, or the way to one, by whatever name", async () => {
+describe("a forbidden workspace", () => {
+  it("is everything that contains a secret of the host, or a way to one, by any name", async () => {
     await using user = await createBudgieUser();
     const { home } = user.host;
     const app = join(home, "code/app");
@@ -66,8 +66,8 @@ describe("what a sandbox is never given", () => {
   });
 });
 
-describe("a directory that is named by way of a link", () => {
-  it("is taken for a sandbox where an allowed root holds both, and its real name is in the result", async () => {
+describe("a directory that is named through a symlink", () => {
+  it("is accepted for a sandbox if an allowed root covers both, and the result has its real path", async () => {
     await using user = await createBudgieUser();
     const [app, other] = [join(user.workspace, "app"), join(user.host.home, "other")];
     for (const folder of [join(app, "ui"), other]) mkdirSync(folder, { recursive: true });
@@ -87,7 +87,7 @@ describe("a directory that is named by way of a link", () => {
 });
 
 describe("a guard hook that a sandbox hides", () => {
-  it("is named in the result, since the agent works without it", async () => {
+  it("is named in the result, because the agent works without it", async () => {
     await using user = await createBudgieUser();
     const file = join(user.host.agentsDir, "shell-worker.json");
     const hooks = { preToolUse: [{ matcher: "execute_bash", command: "bash .kiro/hooks/guard.sh" }] };
@@ -104,7 +104,7 @@ describe("a guard hook that a sandbox hides", () => {
   });
 });
 
-/** Where the engine of this test listens, which is nobody's temporary folder. */
+/** Returns the socket of this test's engine, which is not in a temporary folder. */
 async function socketFolder(): Promise<string> {
   const { modem } = await openEngine();
   return dirname((modem as { readonly socketPath?: string }).socketPath ?? "/var/run/docker.sock");
@@ -113,7 +113,7 @@ async function socketFolder(): Promise<string> {
 describe("--workspace ro", () => {
   const prompt = "[[run: touch made && echo written || echo refused]]";
 
-  it("holds for every agent, and no call gets around it", async () => {
+  it("applies to every agent, and no call can circumvent it", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox, args: ["--workspace", "ro"] });
 
@@ -124,7 +124,7 @@ describe("--workspace ro", () => {
     expect(existsSync(join(user.workspace, "made"))).toBe(false);
   });
 
-  it("can be the wish of one agent's section or of one call, and of no other", async () => {
+  it("can apply to one agent's section or one call, and to no other", async () => {
     await using user = await createBudgieUser();
     const file = writeConfig(user, { agents: { "code-reviewer": { workspace: "ro", egress: "none" } } });
     const { ask } = await user.start({ sandbox, args: ["--config", file] });
@@ -142,8 +142,8 @@ describe("--workspace ro", () => {
   });
 });
 
-describe("a section's walls", () => {
-  it("are there for the agent's programs, and not for other agents'", async () => {
+describe("a section's sandbox limits", () => {
+  it("apply to the agent's programs, and not to other agents'", async () => {
     await using user = await createBudgieUser();
     const prompt =
       "[[run: ls /sys/class/net | tr '\\n' ' '; cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null]]";
@@ -155,7 +155,7 @@ describe("a section's walls", () => {
     expect(toText(await open.ask("shell-worker", { prompt }))).toMatch(/^eth0 .*lo 1024$/);
   });
 
-  it("cannot be more than every agent has", async () => {
+  it("cannot exceed the limits of every agent", async () => {
     await using user = await createBudgieUser();
     const file = writeConfig(user, { agents: { "shell-worker": { workspace: "rw" } } });
 

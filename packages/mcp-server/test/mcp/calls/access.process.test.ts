@@ -10,7 +10,7 @@ function writeConfig({ host }: BudgieUser, content: unknown): string {
 }
 
 describe("--allow-root", () => {
-  it("lets calls work below the roots, links resolved on both sides, and nowhere else", async () => {
+  it("allows calls below the roots, with symlinks resolved on both sides, and nowhere else", async () => {
     await using user = await createBudgieUser();
     const { home } = user.host;
     for (const folder of ["code/app", "work, too", "elsewhere"]) mkdirSync(join(home, folder), { recursive: true });
@@ -30,7 +30,7 @@ describe("--allow-root", () => {
     expect(await outcomeOf(home)).toBe("WORKSPACE_INVALID");
   });
 
-  it("comes from the variable, parted by commas, and from the file; the flag counts before both", async () => {
+  it("comes from the variable, separated by commas, or from the file; the flag overrides both", async () => {
     await using user = await createBudgieUser();
     const { home } = user.host;
     for (const folder of ["a", "b", "c", "d"]) mkdirSync(join(home, folder));
@@ -51,7 +51,7 @@ describe("--allow-root", () => {
     expect(await allowed(["-allow-root=~/d", "--config", file], { BUDGIE_ALLOW_ROOT })).toBe("d");
   });
 
-  it("must be there at the start, since a link in its place could be turned later", async () => {
+  it("must exist at the start, because a symlink in its place could be pointed elsewhere later", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr } = await user.command(["--allow-root", "~/gone"]);
@@ -61,7 +61,7 @@ describe("--allow-root", () => {
   });
 
   it.each([[["--allow-root", ""]], [["--config", ""]], [["--workspace", "read-only"]]])(
-    "and its like refuse %j",
+    "and similar options refuse %j",
     async (argv) => {
       await using user = await createBudgieUser();
 
@@ -92,7 +92,7 @@ describe("an agent's section", () => {
     [{ "code-reviewer": { timeout: "11m" } }, 'gives the agent "code-reviewer" timeout "11m", and "10m" is the most'],
     [{ "code-reviewer": { workspace: "ro" } }, "Without --sandbox nothing can hold an agent to"],
     [{ "code-reviwer": {} }, 'has a section for the agent "code-reviwer", which does not exist.'],
-  ])("stops the start when it is %j", async (agents, message) => {
+  ])("prevents the start if it is %j", async (agents, message) => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr } = await user.command(["--config", writeConfig(user, { agents })]);
@@ -103,7 +103,7 @@ describe("an agent's section", () => {
 });
 
 describe("a call", () => {
-  it("can shorten its own time, and not lengthen it", async () => {
+  it("can shorten its own timeout, and not extend it", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve({ args: ["--agent-timeout", "20s"] });
 
@@ -133,7 +133,7 @@ describe("a call", () => {
 });
 
 describe("local mode", () => {
-  it("works on the home directory, where nothing is kept from an agent anyway", async () => {
+  it("can use the home directory, because nothing is hidden from an agent anyway", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();
 

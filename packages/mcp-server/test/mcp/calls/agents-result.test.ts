@@ -3,7 +3,7 @@ import { toAgentsResult } from "../../../src/mcp/calls/agents-result.ts";
 import { createAgent } from "../../helpers/create-agent.ts";
 
 describe("toAgentsResult", () => {
-  it("names the agents in order, as text and as facts", () => {
+  it("lists the agents in order, as text and as structured content", () => {
     const agents = [createAgent("writer", { whenToUse: "Use when:\n- Always" }), createAgent("Reader")];
 
     expect(toAgentsResult(agents)).toEqual({
@@ -24,7 +24,7 @@ describe("toAgentsResult", () => {
     });
   });
 
-  it("has room for all of 500 agents, and for when to use each", () => {
+  it("fits 500 agents, and when to use each", () => {
     const facts = { description: "€".repeat(5_000), whenToUse: "Use when:\n- Always" };
     const agents = Array.from({ length: 500 }, (_, index) => createAgent(`agent-${index}`, facts));
 

@@ -7,7 +7,7 @@ import { createBudgieUser, toText, type BudgieUser } from "../../helpers/start-b
 const sandbox = true;
 const PROTECT = ["--protect-executable-paths"];
 
-// Each with what the workspace's file holds afterwards if it worked.
+// Each with the content of the workspace's file after a successful attack.
 const ATTACKS = [
   ["adds a git hook", "echo evil >.git/hooks/pre-commit", ".git/hooks/pre-commit"],
   ["rewrites git's configuration", "echo evil >.git/config", ".git/config"],
@@ -58,7 +58,7 @@ describe("an agent that", () => {
 });
 
 describe("--protect-executable-paths", () => {
-  it("lets the agent work on, and commit", async () => {
+  it("lets the agent edit and commit other files", async () => {
     await using user = await createBudgieUser();
     createRepository(user);
     const { ask } = await user.start({ sandbox, args: PROTECT });
@@ -67,7 +67,7 @@ describe("--protect-executable-paths", () => {
     expect(toText(await ask("shell-worker", { prompt: `[[run: ${script}]]` }))).toBe("code\nx");
   });
 
-  it("cannot protect what is not there, which is reported", async () => {
+  it("cannot protect missing paths, which are reported when they appear", async () => {
     await using user = await createBudgieUser();
     createRepository(user);
     const { ask } = await user.start({ sandbox, args: PROTECT });
@@ -77,7 +77,7 @@ describe("--protect-executable-paths", () => {
     expect(structuredContent?.["changedExecutablePaths"]).toEqual([".envrc"]);
   });
 
-  it("fails a turn that leads git elsewhere by what is not there, and says how", async () => {
+  it("fails a turn that redirects git through a missing path, and says how", async () => {
     await using user = await createBudgieUser();
     createRepository(user);
     const { ask } = await user.start({ sandbox, args: PROTECT });
@@ -91,7 +91,7 @@ describe("--protect-executable-paths", () => {
     expect(answer.structuredContent).toHaveProperty("sessionId");
   });
 
-  it("refuses a workspace where one of them is a link, and names it", async () => {
+  it("refuses a workspace if one of them is a symlink, and names it", async () => {
     await using user = await createBudgieUser();
     symlinkSync("elsewhere", join(user.workspace, ".vscode"));
     const { ask } = await user.start({ sandbox, args: PROTECT });
@@ -103,7 +103,7 @@ describe("--protect-executable-paths", () => {
   });
 });
 
-describe("a turn that makes links", () => {
+describe("a turn that creates symlinks", () => {
   it("is answered with those that lead out of the workspace", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox });
@@ -117,7 +117,7 @@ describe("a turn that makes links", () => {
 });
 
 describe("a turn that fails", () => {
-  it("reports what it changed too", async () => {
+  it("also reports its changes", async () => {
     await using user = await createBudgieUser();
     createRepository(user);
     const { ask } = await user.start({ sandbox });

@@ -6,7 +6,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { startHttpBudgie } from "../http/start-http-budgie.ts";
 import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 
-// Of kagent's server, with its names; docs/clients.md has the whole comparison.
+// A handshake for kagent's server; docs/clients.md has the whole comparison.
 const HANDSHAKE = [
   {
     id: 1,
@@ -21,8 +21,8 @@ type Answer = Parameters<typeof toText>[0];
 
 const ROUTER = ["--tools", "router"];
 
-describe("what kagent's server of agents does", () => {
-  it("is done by budgie: a handshake that is only piped in is answered", async () => {
+describe("a feature of kagent's agent server", () => {
+  it("exists in budgie: a handshake from a pipe is answered", async () => {
     await using user = await createBudgieUser();
     const child = user.launch(ROUTER);
     child.stderr?.resume();
@@ -36,14 +36,14 @@ describe("what kagent's server of agents does", () => {
     ]);
   });
 
-  it("is done by budgie over stdio: agents are listed and invoked, and their context goes on", async () => {
+  it("exists in budgie over stdio: agents are listed and invoked, and their context is kept", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args: ROUTER });
 
     await expectTurns(client, user);
   });
 
-  it("is done by budgie over HTTP: agents are listed and invoked, and their context goes on", async () => {
+  it("exists in budgie over HTTP: agents are listed and invoked, and their context is kept", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { args: ROUTER });
     const { client } = await budgie.connect();
@@ -52,7 +52,7 @@ describe("what kagent's server of agents does", () => {
     expect(budgie.stderr()).toMatch(/^budgie: Listening on http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
   });
 
-  it("is done by budgie over HTTP: each client's context is kept for it alone, and it need not name it", async () => {
+  it("exists in budgie over HTTP: each client has its own context without naming it", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { args: [...ROUTER, "--sticky-sessions"] });
     const [one, other] = [await budgie.connect(), await budgie.connect()];
@@ -67,7 +67,7 @@ describe("what kagent's server of agents does", () => {
     expect(toText(await invoke(other.client, "[[recall]]"))).toBe("token-cockatoo");
   });
 
-  it("is done by budgie: it starts where there is no agent, and lists none", async () => {
+  it("exists in budgie: it starts without agents, and lists none", async () => {
     await using user = await createBudgieUser();
     rmSync(user.host.agentsDir, { recursive: true });
     const { client } = await user.serve({ args: ROUTER });
@@ -78,7 +78,7 @@ describe("what kagent's server of agents does", () => {
     expect(structuredContent).toEqual({ agents: [] });
   });
 
-  it("is done by budgie: an agent that comes while it runs is listed, and invoked", async () => {
+  it("exists in budgie: a new agent is listed at once, and can be invoked", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args: ROUTER });
     await client.callTool({ name: "list_agents" });
@@ -96,7 +96,7 @@ describe("what kagent's server of agents does", () => {
     expect(toText(answer as Answer)).toBe("You asked: Hello");
   });
 
-  it("is done by budgie: an agent that is not there, or no task, is the tool's error", async () => {
+  it("exists in budgie: a missing agent or task is the tool's error", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args: ROUTER });
     const invoke = (input: Record<string, unknown>): ReturnType<Client["callTool"]> =>

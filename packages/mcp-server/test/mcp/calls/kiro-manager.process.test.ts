@@ -8,17 +8,17 @@ import { kiroCliPath } from "@budgie/testkit";
 import { startHttpBudgie, type HttpBudgie } from "../http/start-http-budgie.ts";
 import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
 
-// What the manager of Kiro's open ancestor says of itself: no capabilities at all.
+// The manager of Kiro's open ancestor declares no capabilities at all.
 const ME = { capabilities: {}, clientInfo: { name: "Q DEV CLI", version: "1.0.0" } };
 
-// The library below it began with the one, and goes by the other.
+// Its library began with the first, and now uses the second.
 const REVISIONS = ["2024-11-05", "2025-03-26"];
 
-/** Says one thing to a budgie; answers with what comes back, if that is a request. */
+/** Sends a message to a budgie, and returns its response to a request. */
 type Say = (message: { readonly method: string; readonly id?: number; readonly params?: unknown }) => Promise<unknown>;
 
 describe.each(REVISIONS)("Kiro's MCP manager that speaks %s", (protocolVersion) => {
-  it("is answered over stdio as it expects", async () => {
+  it("gets the expected answers over stdio", async () => {
     await using user = await createUser();
     const { child, said, say } = startOverStdio(user);
 
@@ -27,12 +27,12 @@ describe.each(REVISIONS)("Kiro's MCP manager that speaks %s", (protocolVersion) 
     const [exitCode] = (await once(child, "close")) as [number | null];
 
     expectWhatKiroTakes(seen, protocolVersion);
-    // It asks for no progress, and would not understand what is no answer.
+    // It requests no progress, and would not understand another message than an answer.
     expect(said).toHaveLength(4);
     expect(exitCode).toBe(0);
   });
 
-  it("is answered over HTTP as it expects", async () => {
+  it("gets the expected answers over HTTP", async () => {
     await using user = await createUser();
     await using budgie = await startHttpBudgie(user);
 
@@ -43,7 +43,7 @@ describe.each(REVISIONS)("Kiro's MCP manager that speaks %s", (protocolVersion) 
 });
 
 describe("the probe of Kiro's MCP manager", () => {
-  it("is not sent to log in when it brings the token", async () => {
+  it("is not asked to log in if it sends the token", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
 
@@ -60,7 +60,7 @@ describe("the probe of Kiro's MCP manager", () => {
   });
 });
 
-/** One of whose agents has a name that clients do not take as it is. */
+/** Creates a user with an agent whose name clients have to change. */
 async function createUser(): Promise<BudgieUser> {
   const user = await createBudgieUser();
   const agent = { name: "Codebase_Analyzer v2", description: "sub-agent: Reads code" };
@@ -75,7 +75,7 @@ type Seen = {
   readonly failure: CallToolResult;
 };
 
-/** What the manager does at its start, and two calls with what it adds to a tool's arguments. */
+/** Does what the manager does at its start, and makes two calls with its additional argument. */
 async function talk(say: Say, { directory, protocolVersion }: Record<string, string>): Promise<Seen> {
   const begun = await say({ id: 0, method: "initialize", params: { protocolVersion, ...ME } });
   await say({ method: "notifications/initialized" });
@@ -93,7 +93,7 @@ function expectWhatKiroTakes({ answer, begun, failure, listed }: Seen, protocolV
   expect(begun).toMatchObject({ protocolVersion, capabilities: { tools: { listChanged: true } } });
   // It would wait for these, too.
   expect(Object.keys(begun.capabilities)).toEqual(["tools"]);
-  // With a cursor it would ask for the last page for ever.
+  // With a cursor it would ask for the last page forever.
   expect(listed.nextCursor).toBeUndefined();
   expect(listed.tools.map(({ name }) => toKiroName(name))).toEqual([
     "kirosubagentscodereviewer",
@@ -103,12 +103,12 @@ function expectWhatKiroTakes({ answer, begun, failure, listed }: Seen, protocolV
     "kirosubagentsshellworker",
   ]);
   for (const { description = "" } of listed.tools) expect(description).toMatch(/^[\0-\x7F]{1,10000}$/);
-  // A result is a success to it, whatever it says: the text must tell.
+  // It treats any result as a success, so the text must report the error.
   expect(toText(answer)).toBe("You asked: Hello");
   expect(toText(failure)).toMatch(/^AGENT_FAILED: /);
 }
 
-/** It deletes what it does not take, rather than replacing it. */
+/** Deletes invalid characters, rather than replacing them. */
 function toKiroName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_]/g, "");
 }

@@ -7,17 +7,17 @@ import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts
 import { startHttpBudgie } from "../http/start-http-budgie.ts";
 
 const MIB = 1024 * 1024;
-// What a budgie that has read something before may grow by.
+// The allowed growth of a budgie that has read output before.
 const MEMORY_LIMIT = 64 * MIB;
 
-describe("An agent that prints 1 GB", () => {
+describe("an agent that prints 1 GB", () => {
   it(
     "costs budgie less than 64 MiB more than one that prints 16 MiB, and is answered",
     { timeout: 120_000 },
     async () => {
       await using user = await createBudgieUser();
       const budgie = await user.start();
-      // What reading costs Node at all, before it frees what was read, belongs to every turn that prints something.
+      // The memory that Node needs to read at all belongs to every turn that prints.
       await budgie.ask("code-reviewer", { prompt: "[[fault flood 16]][[say: Done.]]" });
       const before = measurePeak(budgie.child);
 
@@ -39,7 +39,7 @@ describe("An agent that prints 1 GB", () => {
     },
   );
 
-  it("would be seen by this measure if it were held", async () => {
+  it("would fail this measurement if its output were held", async () => {
     const holding = `process.stdin.once("data", () => { globalThis.held = Buffer.alloc(${2 * MEMORY_LIMIT}, 1); console.log("held"); })`;
     const child = spawn(process.execPath, ["-e", `console.log("begun"); ${holding}`]);
     await once(child.stdout, "data");
@@ -54,9 +54,9 @@ describe("An agent that prints 1 GB", () => {
   });
 });
 
-describe("An answer is not lost by", () => {
+describe("an answer is found despite", () => {
   it.each([
-    ["bytes that are no UTF-8", "[[fault invalid-utf8]]"],
+    ["bytes that are not UTF-8", "[[fault invalid-utf8]]"],
     ["a line of 8 MiB", "[[fault flood 8]]"],
     ["half a line at its end", "[[fault partial-line]]"],
   ])("%s around it", async (_what, fault) => {
@@ -70,14 +70,14 @@ describe("An answer is not lost by", () => {
   });
 });
 
-describe("2 MiB of one thing in an agent's output", () => {
+describe("2 MiB of one character in an agent's output", () => {
   it.each([
     ["carriage returns", "\r"],
     ["line feeds", "\n"],
     ["letters, in one line", "a"],
     ["parts of a terminal code", ";#"],
-    ["beginnings of a complaint of Kiro's", 'agent "'],
-  ])("keeps budgie neither from other clients nor from ending: %s", { timeout: 60_000 }, async (_what, piece) => {
+    ["beginnings of an error message of Kiro's", 'agent "'],
+  ])("block neither other clients nor the shutdown: %s", { timeout: 60_000 }, async (_what, piece) => {
     await using user = await createBudgieUser();
     const [program, printed] = [join(user.host.home, "printer"), join(user.host.home, "printed")];
     writeFileSync(program, toPrinter({ piece, printed }), { mode: 0o755 });
@@ -86,7 +86,7 @@ describe("2 MiB of one thing in an agent's output", () => {
     const [one, other] = [await budgie.connect(), await budgie.connect()];
 
     const asking = one.ask("code-reviewer", { prompt: "Hello" });
-    // With a quadratic expression it would be busy for half an hour, and handle no signal.
+    // A quadratic expression would take half an hour, and budgie would handle no signal.
     const giveUp = setTimeout(() => budgie.child.kill("SIGKILL"), 30_000);
     await waitFor(() => existsSync(printed));
     const { tools } = await other.client.listTools();
@@ -100,7 +100,7 @@ describe("2 MiB of one thing in an agent's output", () => {
   });
 });
 
-/** Makes a program that prints a piece over and over to both streams, and fails. */
+/** Writes a program that prints a piece over and over to both streams, and fails. */
 function toPrinter({ piece, printed }: { readonly piece: string; readonly printed: string }): string {
   const text = `"\\u001B" + ${JSON.stringify(piece)}.repeat(${(2 * MIB) / piece.length})`;
   return [
@@ -111,10 +111,10 @@ function toPrinter({ piece, printed }: { readonly piece: string; readonly printe
   ].join("\n");
 }
 
-/** The most that a process had resident since it was last asked. */
+/** Returns the peak resident memory of a process since the last call. */
 function measurePeak({ pid }: Pick<ChildProcess, "pid">): number {
   const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(join("/proc", String(pid), "status"), "utf8"))?.[1];
-  // Counted anew from here on.
+  // Resets the peak.
   writeFileSync(join("/proc", String(pid), "clear_refs"), "5");
   return Number(peak) * 1024;
 }

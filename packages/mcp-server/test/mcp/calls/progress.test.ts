@@ -9,7 +9,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"
 afterEach(() => void vi.useRealTimers());
 
 describe("createProgress", () => {
-  it("tells by the client's token where a turn is, in numbers that grow", () => {
+  it("reports a turn's phase with the client's token, in rising numbers", () => {
     const { progress, sent } = create({ token: "t" });
     progress.onProgress?.(waiting(2));
     progress.onProgress?.(waiting(1));
@@ -22,7 +22,7 @@ describe("createProgress", () => {
     ]);
   });
 
-  it("tells of a turn that only goes on every ten seconds, and for how long it has been where it is", () => {
+  it("reports a turn that continues every ten seconds, and how long its phase has lasted", () => {
     const { progress, sent } = create({ token: "t" });
     progress.onProgress?.(waiting(2));
     vi.advanceTimersByTime(2 * HEARTBEAT_MS);
@@ -41,14 +41,14 @@ describe("createProgress", () => {
     expect(sent.map(({ params }) => params.progress)).toEqual(sent.map((_, index) => index + 1));
   });
 
-  it("tells of a call of which nothing is known yet that it goes on", () => {
+  it("reports that a call without a known phase continues", () => {
     const { sent } = create({ token: "t" });
     vi.advanceTimersByTime(HEARTBEAT_MS);
 
     expect(sent).toEqual([{ method: "notifications/progress", params: { progressToken: "t", progress: 1 } }]);
   });
 
-  it("says which try runs, and does not say a place twice for nothing", () => {
+  it("says which attempt runs, and does not repeat a place", () => {
     const { progress, sent } = create({ token: "t" });
     progress.onProgress?.({ ...OF, phase: "starting", sinceMs: performance.now() });
     progress.onProgress?.({ ...OF, phase: "starting", sinceMs: performance.now(), sessionId: "s" });
@@ -67,7 +67,7 @@ describe("createProgress", () => {
     expect(messages.at(-1)).toBe("code-reviewer: running, second try, 1m20s");
   });
 
-  it("takes 0 and the empty text for tokens, and tells nobody without one", () => {
+  it("accepts 0 and the empty string as tokens, and reports nothing without one", () => {
     const told = [0, "", undefined].map((token) => {
       const { progress, sent } = create({ token });
       progress.onProgress?.(running());
@@ -89,7 +89,7 @@ describe("createProgress", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("leaves out what does not fit into the pipe at once, and tells of it once something does", () => {
+  it("drops messages that a full pipe cannot take, and reports the latest once it can", () => {
     const { pipe, progress, sent } = create({ token: 1 });
     pipe.isFull = true;
     progress.onProgress?.(waiting(1));
@@ -101,7 +101,7 @@ describe("createProgress", () => {
     expect(sent).toEqual([toNotification(1, 1, "code-reviewer: running 40s")]);
   });
 
-  it("waits for nobody, and survives a client that went away", async () => {
+  it("does not wait for clients, and survives one that disconnects", async () => {
     let tries = 0;
     const { onProgress } = createProgress({
       token: 1,

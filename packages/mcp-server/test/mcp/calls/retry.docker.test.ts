@@ -7,8 +7,8 @@ import { createBudgieUser, toText, type BudgieUser } from "../../helpers/start-b
 
 const sandbox = true;
 
-describe("a sandboxed turn whose first try fails", () => {
-  it("is tried again when the agent did nothing, in the same conversation, once the first one's container is gone", async () => {
+describe("a sandboxed turn whose first attempt fails", () => {
+  it("is retried if the agent did nothing, in the same conversation, after the first container was removed", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox });
     const { structuredContent } = await ask("code-reviewer", { prompt: "Remember token-fig." });
@@ -24,7 +24,7 @@ describe("a sandboxed turn whose first try fails", () => {
       .toEqual(["create 1", "start 1", "destroy 1", "create 2", "start 2", "destroy 2"]);
   });
 
-  it("after a timeout is tried again only when the agent changed nothing", async () => {
+  it("is retried after a timeout only if the agent changed nothing", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox, args: ["--agent-timeout", "8s"] });
 
@@ -37,7 +37,7 @@ describe("a sandboxed turn whose first try fails", () => {
     expect(readFileSync(join(user.workspace, "tries"), "utf8")).toBe("x");
   });
 
-  it("is tried again whatever others change when its own workspace is read-only", async () => {
+  it("is retried despite changes by others if its own workspace is read-only", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox, args: ["--agent-timeout", "6s", "--workspace", "ro"] });
 
@@ -49,7 +49,7 @@ describe("a sandboxed turn whose first try fails", () => {
   });
 });
 
-/** What a sandbox hides or mounts on, and what a caller has just written, are no changes of the agent's. */
+/** Creates what a sandbox hides or mounts over, and what a caller has just written: no changes of the agent's. */
 function fillWorkspace({ workspace }: BudgieUser): void {
   for (const folder of [".kiro/agents", ".kiro/settings", ".amazonq/cli-agents", "src"]) {
     mkdirSync(join(workspace, folder), { recursive: true });
@@ -58,11 +58,11 @@ function fillWorkspace({ workspace }: BudgieUser): void {
   writeFileSync(join(workspace, "src/a.ts"), "new");
 }
 
-/** What the engine does from now on with the containers of a session's turns, in its order; these are numbered. */
+/** Records the engine's next events of a session's turn containers, in order and numbered. */
 async function watchTurns(sessionId: unknown): Promise<() => readonly string[]> {
   const docker = await openEngine();
   const filters = { event: ["create", "start", "destroy"], label: [`dev.budgie.session=${String(sessionId)}`] };
-  // Not afterwards: the engine remembers only the last 256 events of all that it runs.
+  // Not afterwards: the engine remembers only the last 256 events of all containers.
   const stream = (await docker.getEvents({ filters })) as Readable;
   onTestFinished(() => void stream.destroy());
   let text = "";

@@ -15,7 +15,7 @@ describe("tools/call", () => {
     });
   });
 
-  it("answers with text for the model and facts for the program", async () => {
+  it("answers with text for the model and structured content for the program", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();
 
@@ -49,7 +49,7 @@ describe("tools/call", () => {
     ["code-reviewer", { prompt: "[[fault silent]]" }, "AGENT_FAILED"],
     ["code-reviewer", { prompt: "Hello", typo: 1 }, "INPUT_INVALID"],
     ["health-check", {}, "INPUT_INVALID"],
-  ])("hands an error of %s to a client that checks answers by the tools' schemas", async (agent, input, code) => {
+  ])("passes an error of %s to a client that validates answers by the tools' schemas", async (agent, input, code) => {
     await using user = await createBudgieUser();
     const { ask, client } = await user.serve();
     // From here on the client has the schemas.

@@ -5,7 +5,7 @@ type Answer = { readonly result?: unknown; readonly error?: { readonly code: num
 
 let lastId = 1_000;
 
-/** Sends what the SDK's client would not. */
+/** Sends requests that the SDK's client would not. */
 async function request({ lines, stdin }: Served, method: string, params?: unknown): Promise<Answer> {
   const id = ++lastId;
   stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
@@ -14,7 +14,7 @@ async function request({ lines, stdin }: Served, method: string, params?: unknow
 }
 
 describe("tools/call", () => {
-  it("answers what is no request for a tool with the protocol's error, in one line", async () => {
+  it("answers an invalid request with a protocol error, in one line", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve();
 
@@ -36,7 +36,7 @@ describe("tools/call", () => {
     expect(user.kiroCalls()).toEqual([]);
   });
 
-  it.each([{}, { arguments: null }])("takes what is left out, or null, for no arguments at all: %j", async (rest) => {
+  it.each([{}, { arguments: null }])("treats missing or null arguments as none: %j", async (rest) => {
     await using user = await createBudgieUser();
     const budgie = await user.serve();
 
@@ -49,7 +49,7 @@ describe("tools/call", () => {
 });
 
 describe("tools/list", () => {
-  it.each([undefined, {}, { cursor: "" }, { cursor: null }])("gives all tools in one page for %j", async (params) => {
+  it.each([undefined, {}, { cursor: "" }, { cursor: null }])("returns all tools in one page for %j", async (params) => {
     await using user = await createBudgieUser();
     const budgie = await user.serve();
 
@@ -58,7 +58,7 @@ describe("tools/list", () => {
     expect(result).toEqual({ tools: expect.objectContaining({ length: 4 }) });
   });
 
-  it("refuses a page that there is not", async () => {
+  it("refuses an unknown page", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve();
 

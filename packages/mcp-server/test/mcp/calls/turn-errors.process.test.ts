@@ -7,7 +7,7 @@ import { createBudgieUser, toText, type Served, type BudgieUser } from "../../he
 const agentFile = (name: string, fields: object) =>
   JSON.stringify({ name, description: "sub-agent: Test", allowedTools: ["fs_read", "fs_write"], ...fields });
 
-describe("a call that cannot be run", () => {
+describe("an impossible call", () => {
   let user: BudgieUser;
   let budgie: Served;
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe("a call that cannot be run", () => {
       /^WORKSPACE_INVALID: The directory "\/nowhere" cannot be used \(ENOENT\)/,
     ],
     [
-      "a file for a directory",
+      "a file in place of a directory",
       { prompt: "p", directory: "/etc/passwd" },
       /^WORKSPACE_INVALID: The directory "\/etc\/passwd" is not a directory\./,
     ],
@@ -55,7 +55,7 @@ describe("a call that cannot be run", () => {
       { prompt: "p", session_id: "x" },
       /^INPUT_INVALID: The tool has no argument "session_id"\. Its arguments are: prompt, directory, sessionId, workspace, egress, timeout\.$/,
     ],
-  ])("for %s is one clear line", async (_what, input, expected) => {
+  ])("with %s fails with one clear line", async (_what, input, expected) => {
     const answer = await budgie.ask("code-reviewer", input);
 
     expect(answer.isError).toBe(true);
@@ -65,7 +65,7 @@ describe("a call that cannot be run", () => {
     expect(user.kiroCalls()).toEqual([]);
   });
 
-  it("because the session is another agent's says whose it is", async () => {
+  it("with another agent's session names that agent", async () => {
     const { ask } = budgie;
     const first = await ask("code-reviewer", { prompt: "Hello" });
 
@@ -74,7 +74,7 @@ describe("a call that cannot be run", () => {
     expect(toText(answer)).toMatch(/^INPUT_INVALID: The session "\S+" is one with the agent "code-reviewer", not/);
   });
 
-  it("for want of the program names it", async () => {
+  it("without the program names it", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve({ args: ["--kiro-binary", "/nowhere/kiro-cli"] });
 
@@ -87,7 +87,7 @@ describe("a call that cannot be run", () => {
 });
 
 describe("a turn that fails", () => {
-  it("for want of a login says how to log in", async () => {
+  it("without a login says how to log in", async () => {
     await using user = await createBudgieUser({ login: false });
     const { ask } = await user.serve({ args: ["--agent-timeout", "2s"] });
 
@@ -99,7 +99,7 @@ describe("a turn that fails", () => {
     expect(user.kiroCalls()).toHaveLength(1);
   });
 
-  it("for want of time was tried twice, and leaves a session to go on with", async () => {
+  it("by a timeout was tried twice, and leaves a session that can be resumed", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve({ args: ["-agent-timeout=1s"] });
 
@@ -115,7 +115,7 @@ describe("a turn that fails", () => {
     expect(toText(await ask("code-reviewer", { prompt: "[[say: Here.]]", sessionId }))).toBe("Here.");
   });
 
-  it("after it changed something is not tried again, and says what it changed", async () => {
+  it("after it changed a file is not retried, and reports the change", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();
 
@@ -131,7 +131,7 @@ describe("a turn that fails", () => {
   it.each([
     ["always", 2],
     ["never", 1],
-  ])("is tried as often as --retry %s says", async (mode, tries) => {
+  ])("is retried as --retry %s says", async (mode, tries) => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve({ args: ["--retry", mode] });
 
@@ -142,7 +142,7 @@ describe("a turn that fails", () => {
     expect(user.kiroCalls()).toHaveLength(tries);
   });
 
-  it("because the agent was killed names the signal", async () => {
+  it("by a signal names the signal", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();
 
@@ -152,7 +152,7 @@ describe("a turn that fails", () => {
     expect(toText(answer)).not.toContain("\n");
   });
 
-  it("because Kiro does not accept the agent's file is no answer of another agent", async () => {
+  it("because Kiro does not accept the agent's file does not return another agent's answer", async () => {
     await using user = await createBudgieUser();
     writeFileSync(join(user.host.agentsDir, "odd.json"), agentFile("odd", { noSuchKey: true }));
     const { ask } = await user.serve();
@@ -163,7 +163,7 @@ describe("a turn that fails", () => {
     expect(answer.structuredContent).not.toHaveProperty("sessionId");
   });
 
-  it("for a reason that budgie does not know is told to the client, and to stderr with its stack", async () => {
+  it("for an unknown reason reports it to the client, and its stack to stderr", async () => {
     await using user = await createBudgieUser();
     const state = join(user.host.home, "state");
     mkdirSync(state);

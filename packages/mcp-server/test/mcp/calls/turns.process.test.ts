@@ -41,7 +41,7 @@ describe("a prompt", () => {
     expect(user.kiroCalls().at(-1)?.stdin).toContain(prompt);
   });
 
-  it("is refused when it is longer than the limit", async () => {
+  it("is refused if it is longer than the limit", async () => {
     const answer = await budgie.ask("code-reviewer", { prompt: "x".repeat(400_001) });
 
     expect(toText(answer)).toMatch(/^INPUT_INVALID: The prompt for "code-reviewer" has 400,001 bytes/);
@@ -81,7 +81,7 @@ describe("a session", () => {
     expect(user.kiroCalls()[0]?.cwd).toBe(join(user.sessionsDir, String(structuredContent?.["sessionId"])));
   });
 
-  it("keeps the whole log of its chats when asked to be verbose", async () => {
+  it("keeps the complete log of its chats in verbose mode", async () => {
     await using user = await createBudgieUser();
     const { ask, stderr } = await user.serve({ args: ["-verbose"] });
 
@@ -107,7 +107,7 @@ describe("a session", () => {
 });
 
 describe("an agent", () => {
-  it("is told the model that its prompt file names, or else the default", async () => {
+  it("runs on the model that its prompt file names, or else the default", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve({ args: ["--model", "claude-opus-4"] });
 
@@ -120,7 +120,7 @@ describe("an agent", () => {
     ]);
   });
 
-  it("is told no model with --model auto", async () => {
+  it("gets no model with --model auto", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve({ args: ["--model", "auto"] });
 
@@ -153,10 +153,10 @@ describe("an agent", () => {
     expect(readFileSync(join(user.workspace, "note.txt"), "utf8")).toBe("Hello");
   });
 
-  it("is tried again after 2 s when it crashed, and the answer says so", async () => {
+  it("is retried after 2 s when it crashed, and the answer says so", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();
-    // The stand-in remembers in its home that it crashed already.
+    // The stand-in has recorded the crash in its home.
     const { structuredContent } = await ask("code-reviewer", { prompt: "[[fault-once kill-self]][[say: Back.]]" });
 
     expect(structuredContent).toMatchObject({ response: "Back.", retried: true });
@@ -164,7 +164,7 @@ describe("an agent", () => {
     expect(user.kiroCalls()).toHaveLength(2);
   });
 
-  it("sees Kiro's variables and those that were named, and none of the host's others", async () => {
+  it("gets Kiro's and the named variables, and no others of the host", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve({
       args: ["--env", "MY_PROXY,MY_REGION"],

@@ -20,7 +20,7 @@ async function show(user: BudgieUser, id: string): Promise<Listed> {
   return JSON.parse((await user.run(["runs", "show", id, "--json"])).stdout) as Listed;
 }
 
-/** Asks without the client that waits for the answer, as one does that is about to go. */
+/** Makes a call without waiting for its answer, like a client that is about to disconnect. */
 function send({ child }: Budgie, message: object): void {
   child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 }
@@ -34,7 +34,7 @@ const LONG = "long ".repeat(18_000).trim();
 const stateOf = ({ host }: BudgieUser): string => join(host.home, ".local/state/budgie");
 
 describe("an answer", () => {
-  it("is in the log, whole, when its first byte comes, whatever happens to budgie then", async () => {
+  it("is completely in the log before its first byte is sent, so that it survives budgie", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.start();
     budgie.child.stdout?.once("data", () => budgie.child.kill("SIGKILL"));
@@ -47,13 +47,13 @@ describe("an answer", () => {
     expect((await show(user, run?.id ?? "")).answer).toBe(LONG);
   });
 
-  it("is in the log while its client does not read, and not delivered before it does", async () => {
+  it("is in the log while its client does not read, and is not delivered until it does", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.start();
     budgie.child.stdout?.pause();
 
     const [asked, unread] = [7, 8];
-    // More than a pipe holds, and what node reads ahead.
+    // More than a pipe holds, and Node reads ahead.
     send(budgie, toCall(user, asked, { prompt: `[[say: ${LONG}]]` }));
     send(budgie, toCall(user, unread, { prompt: `[[say: ${LONG}]]` }));
     const runs = await waitForRuns(user, (all) => all.filter(({ outcome }) => outcome === "answered").length === 2);
@@ -64,7 +64,7 @@ describe("an answer", () => {
     expect(undelivered.length).toBeGreaterThan(0);
   });
 
-  it("whose client is gone is given by runs show, and by the next call on its session", async () => {
+  it("of a disconnected client is printed by runs show, and reported by the next call on its session", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.start();
 
@@ -84,7 +84,7 @@ describe("an answer", () => {
     expect(await show(user, run?.id ?? "")).toMatchObject({ delivered: true });
   });
 
-  it("whose client is gone comes with the next one of its session, where sessions are kept", async () => {
+  it("of a disconnected client is reported with the next one of its session, if sessions are kept", async () => {
     await using user = await createBudgieUser();
     const keeping = { args: ["--keep-sessions"] };
     const budgie = await user.start(keeping);
@@ -103,7 +103,7 @@ describe("an answer", () => {
     });
   });
 
-  it("whose client gave up on it when it came is before the session's next one, once", async () => {
+  it("that its client cancelled as it arrived is reported before the session's next one, once", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.start();
     const { ask, lines } = budgie;
@@ -136,8 +136,8 @@ async function waitForRuns(user: BudgieUser, isSo: (runs: readonly Listed[]) => 
   throw new Error(`The runs stayed: ${JSON.stringify(await list(user))}`);
 }
 
-describe("a budgie that is killed in the middle of a turn", () => {
-  it("leaves a run that is lost, and that the next one's health counts with those before it", async () => {
+describe("a budgie that is killed during a turn", () => {
+  it("leaves a lost run, which the next budgie's health check counts with earlier ones", async () => {
     await using user = await createBudgieUser();
     const { ask, child, ended } = await user.start();
     await ask("code-reviewer", { prompt: "Hello" });
@@ -165,8 +165,8 @@ describe("a budgie that is killed in the middle of a turn", () => {
   });
 });
 
-describe("answers that are not to be kept", () => {
-  it("are on no disk, and the turn is", async () => {
+describe("answers that are not logged", () => {
+  it("are on no disk, but their turns are", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ args: ["--no-keep-answers"] });
 

@@ -1,7 +1,7 @@
 import type { CallToolResult, Progress } from "@modelcontextprotocol/sdk/types.js";
 import type { Served } from "../../helpers/start-budgie.ts";
 
-/** A call that was made, and what its client was told meanwhile. */
+/** A call, and the progress that its client received. */
 type FollowedCall = {
   readonly answer: Promise<CallToolResult>;
   readonly told: readonly Progress[];
@@ -10,7 +10,7 @@ type FollowedCall = {
 
 export type FollowedOptions = { readonly agent?: string; readonly sessionId?: unknown; readonly signal?: AbortSignal };
 
-/** Makes calls of a client that wants to be told of their progress. */
+/** Makes calls of a client that requests progress. */
 export function callForProgress({ client }: Served, directory: string) {
   return (prompt: string, { agent = "shell-worker", sessionId, signal }: FollowedOptions = {}): FollowedCall => {
     const told: Progress[] = [];

@@ -11,10 +11,10 @@ afterAll(() => proxy[Symbol.asyncDispose]());
 
 describe("a client that cancels its call to a sandboxed agent", () => {
   it.each([
-    ["while its session's volumes are made", /^POST \S*\/volumes\/create/],
-    ["while its container is made", /^POST \S*\/containers\/create\?name=budgie-turn-/],
+    ["while its session's volumes are created", /^POST \S*\/volumes\/create/],
+    ["while its container is created", /^POST \S*\/containers\/create\?name=budgie-turn-/],
     ["while its container starts", /^POST \S*\/containers\/[0-9a-f]+\/start/],
-  ])("%s leaves nothing of it, and its next call is answered", async (_, point) => {
+  ])("%s leaves nothing behind, and its next call is answered", async (_, point) => {
     await using user = await createBudgieUser();
     const { ask, stderr } = await user.start({ sandbox: true, args: ["-verbose"], env: proxy.hostEnv });
     const cancelling = new AbortController();
@@ -38,7 +38,7 @@ describe("a client that cancels its call to a sandboxed agent", () => {
     expect(toText(await ask("code-reviewer", { prompt: "Hello" }))).toBe("You asked: Hello");
   });
 
-  it("at its work leaves no container, though the agent does not listen", async () => {
+  it("during the agent's work leaves no container, even if the agent ignores signals", async () => {
     await using user = await createBudgieUser();
     const { ask, stderr } = await user.start({ sandbox: true, args: ["-verbose"], env: proxy.hostEnv });
     const cancelling = new AbortController();

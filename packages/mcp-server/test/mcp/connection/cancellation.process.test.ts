@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createBudgieUser, isAlive, toText, waitFor } from "../../helpers/start-budgie.ts";
 
 describe("a client that cancels its call", () => {
-  it("ends the agent, and can go on with other calls", async () => {
+  it("ends the agent, and can make other calls", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();
     const cancelling = new AbortController();
@@ -16,7 +16,7 @@ describe("a client that cancels its call", () => {
     expect(toText(await ask("code-reviewer", { prompt: "Hello" }))).toBe("You asked: Hello");
   });
 
-  it("ends an agent that does not listen, and what it started", async () => {
+  it("ends an agent that ignores signals, and its child processes", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();
     const cancelling = new AbortController();
@@ -29,7 +29,7 @@ describe("a client that cancels its call", () => {
     await waitFor(() => !isAlive(agent.pid));
   });
 
-  it("counts the call as cancelled, not as failed", async () => {
+  it("has the call counted as cancelled, not as failed", async () => {
     await using user = await createBudgieUser();
     const { ask, stderr } = await user.serve({ args: ["-verbose"] });
     const cancelling = new AbortController();
@@ -46,7 +46,7 @@ describe("a client that cancels its call", () => {
     );
   });
 
-  it("is not answered any more", async () => {
+  it("gets no answer any more", async () => {
     await using user = await createBudgieUser();
     const { ask, lines, stderr } = await user.serve({ args: ["-verbose"] });
     const cancelling = new AbortController();

@@ -6,7 +6,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout"] }
 afterEach(() => void vi.useRealTimers());
 
 describe("createDeliveryTracker", () => {
-  it("takes an answer for dropped when its cancellation crosses with it", () => {
+  it("counts an answer as dropped if its cancellation crosses with it", () => {
     const { answer, cancel, states } = follow();
     answer.delivered();
     vi.advanceTimersByTime(1_000);
@@ -16,7 +16,7 @@ describe("createDeliveryTracker", () => {
     expect(states).toEqual(["delivered", "dropped"]);
   });
 
-  it("takes an answer for read by who cancels its request long after", () => {
+  it("counts an answer as delivered if its request is cancelled long after", () => {
     const { answer, cancel, states } = follow();
     answer.delivered();
     vi.advanceTimersByTime(10_000);
@@ -25,7 +25,7 @@ describe("createDeliveryTracker", () => {
     expect(states).toEqual(["delivered"]);
   });
 
-  it("takes an answer for dropped that could not be written before its cancellation, however long that took", () => {
+  it("counts an answer as dropped if it could not be written before its cancellation, however long that took", () => {
     const { answer, cancel, states } = follow();
     vi.advanceTimersByTime(10_000);
     cancel();

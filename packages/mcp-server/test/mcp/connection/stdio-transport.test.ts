@@ -5,7 +5,7 @@ import { createStdioTransport } from "../../../src/mcp/connection/stdio-transpor
 
 type Wrote = (error?: Error) => void;
 
-/** A stdout that takes what is written when the test says so. */
+/** A stdout that accepts data when the test says so. */
 function create() {
   const writes: Wrote[] = [];
   const stdin = new PassThrough();
@@ -24,7 +24,7 @@ function create() {
 }
 
 describe("a response", () => {
-  it("is delivered when all of it was written, and not before", async () => {
+  it("is delivered once all of it was written, and not earlier", async () => {
     const { answer, follow, deliveries, writes } = create();
     follow(1);
 
@@ -37,7 +37,7 @@ describe("a response", () => {
     expect(deliveries).toEqual(["1 delivered"]);
   });
 
-  it("is not delivered when it could not be written, or when it is another's", async () => {
+  it("is not delivered if it could not be written, or belongs to another request", async () => {
     const { answer, follow, deliveries, writes } = create();
     follow(1);
 
@@ -50,7 +50,7 @@ describe("a response", () => {
     expect(deliveries).toEqual([]);
   });
 
-  it("is dropped when its cancellation comes after it, once", async () => {
+  it("is dropped if its cancellation arrives after it, once", async () => {
     const { answer, cancel, follow, deliveries, transport, writes } = create();
     await transport.start();
     follow(1);
@@ -63,7 +63,7 @@ describe("a response", () => {
     expect(deliveries).toEqual(["1 delivered", "1 dropped"]);
   });
 
-  it("is dropped when its cancellation comes while it is being written", async () => {
+  it("is dropped if its cancellation arrives while it is written", async () => {
     const { answer, cancel, follow, deliveries, transport, writes } = create();
     await transport.start();
     follow(1);
@@ -76,7 +76,7 @@ describe("a response", () => {
     expect(deliveries).toEqual(["1 dropped"]);
   });
 
-  it("is followed for a while only", async () => {
+  it("is tracked for a limited time", async () => {
     const { cancel, follow, deliveries, transport } = create();
     await transport.start();
 
@@ -88,7 +88,7 @@ describe("a response", () => {
   });
 });
 
-it("a message that does not end is not kept for ever, and ends the connection", async () => {
+it("an endless message is not kept, and ends the connection", async () => {
   const { stdin, transport } = create();
   let isClosed = false;
   transport.onclose = () => void (isClosed = true);

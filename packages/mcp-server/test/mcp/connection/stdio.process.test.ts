@@ -24,7 +24,7 @@ describe("budgie over stdio", () => {
     ]);
   });
 
-  it("remembers the first turn in the second of one session, and in no other session", async () => {
+  it("remembers a session's first turn in its second, and in no other session", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start();
 
@@ -39,7 +39,7 @@ describe("budgie over stdio", () => {
     expect(toText(other)).toBe("I remember nothing.");
   });
 
-  it("tells stderr of what is no message, and goes on", async () => {
+  it("reports an invalid message on stderr, and continues", async () => {
     await using user = await createBudgieUser();
     const { child, client, stderr } = await user.start();
 
@@ -50,7 +50,7 @@ describe("budgie over stdio", () => {
     expect(stderr().match(/^budgie: Trouble with the client: .*$/gm)).toHaveLength(2);
   });
 
-  it("answers at once what it does not know, as clients that probe for newer protocols expect", async () => {
+  it("answers unknown requests at once, as clients that probe for newer protocols expect", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.start();
 

@@ -3,7 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { createEventStore, type BoundedEventStore } from "../../../src/mcp/http/event-store.ts";
 
 const LIMITS = { events: 1000, eventBytes: 1_000_000 };
-// How the SDK opens a stream that a client can come back to.
+// The event with which the SDK opens a resumable stream.
 const FIRST = {} as JSONRPCMessage;
 
 const note = (text: string): JSONRPCMessage => ({ jsonrpc: "2.0", method: "notifications/x", params: { text } });
@@ -17,7 +17,7 @@ async function replay(store: BoundedEventStore, since: string): Promise<readonly
 }
 
 describe("createEventStore", () => {
-  it("replays what came after an event on its stream, in order, and nothing of other streams", async () => {
+  it("replays the events after a given one on its stream, in order, and none of other streams", async () => {
     const store = createEventStore(LIMITS);
     const first = await store.storeEvent("a", FIRST);
     const second = await store.storeEvent("a", note("1"));
@@ -29,7 +29,7 @@ describe("createEventStore", () => {
     expect(await replay(store, second)).toEqual([note("2"), answer(1, "3")]);
   });
 
-  it("replays in one go, so that nothing can come in between", async () => {
+  it("replays at once, so that no event can arrive in between", async () => {
     const store = createEventStore(LIMITS);
     const first = await store.storeEvent("a", FIRST);
     for (const text of ["1", "2", "3"]) await store.storeEvent("a", note(text));
@@ -41,7 +41,7 @@ describe("createEventStore", () => {
     expect(await replaying).toBe("a");
   });
 
-  it("replays the stream that no request began, whose name has the sign that ends a number", async () => {
+  it("replays the stream that no request began, whose name contains the separator of event numbers", async () => {
     const store = createEventStore(LIMITS);
     const first = await store.storeEvent("_GET_stream", note("1"));
     await store.storeEvent("_GET_stream", note("2"));
@@ -50,7 +50,7 @@ describe("createEventStore", () => {
     expect(await store.replayEventsAfter(first, { send: async () => undefined })).toBe("_GET_stream");
   });
 
-  it("gives numbers that only rise, however fast events come", async () => {
+  it("assigns only rising numbers, however fast events arrive", async () => {
     const store = createEventStore(LIMITS);
 
     const ids = await Promise.all(Array.from({ length: 500 }, (_, index) => store.storeEvent("a", note(`${index}`))));
@@ -60,7 +60,7 @@ describe("createEventStore", () => {
     expect(new Set(ids).size).toBe(500);
   });
 
-  it("keeps no more events than its limit, the newest, and still knows where an older one was", async () => {
+  it("keeps the newest events up to its limit, and still knows the position of an older one", async () => {
     const store = createEventStore({ ...LIMITS, events: 3 });
     const first = await store.storeEvent("a", note("0"));
     for (const text of ["1", "2", "3", "4"]) await store.storeEvent("a", note(text));
@@ -68,7 +68,7 @@ describe("createEventStore", () => {
     expect(await replay(store, first)).toEqual([note("2"), note("3"), note("4")]);
   });
 
-  it("keeps no more bytes than its limit, and says in the place of an answer that it is gone", async () => {
+  it("keeps bytes up to its limit, and replaces a dropped answer by an error", async () => {
     const store = createEventStore({ ...LIMITS, eventBytes: 3000 });
     const first = await store.storeEvent("a", FIRST);
     await store.storeEvent("a", note("x".repeat(1000)));
@@ -83,7 +83,7 @@ describe("createEventStore", () => {
     expect(Buffer.byteLength(JSON.stringify(left))).toBeLessThan(1000);
   });
 
-  it("still says in the place of an answer that it is gone when others had to make room after it", async () => {
+  it("still replaces a dropped answer by an error when later events needed its room", async () => {
     const store = createEventStore({ ...LIMITS, eventBytes: 3000 });
     const first = await store.storeEvent("a", FIRST);
     await store.storeEvent("a", { jsonrpc: "2.0", id: 1, error: { code: -32_602, message: "There is no such tool." } });
@@ -96,7 +96,7 @@ describe("createEventStore", () => {
     ]);
   });
 
-  it("forgets streams that are over when there are too many, and never one that is not", async () => {
+  it("forgets ended streams when there are too many, and never an open one", async () => {
     const store = createEventStore({ ...LIMITS, events: 3 });
     await store.storeEvent("open", FIRST);
     for (const id of ["1", "2", "3", "4"]) {
@@ -108,7 +108,7 @@ describe("createEventStore", () => {
     expect(["open", "1", "2", "3", "4"].filter((id) => store.stream(id) !== undefined)).toEqual(["open", "3", "4"]);
   });
 
-  it.each(["", "x", "_a", "1", "1_", "-1_a", "1e3_a", "2_a", "1_b", "NaN_a"])("knows of no event %j", async (id) => {
+  it.each(["", "x", "_a", "1", "1_", "-1_a", "1e3_a", "2_a", "1_b", "NaN_a"])("finds no event %j", async (id) => {
     const store = createEventStore(LIMITS);
     await store.storeEvent("a", note("1"));
 

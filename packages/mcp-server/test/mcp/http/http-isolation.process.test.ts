@@ -11,7 +11,7 @@ const REMEMBER = "Keep the word token-finch.";
 const idOf = ({ structuredContent }: CallToolResult): string => String(structuredContent?.["sessionId"]);
 
 describe("a session of one client", () => {
-  it("is to another client what an unknown one is, however it asks, and goes on as if nobody had", async () => {
+  it("is unknown to another client, in whatever way it asks, and stays usable for its own", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const [one, two] = [await budgie.connect(), await budgie.connect()];
@@ -42,7 +42,7 @@ describe("a session of one client", () => {
     expect(toText(mine)).toBe("token-finch");
   });
 
-  it("does not make another client wait that names it while it works", async () => {
+  it("does not delay another client that names it while it works", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const [one, two] = [await budgie.connect(), await budgie.connect()];
@@ -61,7 +61,7 @@ describe("a session of one client", () => {
     expect(toText(await working)).toContain("token-finch");
   });
 
-  it("keeps its missed answers from another client, and gives them to its own", async () => {
+  it("keeps its undelivered answers from another client, and reports them to its own", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const [one, two] = [await budgie.connect(), await budgie.connect()];
@@ -76,7 +76,7 @@ describe("a session of one client", () => {
         arguments: { prompt: "[[sleep 1000]] [[say: missed-canary]]", directory: user.workspace, sessionId },
       },
     };
-    // Of a time before streams could be come back to.
+    // A protocol version without resumable streams.
     const headers = { "mcp-session-id": one.transport.sessionId ?? "", "mcp-protocol-version": "2025-06-18" };
     await budgie.send({ method: "POST", headers, body: JSON.stringify(call), signal: cutting.signal });
     cutting.abort();
@@ -91,7 +91,7 @@ describe("a session of one client", () => {
     expect(toJson(mine)).toContain("missed-canary");
   });
 
-  it("is not in what the health check says to another, nor is what it was about", async () => {
+  it("is not in the health check of another client, nor is its directory", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const stdio = await user.start();
@@ -105,14 +105,14 @@ describe("a session of one client", () => {
     const { code, message } = failed.structuredContent as { code: string; message: string };
     expect(failed.isError).toBe(true);
     expect(over).toContain(`"lastError":"${code}"`);
-    // The probe would have seen it: the same log, asked by who has all of it.
+    // Control: stdio sees the same log without restrictions.
     expect(alone).toContain(`"lastError":${JSON.stringify(`${code}: ${message}`)}`);
     expect(over).not.toContain(user.workspace);
   });
 });
 
-describe("a run of one client that goes on after its call", () => {
-  it("is to another client what an unknown one is, and cannot be stopped by it", async () => {
+describe("a run of one client that continues after its call", () => {
+  it("is unknown to another client, and cannot be stopped by it", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { args: SOON });
     const [one, two] = [await budgie.connect(), await budgie.connect()];
@@ -143,7 +143,7 @@ describe("a run of one client that goes on after its call", () => {
 });
 
 describe("with --keep-sessions", () => {
-  it("a client's sessions are there for who names them once it is gone, and not before", async () => {
+  it("resumes a client's sessions for anyone who names them after it has left, and not before", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { args: ["--keep-sessions"] });
     const [one, two, three] = [await budgie.connect(), await budgie.connect(), await budgie.connect()];
@@ -163,7 +163,7 @@ describe("with --keep-sessions", () => {
     expect(toText(late)).toMatch(/^SESSION_NOT_FOUND/);
   });
 
-  it("of two clients that name at once what an earlier budgie kept, one gets it", async () => {
+  it("gives an earlier budgie's session to one of two clients that name it at the same time", async () => {
     await using user = await createBudgieUser();
     const first = await startHttpBudgie(user, { args: ["--keep-sessions"] });
     const sessionId = idOf(await (await first.connect()).ask("code-reviewer", { prompt: REMEMBER }));

@@ -4,7 +4,7 @@ import { HTTP_LIMITS } from "../../../src/mcp/http/http-limits.ts";
 
 const DOCUMENT = readFileSync(new URL("../../../../../docs/http.md", import.meta.url), "utf8");
 
-it("HTTP_LIMITS are those that docs/http.md names", () => {
+it("HTTP_LIMITS are the limits in docs/http.md", () => {
   const { bodyBytes, callsPerSession, connections, eventBytes, events, headersMs, requestMs, sessions, yieldAfterMs } =
     HTTP_LIMITS;
 

@@ -4,7 +4,7 @@ import { createBudgieUser, isAlive, toText, waitFor } from "../../helpers/start-
 import { startHttpBudgie } from "./start-http-budgie.ts";
 
 describe("a run past its soft deadline over HTTP", () => {
-  it("is its own client's, and to another client what an unknown one is", async () => {
+  it("belongs to its own client, and is unknown to another", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { args: SOON });
     const [one, two] = [callLong(user, await budgie.connect()), callLong(user, await budgie.connect())];
@@ -23,7 +23,7 @@ describe("a run past its soft deadline over HTTP", () => {
     expect(toText(await one.use("wait", { runId }))).toBe("It took long.");
   });
 
-  it("ends with its client's session, and no other does", async () => {
+  it("ends with its client's session, and no other run does", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { args: SOON });
     const client = await budgie.connect();

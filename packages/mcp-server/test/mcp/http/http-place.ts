@@ -10,21 +10,21 @@ import { createHttpServer, type HttpServerOptions } from "../../../src/mcp/http/
 import type { ClientTools } from "../../../src/mcp/calls/call-tool.ts";
 import { HEADERS, TOKEN } from "./start-http-budgie.ts";
 
-/** A call of the tool `work` that is in the tool's hands. */
+/** A running call of the tool `work`. */
 type Work = {
   readonly signal: AbortSignal | undefined;
-  /** Says that it has got somewhere new */
+  /** Reports progress */
   readonly progress: (where: string) => void;
   readonly finish: (answer?: string) => void;
 };
 
-/** A server over HTTP in this process, with one tool that a test plays. */
+/** A server over HTTP in this process, with one tool that the test controls. */
 export type HttpPlace = {
   readonly url: URL;
   readonly works: readonly Work[];
-  /** What became of answers, as the run log is told */
+  /** Delivery states of answers, as reported to the run log */
   readonly deliveries: readonly { readonly runId: string; readonly state: DeliveryState }[];
-  /** How many clients' things were ended */
+  /** Number of clients whose resources were released */
   readonly ended: () => number;
   readonly reports: readonly string[];
   readonly notifyToolListChanged: () => void;
@@ -41,14 +41,14 @@ export type PlaceClient = {
 
 type WorkOptions = {
   readonly signal?: AbortSignal;
-  /** Called when there is an event that the client could come back to */
+  /** Called at each event that the client could resume from */
   readonly onresumptiontoken?: () => void;
 };
 
 type RawRequest = {
   readonly method: string;
   readonly path?: string;
-  /** Besides those that every MCP client sends; `undefined` leaves one out */
+  /** Headers besides those that every MCP client sends; `undefined` leaves one out */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: string | ReadableStream;
   readonly signal?: AbortSignal;
@@ -58,7 +58,7 @@ type PlaceOptions = Partial<Pick<HttpServerOptions, "allowedHosts" | "allowedOri
   readonly limits?: Partial<HttpLimits>;
 };
 
-/** Creates the place; it goes, with its clients, when the test ends. */
+/** Creates the place; it is closed, with its clients, when the test ends. */
 export async function createHttpPlace({ limits, ...options }: PlaceOptions = {}): Promise<HttpPlace> {
   const works: Work[] = [];
   const deliveries: { runId: string; state: DeliveryState }[] = [];
@@ -142,7 +142,7 @@ async function connectTo(url: URL): Promise<PlaceClient> {
       maxRetries: 5,
     },
   });
-  // Its optional sessionId is not what strict optional properties would have.
+  // Its optional sessionId does not fit strict optional properties.
   await client.connect(transport as Parameters<Client["connect"]>[0]);
   onTestFinished(() => client.close());
   return {
@@ -152,16 +152,16 @@ async function connectTo(url: URL): Promise<PlaceClient> {
   };
 }
 
-/** A way to a server that can be cut, as a network is. */
+/** A connection to a server that can be cut, like a network. */
 export type Wire = {
   readonly url: URL;
-  /** Destroys what is connected now; what comes after it gets through */
+  /** Destroys the open connections; later ones get through */
   readonly cut: () => void;
-  /** What went to the server, as text */
+  /** The text that was sent to the server */
   readonly sent: () => string;
 };
 
-/** Creates the way to a server; it goes when the test ends. */
+/** Creates the connection to a server; it is closed when the test ends. */
 export async function createWire(to: URL): Promise<Wire> {
   const sockets = new Set<Socket>();
   let sent = "";

@@ -17,26 +17,23 @@ describe("the token", () => {
     ["longer", { authorization: `Bearer ${TOKEN}x` }],
     ["empty", { authorization: "Bearer " }],
     ["of another scheme", { authorization: `Basic ${TOKEN}` }],
-    ["in the query alone", { path: `/mcp?token=${TOKEN}&access_token=${TOKEN}` }],
-  ])(
-    "that is %s gets 401, and the way to ask, and nothing else",
-    async (_, { authorization, path = "/mcp" }: Given) => {
-      const place = await createHttpPlace();
+    ["in the query only", { path: `/mcp?token=${TOKEN}&access_token=${TOKEN}` }],
+  ])("that is %s gets 401 with a challenge, and nothing else", async (_, { authorization, path = "/mcp" }: Given) => {
+    const place = await createHttpPlace();
 
-      const answers = await Promise.all(
-        ["POST", "GET", "DELETE", "PUT"].map((method) => place.send({ method, path, headers: { authorization } })),
-      );
+    const answers = await Promise.all(
+      ["POST", "GET", "DELETE", "PUT"].map((method) => place.send({ method, path, headers: { authorization } })),
+    );
 
-      expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
-      for (const answer of answers) {
-        expect(answer.headers.get("www-authenticate")).toBe("Bearer");
-        expect(await answer.text()).not.toContain(TOKEN.slice(0, 10));
-      }
-      expect(place.reports.join()).not.toContain(TOKEN.slice(0, 10));
-    },
-  );
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    for (const answer of answers) {
+      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+      expect(await answer.text()).not.toContain(TOKEN.slice(0, 10));
+    }
+    expect(place.reports.join()).not.toContain(TOKEN.slice(0, 10));
+  });
 
-  it.each(["Bearer", "bearer", "BEARER "])("is taken with %j before it", async (scheme) => {
+  it.each(["Bearer", "bearer", "BEARER "])("is accepted with %j before it", async (scheme) => {
     const place = await createHttpPlace();
 
     const answer = await place.send({
@@ -48,7 +45,7 @@ describe("the token", () => {
     expect(answer.status).toBe(200);
   });
 
-  it("that is right never gets a 401, a 403 or a challenge, whatever is asked", async () => {
+  it("that is right never gets a 401, a 403 or a challenge, for any request", async () => {
     const place = await createHttpPlace();
     const methods = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"];
 
@@ -63,7 +60,7 @@ describe("the token", () => {
 type Given = { readonly authorization?: string; readonly path?: string };
 
 describe("/healthz", () => {
-  it("says without a token that budgie is there, and nothing else", async () => {
+  it("reports without a token that budgie runs, and nothing else", async () => {
     const place = await createHttpPlace();
     const ask = (method: string) => place.send({ method, path: "/healthz", headers: { authorization: undefined } });
 
@@ -76,7 +73,7 @@ describe("/healthz", () => {
   });
 
   it.each(["/", "/healthz/", "/mcp/", "/mcp/x", "//mcp", "/sse", "/%6dcp"])(
-    "is not at %s, nor is anything",
+    "is not at %s, nor is anything else",
     async (path) => {
       const place = await createHttpPlace();
 
@@ -89,7 +86,7 @@ describe("/healthz", () => {
 });
 
 describe("a request", () => {
-  it("may be as large as the limit, and gets a 413 that can be read beyond it", async () => {
+  it("may be as large as the limit, and gets a readable 413 beyond it", async () => {
     const place = await createHttpPlace();
     const fill = (bytes: number): string => INITIALIZE.padEnd(bytes);
     const most = 4 * 1024 ** 2;
@@ -105,7 +102,7 @@ describe("a request", () => {
     }
   });
 
-  it("that comes too slowly is given up, before its headers and after them", async () => {
+  it("that arrives too slowly is dropped, before its headers and after them", async () => {
     const place = await createHttpPlace({ limits: { headersMs: 300, requestMs: 600 } });
     const slow = (start: string): Socket => {
       const socket = connect(Number(place.url.port), "127.0.0.1");
@@ -123,7 +120,7 @@ describe("a request", () => {
     expect(place.reports.filter((line) => !line.startsWith("Listening"))).toEqual([]);
   });
 
-  it("that breaks off in its body is no trouble", async () => {
+  it("that breaks off in its body does no harm", async () => {
     const place = await createHttpPlace();
     const socket = connect(Number(place.url.port), "127.0.0.1");
     socket.write(toRequest("localhost", BEARER).replace("Length: 0", "Length: 9"));
@@ -146,7 +143,7 @@ describe("connections", () => {
   };
   const toSent = (host: string, more = ""): string => toRequest(host, more).replace("Connection: close\r\n", "");
 
-  it("without the token keep nobody out who has it, however many there are, nor cut what is under way", async () => {
+  it("without the token never lock out those with it, in any number, nor cut running calls", async () => {
     const place = await createHttpPlace();
     const early = await place.connect();
     const answer = early.work();
@@ -163,7 +160,7 @@ describe("connections", () => {
     expect((await answer).content).toEqual([{ type: "text", text: "done" }]);
   });
 
-  it("are a limited number, of which the oldest without the token makes room", async () => {
+  it("are limited in number, and the oldest without the token makes room", async () => {
     const place = await createHttpPlace({ limits: { connections: 4, unauthenticated: 3 } });
     const known = await Promise.all([1, 2].map(() => open(place, toSent("localhost", BEARER))));
     await Promise.all(known.map((socket) => once(socket, "data")));
@@ -177,7 +174,7 @@ describe("connections", () => {
   });
 });
 
-it("a server that closes takes no connection any more, and cuts those that are open once all is over", async () => {
+it("a server that closes accepts no new connections, and cuts open ones once all calls have ended", async () => {
   const place = await createHttpPlace();
   const { work } = await place.connect();
   const answer = work().catch(() => "cut");

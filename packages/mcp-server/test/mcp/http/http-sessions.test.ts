@@ -30,7 +30,7 @@ describe("a session", () => {
     expect(begun.headers.get("mcp-session-id")).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("does not begin when the initialize itself is refused", async () => {
+  it("does not begin if the initialize itself is refused", async () => {
     const place = await createHttpPlace({ limits: { sessions: 1 } });
 
     const refused = await place.send({ method: "POST", body: INITIALIZE, headers: { accept: "text/html" } });
@@ -40,7 +40,7 @@ describe("a session", () => {
     expect(begun.status).toBe(200);
   });
 
-  it("that there is not is answered with 404, so that a client begins anew", async () => {
+  it("that is unknown is answered with 404, so that a client begins a new one", async () => {
     const place = await createHttpPlace();
     const headers = { "mcp-session-id": "00000000-0000-4000-8000-000000000000" };
 
@@ -54,7 +54,7 @@ describe("a session", () => {
     expect(await answers[0]?.json()).toMatchObject({ error: { code: -32_001 } });
   });
 
-  it("that its client ends takes its calls and all it owns along", async () => {
+  it("that its client ends is removed with its calls and resources", async () => {
     const place = await createHttpPlace();
     const { transport, work } = await place.connect();
     const answer = work().catch(String);
@@ -73,7 +73,7 @@ describe("a session", () => {
     void answer;
   });
 
-  it("that nobody uses ends, and one whose client listens or waits for an answer does not", async () => {
+  it("expires when idle, but not while its client listens or waits for an answer", async () => {
     const place = await createHttpPlace({ sessionTtlMs: 500 });
     const listening = await place.connect();
     const idle = await place.send({ method: "POST", body: INITIALIZE });
@@ -81,7 +81,7 @@ describe("a session", () => {
     const call = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "work" } });
     const cutting = new AbortController();
     await place.send({ method: "POST", headers: toSession(working), body: call, signal: cutting.signal });
-    // Its client goes away, and its call does not.
+    // Its client disconnects, but its call continues.
     cutting.abort();
     await waitFor(() => place.ended() === 1);
     await wait(500);
@@ -94,12 +94,12 @@ describe("a session", () => {
     expect([gone?.status, there?.status]).toEqual([404, 200]);
     expect(place.works[0]?.signal?.aborted).toBe(false);
     expect(tools).toHaveLength(1);
-    // Until it has its answer.
+    // Until its answer is delivered.
     place.works[0]?.finish();
     await waitFor(() => place.ended() === 2);
   });
 
-  it("is refused with 503 when there are as many as there may be, until one is over", async () => {
+  it("is refused with 503 at the limit, until another ends", async () => {
     const place = await createHttpPlace({ limits: { sessions: 2 } });
     const first = await place.send({ method: "POST", body: INITIALIZE });
     await place.send({ method: "POST", body: INITIALIZE });
@@ -113,7 +113,7 @@ describe("a session", () => {
     expect(begun.status).toBe(200);
   });
 
-  it("that has been idle for longest makes room, and none that is in use", async () => {
+  it("that has been idle the longest makes room, but none in use does", async () => {
     const place = await createHttpPlace({ limits: { sessions: 3, yieldAfterMs: 0 } });
     const listening = await place.connect();
     const longest = await place.send({ method: "POST", body: INITIALIZE });
@@ -128,7 +128,7 @@ describe("a session", () => {
     expect((await listening.client.listTools()).tools).toHaveLength(1);
   });
 
-  it("has a limit of calls that wait at once", async () => {
+  it("has a limit of concurrent calls", async () => {
     const place = await createHttpPlace({ limits: { callsPerSession: 2 } });
     const { transport, work } = await place.connect();
     const answers = [work(), work()];
@@ -150,7 +150,7 @@ describe("a session", () => {
     await answers[1];
   });
 
-  it("counts all calls that come together, and takes a cancellation at the limit", async () => {
+  it("counts all simultaneous calls, and accepts a cancellation at the limit", async () => {
     const place = await createHttpPlace({ limits: { callsPerSession: 2 } });
     const { transport, work } = await place.connect();
     const headers = { "mcp-session-id": transport.sessionId ?? "" };
@@ -172,7 +172,7 @@ describe("a session", () => {
     await Promise.all(answers);
   });
 
-  it("takes no second request with the id of one that waits", async () => {
+  it("refuses a second request with the id of a pending one", async () => {
     const place = await createHttpPlace();
     const { transport } = await place.connect();
     const headers = { "mcp-session-id": transport.sessionId ?? "" };
@@ -189,7 +189,7 @@ describe("a session", () => {
 });
 
 describe("a change of the tools", () => {
-  it("is told to every client that listens, and to one that does not as soon as it does", async () => {
+  it("is reported to every listening client, and to others as soon as they listen", async () => {
     const place = await createHttpPlace();
     const wire = await createWire(place.url);
     const clients = [await place.connect(), await place.connect(), await place.connect(wire.url)];
@@ -202,7 +202,7 @@ describe("a change of the tools", () => {
     await waitFor(() => wire.sent().includes("GET /mcp"));
     await wait(100);
 
-    // It listens to nothing before it has come back.
+    // It listens to nothing until it reconnects.
     wire.cut();
     await wait(20);
     place.notifyToolListChanged();

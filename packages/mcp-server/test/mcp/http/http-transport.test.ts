@@ -12,7 +12,7 @@ const CALL = JSON.stringify({
   params: { name: "work", _meta: { progressToken: "p" } },
 });
 
-/** Begins a call over a connection of its own, which reads only when it is told to. */
+/** Makes a call over a connection of its own, which reads only on request. */
 async function call(place: HttpPlace, more = "") {
   const begun = await place.send({ method: "POST", body: INITIALIZE });
   const before = place.works.length;
@@ -36,7 +36,7 @@ const MARK = '"method":"notifications/progress"';
 const count = (text: string): number => text.split(MARK).length - 1;
 
 describe("progress", () => {
-  it("is left out for a client that does not read, and comes to one that does, each with its answer", async () => {
+  it("is dropped for a client that does not read, and sent to one that does, each with its answer", async () => {
     const place = await createHttpPlace();
     const [stuck, reading] = [await call(place), await call(place)];
     const [one, two] = [await stuck.work(), await reading.work()];
@@ -61,7 +61,7 @@ describe("progress", () => {
     await waitFor(() => place.deliveries.length === 2);
   });
 
-  it("is not kept for a client whose connection is gone", async () => {
+  it("is not kept for a client whose connection is closed", async () => {
     const place = await createHttpPlace({ limits: { events: 5 } });
     const begun = await place.send({ method: "POST", body: INITIALIZE });
     const headers = {
@@ -87,7 +87,7 @@ describe("progress", () => {
   });
 });
 
-it("trouble with a client is told in one line without what a terminal would obey, and without the token", async () => {
+it("an error of a client is reported in one line, escaped for a terminal, and without the token", async () => {
   const place = await createHttpPlace();
 
   const { read, last, socket } = await call(place, "Mcp-Protocol-Version: 1\u009b2J\u0085budgie: fine\r\n");

@@ -4,7 +4,7 @@ import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts
 import { startHttpBudgie } from "./start-http-budgie.ts";
 
 describe("budgie --transport http --sandbox", () => {
-  it("leaves no container and no volume of a client that ended its session, or that nobody hears of", async () => {
+  it("leaves no container and no volume of a client that ended its session or disappeared", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { sandbox: true, args: ["--http-session-ttl", "2s"] });
     const [ends, vanishes, stays] = [await budgie.connect(), await budgie.connect(), await budgie.connect()];
@@ -17,7 +17,7 @@ describe("budgie --transport http --sandbox", () => {
     const isWorking = async (): Promise<boolean> => (await listTraces(user)).join().includes("budgie-turn-");
     await waitFor(async () => !(await isWorking()), 30_000);
     const before = await Promise.all([tracesOf(ended), tracesOf(vanished), tracesOf(stayed)]);
-    // In the middle of a turn, of which there is a container more.
+    // During a turn, which has one more container.
     ends.ask("code-reviewer", { prompt: "[[sleep 60000]]", sessionId: ended }).catch(() => undefined);
     await waitFor(isWorking, 30_000);
 

@@ -15,7 +15,7 @@ const LONGEST = "long ".repeat(18_000).trim();
 const readText = (file: string): string => (existsSync(file) ? readFileSync(file, "utf8") : "");
 
 describe("budgie --transport http", () => {
-  it("serves clients side by side, each in a session of its own, and says nothing on stdout", async () => {
+  it("serves concurrent clients, each in its own session, and prints nothing on stdout", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const [one, two] = await Promise.all([budgie.connect(), budgie.connect()]);
@@ -34,7 +34,7 @@ describe("budgie --transport http", () => {
     expect(budgie.stderr()).not.toContain(TOKEN);
   });
 
-  it("lives on without stdin and without its parent, and ends in order by a signal", async () => {
+  it("survives its stdin and its parent, and shuts down on a signal", async () => {
     await using user = await createBudgieUser();
     // Its parent ends at once, and its stdin is closed from the start.
     const command = `"$0" "$@" <&- >out 2>err & echo $!`;
@@ -58,7 +58,7 @@ describe("budgie --transport http", () => {
     expect(readText(join(user.host.home, "out"))).toBe("");
   });
 
-  it.each(["SIGTERM", "SIGINT"] as const)("cancels what runs and leaves nothing after %s", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("cancels running calls and leaves nothing after %s", async (signal) => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const { ask } = await budgie.connect();
@@ -76,7 +76,7 @@ describe("budgie --transport http", () => {
     void answer;
   });
 
-  it("brings the answer over a new connection when the first was cut in the call, and the run log knows", async () => {
+  it("delivers the answer over a new connection if the first was cut, which the run log records", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const wire = await createWire(budgie.url);
@@ -98,7 +98,7 @@ describe("budgie --transport http", () => {
     expect(JSON.parse(runs)).toHaveLength(1);
   });
 
-  it("takes the longest prompt that there may be", async () => {
+  it("accepts the longest allowed prompt", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const { ask } = await budgie.connect();
@@ -109,7 +109,7 @@ describe("budgie --transport http", () => {
     expect(toText(answer)).toBe("It was long.");
   });
 
-  it("makes a token of its own where none is given, and prints it once", async () => {
+  it("creates a token if none is given, and prints it once", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { env: { BUDGIE_HTTP_TOKEN: "" } });
     const token = /token, for as long as this budgie runs: (\S{43})$/m.exec(budgie.stderr())?.[1] ?? "";
@@ -122,7 +122,7 @@ describe("budgie --transport http", () => {
     expect(budgie.stderr().split(token)).toHaveLength(2);
   });
 
-  it("keeps the token from agents, though they were to have its variable", async () => {
+  it("keeps the token from agents, even if its variable is to be passed on", async () => {
     await using user = await createBudgieUser();
     const env = { SHOWN: "shown" };
     await using budgie = await startHttpBudgie(user, { args: ["--env", "BUDGIE_HTTP_TOKEN", "--env", "SHOWN"], env });
@@ -134,7 +134,7 @@ describe("budgie --transport http", () => {
     expect(toText(answer)).not.toContain(TOKEN);
   });
 
-  it("ends the sessions of a client that nobody hears of any more, and its calls", async () => {
+  it("ends the sessions and calls of a client that has disappeared", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { args: ["--http-session-ttl", "1s"] });
     const [gone, here] = [await budgie.connect(), await budgie.connect()];
@@ -142,7 +142,7 @@ describe("budgie --transport http", () => {
     const stays = await here.ask("code-reviewer", { prompt: "Hello" });
     const before = homesOf(user).length;
 
-    // As real clients do, without a word to the server.
+    // As real clients do, without a request to end the session.
     await gone.client.close();
     await waitFor(() => homesOf(user).length === 1);
 
@@ -175,7 +175,7 @@ describe("budgie --transport http", () => {
 });
 
 describe("a start over HTTP", () => {
-  it("for other machines takes a flag and a token, and warns that nothing is encrypted", async () => {
+  it("for other machines needs a flag and a token, and warns that nothing is encrypted", async () => {
     await using user = await createBudgieUser();
     const args = ["--host", "0.0.0.0", "--http-allow-remote", "--http-allowed-host", "budgie.test"];
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createPendingRequests } from "../../../src/mcp/http/pending-requests.ts";
 
 describe("createPendingRequests", () => {
-  it("holds a connection for as long as answers are to come on it, and no longer", () => {
+  it("keeps a connection open only while answers are pending on it", () => {
     const pending = createPendingRequests();
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     const batch = pending.begin([1, 2], response);

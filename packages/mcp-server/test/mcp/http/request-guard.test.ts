@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createHttpPlace, type HttpPlace } from "./http-place.ts";
 import { INITIALIZE, TOKEN } from "./start-http-budgie.ts";
 
-/** Sends bytes as they are, and answers with all that comes back. */
+/** Sends raw bytes, and returns the whole answer. */
 async function say({ url }: HttpPlace, request: string): Promise<string> {
   const socket = connect(Number(url.port), "127.0.0.1");
   socket.write(request);
@@ -41,7 +41,7 @@ describe("the Host header", () => {
     expect(await say(place, toRequest(host).replace("POST /mcp", "GET /healthz"))).toMatch(/^HTTP\/1.1 403 /);
   });
 
-  it("must be there, and decides where the request line says otherwise", async () => {
+  it("is required, and replaced by the host of an absolute request target", async () => {
     const place = await createHttpPlace();
     const absolute = toRequest("127.0.0.1", BEARER).replace("/mcp", "http://evil.example/mcp");
 
@@ -62,7 +62,7 @@ describe("the Origin header", () => {
     expect(answers.flatMap(({ headers }) => [...headers.keys()].filter((name) => name.includes("allow-")))).toEqual([]);
   });
 
-  it("that is allowed gets what a page needs, without the token for the question alone", async () => {
+  it("that is allowed gets CORS headers, without the token for the preflight only", async () => {
     const origin = "https://app.example";
     const place = await createHttpPlace({ allowedOrigins: ["https://App.example:443"] });
     const asking = { origin, authorization: undefined, "access-control-request-method": "POST" };

@@ -6,7 +6,7 @@ import { INITIALIZE } from "./start-http-budgie.ts";
 const toCall = (id: number): string =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "work" } });
 
-/** Makes a call, and answers with its open stream and the id of its first event. */
+/** Makes a call, and returns its open stream and the id of its first event. */
 async function begin(place: HttpPlace, { transport }: PlaceClient, id: number) {
   const cutting = new AbortController();
   const headers = { "mcp-session-id": transport.sessionId ?? "", "mcp-protocol-version": "2025-11-25" };
@@ -18,7 +18,7 @@ async function begin(place: HttpPlace, { transport }: PlaceClient, id: number) {
   const work = await waitFor(() => place.works[before]);
   const cut = async (): Promise<void> => {
     cutting.abort();
-    // What is written before the server hears of it goes to a connection that is open, as far as anybody can tell.
+    // Data written before the server notices the cut goes to a connection that looks open.
     await wait(100);
   };
   return { headers, lastEventId, work, cut };
@@ -27,7 +27,7 @@ async function begin(place: HttpPlace, { transport }: PlaceClient, id: number) {
 const wait = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
 
 describe("a connection that is cut in the middle of a call", () => {
-  it("does not cancel the call, and the client comes back and gets its answer", async () => {
+  it("does not cancel the call, and the client reconnects and gets its answer", async () => {
     const place = await createHttpPlace();
     const wire = await createWire(place.url);
     const { work } = await place.connect(wire.url);
@@ -46,7 +46,7 @@ describe("a connection that is cut in the middle of a call", () => {
     expect(place.deliveries).toEqual([{ runId: "run-0", state: "delivered" }]);
   });
 
-  it("gives the answer that came meanwhile to who names the last event, and to nobody else", async () => {
+  it("replays a later answer only to a request with the last event id", async () => {
     const place = await createHttpPlace();
     const client = await place.connect();
     const { cut, headers, lastEventId, work } = await begin(place, client, 100);
@@ -55,7 +55,7 @@ describe("a connection that is cut in the middle of a call", () => {
     await wait(100);
     const before = [...place.deliveries];
 
-    // The client's own is open, so that a second is refused: without the event's id there is nothing to come back to.
+    // The client's own stream is open, so a second is refused: without the event's id there is nothing to resume.
     const plain = await place.send({ method: "GET", headers });
     const resumed = await place.send({ method: "GET", headers: { ...headers, "last-event-id": lastEventId } });
     const text = await resumed.text();
@@ -68,7 +68,7 @@ describe("a connection that is cut in the middle of a call", () => {
     expect(place.deliveries).toEqual([{ runId: "run-0", state: "delivered" }]);
   });
 
-  it("ends a resumed stream once all has come, and answers 204 to who has all", async () => {
+  it("ends a resumed stream after its last event, and answers 204 when there is no more", async () => {
     const place = await createHttpPlace();
     const { cut, headers, lastEventId, work } = await begin(place, await place.connect(), 100);
     await cut();
@@ -83,7 +83,7 @@ describe("a connection that is cut in the middle of a call", () => {
     expect(again.status).toBe(204);
   });
 
-  it("says in the place of an answer that was too large to be kept that it was, and that is no delivery", async () => {
+  it("replaces an answer that was too large to be kept by an error, which is no delivery", async () => {
     const place = await createHttpPlace({ limits: { eventBytes: 5000 } });
     const client = await place.connect();
     const { cut, headers, lastEventId, work } = await begin(place, client, 100);
@@ -99,14 +99,14 @@ describe("a connection that is cut in the middle of a call", () => {
       /"id":100,"error":\{"code":-32050,"message":"This answer was sent while the connection was broken/,
     );
     expect(place.deliveries).toEqual([]);
-    // While somebody reads, it is not too large.
+    // While a client reads, it is not too large.
     const whole = client.work();
     (await waitFor(() => place.works[1])).finish("y".repeat(6000));
     expect(toText(await whole)).toHaveLength(6000);
   });
 
   it.each(["1_no-such-stream", "x", "99999999999_x", "999_$known"])(
-    "refuses the event %s that there never was",
+    "refuses the event %s, which never existed",
     async (id) => {
       const place = await createHttpPlace();
       const { headers, lastEventId } = await begin(place, await place.connect(), 100);
@@ -118,7 +118,7 @@ describe("a connection that is cut in the middle of a call", () => {
     },
   );
 
-  it("does not give another session's events away", async () => {
+  it("does not replay another session's events", async () => {
     const place = await createHttpPlace();
     const [one, two] = [await place.connect(), await place.connect()];
     const { cut, headers, lastEventId, work } = await begin(place, one, 100);
@@ -136,7 +136,7 @@ describe("a connection that is cut in the middle of a call", () => {
   });
 });
 
-it("a client that listens comes back to what it missed, though its old connection still looks open", async () => {
+it("a listening client resumes from its last event, even if its old connection still looks open", async () => {
   const place = await createHttpPlace();
   const begun = await place.send({ method: "POST", body: INITIALIZE });
   const headers = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
@@ -156,7 +156,7 @@ it("a client that listens comes back to what it missed, though its old connectio
 });
 
 describe("a call that its client cancels", () => {
-  it("is aborted, and its stream ends and stays ended", async () => {
+  it("is aborted, and its stream ends for good", async () => {
     const place = await createHttpPlace({ sessionTtlMs: 300 });
     const client = await place.connect();
     const { headers, lastEventId, work } = await begin(place, client, 100);
@@ -171,7 +171,7 @@ describe("a call that its client cancels", () => {
     expect(place.deliveries).toEqual([]);
   });
 
-  it("together with others leaves their stream open until they have their answers, and no longer", async () => {
+  it("together with others keeps their stream open until their answers are sent, and no longer", async () => {
     const place = await createHttpPlace();
     const { transport } = await place.connect();
     const headers = { "mcp-session-id": transport.sessionId ?? "" };
@@ -188,7 +188,7 @@ describe("a call that its client cancels", () => {
     await waitFor(() => place.deliveries.length === 1);
   });
 
-  it("by the official client leaves no connection behind", async () => {
+  it("by the official client leaves no connection open", async () => {
     const place = await createHttpPlace();
     const wire = await createWire(place.url);
     const { work } = await place.connect(wire.url);
@@ -200,7 +200,7 @@ describe("a call that its client cancels", () => {
     await expect(answer).rejects.toThrow();
     await waitFor(() => place.works[0]?.signal?.aborted);
 
-    // The client comes back once for a stream that ended without an answer, and is told to stop.
+    // The client reconnects once for a stream that ended without an answer, and is told to stop.
     await waitFor(() => /last-event-id/i.test(wire.sent()));
     await wait(300);
     expect(wire.sent().match(/last-event-id/gi)).toHaveLength(1);
@@ -208,7 +208,7 @@ describe("a call that its client cancels", () => {
 });
 
 describe("an answer", () => {
-  it("that is an error leaves no connection behind either", async () => {
+  it("that is an error leaves no connection open either", async () => {
     const place = await createHttpPlace();
     const wire = await createWire(place.url);
     const { client } = await place.connect(wire.url);
@@ -220,7 +220,7 @@ describe("an answer", () => {
     expect(wire.sent().match(/last-event-id/gi)).toHaveLength(1);
   });
 
-  it("that crosses with its cancellation counts as thrown away", async () => {
+  it("that crosses with its cancellation counts as dropped", async () => {
     const place = await createHttpPlace();
     const client = await place.connect();
     const { headers, work } = await begin(place, client, 100);

@@ -18,23 +18,23 @@ export type HttpClient = {
   ) => Promise<CallToolResult>;
 };
 
-/** A running budgie that listens on a port that was free. */
+/** A running budgie that listens on a free port. */
 export type HttpBudgie = AsyncDisposable & {
   readonly url: URL;
   readonly child: Budgie["child"];
   readonly stderr: () => string;
   readonly stdout: () => string;
-  /** Over another way than the straight one, if one is given */
+  /** Over another connection than the direct one, if one is given */
   readonly connect: (way?: URL) => Promise<HttpClient>;
-  /** Sends a request with the token, and what else an MCP client sends */
+  /** Sends a request with the token and the usual headers of an MCP client */
   readonly send: (request: RawRequest) => Promise<Response>;
-  /** Ends it by a signal, and answers with its exit code */
+  /** Ends it by a signal, and returns its exit code */
   readonly end: (signal?: NodeJS.Signals) => Promise<number | null>;
 };
 
 type RawRequest = {
   readonly method: string;
-  /** Besides those that every MCP client sends */
+  /** Headers besides those that every MCP client sends */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal;
@@ -84,7 +84,7 @@ export async function startHttpBudgie(
       const client = new Client({ name: "test", version: "1.0.0" });
       const headers = { authorization: `Bearer ${TOKEN}` };
       const transport = new StreamableHTTPClientTransport(way, { requestInit: { headers } });
-      // Its optional sessionId is not what strict optional properties would have.
+      // Its optional sessionId does not fit strict optional properties.
       await client.connect(transport as Parameters<Client["connect"]>[0]);
       clients.push(client);
       const ask: HttpClient["ask"] = async (agent, input, signal) => {
@@ -102,7 +102,7 @@ export async function startHttpBudgie(
   };
 }
 
-/** What every MCP client sends. */
+/** The headers that every MCP client sends. */
 export const HEADERS = {
   authorization: `Bearer ${TOKEN}`,
   "content-type": "application/json",

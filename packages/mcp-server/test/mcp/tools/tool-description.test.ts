@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { toToolDescription } from "../../../src/mcp/tools/tool-description.ts";
 
-// // Kiro's limit, and the longest prefix that it adds to a description.
+// Kiro's limit, and the longest prefix that it adds to a description.
 const KIRO_CUTS_AT = 10_004;
 const KIRO_PREFIX = `(MCP tool from ${"s".repeat(128)}) `;
 

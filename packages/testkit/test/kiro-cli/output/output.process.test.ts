@@ -55,7 +55,7 @@ it("reports a run as lines of JSON", async () => {
     { sessionUpdate: "tool_call_update", status: "completed" },
     { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "content" } },
   ]);
-  // // All messages run together, as in the real program.
+  // All messages run together, as in the real program.
   expect(events.at(-1)).toMatchObject({
     type: "runFinished",
     data: {

@@ -95,7 +95,7 @@ it("hangs through SIGTERM", async () => {
   await using user = await createKiroUser();
   const child = user.start(["chat", "--no-interactive", "[[say: here]] [[fault hang]]"]);
   await once(child.stdout ?? child, "data");
-  // // It prints a moment before it ignores the signal.
+  // It prints a moment before it ignores the signal.
   await sleep(200);
 
   child.kill("SIGTERM");
@@ -155,7 +155,7 @@ it.each([
   await using user = await createKiroUser();
   const before = performance.now();
 
-  // // A length of its own finds the process again; it is a number, which would lose a zero at its end.
+  // A length of its own finds the process again; it is a number, which would lose a zero at its end.
   const seconds = `2.${process.pid}1`;
   const child = user.start(["chat", "--no-interactive", `[[fault ${fault} ${seconds}]]`]);
   child.stdout?.resume();
