@@ -86,7 +86,7 @@ export default defineConfig({
           globalSetup,
           include: [
             prove,
-            "packages/runner-docker/test/{contract,image/one-file-image,image/holder-image}.docker.test.ts",
+            "packages/runner-docker/test/{contract,image/one-file-image,image/session-image}.docker.test.ts",
           ],
           ...patience,
         },

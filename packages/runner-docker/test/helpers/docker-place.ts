@@ -21,10 +21,11 @@ export const BASE_IMAGE = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base"
 /** The image of the tests with the stand-in for kiro-cli. */
 export const KIRO_IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:latest";
 
-/** Returns the engine of the tests, without the code under test. */
-export async function testEngine(): Promise<Docker> {
-  const { docker } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
-  return docker;
+let connecting: Promise<Docker> | undefined;
+
+/** Returns the engine of the tests, without the code under test. It is connected to once, which takes seconds on some engines. */
+export function testEngine(): Promise<Docker> {
+  return (connecting ??= connectEngine(process.env, process.env["HOME"] ?? "/root").then(({ docker }) => docker));
 }
 
 /** A host's folders that several runners share, as several budgies of one user do. */
