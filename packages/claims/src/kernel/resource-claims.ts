@@ -74,10 +74,14 @@ function limitedTo(limits: Access["limits"]): ScriptOptions {
   return { access: { limits } };
 }
 
-/** Returns options that judge a turn which ended without a report as held if the engine says that it ran out of memory. */
+/** Returns options that judge a turn which ended without a report as held if it was killed, but not by budgie. */
 function killed(memoryBytes?: number): ScriptOptions {
-  const silent = ({ exit }: Ran): Verdict | undefined =>
-    exit.oomKilled ? { outcome: "held", detail: "it was killed for its memory use" } : undefined;
+  const silent = ({ exit }: Ran): Verdict | undefined => {
+    if (exit.oomKilled) return { outcome: "held", detail: "it was killed for its memory use" };
+    // Podman 4 reports no reason on cgroup v1 if memory runs out for the first process too.
+    const wasKilled = exit.signal === "SIGKILL" && exit.reason === undefined;
+    return wasKilled ? { outcome: "held", detail: "it was killed" } : undefined;
+  };
   return { ...limitedTo(memoryBytes === undefined ? {} : { memoryBytes }), silent };
 }
 
