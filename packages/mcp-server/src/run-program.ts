@@ -1,5 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import { runCli } from "./cli.ts";
+import { toExitCode } from "./process/exit-code.ts";
 import type { Host } from "./process/host.ts";
 import { escapeForTerminal } from "./terminal/printable.ts";
 
@@ -13,6 +14,6 @@ export function runProgram(argv: readonly string[], host: Host): Promise<number>
         ? error.message.split("\n").map(escapeForTerminal).join("\n")
         : String(error instanceof Error ? error.stack : error),
     );
-    return isExpected ? 1 : 70;
+    return toExitCode(error);
   });
 }

@@ -99,7 +99,7 @@ describe("budgie --sandbox --runtime", () => {
 
     const { exitCode, stderr, stdout } = await user.run(["--sandbox", "--runtime", "nosuch"], toEngineVariables());
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(/^budgie: The engine has no runtime "nosuch"; it has .*"runc".*\n$/);
     expect(await listTraces(user)).toEqual([]);
   });

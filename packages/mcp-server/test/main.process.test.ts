@@ -76,7 +76,7 @@ describe("--sandbox", () => {
     const output = [child.stdout, child.stderr].map((stream) => text(stream ?? Readable.from([])));
     const [[exitCode], stdout, stderr] = await Promise.all([once(child, "close"), ...output]);
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(message);
     expect(stderr).toMatch(/^budgie: .*\n$/);
   });

@@ -116,7 +116,7 @@ describe("a sandboxed turn that fails", () => {
     const argv = ["--sandbox", "--sandbox-image", "budgie-no-such-image:latest"];
     const { exitCode, stderr, stdout } = await user.run(argv, toEngineVariables());
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(/^budgie: The sandbox image "budgie-no-such-image:latest" .* "budgie build-image".*\n$/);
   });
 

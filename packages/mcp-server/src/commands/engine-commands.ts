@@ -5,10 +5,12 @@ import type { GcOptions } from "../garbage/gc-command.ts";
 
 type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json">> & Pick<GcOptions, "olderThan">;
 
-/** Adds `budgie gc-volumes`. */
+/** Adds `budgie gc`, which the first budgie called `gc-volumes`. */
 export function addGc(program: Command, run: (options: GcOptions) => Promise<void>): void {
   program
-    .command("gc-volumes")
+    .command("gc")
+    .alias("gc-volumes")
+    .summary("remove what dead budgies left behind")
     .description("remove the containers, volumes and folders that dead budgies left behind")
     .option("--dry-run", "say what would be removed, and remove nothing")
     .option("--force", "include what is younger than 24h and belongs to another machine or to a budgie in a container")
@@ -25,6 +27,7 @@ type DoctorOptions = { readonly json: boolean; readonly prove: boolean };
 export function addDoctor(program: Command, run: (options: DoctorOptions) => Promise<void>): void {
   program
     .command("doctor")
+    .summary("say what sandboxed turns lack, and what to do")
     .description(
       "look at what sandboxed turns need of engine, image, login, network, agents and folders, and say what is missing",
     )

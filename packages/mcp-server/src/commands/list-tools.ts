@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 import { loadTools } from "../agents/load-tools.ts";
@@ -23,6 +24,17 @@ export function listTools(config: Config, { json, stats }: ListToolsOptions, hos
   const report = toToolStats(loaded.agents, config);
   host.stdout.write(json ? `${JSON.stringify(report)}\n` : toToolStatsText(report));
   return 0;
+}
+
+/** Adds `budgie list-tools`. */
+export function addListTools(program: Command, run: (options: ListToolsOptions) => void): void {
+  program
+    .command("list-tools")
+    .summary("print the tools that clients see")
+    .description("print the tools and what they do, or what each way of offering them costs")
+    .option("--stats", "print how many bytes, and about how many tokens, each of --tools costs a client")
+    .option("--json", "print JSON: everything a client is told")
+    .action(({ json = false, stats = false }: Partial<ListToolsOptions>) => run({ json, stats }));
 }
 
 type Definition = Tool["definition"];

@@ -1,13 +1,31 @@
-import type { CommanderError } from "commander";
+import type { Command, CommanderError } from "commander";
 import { BudgieError } from "@budgie/core";
-import type { Host } from "../process/host.ts";
 
-/** Exits after help or version was printed. Throws `CONFIG_INVALID` for any other error of commander. */
-export function handleUsageError(error: CommanderError, host: Host): void {
-  if (error.exitCode === 0) return host.exit(0);
-  const message = error.message
-    .replace(/^error: /, "")
-    .replace(/\s+/g, " ")
-    .replace(/\.?$/, ".");
-  throw new BudgieError("CONFIG_INVALID", `${message} See "budgie --help".`, { cause: error });
+/** Has a command and all below it throw `CONFIG_INVALID` for wrong usage, with the way to the nearest help. */
+export function refuseWrongUsage(command: Command, parents: readonly string[] = []): void {
+  const path = [...parents, command.name()];
+  command.exitOverride((error) => {
+    throw isPrinted(error) ? error : toUsageError(error, path);
+  });
+  for (const child of command.commands) refuseWrongUsage(child, path);
+}
+
+/** Returns whether an error of commander stands for help or a version that it printed. */
+export function isPrinted(error: unknown): boolean {
+  return PRINTED.has((error as CommanderError | undefined)?.code ?? "");
+}
+
+// A command that has only commands below it prints its help, too.
+const PRINTED: ReadonlySet<string> = new Set(["commander.help", "commander.helpDisplayed", "commander.version"]);
+
+function toUsageError(error: CommanderError, path: readonly string[]): BudgieError {
+  const [fault = "", hint] = error.message.replace(/^error: /, "").split("\n(");
+  const near = hint === undefined ? "" : ` ${hint.slice(0, -1)}`;
+  const message = `${toSentence(fault)}${near} See "${path.join(" ")} --help".`;
+  return new BudgieError("CONFIG_INVALID", message, { cause: error });
+}
+
+function toSentence(text: string): string {
+  const sentence = text.slice(0, 1).toUpperCase() + text.slice(1).replace(/\s+/g, " ");
+  return sentence.endsWith(".") ? sentence : `${sentence}.`;
 }

@@ -9,10 +9,14 @@ export type Host = {
   /** The process's user id; `undefined` on Windows */
   readonly uid: number | undefined;
   readonly stdin: Readable;
+  /** A person types there */
+  readonly stdinIsTerminal: boolean;
   /** Carries only JSON-RPC if budgie is a server over stdio */
   readonly stdout: Writable;
   /** The terminal's width in characters; `undefined` when stdout is not one */
   readonly columns: number | undefined;
+  /** The same of stderr */
+  readonly stderrColumns: number | undefined;
   /** Writes one line to stderr. */
   readonly report: (line: string) => void;
   readonly exit: (code: number) => void;

@@ -1,8 +1,9 @@
+import { EXIT } from "./exit-code.ts";
 import type { Host } from "./host.ts";
 import { createShutdown } from "./shutdown.ts";
 
 /**
- * Runs work that a process signal aborts, and that must clean up before it rejects. Then the program exits with code 1.
+ * Runs work that a process signal aborts, and that must clean up before it rejects. Then the program exits with code 130.
  */
 export async function interruptible<T>(
   { events, exit, report }: Pick<Host, "events" | "exit" | "report">,
@@ -10,7 +11,7 @@ export async function interruptible<T>(
 ): Promise<T> {
   const controller = new AbortController();
   const { signal } = controller;
-  const shutdown = createShutdown({ events, report, exit: (code) => exit(code || 1) });
+  const shutdown = createShutdown({ events, report, exit: (code) => exit(code || EXIT.interrupted) });
   const working = work(signal);
   shutdown.onBegin(async () => {
     controller.abort();

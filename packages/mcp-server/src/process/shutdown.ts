@@ -1,4 +1,5 @@
 import { BudgieError } from "@budgie/core";
+import { EXIT } from "./exit-code.ts";
 import type { Host } from "./host.ts";
 
 /** The orderly end of the program: it begins once, and takes at most {@link LIMIT_MS}. */
@@ -15,8 +16,7 @@ const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 const LIMIT_MS = 9_500;
 // npm and npx forward a Ctrl-C that the terminal has also sent to budgie.
 const ECHO_MS = 100;
-const FAILED = 1;
-const BUG = 70;
+const { bug: BUG, failed: FAILED } = EXIT;
 
 /**
  * Creates the shutdown. The program exits with code 0 after a signal or {@link Shutdown.begin}, with 70 after an uncaught

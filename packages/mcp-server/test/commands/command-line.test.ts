@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { configSchema } from "../../src/config/config-schema.ts";
+import { toFlag } from "../../src/config/option-names.ts";
 import { createBudgieUser } from "../helpers/start-budgie.ts";
 
 describe("the command line", () => {
@@ -62,24 +64,61 @@ describe("the command line", () => {
     );
   });
 
-  it("prints help, in 80 columns, and version on stdout", async () => {
+  it.each([[["--help"]], [["-h"]], [["help"]]])(
+    "prints help that fits on a screen of 80 columns for %j",
+    async (argv) => {
+      await using user = await createBudgieUser();
+
+      const { exitCode, stderr, stdout } = await user.command(argv);
+
+      const lines = stdout.split("\n");
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      expect(lines.length).toBeLessThanOrEqual(50);
+      expect(lines.filter((line) => line.length > 80)).toEqual([]);
+      expect(stdout).toMatch(/^Set up:\n {2}install CLIENT +have an MCP client start budgie$/m);
+    },
+  );
+
+  it.each([[["serve", "--help"]], [["help", "serve"]], [["mcp"]]])(
+    "prints all options of the server for %j",
+    async (argv) => {
+      await using user = await createBudgieUser();
+
+      const { exitCode, stderr, stdout } = await user.command(argv);
+
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      expect(stdout).toMatch(/^Agents:\n +--agents-dir <dir> +where the agents' JSON files are/m);
+      expect(Object.keys(configSchema.shape).filter((key) => !stdout.includes(`  ${toFlag(key)} `))).toEqual([]);
+      expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
+
+  it.each([
+    [["runs"], "Usage: budgie runs "],
+    [["sessions"], "Usage: budgie sessions "],
+    [["egress"], "Usage: budgie egress "],
+    [["help", "runs", "ls"], "Usage: budgie runs ls "],
+    [["gc", "--help"], "Usage: budgie gc|gc-volumes "],
+    [["version"], "0.1.0\n"],
+    [["--version"], "0.1.0\n"],
+  ])("answers %j on stdout", async (argv, beginning) => {
     await using user = await createBudgieUser();
 
-    const help = await user.command(["--help"]);
-    const version = await user.command(["--version"]);
+    const { exitCode, stderr, stdout } = await user.command(argv);
 
-    expect(help).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(help.stdout).toMatch(/^Agents:\n +--agents-dir <dir> +where the agents' JSON files are/m);
-    expect(help.stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
-    expect(version).toMatchObject({ exitCode: 0, stdout: "0.1.0\n", stderr: "" });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout.startsWith(beginning)).toBe(true);
   });
 
   it("prints the help text that the README shows", async () => {
     await using user = await createBudgieUser();
 
-    const { stdout } = await user.command(["--help"]);
+    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 
-    expect(readFileSync(new URL("../../README.md", import.meta.url), "utf8")).toContain(`\n\`\`\`\n${stdout}\`\`\`\n`);
+    for (const argv of [["--help"], ["serve", "--help"]]) {
+      const { stdout } = await user.command(argv);
+      expect(readme).toContain(`\n\`\`\`\n${stdout}\`\`\`\n`);
+    }
   });
 
   it.each([
@@ -87,15 +126,16 @@ describe("the command line", () => {
       ["--agent-timeout", "15"],
       'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be a duration such as "90s", "10m" or "1h30m", got "15".',
     ],
-    [["--no-such-option"], `unknown option '--no-such-option'. See "budgie --help".`],
-    [["--agent-timout", "1m"], `unknown option '--agent-timout' (Did you mean --agent-timeout?). See "budgie --help".`],
-    [["-nosuchoption"], `unknown option '-nosuchoption'. See "budgie --help".`],
-    [["serve"], 'There is no command "serve". See "budgie --help".'],
-    [["doctor", "all"], `too many arguments for 'doctor'. Expected 0 arguments but got 1. See "budgie --help".`],
+    [["--no-such-option"], `Unknown option '--no-such-option'. See "budgie serve --help".`],
     [
-      ["gc-volumes", "all"],
-      `too many arguments for 'gc-volumes'. Expected 0 arguments but got 1. See "budgie --help".`,
+      ["--agent-timout", "1m"],
+      `Unknown option '--agent-timout'. Did you mean --agent-timeout? See "budgie serve --help".`,
     ],
+    [["-nosuchoption"], `Unknown option '-nosuchoption'. See "budgie serve --help".`],
+    [["dotcor"], 'There is no command "dotcor". Did you mean "doctor"? See "budgie --help".'],
+    [["serve", "agents"], 'The server takes no "agents". See "budgie serve --help".'],
+    [["doctor", "all"], `Too many arguments for 'doctor'. Expected 0 arguments but got 1. See "budgie doctor --help".`],
+    [["gc-volumes", "all"], `Too many arguments for 'gc'. Expected 0 arguments but got 1. See "budgie gc --help".`],
     [
       ["gc-volumes", "--older-than", "soon"],
       'Expected --older-than to be a duration such as "90s", "10m" or "1h30m", got "soon".',
@@ -114,7 +154,7 @@ describe("the command line", () => {
 
     const finished = await user.command(argv);
 
-    expect(finished).toEqual({ exitCode: 1, signal: null, stdout: "", stderr: `budgie: ${message}\n` });
+    expect(finished).toEqual({ exitCode: 2, signal: null, stdout: "", stderr: `budgie: ${message}\n` });
   });
 
   it("refuses a bad value of a variable in one line", async () => {
@@ -122,7 +162,7 @@ describe("the command line", () => {
 
     const { exitCode, stderr } = await user.command([], { BUDGIE_SANDBOX: "perhaps" });
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toBe('budgie: Expected --sandbox (or BUDGIE_SANDBOX) to be "true" or "false", got "perhaps".\n');
   });
 
@@ -143,7 +183,7 @@ describe("the command line", () => {
 
     const { exitCode, stderr } = await user.command([]);
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain(
       `budgie: The agents "reader" (${join(user.host.agentsDir, "reader.json")}) and "Reader" (${twin}) would both be`,
     );
@@ -169,7 +209,7 @@ describe("--sandbox", () => {
       DOCKER_HOST: "unix:///nowhere/docker.sock",
     });
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(/^budgie: .*unix:\/\/\/nowhere\/docker\.sock.*\n$/);
   });
 });

@@ -29,7 +29,7 @@ describe("a start over HTTP", () => {
 
     const { exitCode, stderr, stdout } = await user.command(["--kiro-binary", kiroCliPath, ...argv]);
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(message);
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
@@ -44,7 +44,7 @@ describe("a start over HTTP", () => {
     const { exitCode, stderr } = await user.command(argv);
     other.close();
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toMatch(`Cannot listen on port ${port} of "127.0.0.1": something else listens there.`);
     expect(stderr).not.toContain("token");
   });

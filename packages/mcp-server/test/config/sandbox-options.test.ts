@@ -15,13 +15,13 @@ describe("budgie does not start", () => {
     [["--ca-file", "/etc/passwd"], /^budgie: --ca-file "\/etc\/passwd" needs --sandbox: /],
     [["--egress", "open"], /^budgie: Without --sandbox nothing can hold an agent to --egress\./],
     [["--protect-executable-paths"], /^budgie: --protect-executable-paths needs --sandbox: /],
-    [["--sandbox", "--credentials", "api-key"], /^budgie: KIRO_API_KEY is not set, /],
-  ])("with %j, and says why in one line", async (argv, message) => {
+    [["--sandbox", "--credentials", "api-key"], /^budgie: KIRO_API_KEY is not set, /, 1],
+  ])("with %j, and says why in one line", async (argv, message, code = 2) => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr, stdout } = await user.command(argv, NO_ENGINE);
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: "" });
     expect(stderr).toMatch(message);
     expect(stderr.trimEnd()).not.toContain("\n");
   });

@@ -11,6 +11,8 @@ export function toSilentHost(given: Pick<Host, "cwd" | "home"> & Partial<Host>):
     stdin: new PassThrough(),
     stdout: new PassThrough(),
     columns: undefined,
+    stdinIsTerminal: false,
+    stderrColumns: undefined,
     report: () => undefined,
     exit: () => undefined,
     events: new EventEmitter(),

@@ -24,7 +24,7 @@ describe("--max-turns-per-minute", () => {
 
     const { exitCode, stderr } = await user.command(["--max-turns-per-minute", "code-reviewr=1"]);
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('There is no agent "code-reviewr" for --max-turns-per-minute.');
   });
 });

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { BudgieError } from "@budgie/core";
 
 type EgressActions = {
   readonly explain: (agent: string, options: { readonly json: boolean }) => void;
@@ -14,6 +13,7 @@ type EgressActions = {
 export function addEgress(program: Command, { explain, suggest }: EgressActions): void {
   const egress = program
     .command("egress")
+    .summary("what sandboxes may reach, and what they asked for")
     .description("what sandboxes may reach of the network, and what they asked for");
   egress
     .command("explain")
@@ -30,8 +30,4 @@ export function addEgress(program: Command, { explain, suggest }: EgressActions)
     .action(({ json = false, ...options }: { last: string; agent?: string; json?: boolean }) =>
       suggest({ ...options, json }),
     );
-  // Added after the commands, which would inherit it. An operand here is an unknown command.
-  egress.allowExcessArguments().action(() => {
-    throw new BudgieError("CONFIG_INVALID", 'Expected "budgie egress explain AGENT" or "budgie egress suggest".');
-  });
 }

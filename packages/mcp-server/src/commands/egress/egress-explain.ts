@@ -1,7 +1,8 @@
-import { BudgieError, loadAgents, type AllowedHost, type EgressMode, type EgressPolicy } from "@budgie/core";
+import { loadAgents, type AllowedHost, type EgressMode, type EgressPolicy } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import { isUnverified } from "../../config/egress-list.ts";
 import type { Host } from "../../process/host.ts";
+import { findAgent } from "../../mcp/names/find-agent.ts";
 import { refuseUnknownAgents } from "../../config/agent-policies.ts";
 
 export type ExplainOptions = {
@@ -11,10 +12,10 @@ export type ExplainOptions = {
 };
 
 /** Runs `budgie egress explain`: prints the hosts that an agent may reach, and the source of each. */
-export function explainEgress(agent: string, { config, json }: ExplainOptions, { stdout }: Host): number {
+export function explainEgress(spelling: string, { config, json }: ExplainOptions, { stdout }: Host): number {
   const { agents } = loadAgents(config);
   refuseUnknownAgents(config.policies, agents, config.config);
-  if (!agents.some(({ name }) => name === agent)) throw unknownAgent(agent, config);
+  const { name: agent } = findAgent(agents, spelling, config);
   const { egress } = config.policies.agents.get(agent) ?? config.policies.ceiling;
   const hosts = toEffective(egress).map((entry) => ({ ...entry, unverified: isUnverified(entry) }));
   const report = { agent, mode: egress.mode, hosts };
@@ -33,13 +34,6 @@ function toEffective({ hosts, mode }: EgressPolicy): readonly AllowedHost[] {
     case "bridge":
       return [];
   }
-}
-
-function unknownAgent(name: string, { agentsDir }: Config): BudgieError {
-  return new BudgieError(
-    "AGENT_NOT_FOUND",
-    `There is no agent "${name}" in "${agentsDir}". "budgie --list-tools" lists the agents.`,
-  );
 }
 
 const MEANINGS: Readonly<Record<EgressMode, string>> = {

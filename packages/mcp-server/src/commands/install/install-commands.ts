@@ -1,5 +1,7 @@
+import { BudgieError } from "@budgie/core";
 import { Argument, Option, type Command } from "commander";
 import { CLIENT_NAMES, SCOPES, type ClientName, type Scope } from "./clients.ts";
+import { didYouMean } from "../../terminal/did-you-mean.ts";
 import type { InstallOptions } from "./run-install.ts";
 import type { UninstallOptions } from "./run-uninstall.ts";
 
@@ -16,12 +18,14 @@ export function addInstall(program: Command, { install, uninstall }: InstallActi
     .usage("[options] <client> [-- options of the server, beside --sandbox]")
     // A declared argument would make the help of all commands wider than a terminal.
     .allowExcessArguments()
+    .summary("have an MCP client start budgie")
     .description("write a client's configuration so that it starts budgie, and show what changes")
     .option("--force", "replace a server of this name that is not budgie's")
     .action((client: ClientName, { dryRun = false, force = false, name, scope }: Given, { args }: Command) =>
       install({ client, args: args.slice(1), dryRun, force, name, scope }),
     );
   addCommand(program, "uninstall")
+    .summary("undo that")
     .description("remove from a client's configuration what install added")
     .action((client: ClientName, { dryRun = false, name, scope }: Given) => uninstall({ client, dryRun, name, scope }));
 }
@@ -29,10 +33,17 @@ export function addInstall(program: Command, { install, uninstall }: InstallActi
 function addCommand(program: Command, name: string): Command {
   return program
     .command(name)
-    .addArgument(new Argument("<client>", "whose configuration").choices(CLIENT_NAMES))
+    .addArgument(new Argument("<client>", `one of ${CLIENT_NAMES.join(", ")}`).argParser(parseClient))
     .addOption(
       new Option("--scope <scope>", "for you everywhere, or for the current directory").choices(SCOPES).default("user"),
     )
     .option("--name <name>", "what the server is called there", "kiro-subagents")
     .option("--dry-run", "show what would change, and write nothing");
+}
+
+function parseClient(name: string): ClientName {
+  const found = CLIENT_NAMES.find((client) => client === name);
+  if (found !== undefined) return found;
+  const near = didYouMean(name, CLIENT_NAMES);
+  throw new BudgieError("CONFIG_INVALID", `There is no client "${name}".${near} Clients: ${CLIENT_NAMES.join(", ")}.`);
 }

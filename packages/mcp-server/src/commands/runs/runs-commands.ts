@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { BudgieError } from "@budgie/core";
 import type { ListRunsOptions } from "./list-runs.ts";
 import type { RemoveRunsOptions } from "./remove-runs.ts";
 
@@ -38,11 +37,4 @@ export function addRuns(program: Command, { list, remove, show }: RunsActions): 
     .action((ids: string[], { all = false, json = false, ...options }: Partial<RemoveRunsOptions>) =>
       remove(ids, { ...options, all, json }),
     );
-  // Added after the commands, which would inherit it. An operand here is an unknown command.
-  runs.allowExcessArguments().action(() => {
-    throw new BudgieError(
-      "CONFIG_INVALID",
-      'Expected "budgie runs ls", "budgie runs show ID" or "budgie runs rm ID...".',
-    );
-  });
 }

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { BudgieError } from "@budgie/core";
 
 type WithJson = { readonly json: boolean };
 
@@ -30,11 +29,4 @@ export function addSessions(program: Command, actions: SessionsActions): void {
     .description("write a session's home as a tar, without the login in it")
     .option("--json", "print JSON")
     .action((id: string, file: string, { json = false }: Partial<WithJson>) => actions.export({ id, file, json }));
-  // Added after the commands, which would inherit it. An operand here is an unknown command.
-  sessions.allowExcessArguments().action(() => {
-    throw new BudgieError(
-      "CONFIG_INVALID",
-      'Expected "budgie sessions ls", "budgie sessions rm ID..." or "budgie sessions export ID FILE".',
-    );
-  });
 }

@@ -69,6 +69,14 @@ describe("budgie egress explain", () => {
     expect(worker.stdout).toBe("shell-worker: none, no network at all, its own model included\n");
   });
 
+  it("takes an agent by its tool's name", async () => {
+    await using user = await createBudgieUser();
+
+    const { stdout } = await user.command(["egress", "explain", "kiro_subagents_reader"]);
+
+    expect(stdout).toMatch(/^reader: allowlist, /);
+  });
+
   it("prints the pinned hosts of an open network", async () => {
     await using user = await createBudgieUser();
     const argv = ["--egress", "open", "--allow-host", "a.test", "--allow-host", "db.test=10.0.0.5"];
@@ -79,12 +87,10 @@ describe("budgie egress explain", () => {
   });
 
   it.each([
-    [["egress", "explain", "nobody"], 'There is no agent "nobody" in '],
-    [["egress", "explain"], "missing required argument 'agent'."],
-    [["egress"], 'Expected "budgie egress explain AGENT" or "budgie egress suggest".'],
-    [["egress", "expalin"], 'Expected "budgie egress explain AGENT" or "budgie egress suggest".'],
-    [["egress", "suggest", "reader"], "too many arguments for 'suggest'."],
-    [["sessions", "ls", "reader"], "too many arguments for 'ls'."],
+    [["egress", "explain"], "Missing required argument 'agent'."],
+    [["egress", "expalin"], `Unknown command 'expalin'. Did you mean explain? See "budgie egress --help".`],
+    [["egress", "suggest", "reader"], "Too many arguments for 'suggest'."],
+    [["sessions", "ls", "reader"], "Too many arguments for 'ls'."],
     [["egress", "suggest", "--last", "0"], 'Expected --last to be a number of turns, such as 20, got "0".'],
     [["egress", "suggest", "--last", "few"], 'Expected --last to be a number of turns, such as 20, got "few".'],
   ])("and egress suggest refuse %j in one line", async (argv, message) => {
@@ -92,7 +98,7 @@ describe("budgie egress explain", () => {
 
     const { exitCode, stderr, stdout } = await user.command(argv);
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(`budgie: ${message}`);
     expect(stderr.trimEnd()).not.toContain("\n");
   });
@@ -211,7 +217,7 @@ Never allowed by name:
 
     const { exitCode, stderr } = await user.command(["egress", "suggest"]);
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toMatch(/^budgie: Cannot use the run log ".*runs\.sqlite3" \(file is not a database\)\..*\n$/);
   });
 });

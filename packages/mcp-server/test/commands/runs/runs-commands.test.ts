@@ -204,9 +204,10 @@ describe("budgie runs rm", () => {
       ["show", run.id, "another"],
     ];
 
-    for (const argv of [...argvs, ...surplus, ["rm", run.id, "unknown"], ["ls", "--last", "0"], [], ["list"]]) {
-      expect(await user.command(["runs", ...argv])).toMatchObject({ exitCode: 1, stdout: "" });
+    for (const argv of [...argvs, ...surplus, ["ls", "--last", "0"], ["list"]]) {
+      expect(await user.command(["runs", ...argv])).toMatchObject({ exitCode: 2, stdout: "" });
     }
+    expect(await user.command(["runs", "rm", run.id, "unknown"])).toMatchObject({ exitCode: 1, stdout: "" });
     expect(await json(user, "ls")).toMatchObject([{ id: run.id }]);
   });
 });

@@ -162,7 +162,7 @@ describe("a section's sandbox limits", () => {
     const argv = ["--sandbox", "--sandbox-image", "any", "--workspace", "ro", "--config", file];
     const { exitCode, stderr } = await user.run(argv, toEngineVariables());
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('gives the agent "shell-worker" workspace "rw", and "ro" is the most');
   });
 });

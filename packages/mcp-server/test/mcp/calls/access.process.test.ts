@@ -56,7 +56,7 @@ describe("--allow-root", () => {
 
     const { exitCode, stderr } = await user.command(["--allow-root", "~/gone"]);
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain(`There is no directory "${join(user.host.home, "gone")}" for --allow-root (ENOENT).`);
   });
 
@@ -67,7 +67,7 @@ describe("--allow-root", () => {
 
       const { exitCode, stderr } = await user.command(argv);
 
-      expect(exitCode).toBe(1);
+      expect(exitCode).toBe(2);
       expect(stderr).toContain(`budgie: Expected ${argv[0]} (or BUDGIE_`);
     },
   );
@@ -97,7 +97,7 @@ describe("an agent's section", () => {
 
     const { exitCode, stderr } = await user.command(["--config", writeConfig(user, { agents })]);
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain(message);
   });
 });

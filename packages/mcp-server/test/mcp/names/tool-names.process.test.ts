@@ -44,7 +44,7 @@ describe("--tool-names", () => {
 
     const { exitCode, stderr } = await user.command([]);
 
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain(
       `budgie: The agents "code-reviewer" (${join(user.host.agentsDir, "code-reviewer.json")}) and "codereviewer" ` +
         `(${twin}) would be the tools "kiro-subagents.code-reviewer" and "kiro-subagents.codereviewer", and Kiro, `,

@@ -1,0 +1,44 @@
+import { BudgieError, type Agent } from "@budgie/core";
+import type { NamingOptions } from "../../config/tool-options.ts";
+import { didYouMean } from "../../terminal/did-you-mean.ts";
+import { toToolName } from "./tool-name.ts";
+
+type Naming = Omit<NamingOptions, "tools">;
+
+/**
+ * Finds an agent by its name or its tool's name, dotted or safe, with or without the prefix, in upper or lower case. Throws
+ * `AGENT_NOT_FOUND` for none, and for a spelling that several agents share.
+ */
+export function findAgent(agents: readonly Agent[], spelling: string, options: Naming & { agentsDir: string }): Agent {
+  const [found, twin] = listAgents(agents, spelling, options);
+  if (found === undefined) throw toUnknown(agents, spelling, options.agentsDir);
+  if (twin === undefined) return found;
+  throw new BudgieError(
+    "AGENT_NOT_FOUND",
+    `Both agents "${found.name}" (${found.file}) and "${twin.name}" (${twin.file}) could be "${spelling}". Name one in full.`,
+  );
+}
+
+/** Lists the agents that a spelling may mean: of those with exactly this name, one. */
+function listAgents(agents: readonly Agent[], spelling: string, options: Naming): readonly Agent[] {
+  const exact = agents.filter(({ name }) => name === spelling);
+  if (exact.length > 0) return exact.slice(0, 1);
+  const wanted = spelling.toLowerCase();
+  return agents.filter(({ name }) => toSpellings(name, options).includes(wanted));
+}
+
+function toSpellings(name: string, { toolNames, toolPrefix }: Naming): readonly string[] {
+  const tools = [toolPrefix, ""].map((prefix) => toToolName(name, { toolNames, toolPrefix: prefix }));
+  return [name, ...tools.flatMap((tool) => [tool.name, ...tool.aliases])].map((spelling) => spelling.toLowerCase());
+}
+
+function toUnknown(agents: readonly Agent[], spelling: string, agentsDir: string): BudgieError {
+  const near = didYouMean(
+    spelling,
+    agents.map(({ name }) => name),
+  );
+  return new BudgieError(
+    "AGENT_NOT_FOUND",
+    `There is no agent "${spelling}" in "${agentsDir}".${near} "budgie list-tools" lists the agents.`,
+  );
+}

@@ -1,0 +1,70 @@
+import type { Command } from "commander";
+import { BudgieError } from "@budgie/core";
+import { unknownCommand } from "./commands/help-commands.ts";
+import { toDoubleDashed } from "./commands/go-flags.ts";
+import { listTools } from "./commands/list-tools.ts";
+import { findServerOption, SERVER_FLAGS, toServerValues } from "./commands/server-options.ts";
+import { parseConfig, type Config } from "./config/config.ts";
+import { refuseRootAnywhere } from "./config/sandbox-options.ts";
+import type { Host } from "./process/host.ts";
+import { serve } from "./server/serve.ts";
+
+type ServeContext = {
+  readonly host: Host;
+  readonly finish: (exitCode: number) => void;
+  readonly config: () => Config;
+};
+
+/** Adds `budgie serve`, which also runs without its name, as MCP clients start budgie. */
+export function addServe(program: Command, { config, finish, host }: ServeContext): Command {
+  return program
+    .command("serve", { isDefault: true })
+    .summary("serve the agents over MCP, as without a command")
+    .description("Serves the agents to an MCP client, as budgie does without a command.")
+    .allowExcessArguments()
+    .action(async () => {
+      // Without "serve", an operand is an unknown command.
+      const [first, second] = program.args;
+      if (first !== undefined && first !== "serve") throw unknownCommand(program, first);
+      if (second !== undefined) throw unexpected(second);
+      finish(await serveOrPrint(config(), host));
+    });
+}
+
+async function serveOrPrint(config: Config, host: Host): Promise<number> {
+  if (config.listTools || config.debug) return listTools(config, { json: config.debug, stats: false }, host);
+  if (host.stdinIsTerminal && config.transport === "stdio") for (const line of WAITING) host.report(line);
+  return serve(config, host);
+}
+
+// Lines that a person reads who started the server in a terminal
+const WAITING: readonly string[] = [
+  "This is the MCP server. It waits on stdin for an MCP client, which usually starts it; Ctrl-C ends it.",
+  'To have a client start it: "budgie install CLIENT". To see what it offers: "budgie list-tools". For the rest: "budgie --help".',
+];
+
+/** Throws for a server option before "--", which would be ignored. */
+export function refuseMisplaced(program: Command): void {
+  const flag = findServerOption(program);
+  if (flag === undefined) return;
+  throw new BudgieError("CONFIG_INVALID", `Options of the server, such as ${flag}, go behind "--".`);
+}
+
+/** Throws for options that a server would refuse at its start, where no user sees it. Skips `${…}`, which the client replaces. */
+export function checkServerOptions(program: Command, args: readonly string[], host: Host): void {
+  if (args.some((argument) => argument.includes("${"))) return;
+  const { operands, unknown } = program.parseOptions([...toDoubleDashed(args, SERVER_FLAGS)]);
+  const [odd] = [...operands, ...unknown];
+  if (odd !== undefined) throw unexpected(odd);
+  const config = parseConfig(toServerValues(program, {}), host);
+  refuseRootAnywhere(config, host);
+  if (config.transport === "stdio") return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    "A client starts its own budgie and speaks to it over stdio, not --transport http.",
+  );
+}
+
+function unexpected(argument: string): BudgieError {
+  return new BudgieError("CONFIG_INVALID", `The server takes no "${argument}". See "budgie serve --help".`);
+}
