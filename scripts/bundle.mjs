@@ -1,9 +1,9 @@
 // node scripts/bundle.mjs: bundles budgie and its libraries into the few files that bin/budgie.js runs, with V8 code caches for a
-// quick start. See docs/adr/0011.
+// quick start, and puts beside them the files that they read. See docs/adr/0011 and 0018.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { statSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { readdirSync, statSync } from "node:fs";
+import { chmod, cp, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,21 +12,43 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { toCacheFile } from "../packages/mcp-server/bin/load-bundle.js";
 import { answerAsEngine } from "./lib/answer-as-engine.mjs";
+import { toLicenses } from "./lib/licenses.mjs";
 import { toStartMessages } from "./lib/start-messages.mjs";
 
-const PACKAGES = fileURLToPath(new URL("../packages/", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const PACKAGES = join(ROOT, "packages");
 const DIST = join(PACKAGES, "mcp-server", "dist");
 const TARGET = join(DIST, "bundle");
 const MAIN = "main.cjs";
 const WARM_UP = fileURLToPath(new URL("lib/write-code-caches.mjs", import.meta.url));
-const LOADER = fileURLToPath(new URL("../packages/mcp-server/bin/load-bundle.js", import.meta.url));
-const LIBRARIES = fileURLToPath(new URL("../package-lock.json", import.meta.url));
-const ENGINE = fileURLToPath(new URL("lib/answer-as-engine.mjs", import.meta.url));
-const SOURCES = [join(DIST, ".tsbuildinfo"), LIBRARIES, LOADER, WARM_UP, ENGINE, fileURLToPath(import.meta.url)];
-// better-sqlite3 has native code; dockerode loads files beside its own.
-const EXTERNAL = ["better-sqlite3", "dockerode"];
+
+// Files that are read or started at run time lie in the bundle as they do in the checkout's `packages`.
+const FILES = {
+  "packages/runner-docker/forwarder/linux-amd64": "runner-docker/forwarder/linux-amd64",
+  "packages/runner-docker/forwarder/linux-arm64": "runner-docker/forwarder/linux-arm64",
+  Dockerfile: "sandbox-image/Dockerfile",
+  "docker/entrypoint.sh": "sandbox-image/docker/entrypoint.sh",
+};
+const PROGRAMS = {
+  "runner-docker/dist/login/copy-database-main.js": "runner-docker/dist/login/copy-database-main.js",
+  "egress/dist/proxy-main.js": "egress/dist/proxy-main.mjs",
+};
+// It has native code.
+const EXTERNAL = ["better-sqlite3"];
+// Loaded late, and in a file of its own, since it costs 100 ms.
+const DOCKERODE = { id: "dockerode", file: "dockerode.cjs" };
+// What dockerode needs for SSH and for BuildKit's sessions, which budgie never uses.
+const LEFT_OUT = ["@grpc/grpc-js", "@grpc/proto-loader", "protobufjs", "ssh2"];
 // The package's build for `require` is UMD, whose imports a bundler cannot follow.
 const ALIASES = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" };
+const SOURCES = [
+  ...readdirSync(PACKAGES).map((name) => join(PACKAGES, name, "dist/.tsbuildinfo")),
+  ...Object.keys(FILES).map((file) => join(ROOT, file)),
+  ...["package-lock.json", "packages/mcp-server/bin/load-bundle.js", "scripts/bundle.mjs"].map((file) =>
+    join(ROOT, file),
+  ),
+  ...["answer-as-engine", "licenses", "write-code-caches"].map((name) => join(ROOT, `scripts/lib/${name}.mjs`)),
+];
 const LIMIT_MS = 60_000;
 
 if (!isCurrent()) await makeBundle();
@@ -42,7 +64,13 @@ function isCurrent() {
 async function makeBundle() {
   const folder = await mkdtemp(`${TARGET}-`);
   try {
-    await bundle(folder);
+    const modules = [
+      ...(await bundleMain(folder)),
+      ...(await bundleDockerode(folder)),
+      ...(await bundlePrograms(folder)),
+    ];
+    for (const [from, to] of Object.entries(FILES)) await cp(join(ROOT, from), join(folder, to));
+    await writeFile(join(folder, "THIRD-PARTY-LICENSES"), toLicenses(modules));
     await writeCodeCaches(join(folder, MAIN));
     // Other users than the builder run it too.
     await chmod(folder, 0o755);
@@ -53,55 +81,78 @@ async function makeBundle() {
   }
 }
 
-async function bundle(folder) {
-  const build = await rolldown({
+function bundleMain(folder) {
+  const input = {
     input: join(DIST, "main.js"),
-    platform: "node",
-    external: EXTERNAL,
+    external: [...EXTERNAL, DOCKERODE.id],
     resolve: { alias: ALIASES },
-    plugins: [keepPlaces(), keepOwners()],
-  });
-  // Names and lines are kept for readable stack traces.
-  await build.write({
+    plugins: [keepPlaces(), requireDockerode()],
+  };
+  return write(input, {
     dir: folder,
     format: "cjs",
     dynamicImportInCjs: false,
     entryFileNames: "[name].cjs",
     chunkFileNames: "[name]-[hash].cjs",
-    minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
+    paths: { [DOCKERODE.id]: `./${DOCKERODE.file}` },
   });
-  await build.close();
 }
 
-/** Creates a plugin that keeps each module's `import.meta.url`, by which it finds files. */
+function bundleDockerode(folder) {
+  const input = { input: fileURLToPath(import.meta.resolve(DOCKERODE.id)), plugins: [leaveOut()] };
+  return write(input, { file: join(folder, DOCKERODE.file), format: "cjs" });
+}
+
+/** Bundles the programs that are started by themselves, each into one file. */
+async function bundlePrograms(folder) {
+  const modules = [];
+  for (const [from, to] of Object.entries(PROGRAMS)) {
+    const output = { file: join(folder, to), format: "esm", codeSplitting: false };
+    modules.push(...(await write({ input: join(PACKAGES, from), external: EXTERNAL }, output)));
+  }
+  return modules;
+}
+
+/** Writes a bundle and returns the files that it was made of. Names and lines are kept for readable stack traces. */
+async function write(input, output) {
+  const build = await rolldown({ ...input, platform: "node" });
+  const minify = { compress: true, mangle: false, codegen: { removeWhitespace: false } };
+  const { output: chunks } = await build.write({ ...output, minify });
+  await build.close();
+  return chunks.flatMap(({ moduleIds }) => moduleIds ?? []);
+}
+
+/** Creates a plugin that gives each module the `import.meta.url` by which it finds files. */
 function keepPlaces() {
   return {
     name: "keep-places",
     transform(code, id) {
       if (!id.startsWith(PACKAGES) || !code.includes("import.meta.url")) return null;
-      const [name, , ...path] = relative(PACKAGES, id).split(sep);
-      const base = name === "mcp-server" ? `__filename` : `require.resolve("@budgie/${name}")`;
-      const place = name === "mcp-server" ? `../${path.join("/")}` : `./${path.join("/")}`;
-      const url = `new URL(${JSON.stringify(place)}, require("node:url").pathToFileURL(${base})).href`;
+      const path = relative(PACKAGES, id).split(sep).join("/");
+      const place = path.replace(/^mcp-server\/dist\//, "../");
+      const url = `new URL(${JSON.stringify(place)}, require("node:url").pathToFileURL(__filename)).href`;
       return code.replaceAll("import.meta.url", `(${url})`);
     },
   };
 }
 
-/** Creates a plugin that resolves external packages from the package that needs them, because others may not find them. */
-function keepOwners() {
+/** Creates a plugin that loads dockerode from its file in the bundle. */
+function requireDockerode() {
   return {
-    name: "keep-owners",
+    name: "require-dockerode",
     transform(code, id) {
       if (!id.startsWith(PACKAGES)) return null;
-      const [owner] = relative(PACKAGES, id).split(sep);
-      const fromOwner = `require("node:module").createRequire(require.resolve("@budgie/${owner}"))`;
-      return EXTERNAL.reduce(
-        (text, name) =>
-          text.replaceAll(`import("${name}")`, `Promise.resolve().then(() => ({ default: ${fromOwner}("${name}") }))`),
-        code,
-      );
+      return code.replace(/createRequire\(.+\)\("dockerode"\)/, `require("dockerode")`);
     },
+  };
+}
+
+/** Creates a plugin that puts an empty module in place of each library that is left out. */
+function leaveOut() {
+  return {
+    name: "leave-out",
+    resolveId: (id) => (LEFT_OUT.includes(id) ? `\0${id}` : null),
+    load: (id) => (id.startsWith("\0") && LEFT_OUT.includes(id.slice(1)) ? "module.exports = {};" : null),
   };
 }
 

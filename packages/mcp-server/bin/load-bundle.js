@@ -62,7 +62,7 @@ function readOwn(file) {
 
 /** As stacks have it. V8 takes it from the cache, and a path would be one of who built it. */
 function toShownName(file) {
-  return `@budgie/mcp-server/dist/bundle/${path.basename(file)}`;
+  return `budgie-mcp/dist/bundle/${path.basename(file)}`;
 }
 
 /** Where the code cache of a file is; what another V8 or machine made is of no use. */

@@ -59,8 +59,8 @@ describe("server.json", () => {
   it("names the package that has the program, which names it too", () => {
     const named = manifests.filter(({ mcpName }) => mcpName !== undefined);
 
-    expect(server.packages.map(({ identifier }) => identifier)).toEqual(["@budgie/mcp-server"]);
-    expect(named.map(({ mcpName, name }) => [name, mcpName])).toEqual([["@budgie/mcp-server", server.name]]);
+    expect(server.packages.map(({ identifier }) => identifier)).toEqual(["budgie-mcp"]);
+    expect(named.map(({ mcpName, name }) => [name, mcpName])).toEqual([["budgie-mcp", server.name]]);
   });
 
   it("is refused by this test where the registry would refuse it", () => {

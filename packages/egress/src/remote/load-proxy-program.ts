@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
@@ -14,6 +15,7 @@ type File = ProxyProgram["files"][number];
 
 /** Loads the built proxy program and the libraries that it needs. */
 export async function loadProxyProgram(): Promise<ProxyProgram> {
+  if (existsSync(BUNDLED)) return { entry: "proxy-main.mjs", files: [await toFile(BUNDLED, "proxy-main.mjs")] };
   const own = fileURLToPath(new URL("../..", import.meta.url));
   const core = findPackage("@budgie/core/egress", own);
   const limit = findPackage("p-limit", own);
@@ -28,6 +30,13 @@ export async function loadProxyProgram(): Promise<ProxyProgram> {
   return { entry: "dist/proxy-main.js", files: files.flat() };
 }
 
+// budgie's bundle has it in one file, and this package does not.
+const BUNDLED = fileURLToPath(new URL("../proxy-main.mjs", import.meta.url));
+
+async function toFile(file: string, path: string): Promise<File> {
+  return { path, content: await readFile(file) };
+}
+
 async function readFiles(directory: string, isWanted: (path: string) => boolean, name?: string): Promise<File[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const paths = entries
@@ -35,7 +44,7 @@ async function readFiles(directory: string, isWanted: (path: string) => boolean,
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)).split(sep).join("/"))
     .filter(isWanted);
   const to = (path: string): string => (name === undefined ? path : `node_modules/${name}/${path}`);
-  return Promise.all(paths.map(async (path) => ({ path: to(path), content: await readFile(join(directory, path)) })));
+  return Promise.all(paths.map((path) => toFile(join(directory, path), to(path))));
 }
 
 function isPartOfPackage(path: string): boolean {

@@ -14,6 +14,7 @@ export type BuildImageOptions = {
 
 /** Runs `budgie build-image`: builds the sandbox image and prints its progress. */
 export async function runBuildImage({ buildArgs, context, tag }: BuildImageOptions, host: Host): Promise<number> {
+  refuseBadTag(tag);
   const contextDir = findContext(context, host);
   const { buildSandboxImage } = await import("@budgie/runner-docker");
   const progress = createProgress(host);
@@ -29,18 +30,30 @@ export async function runBuildImage({ buildArgs, context, tag }: BuildImageOptio
   return 0;
 }
 
-const DOCKERFILE = "Dockerfile.sandbox";
+// As engines read it: a registry with an optional port, the name's parts in lower case, and a tag.
+const REFERENCE =
+  /^(?:[a-zA-Z\d](?:[a-zA-Z\d.-]*[a-zA-Z\d])?(?::\d+)?\/)?[a-z\d]+(?:(?:\.|__?|-+|\/)[a-z\d]+)*(?::\w[\w.-]{0,127})?$/;
 
-/** Finds the build context: the named folder, or budgie's own in its package or at the root of a checkout. */
-function findContext(context: string | undefined, host: Host): string {
-  const own = ["../..", "../../../.."].map((up) => fileURLToPath(new URL(up, import.meta.url)));
-  const candidates = context === undefined ? own : [toAbsolutePath(context, host)];
-  const found = candidates.find((folder) => existsSync(join(folder, DOCKERFILE)));
-  if (found !== undefined) return found;
-  const where = candidates.map((folder) => `"${folder}"`).join(" and ");
+function refuseBadTag(tag: string): void {
+  if (REFERENCE.test(tag) && tag.length <= 383) return;
   throw new BudgieError(
     "CONFIG_INVALID",
-    `There is no ${DOCKERFILE} in ${where}. Name the folder that has it with --context.`,
+    `Expected --tag to be the name of an image in lower case, such as "budgie-sandbox:latest", got "${tag}".`,
+  );
+}
+
+const DOCKERFILE = "Dockerfile";
+
+// The bundle has a copy of the checkout's.
+const OWN = fileURLToPath(new URL("../../dist/bundle/sandbox-image", import.meta.url));
+
+/** Finds the build context: the named folder, or budgie's own. */
+function findContext(context: string | undefined, host: Host): string {
+  const folder = context === undefined ? OWN : toAbsolutePath(context, host);
+  if (existsSync(join(folder, DOCKERFILE))) return folder;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `There is no ${DOCKERFILE} in "${folder}". Name the folder that has it with --context.`,
   );
 }
 

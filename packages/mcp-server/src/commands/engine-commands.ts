@@ -48,6 +48,6 @@ export function addBuildImage(
     .description("build the sandbox image")
     .option("--tag <image>", "its name", "budgie-sandbox:latest")
     .option("--build-arg <name=value>", "a build argument; repeatable", append)
-    .option("--context <dir>", "where Dockerfile.sandbox and docker/ are; budgie's own by default")
+    .option("--context <dir>", "where Dockerfile and docker/ are; budgie's own by default")
     .action(({ buildArg = [], context, tag }: BuildArguments) => run({ tag, buildArgs: buildArg, context }));
 }

@@ -140,10 +140,14 @@ describe("the command line", () => {
       ["gc-volumes", "--older-than", "soon"],
       'Expected --older-than to be a duration such as "90s", "10m" or "1h30m", got "soon".',
     ],
+    ...["BAD TAG", "Upper", "a:", "-a", "a/", "a@sha256:0", ""].map((tag): [string[], string] => [
+      ["build-image", "--tag", tag],
+      `Expected --tag to be the name of an image in lower case, such as "budgie-sandbox:latest", got "${tag}".`,
+    ]),
     [["build-image", "--build-arg", "JDK"], 'Expected --build-arg to be NAME=VALUE, got "JDK".'],
     [
       ["build-image", "--context", "/nowhere"],
-      'There is no Dockerfile.sandbox in "/nowhere". Name the folder that has it with --context.',
+      'There is no Dockerfile in "/nowhere". Name the folder that has it with --context.',
     ],
     [
       ["--system-prompt", "/nowhere.md"],

@@ -13,7 +13,7 @@ function createContext({ workspace }: BudgieUser, dockerfile: string): string {
   mkdirSync(join(workspace, "docker"));
   writeFileSync(join(workspace, "docker", "greeting"), "hello\n");
   writeFileSync(join(workspace, "secret"), "not for the engine");
-  writeFileSync(join(workspace, "Dockerfile.sandbox"), dockerfile);
+  writeFileSync(join(workspace, "Dockerfile"), dockerfile);
   return workspace;
 }
 

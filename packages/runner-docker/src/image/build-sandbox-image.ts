@@ -8,7 +8,7 @@ import type { HostEnvironment } from "../engine/find-engine.ts";
 export type BuildOptions = {
   /** The image's name */
   readonly tag: string;
-  /** The folder of `Dockerfile.sandbox` and `docker/`; nothing else in it is sent */
+  /** The folder of `Dockerfile` and `docker/`; nothing else in it is sent */
   readonly contextDir: string;
   readonly buildArgs: Readonly<Record<string, string>>;
   readonly home: string;
@@ -24,14 +24,13 @@ export async function buildSandboxImage(options: BuildOptions): Promise<{ readon
   const { docker } = await connectEngine(options.hostEnv, options.home);
   // The checkout's times and owners would defeat the engine's cache.
   const context = pack(options.contextDir, {
-    entries: ["Dockerfile.sandbox", "docker"],
+    entries: ["Dockerfile", "docker"],
     map: (header) => Object.assign(header, { uid: 0, gid: 0, mtime: new Date(0) }),
   });
   const { buildArgs, tag } = options;
   const stream = await docker
     .buildImage(context as unknown as NodeJS.ReadableStream, {
       t: tag,
-      dockerfile: "Dockerfile.sandbox",
       buildargs: { ...buildArgs },
       rm: true,
       forcerm: true,

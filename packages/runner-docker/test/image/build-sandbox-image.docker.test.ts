@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 function build(dockerfile: string) {
-  writeFileSync(join(contextDir, "Dockerfile.sandbox"), dockerfile);
+  writeFileSync(join(contextDir, "Dockerfile"), dockerfile);
   return buildSandboxImage({
     tag,
     contextDir,

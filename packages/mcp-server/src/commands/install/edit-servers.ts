@@ -25,7 +25,7 @@ export function isBudgie(server: unknown): server is Entry {
 
 const COMMAND = /^(?:.*[/\\])?budgie(?:\.js|\.cmd)?$/;
 // Other servers may have a directory of this name as an argument.
-const ARGUMENT = /^(?:(?:.*[/\\]bin[/\\])?budgie|(?:.*[/\\])?budgie\.(?:js|cmd)|@budgie\/mcp-server(?:@.*)?)$/;
+const ARGUMENT = /^(?:(?:.*[/\\]bin[/\\])?budgie|(?:.*[/\\])?budgie\.(?:js|cmd)|budgie-mcp(?:@.*)?)$/;
 
 function isLike(pattern: RegExp, word: unknown): boolean {
   return typeof word === "string" && pattern.test(word);

@@ -58,10 +58,11 @@ function refuseOther(existing: unknown, { client, name }: Chosen, path: string):
 function collectAdvice({ client, scope }: Chosen, args: readonly string[], host: Host): readonly string[] {
   const { title } = CLIENTS[client];
   const restart = `Restart ${title}, or let it read its servers again. "budgie doctor" says whether agents can run.`;
-  const passing = `npx keeps this budgie only for a while: "npm install -g @budgie/mcp-server", and then install with that one.`;
-  if (scope === "user") return [...(isInNpxCache() ? [passing] : []), restart];
-  const needed = "This file goes to everybody who has the project: budgie must be on their PATH.";
-  const missing = hasSharedCommand(host) ? [] : ["On yours it is not yet; npm install -g puts it there."];
+  if (scope === "user") return [restart];
+  const isFetched = isInNpxCache();
+  const needed = `This file goes to everybody who has the project: ${isFetched ? "npx" : "budgie"} must be on their PATH.`;
+  const missing =
+    isFetched || hasSharedCommand(host) ? [] : ['On yours it is not yet; "npm install -g budgie-mcp" puts it there.'];
   const own = args.filter((word) => word.includes(host.home)).map((word) => `They will not have "${word}".`);
   return [needed, ...missing, ...own, restart];
 }

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Host } from "../../process/host.ts";
+import { loadVersion } from "../../process/version.ts";
 import type { Client, Scope } from "./clients.ts";
 import type { Entry } from "./config-format.ts";
 
@@ -9,7 +10,7 @@ type Wanted = { readonly client: Client; readonly scope: Scope; readonly args: r
 
 /** Returns budgie's entry in a client's configuration, with these options. */
 export function toServerEntry({ args, client, scope }: Wanted): Entry {
-  const [command, ...before] = scope === "project" ? [SHARED] : [findNode(process.execPath), PROGRAM];
+  const [command, ...before] = toCommand(scope);
   return {
     ...(client.type === undefined ? {} : { type: client.type }),
     command,
@@ -32,9 +33,15 @@ export function hasSharedCommand({ env, platform }: Host): boolean {
   return folders.some((folder) => folder !== "" && existsSync(join(folder, name)));
 }
 
-/** Returns whether this program is in the cache of npx, which npm may empty. */
+/** Returns whether npx has fetched this program. */
 export function isInNpxCache(): boolean {
   return PROGRAM.split(/[/\\]/).includes("_npx");
+}
+
+/** Returns the words that start budgie. npx may empty its cache, and then fetches this version again. */
+function toCommand(scope: Scope): readonly [string, ...string[]] {
+  if (isInNpxCache()) return ["npx", "-y", `budgie-mcp@${loadVersion()}`];
+  return scope === "project" ? [SHARED] : [findNode(process.execPath), PROGRAM];
 }
 
 // A shared file must not contain paths of this machine.

@@ -62,8 +62,8 @@ describe("an existing server", () => {
   });
 
   it.each([
-    ["npx", ["-y", "@budgie/mcp-server@1"], true],
-    ["cmd", ["/c", "npx", "-y", "@budgie/mcp-server"], true],
+    ["npx", ["-y", "budgie-mcp@1"], true],
+    ["cmd", ["/c", "npx", "-y", "budgie-mcp"], true],
     ["node", ["--no-warnings", "/usr/local/bin/budgie", "--sandbox"], true],
     ["/opt/budgie/budgie", [], true],
     ["npx", ["-y", "@modelcontextprotocol/server-filesystem", "/home/me/src/budgie"], false],

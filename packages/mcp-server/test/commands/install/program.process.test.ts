@@ -7,6 +7,8 @@ import { budgiePath, createBudgieUser } from "../../helpers/start-budgie.ts";
 // Root needs them.
 const ROOTS = ["--allow-root", "~/code"];
 
+const NPX = /"command": "npx",\n\+\s+"args": \[\n\+\s+"-y",\n\+\s+"budgie-mcp@\d+\.\d+\.\d+",\n\+\s+"--sandbox"/;
+
 describe("the built program", () => {
   it.each(["codex", "vscode"] as const)("installs itself for %s, and uninstalls itself again", async (client) => {
     await using user = await createBudgieUser();
@@ -20,22 +22,25 @@ describe("the built program", () => {
   });
 
   it.each([
-    ["lib", false],
-    ["_npx", true],
-  ])("warns that npx will not keep its folder: %s", async (folder, expected) => {
+    ["lib", "user", /"command": ".*node"/],
+    ["lib", "project", /"command": "budgie"/],
+    ["_npx", "user", NPX],
+    ["_npx", "project", NPX],
+  ])("has a client start it in a way that lasts, from %s for a %s", async (folder, scope, expected) => {
     await using user = await createBudgieUser();
     const place = join(user.host.home, folder, "budgie");
     for (const part of ["bin", "dist/bundle", "package.json"]) {
       cpSync(join(budgiePath, "../..", part), join(place, part), { recursive: true });
     }
 
-    const argv = [join(place, "bin/budgie.js"), "install", "kiro", "--", ...ROOTS];
+    const argv = [join(place, "bin/budgie.js"), "install", "kiro", "--scope", scope, "--", ...ROOTS];
     const { stdout } = spawnSync(process.execPath, argv, {
+      cwd: user.host.home,
       env: { HOME: user.host.home },
       encoding: "utf8",
     });
 
     expect(stdout).toContain("Restart Kiro");
-    expect(stdout.includes("npm install -g @budgie/mcp-server")).toBe(expected);
+    expect(stdout).toMatch(expected);
   });
 });

@@ -207,7 +207,7 @@ describe("budgie install", () => {
     expect(without.stdout).toContain(
       "This file goes to everybody who has the project: budgie must be on their PATH.\n",
     );
-    expect(without.stdout).toContain("On yours it is not yet; npm install -g puts it there.\n");
+    expect(without.stdout).toContain('On yours it is not yet; "npm install -g budgie-mcp" puts it there.\n');
     expect(without.stdout).toContain(`They will not have "${user.home}".\n`);
     expect(within.stdout).not.toContain("not yet");
   });

@@ -38,7 +38,7 @@ describe("budgie uninstall", () => {
     using user = createInstallUser();
     const file = join(user.home, ".cursor", "mcp.json");
     const servers = ["budgie", "/a/b/budgie.js", "C:\\npm\\budgie.cmd"].map((command) => ({ command }));
-    const npx = { command: "npx", args: ["-y", "@budgie/mcp-server@1"] };
+    const npx = { command: "npx", args: ["-y", "budgie-mcp@1"] };
     const all = [...servers, npx, { command: "node", args: ["/a/budgie.js", "--sandbox"] }];
     user.write(
       file,

@@ -17,7 +17,7 @@ RUN set -eu; \
         bash /tmp/install-kiro; \
         programs=/opt/kiro/.local/bin ;; \
       context) \
-        cp -a /context/kiro-cli/. /opt/kiro/ || { echo "KIRO_CLI=context takes docker/kiro-cli/bin/kiro-cli of the checkout." >&2; exit 1; }; \
+        cp -a /context/kiro-cli/. /opt/kiro/ || { echo "KIRO_CLI=context takes docker/kiro-cli/bin/kiro-cli of the build context." >&2; exit 1; }; \
         programs=/opt/kiro/bin ;; \
       none) \
         exit 0 ;; \
