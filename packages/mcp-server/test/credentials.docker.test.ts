@@ -14,7 +14,7 @@ describe("budgie --sandbox --credentials", () => {
     ["full", KEY],
     ["api-key", KEY],
     ["access-token", undefined],
-  ])("%s lets the agent work, and passes it KIRO_API_KEY or does not", async (credentials, expected) => {
+  ])("%s lets the agent work, and passes it KIRO_API_KEY or not", async (credentials, expected) => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox, args: ["--credentials", credentials], env: { KIRO_API_KEY: KEY } });
 
@@ -23,7 +23,7 @@ describe("budgie --sandbox --credentials", () => {
     expect((JSON.parse(toText(answer)) as Record<string, string>)["KIRO_API_KEY"]).toBe(expected);
   });
 
-  it("none gives the agent no login, and says what to look at", async () => {
+  it("none gives the agent no login, and says what to check", async () => {
     await using user = await createBudgieUser();
     const args = ["--credentials", "none", "--agent-timeout", "4s"];
     const { ask } = await user.start({ sandbox, args, env: { KIRO_API_KEY: KEY } });
@@ -33,7 +33,7 @@ describe("budgie --sandbox --credentials", () => {
     expect(toText(answer)).toMatch(/^LOGIN_REQUIRED: .*--credentials/);
   });
 
-  it("access-token tells how an expired token is renewed", async () => {
+  it("access-token explains how an expired token is renewed", async () => {
     await using user = await createBudgieUser();
     user.host.changeDatabase("UPDATE auth_kv SET value = replace(value, '2099', '2020') WHERE key LIKE '%:token'");
     const { ask } = await user.start({ sandbox, env: { BUDGIE_CREDENTIALS: "access-token" } });
@@ -44,7 +44,7 @@ describe("budgie --sandbox --credentials", () => {
     expect(toText(answer)).not.toContain(user.host.canaries.login);
   });
 
-  it("access-token quotes nothing of a login that it cannot take apart", async () => {
+  it("access-token quotes nothing of a login that it cannot parse", async () => {
     await using user = await createBudgieUser();
     user.host.changeDatabase("UPDATE auth_kv SET value = value || '}' WHERE key LIKE '%:token'");
     const { ask, stderr } = await user.start({ sandbox, args: ["--credentials", "access-token", "--verbose"] });
@@ -63,7 +63,7 @@ describe("a secret of the host", () => {
     const { ask, child, ended, stderr } = await user.start({ sandbox, args, env: { KIRO_API_KEY: KEY } });
     ask("shell-worker", { prompt: AT_WORK }).catch(() => undefined);
     await expect.poll(() => isAgentRunning(user), { timeout: 10_000 }).toBe(true);
-    // Without a login it never comes to its work.
+    // Without a login it never starts to work.
     if (mode !== "none") await waitFor(() => existsSync(join(user.workspace, "at-work")));
 
     const { variables, others } = await inspectAll(user);
@@ -94,7 +94,7 @@ describe("budgie --sandbox --runtime", () => {
     expect(toText(await ask("code-reviewer", { prompt: "[[say: Here.]]" }))).toBe("Here.");
   });
 
-  it("does not start with one that the engine lacks, and names those that it has", async () => {
+  it("does not start with one that the engine lacks, and names the available ones", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr, stdout } = await user.run(["--sandbox", "--runtime", "nosuch"], toEngineVariables());
@@ -104,7 +104,7 @@ describe("budgie --sandbox --runtime", () => {
     expect(await listTraces(user)).toEqual([]);
   });
 
-  it("is looked at by the doctor", async () => {
+  it("is checked by the doctor", async () => {
     await using user = await createBudgieUser();
     const look = (runtime: string) => user.run(["doctor", "--runtime", runtime], toEngineVariables());
 
@@ -120,7 +120,7 @@ async function isAgentRunning(user: BudgieUser): Promise<boolean> {
   return State.Running;
 }
 
-/** All that the engine tells of what this user's budgies made: the containers' variables, and everything else. */
+/** Returns the engine's whole description of this user's objects: the containers' variables, and everything else. */
 async function inspectAll(user: BudgieUser) {
   const docker = await openEngine();
   const variables: string[] = [];
@@ -139,7 +139,7 @@ async function inspectAll(user: BudgieUser) {
   return { variables: variables.join("\n"), others: JSON.stringify(others) };
 }
 
-/** The arguments of every process on this machine; those in containers are among them. */
+/** Returns the arguments of every process on this machine, including those in containers. */
 function listCommandLines(): string {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.map((pid) => readFile(`/proc/${pid}/cmdline`)).join("\n");

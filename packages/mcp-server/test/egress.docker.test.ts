@@ -7,7 +7,7 @@ import { createBudgieUser, toText } from "./helpers/start-budgie.ts";
 
 const sandbox = true;
 
-/** Asks the sandbox's proxy, with nothing but a shell, for what a program would ask it. */
+/** Requests a host from the sandbox's proxy like a program would, with only a shell. */
 function toPrompt(request: string): string {
   const script = `exec 3<>/dev/tcp/127.0.0.1/3128; printf "${request}" >&3; timeout 10 cat <&3`;
   return `[[run: bash -c '${script}' 2>&1 | tr -d "\\r" | tail -n 3]]`;
@@ -15,8 +15,8 @@ function toPrompt(request: string): string {
 
 const CONNECT = "CONNECT refused.test:443 HTTP/1.1\\r\\nHost: refused.test:443\\r\\n\\r\\n";
 
-describe("a sandbox's way out", () => {
-  it("leads to what was allowed; a refused host is in the answer, the run log and the suggestion", async () => {
+describe("a sandbox's network access", () => {
+  it("reaches allowed hosts; a refused one is in the answer, the run log and the suggestion", async () => {
     await using user = await createBudgieUser();
     const server = createServer((_request, response) => void response.end("from the allowed host")).listen(
       0,
@@ -60,7 +60,7 @@ describe("a sandbox's way out", () => {
     expect(await listTraces(user)).toEqual([]);
   });
 
-  it("is the engine's own network with --egress bridge, which is said to be unsafe", async () => {
+  it("is the engine's own network with --egress bridge, with a warning", async () => {
     await using user = await createBudgieUser();
     const { ask, stderr } = await user.start({ sandbox, args: ["--egress", "bridge"] });
 

@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { createFakeEngine, WHOLE_ENGINE } from "../../runner-docker/test/helpers/fake-engine.ts";
 import { budgiePath, createBudgieUser } from "./helpers/start-budgie.ts";
 
-// More than the socket holds that Node takes for a pipe, and less than the longest prompt.
+// More than the buffer of the socket that Node uses as a pipe, and less than the longest prompt.
 const LONG = "long ".repeat(75_000).trim();
 
 async function createUserWithLongAnswer() {
@@ -19,14 +19,14 @@ async function createUserWithLongAnswer() {
   return { user, runId: String(structuredContent?.["runId"]) };
 }
 
-describe("a command that prints more than a pipe holds", () => {
-  it("ends when all of it was read, however late", async () => {
+describe("a command that prints more than a pipe's capacity", () => {
+  it("exits when all of it was read, however late", async () => {
     const { runId, user } = await createUserWithLongAnswer();
     await using _ = user;
 
     const child = user.launch(["runs", "show", runId, "--json"]);
     await once(child.stdout ?? Readable.from([]), "readable");
-    // Longer than an exit takes that does not wait for the reader.
+    // Longer than an exit that does not wait for the reader.
     await Promise.race([once(child, "exit"), sleep(300)]);
     const early = child.exitCode;
     const printed = await text(child.stdout ?? Readable.from([]));
@@ -35,7 +35,7 @@ describe("a command that prints more than a pipe holds", () => {
     expect(JSON.parse(printed)).toMatchObject({ answer: LONG });
   });
 
-  it("ends quietly when its reader has seen enough", async () => {
+  it("exits silently when its reader closes the pipe", async () => {
     const { runId, user } = await createUserWithLongAnswer();
     await using _ = user;
 
@@ -67,7 +67,7 @@ describe("--sandbox", () => {
       { "GET /version": { ApiVersion: "1.41" }, "GET /info": { ...WHOLE_ENGINE, MemoryLimit: false } },
       /cannot limit memory .* --accept-weaker limits\./,
     ],
-  ])("fails with %s, whatever the client asked and though it is gone", async (_engine, answers, message) => {
+  ])("fails with %s, whatever the client requested, even if it has disconnected", async (_engine, answers, message) => {
     await using user = await createBudgieUser();
     await using engine = await createFakeEngine(answers);
     const child = user.launch(["--sandbox"], engine.hostEnv);

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, toText } from "./helpers/start-budgie.ts";
 
-// The workspace, so that the sandbox has the budgie that was built here.
+// The workspace, so that the sandbox contains this build of budgie.
 const directory = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
 const NODE = "/usr/local/lib/kiro-cli/node";
 const BUDGIE = `${NODE} /workspace/packages/mcp-server/bin/budgie.js`;
@@ -10,7 +10,7 @@ const CALL = `${NODE} /workspace/packages/mcp-server/test/fixtures/call-budgie.m
 const CLEARED = 'env -i PATH="$PATH" HOME="$HOME"';
 const AWAIT = "for i in $(seq 600); do grep -qE '^(answered|refused)' /tmp/out && break; sleep 0.1; done; cat /tmp/out";
 
-// The marks lie on the stacks of the processes, the container's first one's too.
+// The marks lie on the stacks of the processes, including the container's first one.
 const OVERWRITTEN = `perl -e 'for my $folder (glob "/proc/[0-9]*") {
   open(my $maps, "<", "$folder/maps") or next;
   my ($from, $to) = map { /^([0-9a-f]+)-([0-9a-f]+) .*stack/ ? (hex $1, hex $2) : () } <$maps>;
@@ -36,7 +36,7 @@ describe("a budgie in a sandbox", () => {
     expect(toText(answer)).toMatch(/^tools: 2\nrefused: TOO_DEEP: An agent started this budgie/m);
   });
 
-  it("refuses every call when the marks of all processes around it were overwritten in their memory", async () => {
+  it("refuses every call even if the marks of all processes around it were overwritten in memory", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox: true, args: ["--allow-root", directory] });
     const script = `#!/bin/sh\n${OVERWRITTEN}\n${CLEARED} ${CALL}\n`;
@@ -48,10 +48,10 @@ describe("a budgie in a sandbox", () => {
     expect(toText(answer)).toMatch(/^overwritten\n(?:.*\n)*refused: TOO_DEEP/);
   });
 
-  it("answers where the outermost allows it, whatever it asks for itself", async () => {
+  it("answers if the outermost budgie allows it, whatever options it has itself", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox: true, args: ["--max-depth", "2", "--allow-root", directory] });
-    // The engine has made parts of the home to mount on, which are root's.
+    // The engine has created parts of the home as mount points, which root owns.
     const call = `${CLEARED} ${CALL} --max-depth 99 --sessions-dir /tmp/sessions`;
     const prompt = `[[run: echo '[[env]' >/tmp/prompt; sed -i 's/$/]/' /tmp/prompt; ${call}]]`;
 

@@ -8,11 +8,11 @@ import { budgiePath, createBudgieUser, toText, type BudgieUser } from "./helpers
 
 const callBudgie = fileURLToPath(new URL("fixtures/call-budgie.mjs", import.meta.url));
 const CLEARED = 'env -i PATH="$PATH" HOME="$HOME" FAKE_KIRO_LOG="$FAKE_KIRO_LOG"';
-// Waits for what runs in the background, as long as a turn may take.
+// Waits for background processes, as long as a turn may take.
 const AWAIT = "for i in $(seq 600); do grep -qE '^(answered|refused)' out && break; sleep 0.1; done; cat out";
 
 describe("a budgie that an agent started", () => {
-  it("answers where no agent is above it, for comparison", async () => {
+  it("answers if no agent is above it (control)", async () => {
     await using user = await createBudgieUser();
 
     const { stdout } = spawnSync("sh", ["-c", `${CLEARED} ${toCall(user)}`], {
@@ -45,7 +45,7 @@ describe("a budgie that an agent started", () => {
   it.each([
     ["cleared", (call: string) => `${CLEARED} ${call}`],
     ["changed", (call: string) => `BUDGIE_DEPTH=0 BUDGIE_MAX_DEPTH=99 ${call}`],
-  ])("is not found without a sandbox when its environment was %s, as documented", async (_how, toCommand) => {
+  ])("is not recognised without a sandbox if its environment was %s, as documented", async (_how, toCommand) => {
     await using user = await createBudgieUser();
     const { ask } = await user.start();
 
@@ -54,7 +54,7 @@ describe("a budgie that an agent started", () => {
     expect(toText(answer)).toMatch(/^tools: 4\nanswered: /m);
   });
 
-  it("answers as deep as the outermost allows, whatever is said below", async () => {
+  it("answers as deep as the outermost budgie allows, whatever inner ones say", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ args: ["--max-depth", "2"] });
     const deeper = join(user.workspace, "deeper");
@@ -68,14 +68,14 @@ describe("a budgie that an agent started", () => {
     expect(user.kiroCalls()).toHaveLength(2);
   });
 
-  it("takes a depth that is none for too deep", async () => {
+  it("treats a malformed depth as too deep", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ env: { BUDGIE_DEPTH: "none" }, args: ["--max-depth", "99"] });
 
     expect(toText(await ask("code-reviewer", { prompt: "Hello" }))).toMatch(/^TOO_DEEP: /);
   });
 
-  it("counts no turn of those that it refused", async () => {
+  it("does not count refused turns", async () => {
     await using user = await createBudgieUser();
     const { ask, stderr } = await user.start({ env: { BUDGIE_DEPTH: "1" } });
 
@@ -87,7 +87,7 @@ describe("a budgie that an agent started", () => {
   });
 });
 
-/** The command with which an agent's shell asks a budgie of its own. */
+/** Returns the command with which an agent's shell calls a nested budgie. */
 function toCall({ workspace }: BudgieUser, promptFile = join(workspace, "prompt")): string {
   writeFileSync(join(workspace, "prompt"), "Hello");
   const nested = `${process.execPath} ${budgiePath} --kiro-binary ${kiroCliPath}`;

@@ -13,7 +13,7 @@ describe("budgie --sandbox ends", () => {
     ["SIGTERM", "SIGTERM"],
     ["SIGINT", "SIGINT"],
     ["SIGHUP", "SIGHUP"],
-  ] as const)("with %s, and nothing of it is left on the engine", async (_what, signal) => {
+  ] as const)("with %s, and leaves nothing on the engine", async (_what, signal) => {
     await using user = await createBudgieUser();
     const { ask, child, ended, stderr } = await user.start({ sandbox });
     await ask("code-reviewer", { prompt: "Hello" });
@@ -33,8 +33,8 @@ describe("budgie --sandbox ends", () => {
     expect(stderr()).not.toContain("clean up");
   });
 
-  // The SDK's client kills a server that is not gone 4 s after stdin ended.
-  it("within 4.5 s, with an agent that does not listen", async () => {
+  // The SDK's client kills a server that still runs 4 s after the end of stdin.
+  it("within 4.5 s, with an agent that ignores signals", async () => {
     await using user = await createBudgieUser();
     const { ask, child, ended } = await user.start({ sandbox });
     ask("code-reviewer", { prompt: "[[write at-work: yes]][[fault hang]]" }).catch(() => undefined);
@@ -48,7 +48,7 @@ describe("budgie --sandbox ends", () => {
     expect(await listTraces(user)).toEqual([]);
   });
 
-  it("by kill -9, and gc-volumes removes what is left of it and nothing of one that lives", async () => {
+  it("by kill -9, and gc-volumes removes its garbage and nothing of a live one", async () => {
     await using user = await createBudgieUser();
     const live = await user.start({ sandbox });
     const first = await live.ask("code-reviewer", { prompt: "Keep the word token-finch." });
@@ -57,7 +57,7 @@ describe("budgie --sandbox ends", () => {
     const dead = await user.start({ sandbox });
     dead.ask("code-reviewer", { prompt: AT_WORK }).catch(() => undefined);
     await waitFor(() => existsSync(join(user.workspace, "at-work")));
-    // Or it would collect the garbage itself.
+    // Otherwise it would collect the garbage itself.
     live.child.kill("SIGSTOP");
     dead.child.kill("SIGKILL");
     await dead.ended;
@@ -76,7 +76,7 @@ describe("budgie --sandbox ends", () => {
   });
 });
 
-/** A turn that is over goes by itself, a moment after its answer. */
+/** Lists traces without those of turns, which are removed a moment after their answers. */
 async function listKept(user: BudgieUser): Promise<readonly string[]> {
   return (await listTraces(user)).filter((name) => !name.includes("budgie-turn-"));
 }

@@ -8,7 +8,7 @@ import { listTraces } from "./helpers/engine.ts";
 const sandbox = true;
 
 describe("budgie --sandbox", () => {
-  it("remembers the first turn in the second of one session, and in no other session", async () => {
+  it("remembers a session's first turn in its second, and in no other session", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox, args: ["-agent-timeout", "15m", "-verbose"] });
 
@@ -22,7 +22,7 @@ describe("budgie --sandbox", () => {
     expect(toText(other)).toBe("I remember nothing.");
   });
 
-  it("shows the agent its workspace under one name, wherever it is on the host", async () => {
+  it("mounts any workspace of the host at /workspace", async () => {
     await using user = await createBudgieUser();
     const directory = join(user.host.home, "a: b, ünï code");
     mkdirSync(directory);
@@ -35,7 +35,7 @@ describe("budgie --sandbox", () => {
     expect(statSync(join(directory, "note.txt")).uid).toBe(process.getuid?.());
   });
 
-  it("gives the agent a login, and nothing else of the host's secrets", async () => {
+  it("gives the agent a login, and no other secret of the host", async () => {
     await using user = await createBudgieUser({ wal: true });
     const before = hashDatabase(user);
     writeFileSync(join(user.workspace, "last"), "the end of what was packed");
@@ -54,7 +54,7 @@ describe("budgie --sandbox", () => {
     expect(hashDatabase(user)).toEqual(before);
   });
 
-  it("tells a caller who is root what that means, and no other", async () => {
+  it("warns a caller who is root, and nobody else", async () => {
     await using user = await createBudgieUser();
     const { ask, stderr } = await user.start({ sandbox });
 
@@ -67,7 +67,7 @@ describe("budgie --sandbox", () => {
     expect(stderr()).toContain("budgie: Serving 4 tools, isolation: container.\n");
   });
 
-  it("hands KIRO_API_KEY to the agent, and no other variable", async () => {
+  it("passes KIRO_API_KEY to the agent, and no other variable", async () => {
     await using user = await createBudgieUser({ login: false });
     const env = { KIRO_API_KEY: "key-of-the-host", AWS_SECRET_ACCESS_KEY: "secret-of-the-host" };
     const { ask } = await user.start({ sandbox, env });
@@ -78,7 +78,7 @@ describe("budgie --sandbox", () => {
     expect(toText(answer)).not.toContain("secret-of-the-host");
   });
 
-  it("keeps the log of its chats in the session's home when asked to be verbose", async () => {
+  it("keeps the log of its chats in the session's home in verbose mode", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox, args: ["--verbose"] });
     const first = await ask("shell-worker", { prompt: "Hello" });
@@ -89,7 +89,7 @@ describe("budgie --sandbox", () => {
     expect(toText(answer)).toContain("--- prompt\nIn directory /workspace, Hello\n");
   });
 
-  it("holds at most 100 MB when idle", async () => {
+  it("uses at most 100 MB when idle", async () => {
     await using user = await createBudgieUser();
     const { child, client } = await user.start({ sandbox });
     await client.listTools();
@@ -99,7 +99,7 @@ describe("budgie --sandbox", () => {
     expect(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1])).toBeLessThan(100_000);
   });
 
-  it("makes nothing on the engine before the first call", async () => {
+  it("creates nothing on the engine before the first call", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.start({ sandbox });
 
@@ -110,7 +110,7 @@ describe("budgie --sandbox", () => {
 });
 
 describe("a sandboxed turn that fails", () => {
-  it("at once without the image, and says how to get it", async () => {
+  it("because the image is missing fails at once, and says how to get it", async () => {
     await using user = await createBudgieUser();
 
     const argv = ["--sandbox", "--sandbox-image", "budgie-no-such-image:latest"];
@@ -120,7 +120,7 @@ describe("a sandboxed turn that fails", () => {
     expect(stderr).toMatch(/^budgie: The sandbox image "budgie-no-such-image:latest" .* "budgie build-image".*\n$/);
   });
 
-  it("for want of a login says how to log in", async () => {
+  it("without a login says how to log in", async () => {
     await using user = await createBudgieUser({ login: false });
     const { ask } = await user.start({ sandbox });
 
@@ -130,7 +130,7 @@ describe("a sandboxed turn that fails", () => {
     expect(toText(answer)).not.toContain("\n");
   });
 
-  it("for want of kiro-cli in the image names it", async () => {
+  it("without kiro-cli in the image names it", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox, args: ["--kiro-binary", "no-such-kiro"] });
 
@@ -139,7 +139,7 @@ describe("a sandboxed turn that fails", () => {
     expect(toText(answer)).toMatch(/^COMMAND_NOT_FOUND: There is no program "no-such-kiro" where the agent runs\./);
   });
 
-  it("for want of time was tried twice, and leaves a session to go on with", async () => {
+  it("by a timeout was tried twice, and leaves a session that can be resumed", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox, args: ["--agent-timeout", "2s", "--retry", "always"] });
 
@@ -160,7 +160,7 @@ describe("a sandboxed turn that fails", () => {
     expect(toText(answer)).toMatch(/^AGENT_CRASHED: The agent "code-reviewer" was killed by SIGKILL/);
   });
 
-  it("because the client cancelled it leaves no container at work", async () => {
+  it("because the client cancelled it leaves no running container", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox });
     const cancelling = new AbortController();
@@ -176,7 +176,7 @@ describe("a sandboxed turn that fails", () => {
 
 const AT_WORK = "[[write at-work: yes]][[sleep 60000]]";
 
-/** Everything that the sandbox shows of anybody's files, as text; the workspace comes last. */
+/** Returns all text that the sandbox can read of anybody's files; the workspace comes last. */
 function toPackCommand({ host }: BudgieUser): string {
   const places = `/home /root /auth /tmp /run /mnt /opt /srv ${host.home} /workspace`;
   return `tar c --ignore-failed-read --warning=none ${places} 2>/dev/null | base64 -w0`;

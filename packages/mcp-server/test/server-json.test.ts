@@ -4,7 +4,7 @@ import { z } from "zod";
 
 const root = new URL("../../../", import.meta.url);
 
-// What the registry's schema of 2025-12-11 says, as far as it is about a server from npm; strict, so that a misspelt key shows.
+// The registry's schema of 2025-12-11 for a server from npm; strict, so that a misspelt key fails.
 const word = z.string().min(1);
 const exact = word.regex(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/);
 const argument = z.strictObject({
@@ -56,14 +56,14 @@ const manifests = folders.map((folder) => load<Manifest>(`${folder}/package.json
 const server = serverSchema.parse(load("server.json"));
 
 describe("server.json", () => {
-  it("names the package that has the program, which names it too", () => {
+  it("names the package of the program, which names it too", () => {
     const named = manifests.filter(({ mcpName }) => mcpName !== undefined);
 
     expect(server.packages.map(({ identifier }) => identifier)).toEqual(["budgie-mcp"]);
     expect(named.map(({ mcpName, name }) => [name, mcpName])).toEqual([["budgie-mcp", server.name]]);
   });
 
-  it("is refused by this test where the registry would refuse it", () => {
+  it("is refused by this test if the registry would refuse it", () => {
     const [npm] = server.packages;
     const bad = [
       { ...server, name: "budgie" },
@@ -79,7 +79,7 @@ describe("server.json", () => {
 });
 
 describe("the version", () => {
-  it("is one of all packages, and of what they need of each other", () => {
+  it("is the same in all packages, and in their dependencies on each other", () => {
     const needed = manifests.flatMap(({ dependencies, devDependencies }) =>
       Object.entries({ ...dependencies, ...devDependencies }).filter(([name]) => name.startsWith("@budgie/")),
     );
@@ -89,7 +89,7 @@ describe("the version", () => {
     expect(server.packages.map(({ version }) => version)).toEqual([server.version]);
   });
 
-  it("is that of the lockfile too", () => {
+  it("is the same in the lockfile", () => {
     const lock = load<{ packages: Readonly<Record<string, Manifest>> }>("package-lock.json");
 
     const locked = folders.map((folder) => lock.packages[folder]);

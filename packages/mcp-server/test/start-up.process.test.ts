@@ -20,14 +20,14 @@ const run = promisify(execFile);
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 const loader = new URL("../bin/load-bundle.js", import.meta.url).href;
 
-// What a first list of tools may cost. Whoever adds one looks at "npm run bench -- startup" before and after.
+// The allowed cost of a first list of tools. Run "npm run bench -- startup" before and after adding one.
 const LIBRARIES = ["@modelcontextprotocol/sdk", "ajv", "ajv-formats", "commander", "yaml", "zod", "zod-to-json-schema"];
 
-describe("Until its first call budgie", () => {
-  it("loads the libraries that a list of tools needs, and no others", async () => {
+describe("until its first call budgie", () => {
+  it("loads only the libraries that a list of tools needs", async () => {
     await using user = await createBudgieUser();
     const log = join(user.host.home, "modules");
-    // What was compiled in place of the bundle, in which it could not be seen.
+    // The compiled files in place of the bundle, which would hide the modules.
     const { ask, client } = await user.start({
       program: join(dist, "main.js"),
       env: toWatching(log),
@@ -57,14 +57,14 @@ describe("Until its first call budgie", () => {
     await call;
 
     expect(first).toEqual({ files: before, children: [], sockets: 3 });
-    // The same probes see a call.
+    // Control: the same probes see a call.
     expect(during.children).not.toEqual([]);
     expect(during.sockets).toBeGreaterThan(3);
     expect(listFiles(user.host.home).length).toBeGreaterThan(before.length);
   });
 });
 
-describe("The bundle", () => {
+describe("the bundle", () => {
   it("is what runs", async () => {
     await using user = await createBudgieUser();
     const log = join(user.host.home, "modules");
@@ -76,7 +76,7 @@ describe("The bundle", () => {
     expect(readFileSync(log, "utf8")).not.toContain("dist/main.js");
   });
 
-  it("gives way to what was compiled after it", async () => {
+  it("is ignored if files were compiled after it", async () => {
     await using user = await createBudgieUser();
     const log = join(user.host.home, "modules");
     const later = { NODE_OPTIONS: `--import ${fixture("log-modules")} --import ${fixture("newer-build")}` };
@@ -87,7 +87,7 @@ describe("The bundle", () => {
     expect(listLibraries(log)).toEqual(LIBRARIES);
   });
 
-  it("is packed without what it is compared with: unpacking gives each file a date of its own", async () => {
+  it("is packed without its timestamp file, because unpacking changes dates", async () => {
     const { stdout } = await run("npm", ["pack", "--dry-run", "--json"], { cwd: join(dist, "..") });
 
     const [{ files }] = JSON.parse(stdout) as [{ readonly files: readonly { readonly path: string }[] }];
@@ -111,7 +111,7 @@ describe("The bundle", () => {
     expect(bundled).not.toContain("better-sqlite3");
   });
 
-  it("comes with what V8 made of it, which V8 takes", async () => {
+  it("contains V8's code cache, which V8 accepts", async () => {
     const files = readdirSync(join(dist, "bundle")).filter((name) => name.endsWith(".cjs"));
     const made = files.map((name) => join(dist, "bundle", name)).filter((file) => existsSync(toCacheFile(file)));
 
@@ -121,7 +121,7 @@ describe("The bundle", () => {
     expect(rejected).toEqual(made.map(() => false));
   });
 
-  it("says that it was updated where a file of it is gone, with a stack that names no place of who built it", async () => {
+  it("says that it was updated if a file is missing, with a stack that names no path of its build", async () => {
     await using user = await createBudgieUser();
     for (const part of ["bin", "dist/bundle", "package.json"]) {
       cpSync(join(dist, "..", part), join(user.host.home, "budgie", part), { recursive: true });
@@ -141,7 +141,7 @@ describe("The bundle", () => {
     expect(new Set(frames)).toEqual(new Set(["budgie-mcp/dist/bundle/main.cjs:"]));
   });
 
-  it("loads a file anew that could not be loaded", async () => {
+  it("loads a file again that could not be loaded", async () => {
     await using user = await createBudgieUser();
     const file = join(user.host.home, "late.cjs");
     const report = `import { createLoader } from ${JSON.stringify(loader)};
@@ -156,7 +156,7 @@ describe("The bundle", () => {
     expect(stdout).toBe("whole\n");
   });
 
-  it("is compiled anew where that was made of another text, as long as this one, or is damaged", async () => {
+  it("is compiled without a code cache of another text of the same length, and without a damaged one", async () => {
     await using user = await createBudgieUser();
     const [same, edited, damaged] = ["same", "edited", "damaged"].map((name) => {
       const file = join(user.host.home, `${name}.cjs`);
@@ -171,12 +171,12 @@ describe("The bundle", () => {
 
     const rejected = await compileAll([same, edited, damaged]);
 
-    // Of one that is not given to V8, there is nothing to reject.
+    // V8 was given none for these, so it rejected none.
     expect(rejected).toEqual([false, null, null]);
   });
 });
 
-/** Whether V8 rejected what it was given with each file; null if that was nothing. */
+/** Returns whether V8 rejected the code cache of each file; null if it was given none. */
 async function compileAll(files: readonly string[]): Promise<unknown> {
   const report = `import { compile } from ${JSON.stringify(loader)};
     console.log(JSON.stringify(process.argv.slice(1).map((file) => compile(file).cachedDataRejected)));`;
@@ -188,8 +188,7 @@ function toCacheFile(file: string): string {
   return `${file}.v8-${process.versions.v8}-${process.platform}-${process.arch}.cache`;
 }
 
-/** What stands before each call with these arguments, in its line. */
-/** Has every module that is imported written down. */
+/** Returns variables that make a process record every imported module. */
 function toWatching(log: string): Readonly<Record<string, string>> {
   return { NODE_OPTIONS: `--import ${fixture("log-modules")}`, BUDGIE_TEST_MODULE_LOG: log };
 }
@@ -205,14 +204,14 @@ function listLibraries(log: string): readonly string[] {
     .toSorted();
 }
 
-/** With the dates of their last changes. */
+/** Lists files with their modification times. */
 function listFiles(folder: BudgieUser["host"]["home"]): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => `${name} ${statSync(join(folder, name)).mtimeMs}`)
     .toSorted();
 }
 
-/** What the kernel knows of a budgie: its children, and its sockets, of which three are its standard streams. */
+/** Returns the children and sockets of a budgie; three sockets are its standard streams. */
 function lookAt({ child: { pid } }: Budgie): { readonly children: readonly string[]; readonly sockets: number } {
   const tasks = readdirSync(`/proc/${pid}/task`);
   const children = tasks.flatMap((task) =>

@@ -10,21 +10,21 @@ import { PATIENCE_MS } from "./helpers/fault-place.ts";
 
 const PRINT_ONE_CHARACTER = ["\r", "\n", "a"].map((one) => `[[fault one-character ${one.charCodeAt(0)}]]`);
 
-/** What agents do to themselves and to the place that they work in. */
+/** Faults that agents cause to themselves and to their workspace. */
 export const AGENT_FAULTS: readonly Fault[] = [
   {
-    name: "the agent crashes, and again",
+    name: "the agent crashes twice",
     on: "engine",
-    async strike({ call }) {
+    async inject({ call }) {
       const { told } = call({ first: "[[fault segv]]" });
       expect(await told).toMatchObject({ end: "refused", code: "AGENT_CRASHED" });
     },
   },
   {
-    name: "the agent hangs and is deaf to SIGTERM",
+    name: "the agent hangs and ignores SIGTERM",
     on: "engine",
     args: ["--retry", "never"],
-    async strike({ call }) {
+    async inject({ call }) {
       const { told } = call({ first: "[[fault hang]]", input: { timeout: "2s" } });
       expect(await told).toMatchObject({ end: "refused", code: "TIMED_OUT" });
     },
@@ -32,7 +32,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "the agent uses up its memory",
     on: "engine",
-    async strike({ call }) {
+    async inject({ call }) {
       const { told } = call({ first: "[[fault oom 8192]]" });
       expect(await told).toMatchObject({ end: "refused", code: "OUT_OF_MEMORY" });
     },
@@ -41,7 +41,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     name: "the agent fills its home",
     on: "engine",
     args: ["--config", fileURLToPath(new URL("../fixtures/small-home.json", import.meta.url))],
-    async strike({ call }) {
+    async inject({ call }) {
       const { told } = call({
         agent: "shell-worker",
         first: "[[run: head -c 200000000 /dev/urandom >$HOME/large; sleep 300]]",
@@ -52,7 +52,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "budgie is asked to end (SIGTERM) while the agent fills its home",
     on: "engine",
-    async strike({ budgie, callAtWork }) {
+    async inject({ budgie, callAtWork }) {
       const files = "for i in $(seq 200); do head -c 10000000 /dev/urandom >$HOME/$i; sleep 0.1; done";
       const { told } = await callAtWork({ agent: "shell-worker", first: `[[run: ${files}]]` });
       await endInTime(budgie());
@@ -62,8 +62,8 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "the agent fills the disk that its workspace is on",
     on: "engine",
-    takes: "root",
-    async strike({ atEnd, call, user }) {
+    needs: "root",
+    async inject({ atEnd, call, user }) {
       execFileSync("mount", ["-t", "tmpfs", "-o", "size=256m", "tmpfs", user.workspace]);
       atEnd(() => execFileSync("umount", ["-l", user.workspace]));
       const { told } = call({ agent: "shell-worker", first: "[[run: head -c 240000000 /dev/zero >large; sleep 300]]" });
@@ -72,9 +72,9 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the agent starts processes until it may not",
+    name: "the agent starts processes up to its limit",
     on: "engine",
-    async strike({ call }) {
+    async inject({ call }) {
       const { told } = call({ first: "[[run: for i in $(seq 3000); do sleep 60 & done; echo forked]]" });
       expect((await told).end).not.toBe("cut off");
     },
@@ -82,7 +82,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "the agent leaves a process that holds its output",
     on: "engine",
-    async strike({ call }) {
+    async inject({ call }) {
       const { told, word } = call({ first: "[[fault clinging-orphan]]" });
       expect((await told).text).toContain(word);
     },
@@ -90,7 +90,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "without a sandbox, the agent leaves a process in a session of its own",
     on: "no sandbox",
-    async strike({ call }) {
+    async inject({ call }) {
       const { told, word } = call({ first: "[[fault orphan]]" });
       expect((await told).text).toContain(word);
     },
@@ -98,7 +98,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "the agent prints 1 GB in a single line",
     on: "engine",
-    async strike({ call }) {
+    async inject({ call }) {
       const { told, word } = call({ first: "[[fault flood 1024]]" });
       expect((await told).text).toContain(word);
     },
@@ -106,7 +106,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "without a sandbox, the agent prints 2 MiB of carriage returns, of line feeds, of letters in one line",
     on: "no sandbox",
-    async strike({ call }) {
+    async inject({ call }) {
       for (const first of PRINT_ONE_CHARACTER) {
         const { told, word } = call({ first });
         const { facts, text } = await told;
@@ -118,7 +118,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "without a sandbox, budgie is asked to end (SIGTERM) while it reads 2 MiB of these",
     on: "no sandbox",
-    async strike({ startAnother, user }) {
+    async inject({ startAnother, user }) {
       for (const first of PRINT_ONE_CHARACTER) {
         const reading = await startAnother();
         const before = user.kiroCalls().length;
@@ -131,9 +131,9 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the agent prints what is no UTF-8 and ends in the middle of a line",
+    name: "the agent prints invalid UTF-8 and ends in the middle of a line",
     on: "engine",
-    async strike({ call }) {
+    async inject({ call }) {
       const { told, word } = call({ first: "[[fault invalid-utf8]][[fault partial-line]]" });
       expect((await told).text).toContain(word);
     },
@@ -141,7 +141,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "a folder of the workspace has 300,000 files when budgie is asked to end (SIGTERM)",
     on: "engine",
-    async strike({ budgie, callAtWork, user }) {
+    async inject({ budgie, callAtWork, user }) {
       const { told } = await callAtWork();
       fill(join(user.workspace, ".vscode"));
       await endInTime(budgie());
@@ -151,7 +151,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   {
     name: "the workspace is deleted while the agent works",
     on: "engine",
-    async strike({ callAtWork, user }) {
+    async inject({ callAtWork, user }) {
       const { told } = await callAtWork({ first: "[[sleep 1000]]" });
       rmSync(user.workspace, { recursive: true });
       const { end } = await told;

@@ -6,21 +6,21 @@ import type { Fault } from "./fault.ts";
 import { PATIENCE_MS } from "./helpers/fault-place.ts";
 import { onEngineEvent } from "./helpers/on-engine-event.ts";
 
-/** What happens to budgie, to its client and to what both keep on the machine. */
+/** Faults of budgie, of its client and of their files on the machine. */
 export const BUDGIE_FAULTS: readonly Fault[] = [
   {
     name: "budgie is killed while the agent works",
     on: "engine",
-    async strike({ callAtWork, kill }) {
+    async inject({ callAtWork, kill }) {
       const { told } = await callAtWork();
       await kill();
       expect((await told).end).toBe("cut off");
     },
   },
   {
-    name: "budgie is killed while the turn's container is made",
+    name: "budgie is killed while the turn's container is created",
     on: "engine",
-    async strike({ call, docker, kill, user }) {
+    async inject({ call, docker, kill, user }) {
       await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "turn" });
       const { told } = call();
       await created.seen;
@@ -29,9 +29,9 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "budgie is killed while a session's volumes are made",
+    name: "budgie is killed while a session's volumes are created",
     on: "engine",
-    async strike({ call, docker, kill, user }) {
+    async inject({ call, docker, kill, user }) {
       await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "session" });
       const { told } = call();
       await created.seen;
@@ -40,9 +40,9 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "budgie is killed when the answer is on disk and nobody reads it",
+    name: "budgie is killed when the answer is on disk but unread",
     on: "engine",
-    async strike(place) {
+    async inject(place) {
       const { budgie, call, kill } = place;
       const { told, word } = call();
       budgie().child.stdout?.removeAllListeners("data").pause();
@@ -55,7 +55,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
   {
     name: "without a sandbox, budgie is killed while the agent works",
     on: "no sandbox",
-    async strike({ callAtWork, kill }) {
+    async inject({ callAtWork, kill }) {
       const { told } = await callAtWork();
       await kill();
       expect((await told).end).toBe("cut off");
@@ -64,7 +64,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
   {
     name: "budgie is asked to end (SIGTERM) while the agent works",
     on: "engine",
-    async strike({ budgie, callAtWork }) {
+    async inject({ budgie, callAtWork }) {
       const { told } = await callAtWork();
       budgie().child.kill("SIGTERM");
       expect(await budgie().ended).toMatchObject({ exitCode: 0 });
@@ -72,9 +72,9 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the client goes away (end of stdin) while the agent works",
+    name: "the client disconnects (end of stdin) while the agent works",
     on: "engine",
-    async strike({ budgie, callAtWork }) {
+    async inject({ budgie, callAtWork }) {
       const { told } = await callAtWork();
       budgie().child.stdin?.end();
       expect(await budgie().ended).toMatchObject({ exitCode: 0 });
@@ -84,7 +84,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
   {
     name: "the client dies (both pipes break) while the agent works",
     on: "engine",
-    async strike({ budgie, callAtWork }) {
+    async inject({ budgie, callAtWork }) {
       await callAtWork();
       budgie().child.stdout?.destroy();
       budgie().child.stdin?.destroy();
@@ -94,7 +94,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
   {
     name: "the client cancels while the agent works",
     on: "engine",
-    async strike({ callAtWork }) {
+    async inject({ callAtWork }) {
       const cancelling = new AbortController();
       const { told } = await callAtWork({ signal: cancelling.signal });
       cancelling.abort();
@@ -102,9 +102,9 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the client cancels while the turn's container is made",
+    name: "the client cancels while the turn's container is created",
     on: "engine",
-    async strike({ call, docker, user }) {
+    async inject({ call, docker, user }) {
       await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "turn" });
       const cancelling = new AbortController();
       const { told } = call({ signal: cancelling.signal });
@@ -116,7 +116,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
   {
     name: "the client cancels while the turn's container is removed",
     on: "engine",
-    async strike({ call, docker, user }) {
+    async inject({ call, docker, user }) {
       await using died = await onEngineEvent(docker, { home: user.host.home, event: "die", role: "turn" });
       const cancelling = new AbortController();
       const { told } = call({ signal: cancelling.signal });
@@ -128,7 +128,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
   {
     name: "another budgie of the same user is killed",
     on: "engine",
-    async strike({ callAtWork, kill, startAnother }) {
+    async inject({ callAtWork, kill, startAnother }) {
       const mine = await startAnother();
       const { told } = await callAtWork();
       await kill();
@@ -141,7 +141,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     name: "forty calls come at once",
     on: "engine",
     args: ["--max-concurrent", "3"],
-    async strike({ call }) {
+    async inject({ call }) {
       const calls = Array.from({ length: 40 }, () => call());
       for (const { told, word } of calls) expect((await told).text).toContain(word);
     },
@@ -149,7 +149,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
   {
     name: "the state directory is deleted while the agent works",
     on: "engine",
-    async strike({ callAtWork, user }) {
+    async inject({ callAtWork, user }) {
       const { told, word } = await callAtWork({ first: "[[sleep 1000]]" });
       rmSync(join(user.host.home, ".local", "state", "budgie"), { recursive: true });
       expect((await told).text).toContain(word);

@@ -10,17 +10,17 @@ import type { Fault } from "./fault.ts";
 import { PATIENCE_MS, type FaultPlace } from "./helpers/fault-place.ts";
 
 const KEEP = ["--keep-sessions"];
-// The name of a file that may hold a login, so that an export leaves it out and names it: a terminal would take it for a title.
+// The name of a file that may contain a login, so that an export omits and reports it: a terminal would take it for a title.
 const MAKE_OBEYED = `cd "$(mktemp -d "$HOME/$(printf 'title\\033]0;X\\007')XXX")" && : >data.sqlite3 && cd "$OLDPWD"`;
 // An agent that may use a shell.
 const AGENT = "shell-worker";
 
-/** Faults of an agent whose database takes for ever to read. */
+/** Faults of an agent whose database takes forever to read. */
 export const DATABASE_FAULTS: readonly Fault[] = [
   {
     name: "the agent's database has no end when its login is renewed",
     on: "engine",
-    async strike(place) {
+    async inject(place) {
       const renewing = await renew(place);
       const other = place.call();
       expect((await other.told).text).toContain(other.word);
@@ -30,7 +30,7 @@ export const DATABASE_FAULTS: readonly Fault[] = [
   {
     name: "budgie is asked to end (SIGTERM) while it reads such a database",
     on: "engine",
-    async strike(place) {
+    async inject(place) {
       const { told } = await renew(place);
       await endInTime(place.budgie());
       expect((await told)?.structuredContent?.["response"]).toBeUndefined();
@@ -39,7 +39,7 @@ export const DATABASE_FAULTS: readonly Fault[] = [
   {
     name: "the agent's database has no end when budgie ends with --keep-sessions",
     on: "engine",
-    async strike(place) {
+    async inject(place) {
       const { keeping, session } = await keepSession(place);
       await endInTime(keeping);
       await place.user.run(["sessions", "rm", session], toEngineVariables());
@@ -48,7 +48,7 @@ export const DATABASE_FAULTS: readonly Fault[] = [
   {
     name: "the agent's database has no end, and a name of its home controls terminals, when its session is exported",
     on: "engine",
-    async strike(place) {
+    async inject(place) {
       const { user } = place;
       const { keeping, session } = await keepSession(place, MAKE_OBEYED);
       const file = join(user.host.home, "exported.tar");
@@ -67,7 +67,7 @@ export const DATABASE_FAULTS: readonly Fault[] = [
 
 const RENEW = "UPDATE auth_kv SET value = replace(value, '-access', '-renewed') WHERE key LIKE '%:token'";
 
-/** Begins a turn with a renewed login, and waits until budgie reads its database. `told` is `undefined` where the call is cut off. */
+/** Begins a turn with a renewed login, and waits until budgie reads its database. `told` is `undefined` if the call is cut off. */
 async function renew(place: FaultPlace) {
   const { host } = place.user;
   const sessionId = await plantDatabase(place, place.budgie());
@@ -91,7 +91,7 @@ async function keepSession(
   return { keeping, session: await plantDatabase(place, keeping, first) };
 }
 
-/** Has an agent replace its database by such a one, after a command, and returns the session. */
+/** Makes an agent replace its database by an endless one, after a command, and returns the session. */
 async function plantDatabase({ user }: FaultPlace, budgie: Budgie, first = "true"): Promise<string> {
   const login = await loadKiroLogin(user.host.dataDir);
   if (login === undefined) throw new Error("The user has no login.");

@@ -9,16 +9,16 @@ import type { Fault } from "./fault.ts";
 
 const run = promisify(execFile);
 
-/** What happens to the engine and to what is on it. */
+/** Faults of the engine and of objects on it. */
 export const ENGINE_FAULTS: readonly Fault[] = [
   {
     name: "somebody removes the turn's container",
     on: "engine",
     args: ["--retry", "always"],
-    async strike({ callAtWork, findTurns }) {
+    async inject({ callAtWork, findTurns }) {
       const { told, word } = await callAtWork({ first: "[[sleep 2000]]" });
       for (const turn of await findTurns()) await turn.remove({ force: true });
-      // It goes once, and the second try answers.
+      // It is removed once, and the second attempt answers.
       expect((await told).text).toContain(word);
     },
   },
@@ -26,7 +26,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     name: "somebody pauses the turn's container",
     on: "engine",
     args: ["--retry", "never"],
-    async strike({ callAtWork, findTurns }) {
+    async inject({ callAtWork, findTurns }) {
       const { told } = await callAtWork({ input: { timeout: "4s" } });
       for (const turn of await findTurns()) await turn.pause();
       expect(await told).toMatchObject({ end: "refused", code: "TIMED_OUT" });
@@ -35,7 +35,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
   {
     name: "somebody removes the session's container while the agent works",
     on: "engine",
-    async strike({ callAtWork, docker, user }) {
+    async inject({ callAtWork, docker, user }) {
       const { told, word } = await callAtWork({ first: "[[sleep 1500]]" });
       const containers = await docker.listContainers({ all: true, filters: { label: ["dev.budgie.role=session"] } });
       for (const { Id, Labels } of containers) {
@@ -47,9 +47,9 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "somebody's own container takes the name of the session's container",
+    name: "another program's container takes the name of the session's container",
     on: "engine",
-    async strike({ call, docker }) {
+    async inject({ call, docker }) {
       const { facts } = await call().told;
       const name = `budgie-session-${String(facts["sessionId"])}`;
       await docker.getContainer(name).remove({ force: true });
@@ -67,12 +67,12 @@ export const ENGINE_FAULTS: readonly Fault[] = [
   {
     name: "somebody removes the session's volumes between two turns",
     on: "engine",
-    async strike({ call, docker, user }) {
+    async inject({ call, docker, user }) {
       const { facts } = await call().told;
       const owned = (labels: Record<string, string>): boolean =>
         labels["dev.budgie.lock"]?.startsWith(user.host.home) === true;
       for (const { Id, Labels } of await docker.listContainers({ all: true })) {
-        // The turn's own is just going.
+        // The turn's own container is being removed.
         if (owned(Labels))
           await docker
             .getContainer(Id)
@@ -88,7 +88,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
   {
     name: "the engine is killed and started again while the agent works",
     on: "own engine",
-    async strike({ callAtWork, engine }) {
+    async inject({ callAtWork, engine }) {
       const { told } = await callAtWork();
       await engine().stop("SIGKILL");
       await engine().start();
@@ -98,7 +98,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
   {
     name: "the engine is restarted (SIGTERM) while the agent works",
     on: "own engine",
-    async strike({ callAtWork, engine }) {
+    async inject({ callAtWork, engine }) {
       const { told } = await callAtWork();
       await engine().stop("SIGTERM");
       await engine().start();
@@ -108,7 +108,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
   {
     name: "the engine is down when a call comes",
     on: "own engine",
-    async strike({ call, engine }) {
+    async inject({ call, engine }) {
       await engine().stop("SIGTERM");
       const { told } = call();
       expect(await told).toMatchObject({ end: "refused", code: "RUNNER_UNAVAILABLE" });
@@ -118,7 +118,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
   {
     name: "the engine hangs when a call comes",
     on: "own engine",
-    async strike({ call, engine }) {
+    async inject({ call, engine }) {
       engine().hang();
       const { told } = call();
       expect(await told).toMatchObject({ end: "refused", code: "RUNNER_UNAVAILABLE" });
@@ -126,10 +126,10 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the engine hangs while the agent works, until after its time is over",
+    name: "the engine hangs while the agent works, until after its timeout",
     on: "own engine",
     args: ["--retry", "never"],
-    async strike({ callAtWork, engine }) {
+    async inject({ callAtWork, engine }) {
       const { told } = await callAtWork({ input: { timeout: "3s" } });
       engine().hang();
       expect((await told).end).toBe("refused");
@@ -137,9 +137,9 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the image is removed meanwhile",
+    name: "the image is removed while budgie runs",
     on: "own engine",
-    async strike({ call, engine }) {
+    async inject({ call, engine }) {
       expect((await call().told).end).toBe("answered");
       for (const image of await engine().docker().listImages()) {
         if (image.RepoTags?.includes(TEST_IMAGE) === true)
@@ -152,7 +152,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
   {
     name: "the engine's disk is full",
     on: "own engine",
-    async strike({ call, engine }) {
+    async inject({ call, engine }) {
       const filler = join(engine().dataRoot, "filler");
       await run("sh", [
         "-c",
@@ -168,9 +168,9 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "a container of somebody else's uses the session's volume when budgie ends",
+    name: "another program's container uses the session's volume when budgie ends",
     on: "own engine",
-    async strike({ budgie, call, docker, engine, user }) {
+    async inject({ budgie, call, docker, engine, user }) {
       const { facts } = await call().told;
       const volume = `budgie-session-${String(facts["sessionId"])}`;
       const HostConfig = { Binds: [`${volume}:/x`], NetworkMode: "none" };
@@ -187,7 +187,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     name: "the process that holds the turn's container (its shim) is killed",
     on: "own engine",
     args: ["--retry", "always"],
-    async strike({ callAtWork, findTurns }) {
+    async inject({ callAtWork, findTurns }) {
       const { told } = await callAtWork({ first: "[[sleep 2000]]" });
       for (const turn of await findTurns()) {
         const shims = findProcesses("cmdline", "containerd-shim", ` -id ${turn.id}`);

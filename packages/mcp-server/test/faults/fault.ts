@@ -1,15 +1,15 @@
 import type { FaultPlace } from "./helpers/fault-place.ts";
 
-/** Something that goes wrong while budgie works, made for real. */
+/** A real fault while budgie works. */
 export type Fault = {
-  /** As the table in docs/reliability.md has it */
+  /** Its name in the table of docs/reliability.md */
   readonly name: string;
-  /** What agents run on: the tests' engine, one that may be broken, or no sandbox */
+  /** Where agents run: on the tests' engine, on one that may be broken, or without a sandbox */
   readonly on: "engine" | "own engine" | "no sandbox";
-  /** What has to be there to make it, without which it does not strike: root, or libfaketime in budgie */
-  readonly takes?: "root" | "faketime";
-  /** More options of budgie's */
+  /** The fault's requirement, without which it is skipped: root, or libfaketime in budgie */
+  readonly needs?: "root" | "faketime";
+  /** More options for budgie */
   readonly args?: readonly string[];
-  /** Lets it happen, and expects that callers are told so */
-  readonly strike: (place: FaultPlace) => Promise<void>;
+  /** Causes the fault, and expects that callers are told so */
+  readonly inject: (place: FaultPlace) => Promise<void>;
 };

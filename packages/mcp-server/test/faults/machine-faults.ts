@@ -5,12 +5,12 @@ import { expect } from "vitest";
 import type { Fault } from "./fault.ts";
 import type { FaultPlace } from "./helpers/fault-place.ts";
 
-/** What happens to the machine: its disk, its clock, and the files that budgie keeps on it. */
+/** Faults of the machine: its disk, its clock, and budgie's files on it. */
 export const MACHINE_FAULTS: readonly Fault[] = [
   {
     name: "the run log is broken while budgie runs",
     on: "no sandbox",
-    async strike({ call, user }) {
+    async inject({ call, user }) {
       expect((await call().told).end).toBe("answered");
       for (const name of listLog(user)) writeFileSync(join(toStateDir(user), name), "broken");
       const { told, word } = call();
@@ -21,8 +21,8 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   {
     name: "the disk that the state directory is on is full",
     on: "engine",
-    takes: "root",
-    async strike({ atEnd, budgie, call, user }) {
+    needs: "root",
+    async inject({ atEnd, budgie, call, user }) {
       const folder = toStateDir(user);
       mkdirSync(folder, { recursive: true });
       execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
@@ -38,8 +38,8 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   {
     name: "the clock jumps two days ahead while the agent works",
     on: "engine",
-    takes: "faketime",
-    async strike({ call, callAtWork, setClock }) {
+    needs: "faketime",
+    async inject({ call, callAtWork, setClock }) {
       const { facts } = await call().told;
       const { told, word } = await callAtWork({ first: "[[sleep 1500]]" });
       setClock("+2d");
@@ -51,8 +51,8 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   {
     name: "the clock jumps two days back while the agent works",
     on: "engine",
-    takes: "faketime",
-    async strike({ call, callAtWork, setClock }) {
+    needs: "faketime",
+    async inject({ call, callAtWork, setClock }) {
       const { facts } = await call().told;
       const { told, word } = await callAtWork({ first: "[[sleep 1500]]" });
       setClock("-2d");

@@ -9,14 +9,14 @@ import { PATIENCE_MS } from "./helpers/fault-place.ts";
 import { startSilentNameServer } from "./helpers/silent-name-server.ts";
 
 const SESSIONS = ["one", "two"];
-const STRANGERS = 600;
+const IDLE_CONNECTIONS = 600;
 
 /** Faults of name servers, and of clients on the HTTP port. */
 export const NETWORK_FAULTS: readonly Fault[] = [
   {
-    name: "two sessions ask for names that never answer when budgie is asked to end (SIGTERM)",
+    name: "two sessions request names that never resolve when budgie is asked to end (SIGTERM)",
     on: "engine",
-    async strike({ user }) {
+    async inject({ user }) {
       await using names = await startSilentNameServer();
       const args = ["--allow-host", "*.silent.example"];
       const asking = await user.start({ sandbox: true, args, env: names.variables });
@@ -31,19 +31,19 @@ export const NETWORK_FAULTS: readonly Fault[] = [
   {
     name: "600 connections without the token are open when budgie is asked to end (SIGTERM)",
     on: "no sandbox",
-    async strike({ user }) {
+    async inject({ user }) {
       await using listening = await startHttpBudgie(user);
-      const strangers = await Promise.all(Array.from({ length: STRANGERS }, () => openIdle(listening.url)));
+      const connections = await Promise.all(Array.from({ length: IDLE_CONNECTIONS }, () => openIdle(listening.url)));
       const { ask } = await listening.connect();
       expect(toText(await ask("code-reviewer", { prompt: "[[say: answered]]" }))).toContain("answered");
       const ended = once(listening.child, "close").then(([exitCode]: unknown[]) => ({ exitCode }));
       await endInTime({ child: listening.child, ended });
-      for (const stranger of strangers) stranger.destroy();
+      for (const connection of connections) connection.destroy();
     },
   },
 ];
 
-/** As many as the proxy looks up for a session at once, and more. */
+/** Returns a shell command that requests more names than the proxy resolves for a session at once. */
 function toQuestions(word: string): string {
   const ask = `printf 'CONNECT ${word}-%s.silent.example:443 HTTP/1.1\\r\\n\\r\\n' $i >&$wire`;
   return `bash -c 'for i in $(seq 8); do exec {wire}<>/dev/tcp/127.0.0.1/3128; ${ask.replaceAll("'", '"')}; done; sleep 60'`;

@@ -56,12 +56,12 @@ it("removes register entries of sessions with nothing left, and no others", asyn
   const [gone, half, kept] = [createSessionId(), createSessionId(), createSessionId()];
   const item = (session: string | undefined): GcItem => ({ kind: "volume", name: "x", session });
   const why = "it is in use";
-  const struckOff: SessionId[] = [];
+  const removed: SessionId[] = [];
   const register = {
     ...EMPTY,
     // As a broken database does.
     list: () => Promise.reject(new Error("broken")),
-    remove: async (id: SessionId) => void struckOff.push(id),
+    remove: async (id: SessionId) => void removed.push(id),
   };
 
   await forgetRemoved(
@@ -74,5 +74,5 @@ it("removes register entries of sessions with nothing left, and no others", asyn
     NOBODY,
   );
 
-  expect(struckOff).toEqual([gone]);
+  expect(removed).toEqual([gone]);
 });

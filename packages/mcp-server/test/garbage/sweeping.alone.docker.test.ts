@@ -21,7 +21,7 @@ const stateOf = (user: BudgieUser, folder: string): readonly string[] => {
   return existsSync(path) ? readdirSync(path).toSorted() : [];
 };
 
-/** What a sandboxed budgie has in the state directory. */
+/** Lists a sandboxed budgie's files in the state directory. */
 const listState = (user: BudgieUser): readonly string[] =>
   ["owners", "sockets", "scratch"].flatMap((folder) => stateOf(user, folder).map((name) => join(folder, name)));
 
@@ -29,7 +29,7 @@ async function listKept(user: BudgieUser): Promise<readonly string[]> {
   return (await listTraces(user)).filter((name) => !name.includes("budgie-turn-")).toSorted();
 }
 
-/** A budgie that is killed outright, with one session at rest and one at work. */
+/** Kills a budgie with SIGKILL that has one idle session and one at work. */
 async function abandon(user: BudgieUser, budgie: Budgie): Promise<void> {
   await budgie.ask("code-reviewer", { prompt: "Hello" });
   const file = `at-work-${budgie.child.pid}`;
@@ -51,7 +51,7 @@ const recall = async ({ budgie, sessionId }: Live): Promise<string> =>
   toText(await budgie.ask("code-reviewer", { prompt: "[[recall]]", sessionId }));
 
 describe("a budgie on the engine of another that was killed", () => {
-  it("removes nothing when it starts, and all with its first call, but nothing of a third that lives", async () => {
+  it("removes nothing at its start, and all garbage after its first call, but nothing of a live third", async () => {
     await using user = await createBudgieUser();
     const live = await startLive(user);
     const liveState = listState(user);
@@ -76,7 +76,7 @@ describe("a budgie on the engine of another that was killed", () => {
     expect(heir.stderr()).not.toContain("left behind");
   });
 
-  it("removes what is left from time to time, too, and answers its calls meanwhile", async () => {
+  it("also sweeps at intervals, and answers its calls meanwhile", async () => {
     await using user = await createBudgieUser();
     const live = await startLive(user);
     const heir = await user.start({ sandbox, env: { BUDGIE_SWEEP_EVERY: "500ms" } });
@@ -96,7 +96,7 @@ describe("a budgie on the engine of another that was killed", () => {
 });
 
 describe("budgie gc-volumes", () => {
-  it("leaves what another machine made within a day, and removes it by force", async () => {
+  it("keeps a young session of another machine, and removes it with --force", async () => {
     await using user = await createBudgieUser();
     const docker = await openEngine();
     const session = createSessionId();

@@ -6,7 +6,7 @@ import { createBudgieUser, isAlive, toText, waitFor, type Budgie, type BudgieUse
 const OFTEN = { BUDGIE_SWEEP_EVERY: "300ms" };
 const IN_TIME = { timeout: 15_000, interval: 50 };
 
-/** Kills a budgie outright in the middle of a turn. */
+/** Kills a budgie with SIGKILL during a turn. */
 async function kill(user: BudgieUser, { ask, child, ended }: Budgie): Promise<{ readonly agent: number }> {
   const before = user.kiroCalls().length;
   ask("code-reviewer", { prompt: "[[sleep 60000]]" }).catch(() => undefined);
@@ -20,7 +20,7 @@ const toStateDir = ({ host }: BudgieUser, ...path: readonly string[]): string =>
   join(host.home, ".local", "state", "budgie", ...path);
 
 describe("a budgie without a sandbox", () => {
-  it("ends the agent of one that was killed and removes its session and lock, and nothing of one that lives", async () => {
+  it("ends the agent of a killed one and removes its session and lock, and nothing of a live one", async () => {
     await using user = await createBudgieUser();
     const heir = await user.start({ env: OFTEN });
     const live = await user.start({ env: { BUDGIE_SWEEP_EVERY: "0" } });
@@ -38,7 +38,7 @@ describe("a budgie without a sandbox", () => {
     expect(toText(await live.ask("code-reviewer", { prompt: "[[recall]]", sessionId }))).toBe("token-lark");
   });
 
-  it("tells of what it cannot remove once, and answers all the same", async () => {
+  it("reports once what it cannot remove, and answers anyway", async () => {
     await using user = await createBudgieUser();
     const broken = toStateDir(user, "local-sessions", "00000000-0000-4000-8000-000000000000.json");
     mkdirSync(toStateDir(user, "local-sessions"), { recursive: true });
@@ -49,7 +49,7 @@ describe("a budgie without a sandbox", () => {
     await ask("code-reviewer", { prompt: "Hello" });
     await waitFor(() => stderr().includes("will try again"));
     await kill(user, dead);
-    // Another sweep was done.
+    // Another sweep has ended.
     await expect.poll(() => readdirSync(user.sessionsDir), IN_TIME).toHaveLength(1);
 
     expect(
@@ -61,7 +61,7 @@ describe("a budgie without a sandbox", () => {
     expect(existsSync(broken)).toBe(true);
   });
 
-  it("ends its own sessions that nobody has used for longer than --session-ttl", async () => {
+  it("ends its own sessions that were idle for longer than --session-ttl", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ env: OFTEN, args: ["--session-ttl", "1s"] });
     const { structuredContent } = await ask("code-reviewer", { prompt: "Hello" });
@@ -74,7 +74,7 @@ describe("a budgie without a sandbox", () => {
     expect(toText(answer)).toMatch(/^SESSION_NOT_FOUND: /);
   });
 
-  it("keeps a killed budgie's session for as long as that one said, and no longer", async () => {
+  it("keeps a killed budgie's session for that budgie's keep time, and no longer", async () => {
     await using user = await createBudgieUser();
     const heir = await user.start({ env: OFTEN });
     const [long, short] = [

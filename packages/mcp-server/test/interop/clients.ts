@@ -4,29 +4,29 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 
-/** The official clients: four of the first SDK, and the second in the two ways in which it talks to servers of the first. */
+/** The official clients: four of the first SDK, and the second SDK with its two ways of talking to servers of the first. */
 export const CLIENTS = ["sdk-1.12", "sdk-1.20", "sdk-1.29", "sdk-1.32", "v2-legacy", "v2-auto"] as const;
 
-/** A budgie, as clients are told of one. */
+/** The address of a budgie for clients. */
 export type Address =
   | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly url: string; readonly token: string };
 
-/** A budgie that clients can be sent to. */
+/** A budgie to which clients can connect. */
 export type Served = { readonly address: Address; readonly end: () => Promise<unknown> };
 
 export type Call = {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** In the session of the call before it */
+  /** Resumes the session of the previous call */
   readonly resumes?: boolean;
   readonly options?: { readonly timeout?: number; readonly resetTimeoutOnProgress?: boolean };
 };
 
-/** What a client says that it saw. */
+/** A client's report. */
 export type Seen = {
   readonly server: { readonly name: string; readonly version: string };
-  /** Of MCP, if the client tells */
+  /** MCP revision, if the client reports it */
   readonly revision?: string;
   readonly tools: readonly string[];
   readonly outcomes: readonly Outcome[];
@@ -38,7 +38,7 @@ export type Outcome = {
   readonly progress: readonly { readonly progress: number; readonly message?: string }[];
 };
 
-/** Has one of the official clients list a budgie's tools and call some, one after the other. */
+/** Makes one of the official clients list a budgie's tools and call some, one after the other. */
 export async function runClient(client: string, server: Address, calls: readonly Call[]): Promise<Seen> {
   const program = [toInteropPath("call-tools.mjs"), client];
   const { exitCode, stderr, stdout } = await runProgram(program, { stdin: JSON.stringify({ server, calls }) });
@@ -49,7 +49,7 @@ export async function runClient(client: string, server: Address, calls: readonly
 type ProgramOptions = {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Default this process's own */
+  /** Default: this process's own */
   readonly node?: string;
 };
 
@@ -57,7 +57,7 @@ type Finished = { readonly exitCode: number | null; readonly stdout: string; rea
 
 const LIMIT_MS = 150_000;
 
-/** Runs a program of Node's to its end. */
+/** Runs a Node program to its end. */
 export async function runProgram(
   argv: readonly string[],
   { env, node = process.execPath, stdin = "" }: ProgramOptions = {},
@@ -69,12 +69,12 @@ export async function runProgram(
   return { exitCode: await exitCode, stdout, stderr };
 }
 
-/** Where something is of the folder that has the clients. */
+/** Returns the path of something in the folder of the clients. */
 export function toInteropPath(path: string): string {
   return fileURLToPath(new URL(`../../../../interop/${path}`, import.meta.url));
 }
 
-/** Before the tests: they fail at once where the clients are missing, or others than the lock file says. */
+/** Fails before the tests if clients are missing, or have other versions than the lock file says. */
 export function setup(): void {
   const [wanted, installed] = ["package-lock.json", "node_modules/.installed.json"].map(readOrNothing);
   if (wanted === installed) return;

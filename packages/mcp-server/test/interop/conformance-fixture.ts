@@ -6,10 +6,10 @@ import { createHttpServer } from "../../src/mcp/http/http-server.ts";
 import { TOKEN } from "../mcp/http/start-http-budgie.ts";
 import { createConformanceTools } from "./conformance-tools.ts";
 
-/** A server that listens. */
+/** A listening server. */
 export type ConformanceFixture = AsyncDisposable & { readonly url: string };
 
-/** Starts budgie's own HTTP server and connections, with the tools that the conformance suite wants in place of agents. */
+/** Starts budgie's own HTTP server and connections, with the tools that the conformance suite requires instead of agents. */
 export async function startConformanceFixture(): Promise<ConformanceFixture> {
   const told: string[] = [];
   const report = (line: string): void => void told.push(line);
@@ -27,7 +27,7 @@ export async function startConformanceFixture(): Promise<ConformanceFixture> {
 
 type Closable = ClientTransport & Partial<Pick<StreamableHTTPServerTransport, "closeSSEStream">>;
 
-/** What does as a broken network would to the call that came last. */
+/** Returns a function that closes the connection of the latest call, like a broken network. */
 function toHangUp(transport: Closable): () => void {
   const { onmessage } = transport;
   let latest: RequestId | undefined;

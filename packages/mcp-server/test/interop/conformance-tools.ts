@@ -4,13 +4,13 @@ import type { TurnHooks } from "@budgie/core";
 import type { ClientTools } from "../../src/mcp/calls/call-tool.ts";
 
 export type ConformanceToolsOptions = {
-  /** Closes the connection of the call that runs, and leaves it running */
+  /** Closes the connection of the running call, and lets the call continue */
   readonly hangUp: () => void;
 };
 
 type Answer = (hooks: TurnHooks) => CallToolResult | Promise<CallToolResult>;
 
-/** Creates the tools that the conformance suite wants, but for those that need more of a server than tools. */
+/** Creates the tools that the conformance suite requires, except for those that need other features of a server. */
 export function createConformanceTools({ hangUp }: ConformanceToolsOptions): ClientTools {
   const answers: Readonly<Record<string, Answer>> = {
     test_simple_text: () => ({ content: [text] }),

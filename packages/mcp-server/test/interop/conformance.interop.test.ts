@@ -4,20 +4,20 @@ import { createBudgieUser, type BudgieUser } from "../helpers/start-budgie.ts";
 import { BASELINE, listScenarios, NEXT_SUITE, readBaseline, runSuite, SUITE } from "./conformance.ts";
 import { startConformanceFixture } from "./conformance-fixture.ts";
 
-// What a server with nothing but tools has no use for.
+// Features that a server with tools only does not have.
 const OUTSIDE_TOOLS =
   /^(?:completion|elicitation|logging|prompts|resources)-|^tools-call-(?:elicitation|sampling|with-logging)$/;
 
 const ALL_EXPECTED = /^Baseline check passed: all failures are expected\.$/m;
 
 describe("the conformance suite's baseline", () => {
-  it("names what is outside tools, and nothing else", async () => {
+  it("lists only scenarios outside of tools", async () => {
     const scenarios = await listScenarios(SUITE);
 
     expect(readBaseline()).toEqual(scenarios.filter((name) => OUTSIDE_TOOLS.test(name)));
   });
 
-  it("may not name any of these", async () => {
+  it("may not list any of these", async () => {
     const scenarios = await listScenarios(SUITE);
 
     expect(scenarios.filter((name) => !OUTSIDE_TOOLS.test(name))).toEqual([
@@ -40,7 +40,7 @@ describe("the conformance suite's baseline", () => {
 });
 
 describe("budgie's HTTP server with the conformance suite's tools", () => {
-  it("passes all that is not in the baseline", async () => {
+  it("passes everything that is not in the baseline", async () => {
     await using fixture = await startConformanceFixture();
 
     const { exitCode, text } = await runSuite(SUITE, fixture.url, ["--expected-failures", BASELINE]);
@@ -49,7 +49,7 @@ describe("budgie's HTTP server with the conformance suite's tools", () => {
     expect(exitCode).toBe(0);
   });
 
-  // The suite leaves it out of itself, and so it does server-sse-polling, which this version asks for as a client too old for it.
+  // The suite skips it by default, and also server-sse-polling, for which it considers this version too old.
   it("passes json-schema-2020-12", async () => {
     await using fixture = await startConformanceFixture();
 
@@ -60,15 +60,18 @@ describe("budgie's HTTP server with the conformance suite's tools", () => {
   });
 
   // RequestedHosts Node 22: BUDGIE_NODE22=/path/to/node22
-  it.runIf(NEXT_SUITE.node)("passes all that MCP 2025-11-25 requires and is not in the baseline", async () => {
-    await using fixture = await startConformanceFixture();
-    const required = ["--requirements", "2025-11-25", "--expected-failures", BASELINE];
+  it.runIf(NEXT_SUITE.node)(
+    "passes everything that MCP 2025-11-25 requires and that is not in the baseline",
+    async () => {
+      await using fixture = await startConformanceFixture();
+      const required = ["--requirements", "2025-11-25", "--expected-failures", BASELINE];
 
-    const { exitCode, text } = await runSuite(NEXT_SUITE, fixture.url, required);
+      const { exitCode, text } = await runSuite(NEXT_SUITE, fixture.url, required);
 
-    expect(text).toMatch(ALL_EXPECTED);
-    expect(exitCode).toBe(0);
-  });
+      expect(text).toMatch(ALL_EXPECTED);
+      expect(exitCode).toBe(0);
+    },
+  );
 });
 
 describe("budgie --transport http", () => {

@@ -2,28 +2,28 @@ import { readFileSync } from "node:fs";
 import { TOKEN } from "../mcp/http/start-http-budgie.ts";
 import { runProgram, toInteropPath } from "./clients.ts";
 
-/** What is known to fail, and rightly so. */
+/** The known failures, which are justified. */
 export const BASELINE = toInteropPath("conformance-baseline.yml");
 
-/** A version of the conformance suite, and the Node that it runs on. */
+/** A version of the conformance suite, and its Node. */
 export type Suite = { readonly program: string; readonly node: string };
 
-/** The last that runs on Node 20. */
+/** The last version that runs on Node 20. */
 export const SUITE: Suite = {
   program: toInteropPath("node_modules/@modelcontextprotocol/conformance/dist/index.js"),
   node: process.execPath,
 };
 
-/** A later one; it knows what each revision of MCP requires. */
+/** A later version, which knows the requirements of each revision of MCP. */
 export const NEXT_SUITE: Suite = {
   program: toInteropPath("node_modules/conformance-next/dist/index.js"),
   node: process.env["BUDGIE_NODE22"] ?? "",
 };
 
-/** How a suite ended, and the end of what it printed. */
+/** The exit of a suite, and the end of its output. */
 export type Verdict = { readonly exitCode: number | null; readonly text: string };
 
-/** Runs scenarios of a suite against a server; the suite itself has no option for a token. */
+/** Runs a suite's scenarios against a server, with a token, for which the suite has no option. */
 export async function runSuite({ node, program }: Suite, url: string, args: readonly string[]): Promise<Verdict> {
   const argv = ["--import", toInteropPath("with-token.mjs"), program, "server", "--url", url, ...args];
   const { exitCode, stderr, stdout } = await runProgram(argv, { env: { MCP_TOKEN: TOKEN }, node });

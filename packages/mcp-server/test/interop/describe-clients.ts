@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createBudgieUser, isAlive, toText, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
 import { CLIENTS, runClient, type Call, type Outcome, type Seen, type Served } from "./clients.ts";
 
-// How long the clients wait, and what lasts longer.
+// The clients' timeout, and a longer call.
 const PATIENCE_MS = 3000;
 const LONG_MS = 3 * PATIENCE_MS;
 const TOO_LONG_MS = 100 * PATIENCE_MS;
 
-/** How often budgies that are to be tested say that a call goes on. */
+/** The interval of progress notifications of budgies under test. */
 export const HEARTBEAT = `${PATIENCE_MS / 12}ms`;
 
-const CALLS = ["answer", "memory", "failure", "stranger", "typo", "long", "tooLong"] as const;
+const CALLS = ["answer", "memory", "failure", "unknown", "typo", "long", "tooLong"] as const;
 
-/** What every official client gets of a budgie, wherever it listens. */
+/** Describes the behaviour that every official client gets of a budgie, wherever it listens. */
 export function describeClients(where: string, serve: (user: BudgieUser) => Promise<Served>): void {
   describe(`official clients ${where}`, () => {
     let user: BudgieUser;
@@ -31,15 +31,15 @@ export function describeClients(where: string, serve: (user: BudgieUser) => Prom
       await user[Symbol.asyncDispose]();
     });
 
-    it("no client leaves an agent running on which it gave up", async () => {
+    it("no agent runs on after its client's timeout", async () => {
       const agents = user.kiroCalls().filter(({ stdin }) => stdin.includes(`[[sleep ${TOO_LONG_MS}]]`));
 
-      // One that still waited in the line never had one.
+      // A call that still waited in the queue had none.
       expect(agents).not.toEqual([]);
       await waitFor(() => agents.every(({ pid }) => !isAlive(pid)));
     });
 
-    it.each(["v2-legacy", "v2-auto"])("%s speaks the newest revision that budgie knows", (client) => {
+    it.each(["v2-legacy", "v2-auto"])("%s speaks the newest revision that budgie supports", (client) => {
       expect(seen.get(client)?.revision).toBe("2025-11-25");
     });
 
@@ -60,13 +60,13 @@ export function describeClients(where: string, serve: (user: BudgieUser) => Prom
         });
       });
 
-      it("gets an agent's answer, and goes on with its session", () => {
+      it("receives an agent's answer, and resumes its session", () => {
         expect(textOf(outcomeOf("answer"))).toBe("You asked: Keep the word token-parakeet.");
         expect(outcomeOf("answer").result?.structuredContent).toMatchObject({ agent: "code-reviewer" });
         expect(textOf(outcomeOf("memory"))).toBe("token-parakeet");
       });
 
-      it("gets to read what failed", () => {
+      it("receives the error of a failed call", () => {
         expect(outcomeOf("failure").result).toMatchObject({
           isError: true,
           structuredContent: { code: "AGENT_FAILED" },
@@ -76,14 +76,14 @@ export function describeClients(where: string, serve: (user: BudgieUser) => Prom
         expect(textOf(outcomeOf("typo"))).toContain('no argument "session_id"');
       });
 
-      it("is refused an unknown tool by the protocol", () => {
-        expect(outcomeOf("stranger").error).toMatchObject({
+      it("gets a protocol error for an unknown tool", () => {
+        expect(outcomeOf("unknown").error).toMatchObject({
           code: -32602,
           message: expect.stringContaining('There is no tool "kiro-subagents.nobody".'),
         });
       });
 
-      it("waits three times as long as its patience lasts where progress renews that, and not where it does not", () => {
+      it("waits for three times its timeout if progress resets that, and not otherwise", () => {
         const { progress } = outcomeOf("long");
 
         expect(textOf(outcomeOf("long"))).toBe("It took long.");
@@ -101,7 +101,7 @@ function toCalls(directory: string): Readonly<Record<(typeof CALLS)[number], Cal
     answer: { name, arguments: { prompt: "Keep the word token-parakeet.", directory } },
     memory: { name, arguments: { prompt: "[[recall]]", directory }, resumes: true },
     failure: { name, arguments: { prompt: "[[fault silent]]", directory } },
-    stranger: { name: "kiro-subagents.nobody", arguments: { prompt: "Hello", directory } },
+    unknown: { name: "kiro-subagents.nobody", arguments: { prompt: "Hello", directory } },
     typo: { name, arguments: { prompt: "Hello", directory, session_id: "1" } },
     long: { name, arguments: toLong(LONG_MS), options: { timeout: PATIENCE_MS, resetTimeoutOnProgress: true } },
     tooLong: { name, arguments: toLong(TOO_LONG_MS), options: { timeout: PATIENCE_MS } },

@@ -7,7 +7,7 @@ import { runProgram, toInteropPath, type Address, type Served } from "./clients.
 
 const PROGRAM = toInteropPath("node_modules/@modelcontextprotocol/inspector/cli/build/cli.js");
 
-/** What the MCP Inspector's command line gets of a budgie. */
+/** Describes the output of the MCP Inspector's command line for a budgie. */
 export function describeInspector(where: string, serve: (user: BudgieUser) => Promise<Served>): void {
   describe(`the MCP Inspector's command line ${where}`, () => {
     let user: BudgieUser;
@@ -36,7 +36,7 @@ export function describeInspector(where: string, serve: (user: BudgieUser) => Pr
       ]);
     });
 
-    it("gets an agent's answer", async () => {
+    it("receives an agent's answer", async () => {
       const { stdout } = await call("code-reviewer", "Hello");
 
       const result = JSON.parse(stdout) as CallToolResult;
@@ -44,7 +44,7 @@ export function describeInspector(where: string, serve: (user: BudgieUser) => Pr
       expect(result.structuredContent).toMatchObject({ agent: "code-reviewer" });
     });
 
-    it("gets to read what failed", async () => {
+    it("receives the error of a failed call", async () => {
       const { stdout } = await call("code-reviewer", "[[fault silent]]");
 
       const result = JSON.parse(stdout) as CallToolResult;
@@ -52,7 +52,7 @@ export function describeInspector(where: string, serve: (user: BudgieUser) => Pr
       expect(toText(result)).toMatch(/^AGENT_FAILED: /);
     });
 
-    it("is refused an unknown tool by the protocol", async () => {
+    it("gets a protocol error for an unknown tool", async () => {
       const { exitCode, stderr, stdout } = await call("nobody", "Hello");
 
       expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
@@ -70,7 +70,7 @@ export function describeInspector(where: string, serve: (user: BudgieUser) => Pr
   });
 }
 
-/** A program with options of its own must come from a file. */
+/** Returns the Inspector's arguments for a server. A program with options of its own must be in a file. */
 function toTarget(address: Address, { host }: BudgieUser): readonly string[] {
   if ("url" in address) {
     return [address.url, "--transport", "http", "--header", `Authorization: Bearer ${address.token}`];

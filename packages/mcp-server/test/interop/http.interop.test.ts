@@ -7,7 +7,7 @@ import { describeInspector } from "./describe-inspector.ts";
 describeClients("over HTTP", serve);
 describeInspector("over HTTP", serve);
 
-/** All clients of a test come to one. */
+/** All clients of a test connect to one budgie. */
 async function serve(user: BudgieUser): Promise<Served> {
   const { end, url } = await startHttpBudgie(user, { args: ["--heartbeat", HEARTBEAT] });
   return { address: { url: url.href, token: TOKEN }, end };

@@ -10,17 +10,17 @@ const ENDINGS: readonly Ending[] = [
   ["SIGTERM comes", ({ child }) => void child.kill("SIGTERM")],
   ["SIGINT comes", ({ child }) => void child.kill("SIGINT")],
   ["SIGHUP comes", ({ child }) => void child.kill("SIGHUP")],
-  // The terminal and npx both pass a Ctrl-C on.
+  // The terminal and npx both pass on a Ctrl-C.
   [
     "SIGINT comes twice at once",
     ({ child }) => void (child.kill("SIGINT"), setTimeout(() => child.kill("SIGINT"), 10)),
   ],
 ];
 
-// From then on it is deaf: before, a signal would end it.
+// It ignores signals from then on; earlier, a signal would end it.
 const DEAF = "[[write deaf: yes]][[fault hang]]";
 
-/** One agent at work, and one session at rest. */
+/** Starts one working agent and one idle session. */
 async function startWork(user: BudgieUser, prompt: string): Promise<{ budgie: Budgie; agent: number }> {
   const budgie = await user.start();
   await budgie.ask("code-reviewer", { prompt: "Hello" });
@@ -51,7 +51,7 @@ describe("budgie", () => {
     expect(budgie.stderr()).not.toContain("clean up");
   });
 
-  it("takes a closed stdout for a client that went away", async () => {
+  it("treats a closed stdout as a disconnected client", async () => {
     await using user = await createBudgieUser();
     const { agent, budgie } = await startWork(user, "[[sleep 60000]]");
 
@@ -63,7 +63,7 @@ describe("budgie", () => {
     expect(readdirSync(user.sessionsDir)).toEqual([]);
   });
 
-  it("is done within 10 s even with an agent that does not listen", async () => {
+  it("exits within 10 s even with an agent that ignores signals", async () => {
     await using user = await createBudgieUser();
     const { agent, budgie } = await startWork(user, DEAF);
 
@@ -76,7 +76,7 @@ describe("budgie", () => {
     expect(readdirSync(user.sessionsDir)).toEqual([]);
   });
 
-  it("goes on with its end when a first signal follows the end of stdin", async () => {
+  it("continues its shutdown when a first signal follows the end of stdin", async () => {
     await using user = await createBudgieUser();
     const { agent, budgie } = await startWork(user, DEAF);
 
@@ -103,7 +103,7 @@ describe("budgie", () => {
     expect(isAlive(agent)).toBe(false);
   });
 
-  it("writes nothing before the first call", async () => {
+  it("writes no file before the first call", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.start();
 
@@ -113,7 +113,7 @@ describe("budgie", () => {
     expect(existsSync(join(user.host.home, ".local", "state"))).toBe(false);
   });
 
-  it("holds at most 100 MB when idle", async () => {
+  it("uses at most 100 MB when idle", async () => {
     await using user = await createBudgieUser();
     const { ask, child } = await user.start();
     await ask("code-reviewer", { prompt: "Hello" });

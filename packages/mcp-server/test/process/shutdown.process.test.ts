@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createBudgieUser } from "../helpers/start-budgie.ts";
 
 describe("a bug in budgie", () => {
-  it("ends it in order with exit code 70, and its stack on stderr", async () => {
+  it("shuts it down with exit code 70, and its stack on stderr", async () => {
     await using user = await createBudgieUser();
     const bug = "process.on('SIGUSR2', () => { throw new Error('a bug') })";
     const { ask, child, ended, stderr } = await user.start({

@@ -16,7 +16,7 @@ describe("createShutdown", () => {
     return { events, exits, lines, shutdown };
   }
 
-  it("exits with 0 when everything is closed", async () => {
+  it("exits with 0 once everything is closed", async () => {
     const { exits, shutdown } = start();
     let isClosed = false;
     shutdown.onBegin(async () => void (isClosed = true));
@@ -27,7 +27,7 @@ describe("createShutdown", () => {
     expect({ exits, isClosed }).toEqual({ exits: [0], isClosed: true });
   });
 
-  it("closes once, however often it is begun", async () => {
+  it("closes once, however often it is called", async () => {
     const { exits, shutdown } = start();
     let times = 0;
     shutdown.onBegin(async () => void times++);
@@ -39,7 +39,7 @@ describe("createShutdown", () => {
     expect({ exits, times }).toEqual({ exits: [0], times: 1 });
   });
 
-  it("gives up within 10 s, and says how to clean up", async () => {
+  it("times out within 10 s, and says how to clean up", async () => {
     const { exits, lines, shutdown } = start();
     shutdown.onBegin(() => new Promise(() => undefined));
 
@@ -52,7 +52,7 @@ describe("createShutdown", () => {
     expect(lines).toEqual(['Could not clean up within 9.5 s. "budgie gc-volumes" removes what is left.']);
   });
 
-  it("exits with 1 when something cannot be closed, and says what", async () => {
+  it("exits with 1 if something cannot be closed, and names it", async () => {
     const { exits, lines, shutdown } = start();
     shutdown.onBegin(() => Promise.reject(new BudgieError("RUNNER_UNAVAILABLE", "The engine is gone.")));
 
@@ -63,7 +63,7 @@ describe("createShutdown", () => {
     expect(lines).toEqual(['Could not clean up: The engine is gone. "budgie gc-volumes" removes what is left.']);
   });
 
-  it("takes two signals within 100 ms for one, and exits at once with 1 at a later one", async () => {
+  it("treats two signals within 100 ms as one, and exits at once with 1 on a later one", async () => {
     const { events, exits, shutdown } = start();
     shutdown.onBegin(() => new Promise(() => undefined));
 

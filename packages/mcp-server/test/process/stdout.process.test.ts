@@ -7,7 +7,7 @@ import { createBudgieUser, waitFor } from "../helpers/start-budgie.ts";
 const WORDS = "a word of a library";
 
 describe("stdout", () => {
-  it("has messages of JSON-RPC and no other byte, from the start to the end", async () => {
+  it("carries JSON-RPC messages and no other byte, from start to exit", async () => {
     const { stderr, stdout } = await liveThrough({});
 
     const lines = stdout.split("\n");
@@ -15,7 +15,7 @@ describe("stdout", () => {
     const messages = lines.map((line) => JSONRPCMessageSchema.parse(JSON.parse(line)));
     expect(messages.length).toBeGreaterThanOrEqual(7);
     expect(stderr).toContain(WORDS);
-    // All that could have got there did happen.
+    // Control: everything that could print has happened.
     for (const said of ["malformed.json", "code-reviewer: called", "Trouble with the client", "Warning: "]) {
       expect(stderr).toContain(said);
     }
@@ -24,14 +24,14 @@ describe("stdout", () => {
     expect(stdout).toContain("WORKSPACE_INVALID");
   });
 
-  it("would show this test a stray line", async () => {
+  it("would fail this test with a stray line", async () => {
     const { stdout } = await liveThrough({ NOISE: "stdout" });
 
     expect(stdout).toContain(WORDS);
   });
 });
 
-/** A whole life of a budgie with a library that logs: a bad agent file, answers, errors, noise on stdin, a cancelled call. */
+/** Runs a budgie through its life with a library that logs: a bad agent file, answers, errors, noise on stdin, a cancelled call. */
 async function liveThrough(env: Readonly<Record<string, string>>): Promise<{ stdout: string; stderr: string }> {
   await using user = await createBudgieUser({ malformedAgent: true });
   const child = user.launch(["--verbose", "--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG"], {

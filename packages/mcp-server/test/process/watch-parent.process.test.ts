@@ -28,7 +28,7 @@ describe("watchParent", () => {
     };
   }
 
-  it("tells once, within 10 s, when another process is the parent", () => {
+  it("reports once, within 10 s, that another process is the parent", () => {
     const { become, goneAfter } = watch(1234);
     const before = goneAfter(60_000);
 
@@ -37,7 +37,7 @@ describe("watchParent", () => {
     expect([before, goneAfter(10_000), goneAfter(60_000)]).toEqual([0, 1, 1]);
   });
 
-  it("takes whoever takes over for init, such as a user's session manager", () => {
+  it("treats any new parent as init, such as a user's session manager", () => {
     const { become, goneAfter } = watch(1234);
 
     become(900);
@@ -52,8 +52,8 @@ describe("watchParent", () => {
   });
 });
 
-describe("A budgie whose parent dies while its pipes stay open", () => {
-  it("ends in order, and not before", async () => {
+describe("a budgie whose parent dies while its pipes stay open", () => {
+  it("shuts down, and not earlier", async () => {
     await using user = await createBudgieUser();
     const { budgiePid, send, shell, stderr } = await startBelowShell(user);
     const call = {
@@ -76,7 +76,7 @@ describe("A budgie whose parent dies while its pipes stay open", () => {
     expect(stderr()).not.toContain("clean up");
   });
 
-  it("means nothing over HTTP", async () => {
+  it("continues over HTTP", async () => {
     await using user = await createBudgieUser();
     const { budgiePid, shell, stderr } = await startBelowShell(user, ["--transport", "http", "--port", "0"]);
     const address = await waitFor(() => /Listening on (\S+)$/m.exec(stderr())?.[1]);
@@ -91,12 +91,12 @@ describe("A budgie whose parent dies while its pipes stay open", () => {
   });
 });
 
-// Of 0.1 s here
+// Intervals of 0.1 s in this test
 const MANY_INTERVALS_MS = 1500;
 
-/** A shell that starts budgie and waits for it, on pipes that this process holds open. */
+/** A shell that starts budgie and waits for it, on pipes that this process keeps open. */
 async function startBelowShell(user: BudgieUser, args: readonly string[] = []) {
-  // Open for reading too: so there is always somebody who could write.
+  // Open for reading too, so that the pipe always has a possible writer.
   const pipe = join(user.host.home, `stdin-${args.length}`);
   execFileSync("mkfifo", [pipe]);
   const stdin = openSync(pipe, "r+");

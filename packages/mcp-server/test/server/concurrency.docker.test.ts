@@ -10,7 +10,7 @@ const CALLS = 24;
 const CAP = 4;
 
 describe("24 sandboxed calls at once", () => {
-  it("are all answered, with as many containers as may be and never more that run, and leave none", async () => {
+  it("are all answered, with at most the limit of running containers, and leave none", async () => {
     await using user = await createBudgieUser();
     const logFile = join(user.workspace, "log");
     const readLog = (): string => (existsSync(logFile) ? readFileSync(logFile, "utf8") : "");
@@ -32,12 +32,12 @@ describe("24 sandboxed calls at once", () => {
   });
 });
 
-/** A prompt whose agent writes down that it runs, and goes on when the gate is open. */
+/** Returns a prompt whose agent records that it runs, and continues when the gate opens. */
 function toGated(answer: string): string {
   return `[[run: echo + >> log; until test -e gate; do sleep 0.1; done; echo - >> log]][[say: ${answer}]]`;
 }
 
-/** Those that the engine has, whether they run or not. */
+/** Lists the engine's containers, running or not. */
 async function countTurnContainers({ host }: BudgieUser): Promise<number> {
   const docker = await openEngine();
   const turns = await docker.listContainers({ all: true, filters: { label: ["dev.budgie.role=turn"] } });

@@ -14,11 +14,11 @@ describe("200 calls at once", () => {
   let flood: Awaited<ReturnType<typeof callAll>>;
   beforeAll(async () => void (flood = await callAll()), 240_000);
 
-  it("are all answered, each with its own answer", () => {
+  it("are each answered with their own answer", () => {
     expect(flood.answers.map(toText)).toEqual(Array.from({ length: CALLS }, (_, number) => `answer ${number}`));
   });
 
-  it("run as many agents at once as may, and never more", () => {
+  it("run as many agents at once as the limit, and never more", () => {
     expect({ atOnce: countOverlap(flood.log), processes: flood.mostProcesses }).toEqual({
       atOnce: CAP,
       processes: CAP,
@@ -33,21 +33,21 @@ describe("200 calls at once", () => {
     expect(flood.answeredBefore).toBe(0);
   });
 
-  it("are each told of their place, which gets better, and that they run", () => {
+  it("are each told their place, which only improves, and that they run", () => {
     const told = flood.told.map((each) => each.map(({ message = "" }) => message));
     const places = told.map((messages) =>
       messages.flatMap((message) => /, (\d+)/.exec(message)?.[1] ?? []).map(Number),
     );
 
     expect(told.every((messages) => messages.at(-1)?.startsWith("shell-worker: running"))).toBe(true);
-    // Those that come at the same moment are checked side by side, and may overtake each other there.
+    // Simultaneous calls are checked concurrently, and may overtake each other there.
     const firsts = places.flatMap(([first]) => first ?? []);
     expect(firsts.toSorted((a, b) => a - b)).toEqual(upTo(CALLS - CAP));
     expect(places).toEqual(places.map((each) => each.toSorted((a, b) => b - a)));
     expect(flood.told).toEqual(flood.told.map((each) => each.map((one, index) => ({ ...one, progress: index + 1 }))));
   });
 
-  it("take little memory, and much if each brings much", async () => {
+  it("take little memory, and much if their prompts are large", async () => {
     const heavy = await holdAll("x".repeat(1_000_000));
 
     expect(flood.growth).toBeLessThan(2);
@@ -55,7 +55,7 @@ describe("200 calls at once", () => {
   }, 120_000);
 });
 
-/** Calls all at once, and one more when all but four wait; then lets them go on. */
+/** Makes all calls at once, and one more when all but four wait; then opens the gate. */
 async function callAll() {
   await using user = await createBudgieUser();
   const [log, gate] = [join(user.workspace, "log"), join(user.workspace, "gate")];
@@ -84,7 +84,7 @@ async function callAll() {
   };
 }
 
-/** Has as many calls wait, each with so much to say, and tells how many times the memory they took. */
+/** Lets this many calls wait, each with a ballast in its prompt, and returns the peak memory as a multiple of a warm budgie's. */
 async function holdAll(ballast: string): Promise<number> {
   await using user = await createBudgieUser();
   const budgie = await user.start({ args: [...ARGS, "--max-prompt-bytes", "0"] });
@@ -98,7 +98,7 @@ async function holdAll(ballast: string): Promise<number> {
   return toPeakBytes(budgie) / warmBytes;
 }
 
-/** A prompt whose agent writes down that it runs, and goes on when the gate is open. */
+/** Returns a prompt whose agent records that it runs, and continues when the gate opens. */
 function toGated(answer: string): string {
   return `[[run: echo + >> log; until test -e gate; do sleep 0.1; done; echo - >> log]][[say: ${answer}]]`;
 }
@@ -108,7 +108,7 @@ function toPeakBytes({ child }: Budgie): number {
   return 1024 * Number(kiB);
 }
 
-/** Looks again and again how many processes budgie itself has started and not seen the end of. */
+/** Counts budgie's running child processes again and again. */
 function watchChildren({ child }: Budgie): Disposable & { readonly most: () => number } {
   const tasks = `/proc/${child.pid}/task`;
   let most = 0;

@@ -1,4 +1,4 @@
-/** How many stays there were at once at most, from a log with a line `+` for each that began and `-` for each that ended. */
+/** Returns the largest number of overlapping stays, from a log with a line `+` for each start and `-` for each end. */
 export function countOverlap(log: string): number {
   let now = 0;
   let most = 0;

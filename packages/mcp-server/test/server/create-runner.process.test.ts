@@ -14,10 +14,10 @@ const toDataUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(c
 const REGISTER = `import { register } from "node:module"; register(${JSON.stringify(toDataUrl(HOOK))});`;
 
 const LOG_LOADED = new URL("../fixtures/log-loaded.mjs", import.meta.url).href;
-// In a bundle nothing could be seen.
+// A bundle would hide the modules.
 const NO_BUNDLE = new URL("../fixtures/newer-build.mjs", import.meta.url).href;
 
-/** What was imported until budgie ended. */
+/** Returns the modules that were imported until budgie ended. */
 async function listImports(user: BudgieUser, argv: readonly string[]): Promise<string> {
   const NODE_OPTIONS = `--import ${toDataUrl(REGISTER)} --import ${NO_BUNDLE}`;
   const env = { NODE_OPTIONS, DOCKER_HOST: "unix:///nowhere/docker.sock" };
@@ -59,12 +59,12 @@ describe("createRunner", () => {
     expect(asked).toContain("NativeModule http\n");
     expect(asked).not.toMatch(/^NativeModule (?:https|tls)$|node_modules\/(?:dockerode|better-sqlite3|execa)\//m);
     expect(engine.requests.toSorted()).toEqual(Object.keys(ENGINE).toSorted());
-    // The same probe sees what a call loads.
+    // Control: the same probe sees the modules that a call loads.
     expect(called).toMatch(/node_modules\/better-sqlite3\//);
   });
 });
 
-/** What a bundled budgie had loaded when it had listed its tools, and done what else there is to do, one a line. */
+/** Returns the files that a bundled budgie had loaded after it listed its tools and did more, one a line. */
 async function listLoaded(
   user: BudgieUser,
   options: NonNullable<Parameters<BudgieUser["start"]>[0]>,

@@ -5,7 +5,7 @@ import { createBudgieUser, toText, waitFor, type Budgie, type BudgieUser } from 
 
 export type RestartSetup = {
   readonly sandbox: boolean;
-  /** What exists of sessions, asked of the machine or engine */
+  /** Lists what exists of sessions on the machine or engine */
   readonly leftovers: (user: BudgieUser) => Promise<readonly string[]>;
   /** Removes what tests keep on purpose */
   readonly cleanUp: (user: BudgieUser) => Promise<void>;
@@ -14,7 +14,7 @@ export type RestartSetup = {
 const KEEP = ["--keep-sessions"];
 const REMEMBER = "Keep the word token-finch.";
 
-/** Cases about sessions and the budgies that come after each other, through the real program. */
+/** Describes sessions across successive budgies, through the real program. */
 export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup): void {
   async function createUser(): Promise<BudgieUser> {
     const user = await createBudgieUser();
@@ -39,8 +39,8 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
     await ended;
   }
 
-  describe("a session that is kept", () => {
-    it("goes on in the next budgie, and the agent remembers, over and over", async () => {
+  describe("a kept session", () => {
+    it("is resumed in the next budgie with its conversation, any number of times", async () => {
       await using user = await createUser();
       const first = await user.start({ sandbox, args: KEEP });
       const sessionId = await begin(first);
@@ -58,7 +58,7 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
       expect(third.stderr()).not.toContain("clean up");
     });
 
-    it("goes on after a kill -9, in the middle of a turn too", async () => {
+    it("is resumed after a kill -9, even during a turn", async () => {
       await using user = await createUser();
       const first = await user.start({ sandbox, args: KEEP });
       const sessionId = await begin(first);
@@ -72,7 +72,7 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
       expect(toText(answer)).toBe("token-finch");
     });
 
-    it("goes to one of two budgies that ask for it at once, and the other is told", async () => {
+    it("is resumed in one of two budgies that try at once, and the other gets an error", async () => {
       await using user = await createUser();
       const first = await user.start({ sandbox, args: KEEP });
       const sessionId = await begin(first);
@@ -87,7 +87,7 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
       expect(texts.find((text) => text !== "token-finch")).toMatch(/^SESSION_NOT_FOUND: Another budgie that runs has/);
     });
 
-    it("is still one with its agent about its directory, and stays there for who asks rightly", async () => {
+    it("is refused with another agent or directory, and stays available for the right call", async () => {
       await using user = await createUser();
       const first = await user.start({ sandbox, args: KEEP });
       const sessionId = await begin(first);
@@ -105,7 +105,7 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
       expect(toText(right)).toBe("token-finch");
     });
 
-    it("is not for a budgie that keeps none", async () => {
+    it("is refused by a budgie that keeps no sessions", async () => {
       await using user = await createUser();
       const first = await user.start({ sandbox, args: KEEP });
       const sessionId = await begin(first);
@@ -120,7 +120,7 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
       expect(toText(answer)).toBe("token-finch");
     });
 
-    it("is gone when nobody used it for longer than --session-ttl", async () => {
+    it("expires after --session-ttl without use", async () => {
       await using user = await createUser();
       const args = [...KEEP, "--session-ttl", "1s"];
       const first = await user.start({ sandbox, args });
@@ -135,7 +135,7 @@ export function describeRestarts({ cleanUp, leftovers, sandbox }: RestartSetup):
     });
   });
 
-  it("a session that nobody uses goes while its budgie runs, and one with a turn in it stays", async () => {
+  it("an idle session expires while its budgie runs, and one with a turn does not", async () => {
     await using user = await createUser();
     const budgie = await user.start({ sandbox, args: ["--session-ttl", "2s", "--sweep-every", "1s"] });
     const sessionId = await begin(budgie);

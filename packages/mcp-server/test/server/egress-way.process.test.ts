@@ -21,7 +21,7 @@ const DENIED = { host: "refused.test", port: 443, count: 3, why: "not on the all
 const REPORT: EgressReport = { allowed: [{ host: "prod.kiro.dev", port: 443, count: 2 }], denied: [DENIED] };
 const EGRESS: EgressPolicy = { mode: "allowlist", hosts: [] };
 
-/** A runner whose processes report this of the network, in place of one that has a network to watch. */
+/** A runner whose processes return this egress report, in place of one with a network to monitor. */
 function createWatchedRunner(): Runner {
   const runner = createFakeRunner(() => ({}));
   return {
@@ -39,7 +39,7 @@ function createWatchedRunner(): Runner {
 
 const neverAsked = () => Promise.reject(new Error("No test here asks for it."));
 
-/** The tools of a server with that runner, which writes into the user's run log. */
+/** Creates the tools of a server with that runner, which writes to the user's run log. */
 function createWatchedTools({ host }: BudgieUser, protocol: Protocol) {
   const { agents } = loadAgents({ agentsDir: host.agentsDir, promptsDir: join(host.home, ".kiro/sub-agents/prompts") });
   const runner = createWatchedRunner();
@@ -66,7 +66,7 @@ const runOnce: Protocol = async ({ directory, session }) => {
 };
 
 describe("a refused host", () => {
-  it("is in the answer by the time that it is in the log, and then in the suggestion", async () => {
+  it("is in the answer, in the log by then, and in the suggestion", async () => {
     await using user = await createBudgieUser();
     const { runLog, clientTools } = createWatchedTools(user, runOnce);
     const input = { prompt: "Hello", directory: user.workspace };
@@ -89,7 +89,7 @@ describe("a refused host", () => {
     expect(JSON.parse(allowed.stdout)).toMatchObject({ needed: [{ host: "refused.test", from: "--allow-host" }, {}] });
   });
 
-  it("is named by a failure that it may be the cause of, and by its run", async () => {
+  it("is named by a failure as its possible cause, and by its run", async () => {
     await using user = await createBudgieUser();
     const { runLog, clientTools } = createWatchedTools(user, async (turn) => {
       await runOnce(turn);

@@ -7,7 +7,7 @@ import { findNesting } from "../../src/server/find-nesting.ts";
 const NO_FILE = "/none";
 
 describe("findNesting", () => {
-  it("takes a budgie without a mark for the outermost", () => {
+  it("treats a budgie without a mark as the outermost", () => {
     expect(findNesting({ PATH: "/bin" }, undefined, NO_FILE)).toEqual({ level: 0, most: 1 });
     expect(findNesting({ BUDGIE_MAX_DEPTH: "3" }, 3, NO_FILE)).toEqual({ level: 0, most: 3 });
   });
@@ -26,7 +26,7 @@ describe("findNesting", () => {
     expect(findNesting({ BUDGIE_DEPTH: "1" }, 99, NO_FILE).most).toBe(1);
   });
 
-  it("reads the sandbox's file when its environment was cleared", () => {
+  it("reads the sandbox's file if its environment was cleared", () => {
     expect(findNesting({}, 99, createFile("BUDGIE_DEPTH=2\nBUDGIE_MAX_DEPTH=3\n"))).toEqual({ level: 2, most: 3 });
   });
 
@@ -37,11 +37,11 @@ describe("findNesting", () => {
     expect(findNesting({ BUDGIE_DEPTH: "3", BUDGIE_MAX_DEPTH: "2" }, 99, file)).toEqual({ level: 3, most: 2 });
   });
 
-  it.each(["", "-1", "0x1", "1e9", "99999", "one", " 1"])("takes the malformed level %j for too deep", (level) => {
+  it.each(["", "-1", "0x1", "1e9", "99999", "one", " 1"])("treats the malformed level %j as too deep", (level) => {
     expect(findNesting({ BUDGIE_DEPTH: level }, 99, NO_FILE).level).toBe(Infinity);
   });
 
-  it("takes a malformed limit for zero", () => {
+  it("treats a malformed limit as zero", () => {
     expect(findNesting({ BUDGIE_DEPTH: "1", BUDGIE_MAX_DEPTH: "many" }, 99, NO_FILE).most).toBe(0);
   });
 });

@@ -9,7 +9,7 @@ const RECALL = { prompt: "[[recall]]" };
 const STICKY = ["--sticky-sessions"];
 
 describe("--sticky-sessions", () => {
-  it("lets a call without a session id go on with the last one about this directory, until it says new", async () => {
+  it("lets a call without a session id resume the last one for this directory, until it says new", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ args: STICKY });
     const [other, link] = [join(user.host.home, "other"), join(user.host.home, "link")];
@@ -26,7 +26,7 @@ describe("--sticky-sessions", () => {
     expect(toText(await ask("code-reviewer", RECALL))).not.toBe("token-parakeet");
   });
 
-  it("is off by default, and then new is no session", async () => {
+  it("is off by default, and then new is no valid session id", async () => {
     await using user = await createBudgieUser();
     const { ask, client } = await user.start();
     const { tools } = await client.listTools();
@@ -40,7 +40,7 @@ describe("--sticky-sessions", () => {
     expect(JSON.stringify(tools)).not.toContain("your last conversation");
   });
 
-  it.each(["agents", "router"])("tells of it in the argument's description, with --tools %s", async (mode) => {
+  it.each(["agents", "router"])("is explained in the argument's description, with --tools %s", async (mode) => {
     await using user = await createBudgieUser();
     const { client } = await user.start({ args: [...STICKY, "--tools", mode] });
     const { tools } = await client.listTools();
@@ -49,7 +49,7 @@ describe("--sticky-sessions", () => {
     expect(JSON.stringify(tools)).not.toContain("Leave it out to begin a new one.");
   });
 
-  it("begins a new session, with the prompt, in place of one that was unused for too long", async () => {
+  it("begins a new session, with the prompt, in place of an expired one", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ args: [...STICKY, "--session-ttl", "1s", "--sweep-every", "1s"] });
     const first = await ask("code-reviewer", KEEP);
@@ -62,7 +62,7 @@ describe("--sticky-sessions", () => {
     expect(second.structuredContent?.["sessionId"]).not.toBe(sessionId);
   });
 
-  it("never goes on with another client's session, over HTTP", async () => {
+  it("never resumes another client's session, over HTTP", async () => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user, { args: STICKY });
     const [one, two] = [await budgie.connect(), await budgie.connect()];

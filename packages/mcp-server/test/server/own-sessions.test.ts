@@ -13,7 +13,7 @@ type Place = ReturnType<typeof createPlace>;
 
 const NEW = { agent: "a", prompt: "x", directory: "/d" };
 
-/** Sessions and turns as the core has them, where a test says when a turn ends. */
+/** Sessions and turns like the core's, where the test decides when a turn ends. */
 function createPlace(kept: readonly string[] = []) {
   const open = new Set<string>();
   const waiting = new Set(kept);
@@ -55,24 +55,24 @@ const failureOf = (turn: Promise<Reply>): Promise<unknown> =>
   );
 
 describe("a client's session", () => {
-  it("goes on for its client, and is to another what an unknown one is, word for word", async () => {
+  it("can be resumed by its client, and is unknown to another, word for word", async () => {
     const { asked, addClient } = createPlace();
     const [one, two] = [addClient(), addClient()];
     const sessionId = await idOf(one.runTurn(NEW));
     const unknown = createSessionId();
     const before = asked.length;
 
-    const strange = await failureOf(two.runTurn({ ...NEW, sessionId }));
+    const foreign = await failureOf(two.runTurn({ ...NEW, sessionId }));
     const really = await failureOf(two.runTurn({ ...NEW, sessionId: unknown }));
 
-    expect(strange).toMatchObject({ code: "SESSION_NOT_FOUND", report: {} });
-    expect(String(strange).replace(sessionId, unknown)).toBe(String(really));
-    // Its id went nowhere that it would be known.
+    expect(foreign).toMatchObject({ code: "SESSION_NOT_FOUND", report: {} });
+    expect(String(foreign).replace(sessionId, unknown)).toBe(String(really));
+    // The core never saw its id.
     expect(asked.slice(before).map((request) => request.sessionId)).not.toContain(sessionId);
     expect(await idOf(one.runTurn({ ...NEW, sessionId }))).toBe(sessionId);
   });
 
-  it("is its own from the moment that it is told of, in a turn that fails too", async () => {
+  it("belongs to its client from its first progress report, even if the turn fails", async () => {
     const { addClient } = createPlace();
     const [one, two] = [addClient(), addClient()];
     const told: TurnProgress[] = [];
@@ -97,7 +97,7 @@ describe("a client's session", () => {
     expect([...open]).toEqual([others]);
   });
 
-  it("whose id is malformed is the core's matter", async () => {
+  it("whose id is malformed is left to the core", async () => {
     const { asked, addClient } = createPlace();
 
     await failureOf(addClient().runTurn({ ...NEW, sessionId: "../x" }));
@@ -106,8 +106,8 @@ describe("a client's session", () => {
   });
 });
 
-describe("a session that was kept", () => {
-  it("is whose who asks first, of two that ask at once", async () => {
+describe("a kept session", () => {
+  it("belongs to the first of two clients that name it at once", async () => {
     const kept = createSessionId();
     const place = createPlace([kept]);
     const [one, two] = [place.addClient(), place.addClient()];
@@ -121,7 +121,7 @@ describe("a session that was kept", () => {
     expect(await failureOf(two.runTurn({ ...NEW, sessionId: kept }))).toMatchObject({ code: "SESSION_NOT_FOUND" });
   });
 
-  it("is nobody's after who asked for it in vain, or is gone", async () => {
+  it("is free again after its client failed to resume it, or has left", async () => {
     const kept = createSessionId();
     const { addClient } = createPlace();
     const [one, two] = [addClient(), addClient()];
@@ -135,7 +135,7 @@ describe("a session that was kept", () => {
     expect(await idOf(second.runTurn({ ...NEW, sessionId: kept }))).toBe(kept);
   });
 
-  it("is not had by who names it and does not know what it is about", async () => {
+  it("is not given to a client that names it with a wrong directory", async () => {
     const kept = createSessionId();
     const place = createPlace([kept]);
     const [one, two] = [place.addClient(), place.addClient()];
@@ -148,7 +148,7 @@ describe("a session that was kept", () => {
   });
 });
 
-/** With `--keep-sessions` its end leaves it there. */
+/** Ends a client as with `--keep-sessions`, which leaves its sessions. */
 async function leaveKeeping({ open }: Place, client: { leave: () => Promise<void> }, id: string): Promise<void> {
   await client.leave();
   open.add(id);

@@ -11,9 +11,9 @@ describeRestarts({
 });
 
 it.each([
-  ["a state directory that cannot be made", "file/state", "ENOTDIR"],
+  ["a state directory that cannot be created", "file/state", "ENOTDIR"],
   ["a register that is no database", "broken", "file is not a database"],
-])("--keep-sessions is refused at the start with %s, which only loses a warning without it", async (_, place, why) => {
+])("--keep-sessions is refused at the start with %s, which only causes a warning without it", async (_, place, why) => {
   await using user = await createBudgieUser();
   writeFileSync(join(user.host.home, "file"), "");
   mkdirSync(join(user.host.home, "broken"));

@@ -45,7 +45,7 @@ describe("withStickySessions", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** Answers in the session that was named, or a new one. */
+  /** Answers in the named session, or in a new one. */
   const runTurn: RunTurn = async (request) => {
     requests.push(request);
     const failure = fails.shift();
@@ -60,7 +60,7 @@ describe("withStickySessions", () => {
     return new BudgieError(code, "It failed.", { report: { sessionId, missed } });
   }
 
-  it("goes on with the last session, which may be one that was named", async () => {
+  it("resumes the last session, which may be one that was named", async () => {
     const sticky = withStickySessions(runTurn);
     const first = await ask(sticky);
     const second = await ask(sticky);
@@ -72,7 +72,7 @@ describe("withStickySessions", () => {
     expect(third.sessionId).toBe(named.sessionId);
   });
 
-  it("begins a new one when it is told so, and goes on with that", async () => {
+  it("begins a new session on request, and resumes that from then on", async () => {
     const sticky = withStickySessions(runTurn);
     const first = await ask(sticky);
     const second = await ask(sticky, { sessionId: "new" });
@@ -83,7 +83,7 @@ describe("withStickySessions", () => {
     expect(requests.map(({ sessionId }) => sessionId)).toEqual([undefined, undefined, second.sessionId]);
   });
 
-  it("keeps agents, directories and clients apart, and knows a directory behind a link", async () => {
+  it("keeps agents, directories and clients apart, and recognises a directory behind a symlink", async () => {
     const sticky = withStickySessions(runTurn);
     const link = join(folder, "link");
     mkdirSync(join(folder, "real"));
@@ -96,7 +96,7 @@ describe("withStickySessions", () => {
     expect((await ask(withStickySessions(runTurn), { directory: link })).sessionId).not.toBe(sessionId);
   });
 
-  it("begins a new one in place of one that is over, with the same prompt and with what that one had to say", async () => {
+  it("replaces an expired session by a new one, with the same prompt, and reports the old one's undelivered answers", async () => {
     const sticky = withStickySessions(runTurn);
     const missed = [{ runId: "r", response: "late", when: "then" }];
     const first = await ask(sticky);
@@ -111,7 +111,7 @@ describe("withStickySessions", () => {
     expect((await ask(sticky)).sessionId).toBe(second.sessionId);
   });
 
-  it("tries no third time", async () => {
+  it("makes no third attempt", async () => {
     const sticky = withStickySessions(runTurn);
     await ask(sticky);
     fails = [toError("SESSION_NOT_FOUND"), toError("SESSION_NOT_FOUND")];
@@ -120,7 +120,7 @@ describe("withStickySessions", () => {
     expect(requests).toHaveLength(3);
   });
 
-  it("fails for a named session that is over, says what begins a new one, and keeps its own", async () => {
+  it("fails for an expired named session, says what begins a new one, and keeps its own", async () => {
     const sticky = withStickySessions(runTurn);
     const { sessionId } = await ask(sticky);
     fails = [toError("SESSION_NOT_FOUND")];
@@ -129,7 +129,7 @@ describe("withStickySessions", () => {
     expect((await ask(sticky)).sessionId).toBe(sessionId);
   });
 
-  it("goes on after an error with the session that can, and not with one that it ended", async () => {
+  it("resumes the session after an error, unless the error ended it", async () => {
     const sticky = withStickySessions(runTurn);
     const id = randomUUID();
     fails = [toError("TIMED_OUT", id)];
@@ -145,7 +145,7 @@ describe("withStickySessions", () => {
     expect((await ask(sticky)).sessionId).not.toBe(id);
   });
 
-  it("begins one for each of two calls at once, and goes on with that of the later call", async () => {
+  it("begins a session for each of two simultaneous calls, and resumes that of the later call", async () => {
     const turns: Turn[] = [];
     const sticky = withStickySessions(
       (request) =>
@@ -165,7 +165,7 @@ describe("withStickySessions", () => {
     expect(turns.map(({ request }) => request.sessionId)).toEqual([undefined, undefined, "of two"]);
   });
 
-  it("remembers a thousand, and forgets the one that was not used for the longest time", async () => {
+  it("remembers a thousand, and forgets the least recently used", async () => {
     const sticky = withStickySessions(runTurn);
     const idOf = async (agent: string): Promise<string> => (await ask(sticky, { agent })).sessionId;
     const [a, b] = [await idOf("a"), await idOf("b")];

@@ -7,8 +7,8 @@ import { createBudgieUser, toText, waitFor } from "../helpers/start-budgie.ts";
 const GATED = "[[run: until test -e gate; do sleep 0.1; done]]";
 const ONE_AT_A_TIME = ["--max-concurrent", "1"];
 
-describe("calls that wait", () => {
-  it("let others pass while their agent has as many turns as its section allows", async () => {
+describe("waiting calls", () => {
+  it("let others pass while their agent is at its section's limit of turns", async () => {
     await using user = await createBudgieUser();
     const config = join(user.host.home, "budgie.json");
     writeFileSync(config, JSON.stringify({ agents: { "shell-worker": { maxConcurrent: 1 } } }));
@@ -16,7 +16,7 @@ describe("calls that wait", () => {
     const call = callForProgress(budgie, user.workspace);
 
     const first = call(`${GATED}[[say: one]]`);
-    // Calls of one moment may overtake each other.
+    // Simultaneous calls may overtake each other.
     await waitFor(() => first.told.length > 0);
     const second = call(`${GATED}[[say: two]]`);
     await waitFor(() => second.told.length === 1);
@@ -34,7 +34,7 @@ describe("calls that wait", () => {
     ]);
   });
 
-  it("run no agent once they are cancelled, and make way for those behind", async () => {
+  it("run no agent once they are cancelled, and let those behind them move up", async () => {
     await using user = await createBudgieUser();
     const call = callForProgress(await user.serve({ args: ONE_AT_A_TIME }), user.workspace);
     const cancelling = new AbortController();
@@ -54,7 +54,7 @@ describe("calls that wait", () => {
     expect(user.kiroCalls()).toHaveLength(2);
   });
 
-  it("run in the order of the calls where they are of one session", async () => {
+  it("run in order if they belong to one session", async () => {
     await using user = await createBudgieUser();
     const call = callForProgress(await user.serve({ args: ["--max-concurrent", "4"] }), user.workspace);
     const { structuredContent } = await call("[[say: begun]]").answer;
@@ -67,7 +67,7 @@ describe("calls that wait", () => {
     expect(readFileSync(join(user.workspace, "order"), "utf8")).toBe(numbers.map((number) => `${number}\n`).join(""));
   });
 
-  it("are not told of by clients that did not ask", async () => {
+  it("are not reported to clients that request no progress", async () => {
     await using user = await createBudgieUser();
     const { ask, lines } = await user.serve({ args: ONE_AT_A_TIME });
 

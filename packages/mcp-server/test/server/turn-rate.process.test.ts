@@ -19,7 +19,7 @@ describe("--max-turns-per-minute", () => {
     });
   });
 
-  it("refuses to start with a limit for an agent that is not there", async () => {
+  it("refuses to start with a limit for an unknown agent", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr } = await user.command(["--max-turns-per-minute", "code-reviewr=1"]);

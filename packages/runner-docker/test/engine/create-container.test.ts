@@ -62,11 +62,11 @@ describe("a container whose name is taken", () => {
   });
 
   it.each([
-    ["nobody's", {}, "running"],
-    ["a stranger's that is being removed", {}, "removing"],
+    ["one without labels", {}, "running"],
+    ["one without labels that is being removed", {}, "removing"],
     ["another session's", { ...LABELS, "dev.budgie.session": createSessionId() }, "created"],
     ["of another role", { ...LABELS, "dev.budgie.role": "turn" }, "running"],
-    ["another budgie's, which goes on with the session", { ...LABELS, "dev.budgie.instance": "other" }, "running"],
+    ["another budgie's, which has resumed the session", { ...LABELS, "dev.budgie.instance": "other" }, "running"],
   ])("is not created if that one is %s, which stays", async (_whose, labels, status) => {
     await using engine = await createFakeEngine({
       [CREATE]: [TAKEN.Docker],

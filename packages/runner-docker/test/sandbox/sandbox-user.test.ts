@@ -6,7 +6,7 @@ describe("toSandboxUser", () => {
     ["an ordinary caller", { uid: 1000, gid: 1001 }, "same", { uid: 1000, gid: 1001 }],
     ["root", { uid: 0, gid: 0 }, "same", { uid: 0, gid: 0 }],
     ["the caller of a rootless engine", { uid: 1000, gid: 1000 }, "rootless", { uid: 0, gid: 0 }],
-    ["a caller whom the engine maps to a stranger", { uid: 1000, gid: 1001 }, "remapped", { uid: 1000, gid: 1001 }],
+    ["a caller whom the engine maps to another user", { uid: 1000, gid: 1001 }, "remapped", { uid: 1000, gid: 1001 }],
     ["a system without ids", { uid: undefined, gid: undefined }, "same", { uid: 1000, gid: 1000 }],
   ] as const)("gives the ids of %s", (...[, caller, users, user]) => {
     expect(toSandboxUser(caller, users)).toEqual(user);

@@ -19,15 +19,15 @@ export function describeFaults(faults: readonly Fault[]): void {
     await second?.[Symbol.asyncDispose]();
   });
 
-  describe("A fault leaves budgie at work, nothing behind and no answer lost:", () => {
+  describe("a fault leaves budgie working, nothing behind and no answer lost:", () => {
     it.each(faults.map((fault) => [fault.name, fault] as const))("%s", async (_name, fault) => {
-      const lacks = toLack(fault);
-      const result: FaultResult = { name: fault.name, lacks, trouble: "not asked", leaked: [], lost: [] };
+      const missing = findMissing(fault);
+      const result: FaultResult = { name: fault.name, missing, trouble: "not asked", leaked: [], lost: [] };
       results.push(result);
-      if (lacks !== undefined) return;
+      if (missing !== undefined) return;
       await using place = await createFaultPlace(fault, second);
 
-      await fault.strike(place);
+      await fault.inject(place);
       result.trouble = await place.trouble();
       result.lost = await place.lostAnswers();
       result.leaked = await place.leftovers();
@@ -42,9 +42,9 @@ export function needsSecondEngine({ on }: Fault): boolean {
   return on === "own engine";
 }
 
-/** Returns the missing requirement of a fault, which is then reported and not made. */
-function toLack(fault: Fault): string | undefined {
-  const { takes } = fault;
-  if ((needsSecondEngine(fault) || takes === "root") && process.getuid?.() !== 0) return "root";
-  return takes === "faketime" && !hasFaketime() ? "libfaketime" : undefined;
+/** Returns the missing requirement of a fault, which is then reported and skipped. */
+function findMissing(fault: Fault): string | undefined {
+  const { needs } = fault;
+  if ((needsSecondEngine(fault) || needs === "root") && process.getuid?.() !== 0) return "root";
+  return needs === "faketime" && !hasFaketime() ? "libfaketime" : undefined;
 }

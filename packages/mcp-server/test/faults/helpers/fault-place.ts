@@ -18,7 +18,7 @@ import { findLostAnswers } from "./lost-answers.ts";
 import type { Fault } from "../fault.ts";
 import type { SecondEngine } from "./second-engine.ts";
 
-/** How a call ended: answered, refused with a code, or cut off together with budgie. */
+/** The end of a call: answered, refused with a code, or cut off together with budgie. */
 type Told = {
   readonly end: "answered" | "refused" | "cut off";
   readonly code: string | undefined;
@@ -26,55 +26,55 @@ type Told = {
   readonly facts: Readonly<Record<string, unknown>>;
 };
 
-/** A call of an agent that answers with a word of its own. */
+/** A call of an agent that answers with a unique word. */
 export type Call = { readonly word: string; readonly told: Promise<Told> };
 
 type Asking = {
-  /** Default an agent that may run no programs */
+  /** Default: an agent that may run no programs */
   readonly agent?: string;
-  /** What the agent does before it answers; directives of the stand-in */
+  /** Directives for the stand-in before it answers */
   readonly first?: string;
   readonly input?: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal;
 };
 
-/** A user with a budgie that a fault strikes. */
+/** A user with a budgie in which a fault occurs. */
 export type FaultPlace = AsyncDisposable & {
   readonly user: BudgieUser;
   readonly docker: Engine["docker"];
   /** The engine that may be broken */
   readonly engine: () => SecondEngine;
   readonly budgie: () => Budgie;
-  /** Kills it, as nothing can be caught */
+  /** Kills it with SIGKILL */
   readonly kill: () => Promise<void>;
-  /** Starts one more beside it, which stays until all was looked at */
+  /** Starts another beside it, which stays until everything was checked */
   readonly startAnother: () => Promise<Budgie>;
   /** Calls an agent, and does not wait */
   readonly call: (asking?: Asking) => Call;
-  /** The same, once the agent is at work; it works for a minute unless told otherwise */
+  /** Calls an agent, and resolves once it works; it works for a minute by default */
   readonly callAtWork: (asking?: Asking) => Promise<Call>;
-  /** The turn's containers that run now */
+  /** The turn's running containers */
   readonly findTurns: () => Promise<readonly ReturnType<Engine["docker"]["getContainer"]>[]>;
-  /** Why a call is not answered now, or `undefined`; budgie is started again if it is gone */
+  /** The reason why a call is not answered now, or `undefined`; restarts budgie if it has ended */
   readonly trouble: () => Promise<string | undefined>;
-  /** Ends budgie as its client does, and names what is left of it */
+  /** Ends budgie as its client does, and lists its leftovers */
   readonly leftovers: () => Promise<readonly string[]>;
-  /** Puts budgie's wall clock forward or back, such as by `+2d` */
+  /** Moves budgie's wall clock, such as by `+2d` */
   readonly setClock: (offset: string) => void;
-  /** Has something done when all was looked at */
+  /** Registers something to be done after everything was checked */
   readonly atEnd: (end: () => void) => void;
-  /** What the run log shows of the turns so far */
+  /** The turns so far, as the run log has them */
   readonly showAnswers: () => Promise<string>;
   readonly lostAnswers: () => Promise<readonly string[]>;
 };
 
-// Beyond the longest bound that budgie has for an engine that is gone.
+// Longer than budgie's longest timeout for a missing engine.
 const CALL_LIMIT_MS = 150_000;
-/** How long what a fault needs, or leads to, may take */
+/** Time limit for the preparation and the consequences of a fault */
 export const PATIENCE_MS = 60_000;
 
 export async function createFaultPlace(fault: Fault, second: SecondEngine | undefined): Promise<FaultPlace> {
-  const { args = [], on, takes } = fault;
+  const { args = [], on, needs } = fault;
   const user = await createBudgieUser();
   const temporary = join(user.host.home, "tmp");
   mkdirSync(temporary);
@@ -82,12 +82,12 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
   writeFileSync(clock, "+0");
   const endings: (() => void)[] = [];
   const engineEnv = on === "own engine" && second !== undefined ? { DOCKER_HOST: second.host } : toEngineVariables();
-  // Other tests switch the sweep off, which would collect what they look at.
+  // Other tests disable the sweep, which would collect what they check.
   const env = {
     TMPDIR: temporary,
     BUDGIE_SWEEP_EVERY: "10m",
     ...engineEnv,
-    ...(takes === "faketime" ? toFaketimeVariables(clock) : {}),
+    ...(needs === "faketime" ? toFaketimeVariables(clock) : {}),
   };
   const docker = on === "own engine" && second !== undefined ? second.docker() : await openEngine();
   const start = (): Promise<Budgie> => user.start({ args, env, sandbox: on !== "no sandbox" });
@@ -147,7 +147,7 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
       return end === "answered" && text.includes(word) ? undefined : `${end}: ${text}`;
     },
     async leftovers() {
-      // What a killed budgie left goes with a sweep of the next one's, some time after its first call.
+      // The garbage of a killed budgie is removed by a sweep of the next one, some time after its first call.
       await waitFor(async () => (await listLeftovers(user, own)).every((name) => !orphans.includes(name)), PATIENCE_MS);
       for (const { child, ended } of [...others, budgie]) {
         child.stdin?.end();

@@ -4,11 +4,11 @@ import type { Engine } from "../../../../runner-docker/src/engine/engine.ts";
 import { listTracesBelow } from "../../helpers/engine.ts";
 import type { BudgieUser } from "../../helpers/start-budgie.ts";
 
-// What stays on purpose: the log, long outputs, and what sandboxes mount.
+// Files that stay on purpose: the log, long outputs, and files that sandboxes mount.
 const KEPT =
   /^(outputs\/[0-9a-f-]+\.txt|runs\.sqlite3(-wal|-shm)?|sandbox\/(passwd-\d+-\d+|no-servers\.json|depth-\d+-\d+|hosts|resolv\.conf|seccomp\.json))$/;
 
-/** Names the containers, volumes, networks, files and processes that are left of a user's budgies. */
+/** Lists the containers, volumes, networks, files and processes that a user's budgies left behind. */
 export async function listLeftovers(
   { host, sessionsDir }: BudgieUser,
   docker?: Engine["docker"],

@@ -3,12 +3,12 @@ import type { Call } from "./fault-place.ts";
 
 type Run = { readonly id: string; readonly outcome: string };
 
-/** Names the calls and turns whose end nobody can be told of: neither the client, nor a reader of the run log. */
+/** Lists the calls and turns whose end neither the client nor a reader of the run log can know. */
 export async function findLostAnswers(user: BudgieUser, calls: readonly Call[]): Promise<readonly string[]> {
   return [...(await findUntold(calls)), ...(await findUnlogged(user))];
 }
 
-/** A client that is still there is told the answer, or what came in its place. */
+/** Lists the calls of connected clients that received neither their answer nor an error. */
 async function findUntold(calls: readonly Call[]): Promise<readonly string[]> {
   const untold = await Promise.all(
     calls.map(async ({ told, word }) => {
@@ -20,7 +20,7 @@ async function findUntold(calls: readonly Call[]): Promise<readonly string[]> {
   return untold.flat();
 }
 
-/** Of every turn the log knows how it ended, and the answer if there was one. */
+/** Lists the turns whose end, or whose answer, is missing in the log. */
 async function findUnlogged(user: BudgieUser): Promise<readonly string[]> {
   const { stdout } = await user.run(["runs", "ls", "--last", "1000", "--json"]);
   const runs = JSON.parse(stdout) as readonly Run[];

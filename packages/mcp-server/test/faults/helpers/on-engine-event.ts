@@ -3,13 +3,13 @@ import { createInterface } from "node:readline";
 import type { Engine } from "../../../../runner-docker/src/engine/engine.ts";
 
 type EventSought = {
-  /** Of the user whose budgie makes it happen */
+  /** The user whose budgie causes it */
   readonly home: string;
   readonly event: string;
   readonly role: string;
 };
 
-/** Listens for the first such event of a container, from before this resolves on. */
+/** Listens for the first such event of a container; resolves once it listens. */
 export async function onEngineEvent(
   docker: Engine["docker"],
   { event, home, role }: EventSought,

@@ -1,9 +1,9 @@
-/** What came of a fault. */
+/** The outcome of a fault. */
 export type FaultResult = {
   readonly name: string;
-  /** What it could not be made without */
-  readonly lacks: string | undefined;
-  /** Why the next call was not answered */
+  /** The missing requirement */
+  readonly missing: string | undefined;
+  /** The reason why the next call was not answered */
   trouble: string | undefined;
   leaked: readonly string[];
   lost: readonly string[];
@@ -11,16 +11,16 @@ export type FaultResult = {
 
 /** Prints the table of faults. */
 export function printFaults(results: readonly FaultResult[]): void {
-  const rows = results.map(({ lacks, leaked, lost, name, trouble }) =>
-    lacks === undefined
+  const rows = results.map(({ missing, leaked, lost, name, trouble }) =>
+    missing === undefined
       ? [name, trouble === undefined ? "yes" : "NO", leaked.length, lost.length]
-      : [name, `not struck: takes ${lacks}`, "", ""],
+      : [name, `skipped: needs ${missing}`, "", ""],
   );
   const lines = [["fault", "survived", "leaked", "lost"], ["---", "---", "---", "---"], ...rows];
-  const struck = results.filter((result) => result.lacks === undefined);
-  const whole = struck.filter(
+  const injected = results.filter((result) => result.missing === undefined);
+  const whole = injected.filter(
     ({ leaked, lost, trouble }) => trouble === undefined && leaked.length + lost.length === 0,
   );
-  const sum = `${struck.length} faults struck; ${whole.length} left budgie at work, nothing behind and no answer lost.`;
+  const sum = `${injected.length} faults injected; ${whole.length} left budgie working, nothing behind and no answer lost.`;
   process.stdout.write(`\n${lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}\n\n${sum}\n`);
 }

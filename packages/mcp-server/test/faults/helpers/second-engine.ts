@@ -8,18 +8,18 @@ import { promisify } from "node:util";
 import { connectEngine, type Engine } from "../../../../runner-docker/src/engine/engine.ts";
 import { TEST_IMAGE } from "../../helpers/start-budgie.ts";
 
-/** An engine of the tests' own, that may be stopped, killed, hung and filled up. */
+/** An engine only for tests, which may be stopped, killed, hung and filled up. */
 export type SecondEngine = AsyncDisposable & {
-  /** Its client; another one after each start */
+  /** Its client, a new one after each start */
   readonly docker: () => Engine["docker"];
-  /** As `DOCKER_HOST` has it */
+  /** Its `DOCKER_HOST` */
   readonly host: string;
-  /** Where it keeps everything, on a file system of its own with a bound */
+  /** Its data folder, on a file system of limited size */
   readonly dataRoot: string;
   readonly start: () => Promise<void>;
-  /** Ends it, and with SIGTERM what runs on it */
+  /** Stops it, with SIGTERM also its containers */
   readonly stop: (signal: "SIGTERM" | "SIGKILL") => Promise<void>;
-  /** Its socket goes on accepting, and nobody answers */
+  /** Hangs it: its socket still accepts connections, but nobody answers */
   readonly hang: () => void;
   readonly goOn: () => void;
   readonly loadImage: () => Promise<void>;
@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const SIZE = "1500m";
 const START_LIMIT_MS = 60_000;
 
-/** Starts one in a network namespace of its own, so that it cannot touch the first one's network; takes root. */
+/** Starts one in a network namespace of its own, so that it cannot touch the first one's network; needs root. */
 export async function startSecondEngine(): Promise<SecondEngine> {
   const folder = mkdtempSync(join(tmpdir(), "budgie-engine-"));
   const dataRoot = join(folder, "data");
@@ -65,7 +65,7 @@ export async function startSecondEngine(): Promise<SecondEngine> {
     const ended = once(child, "exit");
     child.kill(signal);
     await ended;
-    // containerd dies with the engine; where nobody reaps it, the next engine would take it for one that lives.
+    // containerd ends with the engine; if it is not reaped, the next engine would treat it as alive.
     rmSync(join(folder, "exec", "containerd", "containerd.pid"), { force: true });
   }
 

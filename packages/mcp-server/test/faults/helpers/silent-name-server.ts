@@ -1,11 +1,11 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 
-/** A name server that hears every question and answers none. */
+/** A name server that receives queries and answers none. */
 export type SilentNameServer = AsyncDisposable & {
-  /** Makes it the only one that a budgie asks */
+  /** Makes it the only name server of a budgie */
   readonly variables: Readonly<Record<string, string>>;
-  /** The names that it was asked for */
+  /** The queried names */
   readonly asked: ReadonlySet<string>;
 };
 
@@ -29,7 +29,7 @@ export async function startSilentNameServer(): Promise<SilentNameServer> {
   };
 }
 
-/** The name of a question, which begins after the header: labels with their lengths, up to an empty one. */
+/** Returns the name in a query, which begins after the header: labels with their lengths, up to an empty one. */
 function toName(message: Buffer): string {
   const labels: string[] = [];
   for (let at = 12, length = message[at] ?? 0; length > 0; at += length + 1, length = message[at] ?? 0) {

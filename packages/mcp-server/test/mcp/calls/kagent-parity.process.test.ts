@@ -102,10 +102,10 @@ describe("a feature of kagent's agent server", () => {
     const invoke = (input: Record<string, unknown>): ReturnType<Client["callTool"]> =>
       client.callTool({ name: "invoke_agent", arguments: { directory: user.workspace, ...input } });
 
-    const stranger = await invoke({ agent: "nobody", prompt: "Hello" });
+    const unknown = await invoke({ agent: "nobody", prompt: "Hello" });
     const idle = await invoke({ agent: "code-reviewer" });
 
-    expect(stranger).toMatchObject({ isError: true, structuredContent: { code: "AGENT_NOT_FOUND" } });
+    expect(unknown).toMatchObject({ isError: true, structuredContent: { code: "AGENT_NOT_FOUND" } });
     expect(idle).toMatchObject({ isError: true, structuredContent: { code: "INPUT_INVALID" } });
   });
 });

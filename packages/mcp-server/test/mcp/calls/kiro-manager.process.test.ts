@@ -48,7 +48,7 @@ describe("the probe of Kiro's MCP manager", () => {
     await using budgie = await startHttpBudgie(user);
 
     const probe = await budgie.send({ method: "POST" });
-    const stranger = await budgie.send({ method: "POST", headers: { authorization: "Bearer another" } });
+    const unauthorized = await budgie.send({ method: "POST", headers: { authorization: "Bearer another" } });
 
     // With 401, 403 or this header it would open a browser.
     expect({ status: probe.status, login: probe.headers.get("www-authenticate") }).toEqual({
@@ -56,7 +56,7 @@ describe("the probe of Kiro's MCP manager", () => {
       login: null,
     });
     expect(probe.headers.get("mcp-session-id")).toBeNull();
-    expect(stranger.status).toBe(401);
+    expect(unauthorized.status).toBe(401);
   });
 });
 

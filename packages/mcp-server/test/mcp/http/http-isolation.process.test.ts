@@ -29,15 +29,15 @@ describe("a session of one client", () => {
 
     const answers = [];
     for (const { agent, input } of ways) {
-      const [strange, really] = [
+      const [foreign, really] = [
         await two.ask(agent, { ...input, sessionId }),
         await two.ask(agent, { ...input, sessionId: unknown }),
       ];
-      answers.push({ strange: toJson(strange).replaceAll(sessionId, unknown), really: toJson(really) });
+      answers.push({ foreign: toJson(foreign).replaceAll(sessionId, unknown), really: toJson(really) });
     }
     const mine = await one.ask("code-reviewer", { prompt: "[[recall]]", sessionId });
 
-    for (const { really, strange } of answers) expect(strange).toBe(really);
+    for (const { really, foreign } of answers) expect(foreign).toBe(really);
     expect(answers[0]?.really).toContain("SESSION_NOT_FOUND: There is no session");
     expect(toText(mine)).toBe("token-finch");
   });
@@ -53,10 +53,10 @@ describe("a session of one client", () => {
       .finally(() => (isOver = true));
     await waitFor(() => user.kiroCalls()[1]);
 
-    const strange = await two.ask("code-reviewer", { prompt: "x", sessionId });
+    const foreign = await two.ask("code-reviewer", { prompt: "x", sessionId });
     const wasOver = isOver;
 
-    expect(toText(strange)).toMatch(/^SESSION_NOT_FOUND/);
+    expect(toText(foreign)).toMatch(/^SESSION_NOT_FOUND/);
     expect(wasOver).toBe(false);
     expect(toText(await working)).toContain("token-finch");
   });
@@ -84,10 +84,10 @@ describe("a session of one client", () => {
       (await listRuns(user)).some(({ delivered, outcome }) => outcome === "answered" && !delivered),
     );
 
-    const strange = await two.ask("code-reviewer", { prompt: "x", sessionId });
+    const foreign = await two.ask("code-reviewer", { prompt: "x", sessionId });
     const mine = await one.ask("code-reviewer", { prompt: "Hello", sessionId });
 
-    expect(toJson(strange)).not.toContain("missed-canary");
+    expect(toJson(foreign)).not.toContain("missed-canary");
     expect(toJson(mine)).toContain("missed-canary");
   });
 
@@ -126,12 +126,12 @@ describe("a run of one client that continues after its call", () => {
 
     const answers = [];
     for (const tool of ["status", "wait", "cancel"]) {
-      const [strange, really] = [await use(two, tool, { runId }), await use(two, tool, { runId: unknown })];
-      answers.push({ strange: strange.replaceAll(runId, unknown), really });
+      const [foreign, really] = [await use(two, tool, { runId }), await use(two, tool, { runId: unknown })];
+      answers.push({ foreign: foreign.replaceAll(runId, unknown), really });
     }
     const [mine, others] = [await use(one, "status", {}), await use(two, "status", {})];
 
-    for (const { really, strange } of answers) expect(strange).toBe(really);
+    for (const { really, foreign } of answers) expect(foreign).toBe(really);
     expect(answers[0]?.really).toContain("RUN_NOT_FOUND");
     expect(mine).toContain(runId);
     expect(others).not.toContain(runId);

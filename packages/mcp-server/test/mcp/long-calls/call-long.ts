@@ -3,13 +3,13 @@ import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { waitFor, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
 
-/** Soon enough for a test, and late enough for an agent that need not wait to be done before. */
+/** Early enough for a test, and late enough for an agent that need not wait to finish before. */
 export const SOON = ["--soft-deadline", "3s"];
 
-/** What is known of a run that goes on. */
+/** The result for a run that continues. */
 type Facts = { readonly runId: string; readonly sessionId: string; readonly phase: string };
 
-/** Calls that outlast their client's patience, and what goes on after them. */
+/** Calls that outlast their client's timeout, and the runs that continue after them. */
 export function callLong(user: BudgieUser, { ask, client }: Pick<Budgie, "ask" | "client">) {
   async function use(
     tool: "cancel" | "status" | "wait",
@@ -31,7 +31,7 @@ export function callLong(user: BudgieUser, { ask, client }: Pick<Budgie, "ask" |
 
   return {
     use,
-    /** Calls an agent that goes on until the gate is open, and comes back when the call was answered and the agent began or waits */
+    /** Calls an agent that works until the gate opens; resolves when the call was answered and the agent began or waits */
     begin,
     openGate: () => writeFileSync(join(user.workspace, "gate"), ""),
   };

@@ -4,7 +4,7 @@ import { beginClientRun, type ClientRun } from "../../../src/mcp/long-calls/clie
 import { createClientRuns, type ClientRuns } from "../../../src/mcp/long-calls/client-runs.ts";
 
 describe("createClientRuns", () => {
-  it("keeps the last 64 results, and all runs that go on", async () => {
+  it("keeps the last 64 results, and all continuing runs", async () => {
     const runs = createClientRuns();
     const going = keep(runs, new Promise(() => undefined));
     const ended = await keepAll(
@@ -16,7 +16,7 @@ describe("createClientRuns", () => {
     expect(isKept(runs, going)).toBe(true);
   });
 
-  it("keeps no more than 16 MiB of results, and the last however large it is", async () => {
+  it("keeps at most 16 MiB of results, and the last one of any size", async () => {
     const runs = createClientRuns();
     const megabyte = "x".repeat(1024 ** 2);
     const small = await keepAll(
@@ -41,7 +41,7 @@ describe("createClientRuns", () => {
     expect(isKept(runs, run)).toBe(false);
   });
 
-  it("shows no more of an id that nobody gave out than an id has", () => {
+  it("truncates an unknown id to the length of an id", () => {
     expect(() => createClientRuns().find(`\u001B${"x".repeat(1000)}`)).toThrow(/^You have no run "\?x{49}" that/);
   });
 });

@@ -3,7 +3,7 @@ import { callLong, SOON } from "./call-long.ts";
 import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 describe("the answer of a call that outlasted its soft deadline", () => {
-  it("counts as delivered when it was collected, and not when its call was told to wait", async () => {
+  it("counts as delivered when it was collected, not when its call was answered `running`", async () => {
     await using user = await createBudgieUser();
     const { begin, openGate, use } = callLong(user, await user.serve({ args: SOON }));
     const { runId } = await begin("[[say: It took long.]]");
@@ -19,7 +19,7 @@ describe("the answer of a call that outlasted its soft deadline", () => {
     await waitFor(async () => (await show(user, runId)).delivered);
   });
 
-  it("comes with the session's next turn if nobody collected it, and once", async () => {
+  it("is reported by the session's next turn if no client collected it, and once", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: SOON });
     const { begin, openGate } = callLong(user, budgie);
@@ -36,7 +36,7 @@ describe("the answer of a call that outlasted its soft deadline", () => {
     expect(third).toMatchObject({ content: [{ text: "And on again." }], structuredContent: { missed: [] } });
   });
 
-  it("does not come with the session's next turn if it was collected", async () => {
+  it("is not reported by the session's next turn if it was collected", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: SOON });
     const { begin, openGate, use } = callLong(user, budgie);
@@ -50,7 +50,7 @@ describe("the answer of a call that outlasted its soft deadline", () => {
     expect(next).toMatchObject({ content: [{ text: "And on." }], structuredContent: { missed: [] } });
   });
 
-  it("comes with what the session had missed before", async () => {
+  it("brings the session's earlier undelivered answers", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: SOON });
     const { begin, openGate, use } = callLong(user, budgie);

@@ -11,7 +11,7 @@ describe("the tools for long calls", () => {
     ["test", [], []],
     ["test", ["--soft-deadline", "50s"], own],
     ["claude-ai", ["--soft-deadline", "never"], []],
-  ])("are there for %j with %j: %j", async (clientName, args, expected) => {
+  ])("exist for %j with %j: %j", async (clientName, args, expected) => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ clientName, args });
 
@@ -35,7 +35,7 @@ describe("the tools for long calls", () => {
       ["cancel", "status", "wait"],
     ],
     [["--tools", "both"], own],
-  ])("are named as the others are with %j, and the text names them so", async (args, expected) => {
+  ])("follow the spelling of the other names with %j, also in texts", async (args, expected) => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args: [...args, "--soft-deadline", "1ms"] });
 
@@ -50,7 +50,7 @@ describe("the tools for long calls", () => {
     expect(toText(result)).toContain(`call ${expected[2]} with runId "`);
   });
 
-  it("say what to do about a run that is not known, and refuse arguments that make no sense", async () => {
+  it("say what to do about an unknown run, and refuse useless arguments", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: SOON });
     const { use } = callLong(user, budgie);
@@ -78,7 +78,7 @@ describe("the tools for long calls", () => {
     ]);
   });
 
-  it("change nothing but for cancel, and reach nothing outside", async () => {
+  it("change nothing except for cancel, and reach nothing outside", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args: SOON });
 

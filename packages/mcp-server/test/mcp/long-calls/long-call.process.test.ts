@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { createBudgieUser, isAlive, toText, waitFor, type Served } from "../../helpers/start-budgie.ts";
 
-// A client's minute and a call of ten, of which ten seconds between two beats of the heart are a sixth of the minute.
+// A minute's timeout and a call of ten, in which the ten seconds between heartbeats are a sixth of the timeout.
 const MINUTE_MS = 1500;
 const CALL_MS = 10 * MINUTE_MS;
 const HEARTBEAT = ["--heartbeat", `${MINUTE_MS / 6}ms`];
 const PROMPT = `[[sleep ${CALL_MS}]][[say: It took long.]]`;
 
-describe("a call that lasts ten times as long as its client waits", () => {
-  it("is answered where progress resets the client's patience", async () => {
+describe("a call that lasts ten times as long as its client's timeout", () => {
+  it("is answered if progress resets the timeout", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: HEARTBEAT });
     const told: number[] = [];
@@ -30,7 +30,7 @@ describe("a call that lasts ten times as long as its client waits", () => {
     expect(after.filter((line) => line.includes("notifications/progress"))).toEqual([]);
   });
 
-  it("is given up, and its agent ended, where progress does not", async () => {
+  it("is cancelled, and its agent ended, if progress does not", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: HEARTBEAT });
 

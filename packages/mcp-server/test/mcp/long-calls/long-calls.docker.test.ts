@@ -4,7 +4,7 @@ import { listTraces } from "../../helpers/engine.ts";
 import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 describe("a sandboxed run past its soft deadline", () => {
-  it("has no container left when cancel has answered, and its session goes on", async () => {
+  it("has no container left when cancel has answered, and its session can be resumed", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.start({ sandbox: true, args: SOON });
     const { begin, use } = callLong(user, budgie);
@@ -20,7 +20,7 @@ describe("a sandboxed run past its soft deadline", () => {
     expect(toText(next)).toBe("And on.");
   });
 
-  it("leaves nothing when its client goes away", async () => {
+  it("leaves nothing when its client disconnects", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.start({ sandbox: true, args: SOON });
     await callLong(user, budgie).begin("");

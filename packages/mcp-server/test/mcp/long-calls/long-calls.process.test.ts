@@ -3,7 +3,7 @@ import { callLong, SOON } from "./call-long.ts";
 import { createBudgieUser, isAlive, toText, waitFor } from "../../helpers/start-budgie.ts";
 
 describe("a call whose agent has not finished by the soft deadline", () => {
-  it("is answered with what to do, while the agent goes on", async () => {
+  it("is answered with what to do, while the agent continues", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: SOON });
 
@@ -22,7 +22,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     expect(isAlive(agent.pid)).toBe(true);
   });
 
-  it("has its answer from wait, as the call would have given it, as often as it is asked for", async () => {
+  it("has its answer from wait, the same as from the call, any number of times", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: SOON });
     const { begin, openGate, use } = callLong(user, budgie);
@@ -52,7 +52,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     expect(toText(last)).toMatch(/^TIMED_OUT: /);
   });
 
-  it("tells of its progress to who waits, and goes on when that one does not wait any more", async () => {
+  it("reports progress to the caller of wait, and continues when that caller stops waiting", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: [...SOON, "--heartbeat", "100ms"] });
     const { begin, openGate, use } = callLong(user, budgie);
@@ -73,7 +73,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     expect(toText(await use("wait", { runId }))).toBe("It took long.");
   });
 
-  it("can be looked at, with others that wait", async () => {
+  it("is listed by status, with others that wait", async () => {
     await using user = await createBudgieUser();
     const { begin, openGate, use } = callLong(user, await user.serve({ args: [...SOON, "--max-concurrent", "1"] }));
     const first = await begin("[[say: one]]");
@@ -97,7 +97,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     ]);
   });
 
-  it("is stopped by cancel, which answers when the agent is gone", async () => {
+  it("is stopped by cancel, which answers when the agent has ended", async () => {
     await using user = await createBudgieUser();
     const { begin, use } = callLong(user, await user.serve({ args: SOON }));
     const { runId, sessionId } = await begin("");
@@ -120,7 +120,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     expect(toText(status)).toContain("shell-worker: cancelled");
   });
 
-  it("keeps its answer from a cancel that comes too late", async () => {
+  it("keeps its answer after a cancel that comes too late", async () => {
     await using user = await createBudgieUser();
     const { begin, openGate, use } = callLong(user, await user.serve({ args: SOON }));
     const { runId } = await begin("[[say: It took long.]]");
@@ -142,7 +142,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     expect(agent && isAlive(agent.pid)).toBe(false);
   });
 
-  it("ends where the client had given up on the call before it was told of the run", async () => {
+  it("ends if the client cancelled the call before it was told of the run", async () => {
     await using user = await createBudgieUser();
     const { lines, stdin } = await user.serve({ args: SOON });
     const params = {

@@ -16,15 +16,15 @@ describe("toSoftDeadlineMs", () => {
     ["not-claude-ai", undefined],
     ["claude-ai-2", undefined],
     ["", undefined],
-  ])("gives %j %j ms where the client decides", (name, deadlineMs) => {
+  ])("gives %j %j ms if the client's limit decides", (name, deadlineMs) => {
     expect(toSoftDeadlineMs("auto", { name, version: "1" })).toBe(deadlineMs);
   });
 
-  it("gives a client that has not said who it is none", () => {
+  it("gives none to a client that has not named itself", () => {
     expect(toSoftDeadlineMs("auto", undefined)).toBeUndefined();
   });
 
-  it("does as it is told, whoever the client is", () => {
+  it("uses the configured deadline for any client", () => {
     const clients = [undefined, { name: "claude-ai", version: "1" }, { name: "claude-code", version: "1" }];
 
     expect(clients.map((client) => toSoftDeadlineMs(1234, client))).toEqual([1234, 1234, 1234]);

@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 const DEADLINE_MS = 50_000;
 
 describe("withLongCalls", () => {
-  it("keeps a client's runs from all others", async () => {
+  it("hides a client's runs from all others", async () => {
     const [mine, yours] = [create(), create()];
     const { runId } = await mine.callLong();
 
@@ -27,7 +27,7 @@ describe("withLongCalls", () => {
     expect(mine.signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
 
-  it("forgets a run that its call was answered with", async () => {
+  it("forgets a run whose call returned its answer", async () => {
     const { end, clientTools, use } = create();
     const call = clientTools.call("agent", {}, {});
     end(ANSWER);
@@ -37,7 +37,7 @@ describe("withLongCalls", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("leaves a run alone when the request that began it is cancelled after its answer", async () => {
+  it("does not stop a run if its call is cancelled after its answer", async () => {
     const { callLong, end, signals, use } = create();
     const request = new AbortController();
     const { runId } = await callLong({ signal: request.signal });
@@ -48,7 +48,7 @@ describe("withLongCalls", () => {
     expect(await use("wait", { runId })).toEqual(ANSWER);
   });
 
-  it("stops a run whose client threw the news of it away, and no run whose client threw the result of a wait away", async () => {
+  it("stops a run if the client dropped the `running` answer, but not if it dropped a result of wait", async () => {
     const { callLong, signals, use } = create();
     const drops: (() => void)[] = [];
     const ifDropped = (then: () => void): void => void drops.push(then);
@@ -62,7 +62,7 @@ describe("withLongCalls", () => {
     expect(signals[0]?.aborted).toBe(true);
   });
 
-  it("answers a cancellation that is not obeyed in time", async () => {
+  it("answers a cancellation that has no effect before its timeout", async () => {
     const { callLong, signals, use } = create();
     const { runId } = await callLong();
 
@@ -74,7 +74,7 @@ describe("withLongCalls", () => {
     expect(signals[0]?.aborted).toBe(true);
   });
 
-  it("hands over with a cancellation what there is to know of the run, such as files that the machine runs by itself", async () => {
+  it("returns with a cancellation the report of the run, such as changed executable files", async () => {
     const { callLong, end, use } = create();
     const { runId } = await callLong();
     const facts = { changedExecutablePaths: [".git/hooks/pre-commit"], sessionId: "s" };
@@ -89,7 +89,7 @@ describe("withLongCalls", () => {
     expect(content).toEqual([{ type: "text", text: expect.stringContaining("was stopped") }, failure]);
   });
 
-  it("tells of a bug in a run that nobody waits for", async () => {
+  it("reports a bug in a run that no caller waits for", async () => {
     const { callLong, fail, reported, use } = create();
     const { runId } = await callLong();
 
@@ -100,7 +100,7 @@ describe("withLongCalls", () => {
     expect((await use("wait", { runId })).structuredContent).toMatchObject({ code: "RUN_NOT_FOUND" });
   });
 
-  it("stops what goes on at once when it shall, and is closed when that is over", async () => {
+  it("stops continuing runs on close, which resolves when they have ended", async () => {
     const { callLong, end, signals, clientTools } = create();
     await callLong();
     let isClosed = false;
@@ -114,7 +114,7 @@ describe("withLongCalls", () => {
     await closing;
   });
 
-  it("knows no other tools than those it adds to", () => {
+  it("adds no other tools", () => {
     const { clientTools } = create();
 
     expect(clientTools.call("nobody", {}, {})).toBeUndefined();
@@ -124,7 +124,7 @@ describe("withLongCalls", () => {
 
 const ANSWER: CallToolResult = { content: [{ type: "text", text: "done" }], structuredContent: { status: "done" } };
 
-/** The tools of a client whose one agent is done when the test says so. */
+/** The tools of a client whose one agent finishes when the test says so. */
 function create() {
   const signals: AbortSignal[] = [];
   const reported: string[] = [];

@@ -9,7 +9,7 @@ describe("--tool-names", () => {
   it.each([
     [[], "kiro_subagents_code_reviewer"],
     [SAFE, "kiro-subagents.code-reviewer"],
-  ])("%j also takes calls in the other spelling, %s, which is not on the list", async (args, name) => {
+  ])("%j also accepts calls in the other spelling, %s, which is not in the list", async (args, name) => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args });
 
@@ -20,7 +20,7 @@ describe("--tool-names", () => {
     expect(result).toMatchObject({ structuredContent: { agent: "code-reviewer", response: "You asked: Hello" } });
   });
 
-  it("safe has names that every client takes", async () => {
+  it("safe produces names that every client accepts", async () => {
     await using user = await createBudgieUser();
     writeFileSync(
       join(user.host.agentsDir, "long.json"),
@@ -37,7 +37,7 @@ describe("--tool-names", () => {
     );
   });
 
-  it("refuses to start with agents that a client would mix up, and names both and the client", async () => {
+  it("refuses to start with agents that a client would confuse, and names both and the client", async () => {
     await using user = await createBudgieUser();
     const twin = join(user.host.agentsDir, "twin.json");
     writeFileSync(twin, JSON.stringify({ name: "codereviewer", description: "sub-agent: Twin" }));
@@ -55,7 +55,7 @@ describe("--tool-names", () => {
 describe("--tools router", () => {
   const ROUTER = ["--tools", "router"];
 
-  it("offers two tools, and says in the beginning what they are for", async () => {
+  it("offers two tools, and explains them in the instructions", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args: ROUTER });
 
@@ -86,7 +86,7 @@ describe("--tools router", () => {
     );
   });
 
-  it("runs an agent, and goes on with its session", async () => {
+  it("runs an agent, and resumes its session", async () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve({ args: [...ROUTER, "--verbose"] });
     await client.listTools();
@@ -100,7 +100,7 @@ describe("--tools router", () => {
     expect(second.structuredContent).toMatchObject({ sessionId });
   });
 
-  it("answers an unknown agent with those that there are", async () => {
+  it("answers an unknown agent with the known ones", async () => {
     await using user = await createBudgieUser();
     const { client, stderr } = await user.serve({ args: [...ROUTER, "--verbose"] });
     await client.listTools();
@@ -115,7 +115,7 @@ describe("--tools router", () => {
     expect(stderr()).toContain("budgie: nobody?[31m: called\n");
   });
 
-  it("knows no agent's own tool, and no health check", async () => {
+  it("has no tools of single agents, and no health check", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve({ args: ROUTER });
 
@@ -124,7 +124,7 @@ describe("--tools router", () => {
     }
   });
 
-  it("is offered beside the agents' tools with --tools both", async () => {
+  it("is offered in addition to the agents' tools with --tools both", async () => {
     await using user = await createBudgieUser();
     const { ask, client } = await user.serve({ args: ["--tools", "both"] });
 
