@@ -1,10 +1,10 @@
 /*
- * forwarder SOCKET [PORT]: carries every connection to 127.0.0.1:PORT (3128) to the unix socket SOCKET, until SIGTERM.
+ * forwarder SOCKET [PORT]: forwards every connection to 127.0.0.1:PORT (3128) to the unix socket SOCKET, until SIGTERM.
  *
- * It is the only file of the session image, so it needs nothing but the kernel: no libc, no file, no second process.
- * The headers are read for their numbers and layouts only. One thread waits in ppoll for what can go on; nothing else
- * blocks. scripts/build-forwarder makes the binaries that are committed beside this file, with Debian bookworm's gcc 12.2
- * and binutils 2.40, and a test makes them again and compares the bytes.
+ * It is the only file of the session image, so it needs only the kernel: no libc, no other file, no second process.
+ * The headers provide numbers and layouts only. One thread waits in ppoll for sockets that are ready; no other call
+ * blocks. scripts/build-forwarder builds the committed binaries beside this file, with Debian bookworm's gcc 12.2 and
+ * binutils 2.40, and a test builds them again and compares the bytes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include <time.h>
 
 enum { PORT = 3128, CONNECTIONS = 256, BUFFER = 64 * 1024, BACKLOG = 1024, PAUSE_MS = 10 };
-/* A pipe takes pages over instead of copying bytes: worth it for much, and a user may not have many that are large. */
+/* A pipe moves pages instead of copying bytes. Only large transfers are worth one, and a user's pipes are limited. */
 enum { PIPES = 8, PIPE = 1024 * 1024, MUCH = 256 * 1024 };
 
 #if defined(__x86_64__)
@@ -54,20 +54,20 @@ static long kernel(long call, long a, long b, long c, long d, long e, long f) {
 #define CALL4(name, a, b, c, d) CALL5(name, a, b, c, d, 0)
 #define CALL3(name, a, b, c) CALL5(name, a, b, c, 0, 0)
 
-/* Of a few, each with whoever has something in it. */
+/* One of a few shared pipes. A connection holds one only while data of the connection is in it. */
 struct pipe {
   int open, taken;
-  int end[2]; /* to read from, to write to */
+  int end[2]; /* read end, write end */
 };
 
-/* One direction of a connection: from side[i] to side[1 - i]. It is read only when all before has been written. */
+/* One direction of a connection: from side[i] to side[1 - i]. It reads again only after it has written everything. */
 struct way {
   unsigned char *buffer;
-  struct pipe *pipe;   /* in place of the buffer */
-  unsigned begin, end; /* what of it is still to be written */
+  struct pipe *pipe;   /* used instead of the buffer, if not null */
+  unsigned begin, end; /* the range that is still to be written */
   long moved;
-  int ended; /* nothing more will come */
-  int over;  /* and the other side was told, or does not listen any more */
+  int ended; /* the source has ended */
+  int over;  /* and the end was forwarded, or the target reads no more */
 };
 
 struct connection {
@@ -90,7 +90,7 @@ static void die(const char *message) {
   __builtin_unreachable();
 }
 
-/* The compiler may call it even here. */
+/* The compiler may emit calls of it even in freestanding code. */
 __attribute__((used)) void *memset(void *start, int byte, size_t length) {
   for (size_t i = 0; i < length; i++) ((unsigned char *)start)[i] = byte;
   return start;
@@ -103,7 +103,7 @@ static struct pipe *take_pipe(void) {
     struct pipe *it = &pipes[index];
     if (it->taken) continue;
     if (!it->open && CALL3(pipe2, it->end, O_NONBLOCK | O_CLOEXEC, 0) < 0) return 0;
-    /* A smaller one will do where a user may not have more of that size. */
+    /* If the user's limit of large pipes is reached, the pipe keeps its default size. */
     if (!it->open) CALL3(fcntl, it->end[0], F_SETPIPE_SZ, PIPE);
     it->open = it->taken = 1;
     return it;
@@ -111,7 +111,7 @@ static struct pipe *take_pipe(void) {
   return 0;
 }
 
-/* Nothing of what is still in it may get to whoever has it next. */
+/* Closes a pipe that still contains data, so that the next connection cannot receive it. */
 static void leave_pipe(struct way *way) {
   struct pipe *it = way->pipe;
   if (!it) return;
@@ -124,7 +124,7 @@ static void leave_pipe(struct way *way) {
   way->pipe = 0;
 }
 
-/* A busy connection's memory is given back with it. */
+/* Also returns the memory of the connection's buffers to the kernel. */
 static void end_connection(int index) {
   struct connection *it = &connections[index];
   for (int from = 0; from < 2; from++) {
@@ -141,7 +141,7 @@ static int free_connection(void) {
   return -1;
 }
 
-/* All that are used are below it. */
+/* Returns the index after the last used connection. */
 static int end_of_connections(void) {
   int end = CONNECTIONS;
   while (end > 0 && !connections[end - 1].used) end--;
@@ -164,8 +164,8 @@ static long dial_proxy(void) {
 }
 
 /*
- * The proxy is dialled first: while it is too busy, or files are short, the client waits in the backlog. If there is no
- * proxy any more the client is told so at once. Returns whether to pause.
+ * Dials the proxy first: while it is too busy, or descriptors run out, the client waits in the backlog. If the proxy has
+ * ended, the client is disconnected at once. Returns whether to pause.
  */
 static int accept_client(int listener, int index) {
   static const int on = 1;
@@ -187,7 +187,7 @@ static long take(int file, struct way *way) {
   if (way->pipe) {
     long got = CALL6(splice, file, 0, way->pipe->end[1], 0, PIPE, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     if (got != 0 && got != -EAGAIN) return got;
-    /* It stops for ever before urgent data, which only recv gets past. */
+    /* splice never gets past urgent data, but recv does. */
     leave_pipe(way);
   }
   return CALL5(recvfrom, file, way->buffer, BUFFER, 0, 0);
@@ -199,7 +199,7 @@ static long give(int file, const struct way *way) {
   return CALL5(sendto, file, way->buffer + way->begin, length, MSG_NOSIGNAL, 0);
 }
 
-/* Moves what can be moved one way. Returns false when the connection is lost. */
+/* Moves the available data in one direction. Returns false if the connection is lost. */
 static int move(struct connection *it, int from, int readable) {
   struct way *way = &it->way[from];
   if (readable && !way->ended && way->begin == way->end) {
@@ -216,7 +216,7 @@ static int move(struct connection *it, int from, int readable) {
   if (way->begin < way->end) {
     long put = give(it->side[1 - from], way);
     if (put > 0) way->begin += put;
-    /* Who does not listen may still have something to say: a refusal, for one. */
+    /* A target that reads no more may still send, such as a refusal. */
     if (put < 0 && put != -EAGAIN && put != -EINTR) {
       leave_pipe(way);
       way->ended = way->over = 1;
@@ -231,7 +231,7 @@ static int move(struct connection *it, int from, int readable) {
   return 1;
 }
 
-/* What is waited for on one side of a connection. No file if that is nothing: a side that hung up would be told for ever. */
+/* Returns the events to wait for on one side, without a file if there are none: a hang-up would be reported forever. */
 static struct pollfd wait_for(const struct connection *it, int side) {
   const struct way *out = &it->way[side], *in = &it->way[1 - side];
   short events = (!out->ended && out->begin == out->end ? POLLIN : 0) | (in->begin < in->end ? POLLOUT : 0);
@@ -259,14 +259,14 @@ static int listen_on(unsigned port) {
   return file;
 }
 
-/* As a container's first process it would not hear of signals that it neither handles nor blocks. */
+/* The kernel drops signals to a container's first process that it neither handles nor blocks. */
 static int await_signals(void) {
   static const unsigned long ends = 1UL << (SIGTERM - 1) | 1UL << (SIGINT - 1) | 1UL << (SIGHUP - 1);
   CALL4(rt_sigprocmask, SIG_BLOCK, &ends, 0, sizeof ends);
   return CALL4(signalfd4, -1, &ends, sizeof ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* A splice to whoever does not listen would end it. */
+/* A splice to a closed connection would end the process. */
 static void block_sigpipe(void) {
   static const unsigned long pipe = 1UL << (SIGPIPE - 1);
   CALL4(rt_sigprocmask, SIG_BLOCK, &pipe, 0, sizeof pipe);
@@ -287,7 +287,7 @@ static unsigned to_port(const char *digits) {
   return port;
 }
 
-/* Until a signal can be read from `signals`. */
+/* Forwards until `signals` has a signal. */
 __attribute__((noreturn)) static void carry(int signals, int listener) {
   int pause = 0;
   for (;;) {
@@ -306,7 +306,7 @@ __attribute__((noreturn)) static void carry(int signals, int listener) {
   }
 }
 
-/* Called by _start with the stack as the kernel made it: the number of arguments, then these. */
+/* Called by _start with the kernel's initial stack: the number of arguments, then the arguments. */
 __attribute__((noreturn, used)) void begin(long *stack) {
   const char *const *arguments = (const char *const *)(stack + 1);
   block_sigpipe();
