@@ -44,7 +44,7 @@ export type DockerRunnerOptions = {
   readonly caFile?: string | undefined;
   /** URL of the proxy through which the host reaches the internet */
   readonly upstreamProxy?: string | undefined;
-  /** Default the host if the engine can mount its sockets, else a container */
+  /** Default: the host if the engine can mount its sockets, else a container */
   readonly proxyPlacement?: ProxyPlacement | undefined;
   /** Time after which a session's container without a turn is stopped; default 5 minutes */
   readonly containerIdleMs?: number | undefined;
@@ -58,7 +58,7 @@ export type DockerRunnerOptions = {
 export type RunnerParts = {
   /** Starts the egress proxy in this process */
   readonly startProxy?: StartProxy;
-  /** Default a look through `/proc` */
+  /** Default: an inspection through `/proc` */
   readonly lookInto?: LookInto | undefined;
 };
 

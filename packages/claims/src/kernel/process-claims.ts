@@ -78,7 +78,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
 
 type Victim = Awaited<ReturnType<Lab["victim"]>>;
 
-/** Returns the victim, or throws if the image could not create the thing to look for. */
+/** Returns the victim, or throws if its image could not create this thing. */
 async function victimWith(lab: Lab, thing: string): Promise<Victim> {
   const victim = await lab.victim();
   if (!victim.has.includes(thing))

@@ -20,7 +20,7 @@ export type LabNetwork = {
   /** The port of the allowed host on 127.0.0.1, and of every other name on 127.0.0.2 and ::1 */
   readonly webPort: number;
   readonly addresses: readonly HostAddress[];
-  /** The hosts that the attacker may reach, and those that the other session may */
+  /** The allow-lists of the attacker and of the other session */
   readonly policy: EgressPolicy;
   readonly otherPolicy: EgressPolicy;
   /** Names that resolve differently each time, by the place of their private address */
@@ -37,7 +37,7 @@ type Ports = { readonly tcp: number; readonly udp: number };
 /** A non-loopback address of this machine. */
 export type HostAddress = { readonly address: string; readonly family: 4 | 6 };
 
-/** Names on the allow-list whose addresses must still be refused, with those addresses. */
+/** Names on the allow-list, each with a private address that must be refused anyway. */
 export const PRIVATE_NAMES: Readonly<Record<string, string>> = {
   "loopback.test": "127.0.0.2",
   "loopback6.test": "::1",

@@ -49,7 +49,7 @@ const FORGES = new Set([".forgejo", ".gitea", ".github"]);
 const FORGE_FOLDERS = new Set(["actions", "workflows"]);
 const GIT_FILES = new Set(["commondir", "config", "config.worktree", "gitdir"]);
 
-/** The meaning of a name in a folder: something that the host runs, a way to such things, or neither. */
+/** The meaning of a name in a folder: a file that the host runs, a folder that leads to one, or neither. */
 export type NameKind =
   | "watched"
   | "git"

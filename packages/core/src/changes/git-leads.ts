@@ -4,7 +4,7 @@ import { MOST_LEVELS } from "../walk/walk-workspace.ts";
 import { readPlainFile } from "./fingerprint.ts";
 import { parseGitConfig } from "./parse-git-config.ts";
 
-/** The places to which a workspace's repository leads git, besides those that are known by their names. */
+/** The paths that a repository's own files make git use, besides fixed ones such as `.git/hooks`. */
 export type GitLeads = {
   /** Absolute paths of git folders outside the workspace */
   readonly outside: readonly string[];
@@ -16,8 +16,8 @@ export type GitLeads = {
 export const NO_LEADS: GitLeads = { outside: [], inside: new Map() };
 
 /**
- * Reads where the repository at a workspace's root leads. A git folder outside counts only if it names this workspace in turn.
- * Git writes that, and an agent cannot: it could otherwise have budgie list any folder of the user's.
+ * Finds the paths that the repository at a workspace's root makes git use. A git folder outside counts only if it names this
+ * workspace in turn, which git writes and an agent cannot. Otherwise an agent could make budgie list any folder of the user.
  */
 export async function findGitLeads(root: FolderHandle, directory: string): Promise<GitLeads> {
   const git = await openChildFolder(root, Buffer.from(".git")).catch(() => undefined);

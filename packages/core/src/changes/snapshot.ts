@@ -40,7 +40,7 @@ export type SnapshotOptions = {
   readonly bounds?: SnapshotBounds;
   /** The leads of the previous snapshot, so that a turn's changes do not redirect this one */
   readonly leads?: GitLeads | undefined;
-  /** Looks at every entry, also at those that the host does not run */
+  /** Includes entries that the host does not run */
   readonly suspects?: Suspects | undefined;
   readonly open?: OpenFolder | undefined;
 };

@@ -10,7 +10,7 @@ import { createSuspects, type Listed, type Outward, type Privileged } from "./su
 export type ExecutableChanges = {
   /** The most dangerous first */
   readonly changedExecutablePaths: readonly string[];
-  /** The first of those by which git runs something, and how: one sentence each */
+  /** One sentence for each of the first changes that make git run something */
   readonly gitChanges: readonly string[];
   /** One sentence each */
   readonly warnings: readonly string[];

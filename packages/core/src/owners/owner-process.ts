@@ -38,7 +38,7 @@ function toStart(stat: string): string | undefined {
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
 }
 
-/** Returns true also for processes of other users, unlike a look into `/proc`. */
+/** Tells whether a process exists, also of other users, which `/proc` may hide. */
 function isPidInUse(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -29,7 +29,7 @@ export type OwnerOptions = {
   readonly stateDir: string;
   /** The isolation of all sessions of this owner; default any */
   readonly isolation?: Isolation | undefined;
-  /** Default this process */
+  /** Default: this process */
   readonly process?: OwnerProcess | undefined;
 };
 
@@ -81,7 +81,7 @@ export function createOwner({ isolation, stateDir, process = readOwnProcess() }:
   };
 }
 
-/** Writes the record before the lock, because the lock and the owner's things are found by the record alone. */
+/** Writes the record before the lock, because only the record leads to the lock and to the owner's sessions. */
 async function takeLock(record: OwnerRecord, isolation: Isolation | undefined): Promise<Server> {
   const folder = dirname(record.lock);
   // Node would truncate the path, and listen at another one.

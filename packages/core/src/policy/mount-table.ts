@@ -5,7 +5,7 @@ import { BudgieError } from "../errors.ts";
 export type Mount = {
   /** The mount id, as in a descriptor's `fdinfo` */
   readonly id: string;
-  /** The number of the file system's device: mounts with the same one show the same files */
+  /** Device number of the file system; mounts with the same number show the same files */
   readonly device: string;
   /** The mounted directory, as a path in that file system */
   readonly root: string;

@@ -20,11 +20,11 @@ export type OutputFile = {
 
 export type OutputFilesOptions = {
   readonly stateDir: string;
-  /** The maximal size of a file; the end of a longer output is discarded. Default 256 MiB */
+  /** The maximal size of a file; the end of a longer output is discarded. Default: 256 MiB */
   readonly maxFileBytes?: number;
-  /** The size of all files above which the oldest are removed. Default 1 GiB */
+  /** The size of all files above which the oldest are removed. Default: 1 GiB */
   readonly maxTotalBytes?: number;
-  /** The time after a file's last write when it is removed. Default no limit */
+  /** The time after a file's last write when it is removed. Default: no limit */
   readonly maxAgeMs?: number | undefined;
 };
 

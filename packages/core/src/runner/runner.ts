@@ -26,7 +26,7 @@ export interface Runner {
   resumeSession(id: SessionId): Promise<RunnerSession>;
   /** Lists the sessions whose homes exist, this process's own and others'. */
   listSessions(): Promise<readonly SessionRecord[]>;
-  /** Removes the things of dead owners, and never those of a live one. */
+  /** Removes garbage of dead owners, and nothing of a live one. */
   collectGarbage(policy: GcPolicy): Promise<GcReport>;
   /** Stops all processes, and removes the homes that this process owns unless they are kept; safe to call twice. */
   close(): Promise<void>;
@@ -146,11 +146,11 @@ export type SessionRecord = {
 };
 
 export type GcPolicy = {
-  /** The age below which even a dead owner's things are kept */
+  /** The age below which even a dead owner's garbage is kept */
   readonly olderThanMs: number;
   /** Reports what would be removed, and removes nothing */
   readonly dryRun: boolean;
-  /** Removes things of owners that cannot be reached at any age; default false: after 24 h */
+  /** Removes garbage of foreign owners at any age; by default, after 24 h */
   readonly force?: boolean | undefined;
   /** Finds the present owner of a kept session, whose labels name only its first owner. An error ends the collection */
   readonly sessions?: ((id: SessionId) => Promise<SessionUse | undefined>) | undefined;

@@ -39,7 +39,7 @@ export type Usage = { readonly credits: number };
 
 /** A turn in the log, without its prompt. */
 export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome"> & {
-  /** `undefined` while it runs, and if it is lost */
+  /** `undefined` for a running or lost run */
   readonly endedMs: number | undefined;
   /** `lost`: the budgie that ran it ended before the turn did */
   readonly outcome: FinishedRun["outcome"] | "lost" | "running";
@@ -51,14 +51,14 @@ export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome"> & {
 export type RunQuery = {
   /** The maximal number of runs */
   readonly limit: number;
-  /** Default all, also of `sessionId` */
+  /** Default: all, also of `sessionId` */
   readonly agent?: string | undefined;
   readonly sessionId?: string | undefined;
 };
 
 /** The log of turns. No function rejects: a turn does not fail because it could not be recorded. */
 export type RunLog = {
-  /** Records that a turn has begun, or what is known about it since. */
+  /** Records the start of a turn, or updates what is known about it. */
   readonly begin: (run: BegunRun) => Promise<void>;
   /** Resolves when the turn and its answer are recorded. */
   readonly finish: (run: FinishedRun) => Promise<void>;

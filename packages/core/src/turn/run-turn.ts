@@ -32,23 +32,23 @@ export type TurnDependencies = {
   readonly workspaceRules: WorkspaceRules;
   /** Default {@link OUTERMOST} */
   readonly nesting?: Nesting;
-  /** Default a store for this process alone */
+  /** Default: a store for this process only */
   readonly sessions?: SessionStore;
   /** Default `safe` */
   readonly retry?: RetryMode;
-  /** Default 2 s */
+  /** Default: 2 s */
   readonly retryDelayMs?: number;
   /** Default {@link DEFAULT_TEXT_LIMITS} */
   readonly textLimits?: TextLimits;
-  /** Default none */
+  /** Default: none */
   readonly maxTurnsPerMinute?: TurnRateLimits;
-  /** Default limits for the runner's machine */
+  /** Default: limits for the runner's machine */
   readonly turnLimits?: TurnLimits;
   /** Makes the files that the host runs by itself read-only for agents; default false */
   readonly protectExecutablePaths?: boolean;
   /** Watches a turn's directory; default `watchExecutablePaths` */
   readonly watch?: WatchDirectory | undefined;
-  /** Default a log in memory */
+  /** Default: a log in memory */
   readonly runLog?: RunLog;
 };
 

@@ -56,7 +56,7 @@ async function forward({ limits }: ProxyContext, { request, response, route, tar
   const fail = (): unknown => (response.headersSent ? response.destroy() : sendRefusal(response, unreachable));
   outgoing.on("error", fail);
   outgoing.once("response", (incoming) => (isValidResponse(incoming) ? sendResponse(incoming, response) : fail()));
-  // No upgrade was requested, so the client would wait for an answer for ever.
+  // No upgrade was requested, so the client would wait for an answer forever.
   outgoing.once("upgrade", (_incoming, socket) => {
     socket.destroy();
     fail();

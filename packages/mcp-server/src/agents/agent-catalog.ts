@@ -16,7 +16,7 @@ export type AgentCatalog = {
   readonly tools: () => readonly Tool[];
   /** Reads changed files, and returns whether there is anything to settle. */
   readonly hasChanged: () => boolean;
-  /** Takes up changes and reports their problems. Returns whether clients have to be notified. */
+  /** Publishes the changes and reports their problems. Returns true if clients must be notified. */
   readonly settle: () => boolean;
 };
 

@@ -5,7 +5,7 @@ export type AgentPollOptions = {
   /** Takes up changes; called once for changes that belong together */
   readonly onChange: () => void;
   readonly report: (line: string) => void;
-  /** Default 2 s */
+  /** Default: 2 s */
   readonly intervalMs?: number;
 };
 

@@ -1,7 +1,7 @@
 import type { AllowedHost } from "@budgie/core";
 import { parseAllowedHost, presetHosts, PRESETS, type PresetName } from "@budgie/egress/allow-list";
 
-/** Hosts to allow, not parsed yet. */
+/** Unparsed allow-list entries. */
 export type HostWishes = {
   readonly allowHost: readonly string[];
   readonly allowPreset: readonly PresetName[];
@@ -20,7 +20,7 @@ export function toAllowedHosts(wishes: HostWishes, sources: WishSources): readon
   return withoutRepeats([...parseWishes(wishes, sources), ...presetFrom(OWN_PRESET, "which Kiro needs")]);
 }
 
-/** Returns the allow-list of one agent: the hosts of its section, and from the list of all those that Kiro needs. */
+/** Returns the allow-list of one agent: the hosts of its section, and Kiro's hosts from the list of all agents. */
 export function toSectionHosts(
   wishes: HostWishes,
   sources: WishSources,

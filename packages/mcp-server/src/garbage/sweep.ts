@@ -12,7 +12,7 @@ export async function sweepGarbage(
   return report.failed.map(({ kind, name, why }) => `${kind} ${name}: ${why}`);
 }
 
-/** Removes register entries whose resources are gone, or whose owner is dead and keep time is over. */
+/** Removes register entries whose resources are gone, or whose owner is dead and whose keep time has expired. */
 export async function forgetRemoved(
   { failed, kept, removed }: GcReport,
   register: SessionRegister,

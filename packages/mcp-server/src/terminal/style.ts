@@ -11,7 +11,7 @@ type Output = {
   readonly columns: number | undefined;
 };
 
-/** Returns whether an output is a terminal that shows colours and lines that change. */
+/** Tells whether an output is a terminal that supports colours and overwritten lines. */
 export function isLively({ columns, env }: Output): boolean {
   return columns !== undefined && !env["NO_COLOR"] && !env["CI"] && env["TERM"] !== "dumb";
 }

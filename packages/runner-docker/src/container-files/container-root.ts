@@ -11,7 +11,7 @@ export type ContainerRoot = AsyncDisposable & {
   readonly path: string;
   /** Reads the process's `mountinfo` */
   readMounts(): Promise<string>;
-  /** Tells whether the process is gone: the kernel ends it after all others in the container */
+  /** Tells whether the process has ended. The kernel ends it after all others in the container */
   hasEnded(): Promise<boolean>;
 };
 

@@ -101,7 +101,7 @@ export function createPendingRemovals(times: RemovalTimes = TIMES): PendingRemov
   };
 }
 
-/** Waits for `delayMs` or until `waking` aborts, and for ever once `closing` has aborted. Does not keep the process alive. */
+/** Waits for `delayMs` or until `waking` aborts, and forever once `closing` has aborted. Does not keep the process alive. */
 async function pause(delayMs: number, closing: AbortSignal, waking = closing): Promise<void> {
   const signal = AbortSignal.any([closing, waking]);
   await sleep(delayMs, undefined, { ref: false, signal }).catch(() => undefined);

@@ -13,7 +13,7 @@ export type SandboxImage = {
   readonly created: Date;
   /** In Go's names, such as `linux/amd64` */
   readonly platform: string;
-  /** Its `PATH` */
+  /** The image's `PATH` */
   readonly path: string;
 };
 

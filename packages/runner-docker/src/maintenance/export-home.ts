@@ -18,7 +18,7 @@ export type HomePacking = {
   /** A private folder of the host for a copy of the database until the end */
   readonly scratchDir: string;
   readonly signal: AbortSignal;
-  /** Limit of all files together; the rest is omitted. Default 10 GiB: a sparse file may claim any size */
+  /** Limit of all files together; the rest is omitted, since a sparse file may claim any size. Default: 10 GiB */
   readonly maxBytes?: number;
 };
 

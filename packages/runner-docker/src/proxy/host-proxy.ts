@@ -10,7 +10,7 @@ export type HostProxyOptions = {
   readonly instance: string;
   readonly users: Engine["users"];
   readonly upstream: UpstreamOptions | undefined;
-  /** Default the egress proxy of `@budgie/egress` */
+  /** Default: the egress proxy of `@budgie/egress` */
   readonly startProxy?: StartProxy | undefined;
 };
 

@@ -5,7 +5,7 @@ import { openContainerRoot, type LookInto } from "../container-files/container-r
 import type { Engine } from "../engine/engine.ts";
 import type { IdleContainers } from "./idle-containers.ts";
 
-/** The part of a session's container that a look into it needs. */
+/** The members of a session container that an inspection needs. */
 type SessionContainer = {
   readonly handle: Docker.Container;
   readonly name: string;

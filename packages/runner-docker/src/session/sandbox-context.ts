@@ -29,7 +29,7 @@ export type SandboxContext = {
   readonly proxySockets: ProxySockets;
   readonly idleContainers: IdleContainers;
   readonly visibility: EngineVisibility;
-  /** Default a look through `/proc` */
+  /** Default: an inspection through `/proc` */
   readonly lookInto: LookInto | undefined;
   /** A file of certificates that sandboxes trust */
   readonly caFile: string | undefined;

@@ -93,7 +93,7 @@ export function createTurnProcess(turn: StartedTurn): TurnProcess {
       givingUp.abort(toUnverified(error));
       throw givingUp.signal.reason;
     } finally {
-      // Unread output would keep the connection open for ever.
+      // Unread output would keep the connection open forever.
       socket.destroy();
     }
   }

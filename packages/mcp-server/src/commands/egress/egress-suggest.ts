@@ -9,7 +9,7 @@ export type SuggestOptions = {
   readonly config: Config;
   /** A number, as text */
   readonly last: string;
-  /** Default all agents */
+  /** Default: all agents */
   readonly agent?: string;
   readonly json: boolean;
 };

@@ -8,7 +8,7 @@ import { toTable } from "../../terminal/table.ts";
 export type ListRunsOptions = {
   /** A number, as text */
   readonly last: string;
-  /** Default all agents */
+  /** Default: all agents */
   readonly agent?: string;
   readonly session?: string;
   readonly json: boolean;

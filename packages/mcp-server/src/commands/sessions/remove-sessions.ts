@@ -28,7 +28,7 @@ const OWNED: Partial<Record<KnownSession["state"], string>> = {
   foreign: "its budgie is on another machine or in another container, and cannot be asked",
 };
 
-/** Removes a session. Resolves to the reason if it could not. */
+/** Removes a session. Resolves to the error message if that fails. */
 async function removeOne(
   { owner, register }: Sessions,
   session: KnownSession | undefined,

@@ -74,7 +74,7 @@ function toRunFacts(run: ClientRun): Record<string, unknown> {
   return { ...known, status: "running", elapsedMs: toAge(run.beganMs), ...(place && toPlaceFacts(place)) };
 }
 
-/** Returns how a run without an answer ended. */
+/** Returns the outcome of a run without an answer. */
 export function toEnd({ structuredContent }: CallToolResult): "cancelled" | "failed" {
   return structuredContent?.["code"] === "CANCELLED" ? "cancelled" : "failed";
 }

@@ -102,19 +102,19 @@ async function hang(): Promise<void> {
   for (;;) await sleep(60_000);
 }
 
-/** Amount: ms */
+/** Waits before it starts. Amount: ms */
 async function slowStart({ amount = 3000 }: FaultContext): Promise<void> {
   await sleep(amount);
 }
 
-/** Amount: ms */
+/** Prints a line, and waits before its answer. Amount: ms */
 async function lateOutput({ amount = 3000, say, flush }: FaultContext): Promise<void> {
   say("Thinking about it.");
   await flush();
   await sleep(amount);
 }
 
-/** Amount: bytes */
+/** Prints lines of digits and letters. Amount: bytes */
 async function hugeOutput({ amount = 2 * 1024 * 1024, say }: FaultContext): Promise<void> {
   const line = `${"0123456789abcdef".repeat(64).slice(1)}\n`;
   say(line.repeat(Math.ceil(amount / line.length)).slice(0, amount));
