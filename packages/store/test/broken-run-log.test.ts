@@ -22,7 +22,7 @@ describe("a run log that cannot be used", () => {
     });
   });
 
-  it("leaves the process what it remembers itself", async () => {
+  it("leaves the process its own memory of runs", async () => {
     const stateDir = createFolder();
     const log = open(stateDir);
     const [before, spare] = [makeRun(), makeRun({ startedMs: Date.now() })];

@@ -88,7 +88,7 @@ describe("createLookup", () => {
     expect([unknown.status, slow.status]).toEqual(["rejected", "rejected"]);
   });
 
-  it("leaves sessions, and files, what they need while many names go without an answer", async () => {
+  it("answers other sessions, and file access, while many names never resolve", async () => {
     const place = await createProxyPlace(toPolicy("open"), { lookup, limits: { dialMs: 20_000 } });
     const paths = Array.from({ length: 8 }, (_, at) => `${place.socketPath}${at}`);
     for (const socketPath of paths) await (await place.proxy.open({ socketPath })).setPolicy(toPolicy("open"));

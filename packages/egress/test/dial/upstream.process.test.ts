@@ -104,7 +104,7 @@ describe("an upstream proxy", () => {
     ["TRACE", /^HTTP\/1\.1 400 .*the method TRACE, which is not passed on/s],
     ["PROPFIND", /^HTTP\/1\.1 400 .*the method PROPFIND, which is not passed on/s],
     ["OPTIONS", /^HTTP\/1\.1 200 OK.*from the proxy/s],
-  ])("is not led to send back what it is told, by %s", async (method, answer) => {
+  ])("is never made to echo its credentials, by %s", async (method, answer) => {
     const place = await createPlace(["allowed.test:80"]);
     const request = `${method} http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\nMax-Forwards: 0\r\n\r\n`;
 

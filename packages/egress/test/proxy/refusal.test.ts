@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { toPrintable } from "../../src/proxy/refusal.ts";
 
 describe("toPrintable", () => {
-  it("keeps what a name and a port are made of", () => {
+  it("keeps the characters of names and ports", () => {
     expect(toPrintable("Example-1.test:443")).toBe("Example-1.test:443");
   });
 

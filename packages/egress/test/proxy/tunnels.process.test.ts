@@ -158,7 +158,7 @@ describe("tunnels", () => {
     expect((await place.session.take()).denied.at(-1)).toMatchObject({ why: expect.stringContaining("encrypted") });
   });
 
-  it("are not for what is neither TLS nor HTTP", async () => {
+  it("are not for protocols other than TLS and HTTP", async () => {
     const before = origin.connections();
     const { socket } = await openTunnel(place.socketPath, `allowed.test:${origin.port}`);
     socket.write(Buffer.from([0, 1, 2, 3]));

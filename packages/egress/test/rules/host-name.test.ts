@@ -4,7 +4,7 @@ import { isAddressSpelling, toHostName } from "../../src/rules/host-name.ts";
 const ADDRESSES = ["1.2.3.4", "1.2.3.4.", "127.1", "2130706433", "0x7f.1", "0X7F000001", "0x", "017700000001", "a.1"];
 
 describe("toHostName", () => {
-  it.each([...ADDRESSES, "::1", "[::1]", "fe80::1%eth0"])("takes %s for an address, and for no name", (text) => {
+  it.each([...ADDRESSES, "::1", "[::1]", "fe80::1%eth0"])("parses %s as an address, and not as a name", (text) => {
     expect(isAddressSpelling(text)).toBe(true);
     expect(toHostName(text)).toBeUndefined();
   });
@@ -14,12 +14,12 @@ describe("toHostName", () => {
     ["1.example", "1.example"],
     ["0x7f.example", "0x7f.example"],
     ["a1", "a1"],
-  ])("takes %s for %s", (text, name) => {
+  ])("normalises %s to %s", (text, name) => {
     expect(isAddressSpelling(text)).toBe(false);
     expect(toHostName(text)).toBe(name);
   });
 
-  it.each(["", ".", "a..b", "a.com..", "a b", "a\u0000b", "ä.test", "a/b", "a@b"])("takes %j for nothing", (text) => {
+  it.each(["", ".", "a..b", "a.com..", "a b", "a\u0000b", "ä.test", "a/b", "a@b"])("rejects %j", (text) => {
     expect(toHostName(text)).toBeUndefined();
   });
 });

@@ -15,7 +15,7 @@ describe("isPublicAddress", () => {
     "203.0.113.7",
     "2606:4700::1111",
     "2001:db8::7",
-  ])("takes %s for public", (address) => {
+  ])("treats %s as public", (address) => {
     expect(isPublicAddress(address, {})).toBe(true);
   });
 
@@ -69,11 +69,11 @@ describe("isPublicAddress", () => {
     "",
     "localhost",
     "999.1.1.1",
-  ])("does not take %j for public", (address) => {
+  ])("does not treat %j as public", (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 
-  it("takes no address of this machine for public", () => {
+  it("treats no address of this machine as public", () => {
     const own = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
 
     expect(own.length).toBeGreaterThan(0);

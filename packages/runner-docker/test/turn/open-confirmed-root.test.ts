@@ -27,7 +27,7 @@ describe("a container whose mounts cannot be confirmed", () => {
     expect(await openConfirmedRoot(createContainer(4), held, look)).toBeUndefined();
   });
 
-  it("is refused if it goes on running", async () => {
+  it("is refused if it keeps running", async () => {
     await expect(openConfirmedRoot(createContainer(Infinity), held, look)).rejects.toMatchObject({
       code: "WORKSPACE_INVALID",
       message: expect.stringContaining(`"/home" was exchanged`),
