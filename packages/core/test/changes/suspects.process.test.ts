@@ -29,7 +29,7 @@ describe("privileged files are reported first when a turn", () => {
     expect(warnings).toEqual([expect.stringMatching(`^"${path}" is a set[ug]id file: it runs with the rights of`)]);
   });
 
-  it("but not if they were privileged before", async () => {
+  it("changes one, but not if it was privileged before", async () => {
     const workspace = createRepository();
     chmodSync(join(workspace, "src/a.ts"), 0o4755);
     await sleep(30);
@@ -59,7 +59,7 @@ describe("symlinks are reported when a turn", () => {
   });
 
   it.each(["a.ts", "../src/a.ts", "../src/up/a", ".", "nowhere/../a.ts", "a".repeat(300)])(
-    "but not if they stay inside: %s",
+    "creates one, but not if it stays inside: %s",
     async (target) => {
       const workspace = createWithLinks();
       const watch = watchExecutablePaths(workspace);
@@ -72,7 +72,7 @@ describe("symlinks are reported when a turn", () => {
     },
   );
 
-  it("up to ten by name, and the rest as a count", async () => {
+  it("creates many, up to ten by name and the rest as a count", async () => {
     const workspace = createWithLinks();
     const watch = watchExecutablePaths(workspace);
     await watch.ready;

@@ -159,7 +159,7 @@ describe("withRetry", () => {
     }
   });
 
-  it("always retries on request, and never retries on request", async () => {
+  it("retries despite changes with always, and never with never", async () => {
     const failure = new BudgieError("TIMED_OUT", "x");
 
     expect(await countTries(failure, { ...AT_ONCE, ...CHANGED, mode: "always" })).toBe(2);
