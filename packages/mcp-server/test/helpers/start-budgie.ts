@@ -150,9 +150,10 @@ export function isAlive(pid: number): boolean {
   return existsSync(status) && !/^State:\s+[ZX]/m.test(readFileSync(status, "utf8"));
 }
 
-/** Returns a tool's result as text. */
+/** Returns a tool's result as text, without the facts that budgie adds to an agent's answer. */
 export function toText({ content }: CallToolResult): string {
-  return content.map((block) => (block.type === "text" ? block.text : "")).join("");
+  const texts = content.map((block) => (block.type === "text" ? block.text : ""));
+  return (texts.at(-1)?.startsWith("[budgie] ") === true ? texts.slice(0, -1) : texts).join("");
 }
 
 function toProgram(child: ChildProcess): Program {

@@ -1,16 +1,18 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { BudgieError, type FailureReport, type HealthReport, type UndeliveredAnswer, type Reply } from "@budgie/core";
-import { toNamedEgress, toRefusedText } from "./egress-text.ts";
+import { BudgieError, type HealthReport, type UndeliveredAnswer, type Reply } from "@budgie/core";
+import { toNamedEgress } from "./egress-text.ts";
+import { toFactsText, toFailureText, toRefusedRemarks } from "./facts-text.ts";
 
-/** Returns the result of a turn. The last text is the agent's exact answer; undelivered answers come before it. */
+/**
+ * Returns the result of a turn: undelivered answers, the agent's exact answer, and as the last text budgie's own facts, since many
+ * clients show a model only texts.
+ */
 export function toReplyResult(reply: Reply): CallToolResult {
-  const refused = toRefusedText(reply.egress);
-  const warning = `Its network policy refused: ${refused}. The work may be incomplete; the user can allow a host with --allow-host.`;
-  const warnings = refused === "" ? reply.warnings : [...reply.warnings, warning];
+  const warnings = [...reply.warnings, ...toRefusedRemarks(reply.egress)];
   const egress = reply.egress && toNamedEgress(reply.egress);
   const { usage, ...facts } = reply;
   return {
-    content: [...toMissedContent(reply.missed), { type: "text", text: reply.response }],
+    content: [...toMissedContent(reply.missed), ...toTexts([reply.response, toFactsText(reply)])],
     structuredContent: { status: "done", ...facts, ...(usage === undefined ? {} : { usage }), egress, warnings },
   };
 }
@@ -54,7 +56,7 @@ function toErrorResult(error: BudgieError): CallToolResult {
   const known = Object.entries(facts).filter(([, fact]) => fact !== undefined);
   return {
     isError: true,
-    content: [...toMissedContent(missed), ...toTexts([`${code}: ${message}${toRemarks(report)}`, response])],
+    content: [...toMissedContent(missed), ...toTexts([response, `${code}: ${message}${toFailureText(report)}`])],
     structuredContent: { code, message, ...Object.fromEntries(known) },
   };
 }
@@ -65,17 +67,6 @@ function toTexts(texts: readonly (string | undefined)[]): CallToolResult["conten
 
 function orUndefined<Item>(items: readonly Item[]): readonly Item[] | undefined {
   return items.length === 0 ? undefined : items;
-}
-
-function toRemarks({ changedExecutablePaths: paths = [], egress, sessionId, warnings = [] }: FailureReport): string {
-  const refused = toRefusedText(egress);
-  const remarks = [
-    ...(refused === "" ? [] : [`Its network policy refused: ${refused}.`]),
-    ...(paths.length === 0 ? [] : [`Files that your machine runs by itself were changed: ${paths.join(", ")}.`]),
-    ...warnings,
-    ...(sessionId === undefined ? [] : [`The session can go on: pass sessionId "${sessionId}".`]),
-  ];
-  return remarks.map((remark) => ` ${remark}`).join("");
 }
 
 /** Returns an undelivered answer for a model. The run id marks its end, since its agent could not know and forge the id. */

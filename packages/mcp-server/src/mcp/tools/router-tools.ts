@@ -35,8 +35,8 @@ function toInvokeTool(agents: readonly Agent[], options: ToolOptions): Tool {
   const { policies, sandbox, stickySessions } = options;
   const { aliases, name } = toOwnToolName("invoke_agent", options);
   const description =
-    "Runs an agent that list_agents names. It works on its own in the directory you name and answers once. Its answer " +
-    "carries a sessionId; pass it to resume the conversation.";
+    "Runs an agent that list_agents names. It works on its own in the directory you name and answers once. The last " +
+    "text of its result is the server's, with the sessionId to pass to resume the conversation.";
   // Without agents, a later one may have the ceiling as its policy.
   const own = agents.map((agent) => policies.agents.get(agent.name) ?? policies.ceiling);
   return {

@@ -25,7 +25,11 @@ describe("tools/call", () => {
     });
 
     expect(isError).toBeUndefined();
-    expect(content).toEqual([{ type: "text", text: "You asked: Hello" }]);
+    const last = `[budgie] To resume this conversation, pass sessionId "${String(structuredContent?.["sessionId"])}".`;
+    expect(content).toEqual([
+      { type: "text", text: "You asked: Hello" },
+      { type: "text", text: last },
+    ]);
     expect(structuredContent).toEqual({
       status: "done",
       response: "You asked: Hello",

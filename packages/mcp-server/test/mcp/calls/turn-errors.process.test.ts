@@ -109,7 +109,7 @@ describe("a turn that fails", () => {
     expect(toText(answer)).toBe(
       'TIMED_OUT: The agent "code-reviewer" did not finish within 1s and was stopped. ' +
         "Give it a smaller task, or more time with --agent-timeout. " +
-        `The session can go on: pass sessionId "${sessionId}".`,
+        `To resume this conversation, pass sessionId "${sessionId}".`,
     );
     expect(user.kiroCalls()).toHaveLength(2);
     expect(toText(await ask("code-reviewer", { prompt: "[[say: Here.]]", sessionId }))).toBe("Here.");
@@ -123,7 +123,7 @@ describe("a turn that fails", () => {
 
     const { sessionId } = answer.structuredContent ?? {};
     expect(toText(answer)).toMatch(/^INDETERMINATE: .*"new\.ts"\. The agent "code-reviewer" was killed by SIGKILL/);
-    expect(toText(answer)).toContain(`The session can go on: pass sessionId "${String(sessionId)}".`);
+    expect(toText(answer)).toContain(`To resume this conversation, pass sessionId "${String(sessionId)}".`);
     expect(answer.structuredContent).toMatchObject({ code: "INDETERMINATE", changedPaths: ["new.ts"] });
     expect(user.kiroCalls()).toHaveLength(1);
   });

@@ -33,6 +33,8 @@ function toCall(user: BudgieUser, id: number, input: object) {
 const LONG = "long ".repeat(18_000).trim();
 const stateOf = ({ host }: BudgieUser): string => join(host.home, ".local/state/budgie");
 
+const FACTS = { text: expect.stringMatching(/^\[budgie\] /) };
+
 describe("an answer", () => {
   it("is completely in the log before its first byte is sent, so that it survives budgie", async () => {
     await using user = await createBudgieUser();
@@ -98,7 +100,7 @@ describe("an answer", () => {
     const next = await ask("code-reviewer", { prompt: "[[say: And on.]]", sessionId: run?.sessionId });
 
     expect(next).toMatchObject({
-      content: [{ text: expect.stringContaining("All is well.") }, { text: "And on." }],
+      content: [{ text: expect.stringContaining("All is well.") }, { text: "And on." }, FACTS],
       structuredContent: { response: "And on.", missed: [{ runId: run?.id, response: "All is well." }] },
     });
   });
@@ -122,9 +124,10 @@ describe("an answer", () => {
         text: expect.stringMatching(/^\[budgie: an earlier answer of this session, of 2.*Z, .*\]\n\nToo late\.\n\n\[/),
       },
       { text: "In time." },
+      FACTS,
     ]);
     expect(second.structuredContent).toMatchObject({ response: "In time.", missed: [{ response: "Too late." }] });
-    expect(third).toMatchObject({ content: [{ text: "And on." }], structuredContent: { missed: [] } });
+    expect(third).toMatchObject({ content: [{ text: "And on." }, FACTS], structuredContent: { missed: [] } });
   });
 });
 

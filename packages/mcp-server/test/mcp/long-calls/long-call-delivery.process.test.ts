@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { callLong, SOON } from "./call-long.ts";
 import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 
+const FACTS = { text: expect.stringMatching(/^\[budgie\] /) };
+
 describe("the answer of a call that outlasted its soft deadline", () => {
   it("counts as delivered when it was collected, not when its call was answered `running`", async () => {
     await using user = await createBudgieUser();
@@ -31,9 +33,13 @@ describe("the answer of a call that outlasted its soft deadline", () => {
       await budgie.ask("shell-worker", { prompt: "[[say: And on again.]]", sessionId }),
     ];
 
-    expect(next.content).toMatchObject([{ text: expect.stringContaining("It took long.") }, { text: "And on." }]);
+    expect(next.content).toMatchObject([
+      { text: expect.stringContaining("It took long.") },
+      { text: "And on." },
+      FACTS,
+    ]);
     expect(next.structuredContent).toMatchObject({ missed: [{ runId, response: "It took long." }] });
-    expect(third).toMatchObject({ content: [{ text: "And on again." }], structuredContent: { missed: [] } });
+    expect(third).toMatchObject({ content: [{ text: "And on again." }, FACTS], structuredContent: { missed: [] } });
   });
 
   it("is not reported by the session's next turn if it was collected", async () => {
@@ -47,7 +53,7 @@ describe("the answer of a call that outlasted its soft deadline", () => {
     const next = await budgie.ask("shell-worker", { prompt: "[[say: And on.]]", sessionId });
 
     expect(toText(collected)).toBe("It took long.");
-    expect(next).toMatchObject({ content: [{ text: "And on." }], structuredContent: { missed: [] } });
+    expect(next).toMatchObject({ content: [{ text: "And on." }, FACTS], structuredContent: { missed: [] } });
   });
 
   it("brings the session's earlier undelivered answers", async () => {
@@ -60,7 +66,7 @@ describe("the answer of a call that outlasted its soft deadline", () => {
     openGate();
     const result = await use("wait", { runId: second.runId });
 
-    expect(result.content).toMatchObject([{ text: expect.stringContaining("First.") }, { text: "Second." }]);
+    expect(result.content).toMatchObject([{ text: expect.stringContaining("First.") }, { text: "Second." }, FACTS]);
     await waitFor(async () => (await show(user, first.runId)).delivered);
   });
 });
