@@ -75,8 +75,12 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
       refuseMisplaced(program);
       // Imported late: a server never needs it.
       const { runInstall } = await import("./commands/install/run-install.ts");
-      const check = (args: readonly string[]): void => checkServerOptions(createProgram(host, finish), args, host);
-      finish(runInstall({ ...options, check }, host));
+      const { findMissing } = await import("./commands/install/find-missing.ts");
+      const check = (args: readonly string[]) => {
+        const server = checkServerOptions(createProgram(host, finish), args, host);
+        return async () => (server === undefined ? [] : findMissing(server, host));
+      };
+      finish(await runInstall({ ...options, check }, host));
     },
     async uninstall(options) {
       const { runUninstall } = await import("./commands/install/run-uninstall.ts");

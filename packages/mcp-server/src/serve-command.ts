@@ -5,9 +5,10 @@ import { toDoubleDashed } from "./commands/go-flags.ts";
 import { listTools } from "./commands/list-tools.ts";
 import { findServerOption, SERVER_FLAGS, toServerValues } from "./commands/server-options.ts";
 import { parseConfig, type Config } from "./config/config.ts";
-import { refuseRootAnywhere } from "./config/sandbox-options.ts";
+import { checkSandboxOptions, refuseRootAnywhere } from "./config/sandbox-options.ts";
 import type { Host } from "./process/host.ts";
 import { serve } from "./server/serve.ts";
+import { toAllowedRoots } from "./server/workspace-rules.ts";
 
 type ServeContext = {
   readonly host: Host;
@@ -50,15 +51,21 @@ export function refuseMisplaced(program: Command): void {
   throw new BudgieError("CONFIG_INVALID", `Options of the server, such as ${flag}, go behind "--".`);
 }
 
-/** Throws for options that a server would refuse at its start, where no user sees it. Skips `${…}`, which the client replaces. */
-export function checkServerOptions(program: Command, args: readonly string[], host: Host): void {
-  if (args.some((argument) => argument.includes("${"))) return;
+/**
+ * Throws for options that a server would refuse at its start, where no user sees it. Returns its configuration; `undefined` for
+ * options with `${…}`, which the client replaces.
+ */
+export function checkServerOptions(program: Command, args: readonly string[], host: Host): Config | undefined {
+  if (args.some((argument) => argument.includes("${"))) return undefined;
   const { operands, unknown } = program.parseOptions([...toDoubleDashed(args, SERVER_FLAGS)]);
   const [odd] = [...operands, ...unknown];
   if (odd !== undefined) throw unexpected(odd);
   const config = parseConfig(toServerValues(program, {}), host);
   refuseRootAnywhere(config, host);
-  if (config.transport === "stdio") return;
+  // In a sandbox it also wants an API key, which the client's entry may set.
+  if (!config.sandbox) checkSandboxOptions(config, host);
+  toAllowedRoots(config);
+  if (config.transport === "stdio") return config;
   throw new BudgieError(
     "CONFIG_INVALID",
     "A client starts its own budgie and speaks to it over stdio, not --transport http.",

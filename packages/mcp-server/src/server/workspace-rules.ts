@@ -10,13 +10,18 @@ export function loadWorkspaceRules(
   runner: Runner,
 ): WorkspaceRules {
   return {
-    allowedRoots: config.allowRoot.map(resolveRoot),
+    allowedRoots: toAllowedRoots(config),
     // Without a sandbox an agent reaches these paths anyway; refusing them would only pretend protection.
     guarded:
       runner.isolation === "container"
         ? [...toGuardedPaths({ ...config, home, runtimeDir: env["XDG_RUNTIME_DIR"] }), ...runner.guarded]
         : undefined,
   };
+}
+
+/** Resolves the allowed roots. Throws `CONFIG_INVALID` for one that does not exist. */
+export function toAllowedRoots({ allowRoot }: Pick<Config, "allowRoot">): readonly AllowedRoot[] {
+  return allowRoot.map(resolveRoot);
 }
 
 /** Resolves a root once: an agent that can write beside a symlinked root could point it elsewhere later. */

@@ -3,7 +3,17 @@ import type { Host } from "../../process/host.ts";
 import type { Entry } from "./config-format.ts";
 
 /** The clients that budgie can configure. */
-export const CLIENT_NAMES = ["kiro", "claude", "cursor", "vscode", "codex", "gemini"] as const;
+export const CLIENT_NAMES = [
+  "kiro",
+  "claude",
+  "cursor",
+  "vscode",
+  "codex",
+  "gemini",
+  "qwen",
+  "opencode",
+  "copilot",
+] as const;
 
 export type ClientName = (typeof CLIENT_NAMES)[number];
 
@@ -23,14 +33,29 @@ export type Client = {
   readonly toUserFile: (place: Place) => string;
   /** Relative to the project */
   readonly projectFile: string;
-  readonly type?: "stdio";
-  readonly timeouts: Entry;
+  readonly type?: "stdio" | "local";
+  /** `true` if `command` is a list with the arguments */
+  readonly joinsArguments?: boolean;
+  /** Further keys of an entry, such as timeouts */
+  readonly keys: Entry;
   /** `true` if a dot in a tool's name is a problem for its models or its user */
   readonly wantsSafeNames: boolean;
+  /** A sentence on anything that its user must do before the server starts */
+  readonly advice?: string;
 };
 
 // An hour is longer than queueing, two attempts and a second request for the answer.
 const HOUR = { seconds: 3600, ms: 3_600_000 };
+
+/** Returns the client of a name as users write it: budgie's own, or the program's, such as `claude-code`; `undefined` for others. */
+export function findClient(given: string): ClientName | undefined {
+  const wanted = toPlain(given);
+  return CLIENT_NAMES.find((name) => name === wanted || toPlain(CLIENTS[name].title) === wanted);
+}
+
+function toPlain(name: string): string {
+  return name.toLowerCase().replace(/[^a-z]/g, "");
+}
 
 export const CLIENTS: Readonly<Record<ClientName, Client>> = {
   kiro: {
@@ -39,7 +64,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     servers: "mcpServers",
     toUserFile: ({ env, home }) => join(toFolder(env["KIRO_HOME"]) ?? join(home, ".kiro"), "settings", "mcp.json"),
     projectFile: join(".kiro", "settings", "mcp.json"),
-    timeouts: { timeout: HOUR.ms },
+    keys: { timeout: HOUR.ms },
     wantsSafeNames: true,
   },
   claude: {
@@ -49,7 +74,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     toUserFile: ({ env, home }) => join(toFolder(env["CLAUDE_CONFIG_DIR"]) ?? home, ".claude.json"),
     projectFile: ".mcp.json",
     type: "stdio",
-    timeouts: { timeout: HOUR.ms },
+    keys: { timeout: HOUR.ms },
     wantsSafeNames: false,
   },
   cursor: {
@@ -58,7 +83,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     servers: "mcpServers",
     toUserFile: ({ home }) => join(home, ".cursor", "mcp.json"),
     projectFile: join(".cursor", "mcp.json"),
-    timeouts: {},
+    keys: {},
     wantsSafeNames: true,
   },
   vscode: {
@@ -68,7 +93,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     toUserFile: (place) => join(toCodeFolder(place), "User", "mcp.json"),
     projectFile: join(".vscode", "mcp.json"),
     type: "stdio",
-    timeouts: {},
+    keys: {},
     wantsSafeNames: true,
   },
   codex: {
@@ -77,7 +102,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     servers: "mcp_servers",
     toUserFile: ({ env, home }) => join(toFolder(env["CODEX_HOME"]) ?? join(home, ".codex"), "config.toml"),
     projectFile: join(".codex", "config.toml"),
-    timeouts: { startup_timeout_sec: 60, tool_timeout_sec: HOUR.seconds },
+    keys: { startup_timeout_sec: 60, tool_timeout_sec: HOUR.seconds },
     wantsSafeNames: false,
   },
   gemini: {
@@ -86,8 +111,43 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     servers: "mcpServers",
     toUserFile: ({ env, home }) => join(toFolder(env["GEMINI_CLI_HOME"]) ?? home, ".gemini", "settings.json"),
     projectFile: join(".gemini", "settings.json"),
-    timeouts: { timeout: HOUR.ms },
+    keys: { timeout: HOUR.ms },
     wantsSafeNames: false,
+    advice: `Gemini CLI starts no server in a folder that it does not trust: choose "Trust folder" when it asks.`,
+  },
+  qwen: {
+    title: "Qwen Code",
+    format: "json",
+    servers: "mcpServers",
+    toUserFile: ({ env, home }) => join(toFolder(env["QWEN_HOME"]) ?? join(home, ".qwen"), "settings.json"),
+    projectFile: join(".qwen", "settings.json"),
+    keys: { timeout: HOUR.ms },
+    wantsSafeNames: false,
+  },
+  opencode: {
+    title: "opencode",
+    format: "json",
+    servers: "mcp",
+    toUserFile: ({ env, home }) =>
+      join(toFolder(env["XDG_CONFIG_HOME"]) ?? join(home, ".config"), "opencode", "opencode.json"),
+    projectFile: "opencode.json",
+    type: "local",
+    joinsArguments: true,
+    // Of the start too
+    keys: { timeout: HOUR.ms },
+    wantsSafeNames: false,
+  },
+  copilot: {
+    title: "Copilot CLI",
+    format: "json",
+    servers: "mcpServers",
+    toUserFile: ({ env, home }) => join(toFolder(env["COPILOT_HOME"]) ?? join(home, ".copilot"), "mcp-config.json"),
+    // It reads .github/mcp.json too, but only in projects without this one.
+    projectFile: ".mcp.json",
+    type: "stdio",
+    keys: { tools: ["*"], timeout: HOUR.ms },
+    wantsSafeNames: true,
+    advice: "Copilot CLI reads a project's servers in folders that it trusts only.",
   },
 };
 

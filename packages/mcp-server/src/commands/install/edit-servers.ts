@@ -18,8 +18,7 @@ export function serverOf(text: string, { file, format, path: [servers, name] }: 
 /** Returns whether a server is a budgie, by its command and arguments. */
 export function isBudgie(server: unknown): server is Entry {
   if (!isEntry(server)) return false;
-  const { args, command } = server;
-  const words: readonly unknown[] = Array.isArray(args) ? args : [];
+  const [command, ...words] = [server["command"], server["args"]].flat() as readonly unknown[];
   return isLike(COMMAND, command) || words.some((word) => isLike(ARGUMENT, word));
 }
 

@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import { Argument, Option, type Command } from "commander";
-import { CLIENT_NAMES, SCOPES, type ClientName, type Scope } from "./clients.ts";
+import { CLIENT_NAMES, findClient, SCOPES, type ClientName, type Scope } from "./clients.ts";
 import { didYouMean } from "../../terminal/did-you-mean.ts";
 import type { InstallOptions } from "./run-install.ts";
 import type { UninstallOptions } from "./run-uninstall.ts";
@@ -42,7 +42,7 @@ function addCommand(program: Command, name: string): Command {
 }
 
 function parseClient(name: string): ClientName {
-  const found = CLIENT_NAMES.find((client) => client === name);
+  const found = findClient(name);
   if (found !== undefined) return found;
   const near = didYouMean(name, CLIENT_NAMES);
   throw new BudgieError("CONFIG_INVALID", `There is no client "${name}".${near} Clients: ${CLIENT_NAMES.join(", ")}.`);

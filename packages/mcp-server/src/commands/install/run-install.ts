@@ -10,24 +10,28 @@ import { loadTarget, type Chosen } from "./load-target.ts";
 export type InstallOptions = Chosen & {
   /** Options of the server, in addition to the default ones */
   readonly args: readonly string[];
-  /** Throws if a server would not start with these options. */
-  readonly check: (args: readonly string[]) => void;
+  /** Throws if a server would not start with these options. Returns a function that finds things that its machine lacks. */
+  readonly check: (args: readonly string[]) => () => Promise<readonly string[]>;
   readonly dryRun: boolean;
   /** Replace another server of this name */
   readonly force: boolean;
 };
 
 /** Runs `budgie install`: edits a client's configuration so that it starts budgie. */
-export function runInstall({ args: given, check, dryRun, force, ...chosen }: InstallOptions, host: Host): number {
+export async function runInstall(
+  { args: given, check, dryRun, force, ...chosen }: InstallOptions,
+  host: Host,
+): Promise<number> {
   const client = CLIENTS[chosen.client];
   const args = toServerOptions(given, client);
-  check(args);
+  const findMissing = check(args);
   const { file, target } = loadTarget(chosen, host);
   const existing = serverOf(file.text, target);
   const text = withServer(file.text, target, toServerEntry({ args, client, scope: chosen.scope }));
   const say = (line: string): void => void host.stdout.write(`${line}\n`);
   if (text === file.text && file.found !== undefined) {
     say(`Nothing to change: "${file.path}" starts this budgie already.`);
+    for (const line of await findMissing()) say(`Missing: ${line}`);
     return 0;
   }
   host.stdout.write(toDiff(file.text, text, target));
@@ -40,6 +44,7 @@ export function runInstall({ args: given, check, dryRun, force, ...chosen }: Ins
   const backup = replaceClientFile(file, { text, mode, keepsBackup: true });
   say(`Wrote "${file.path}"${backup === undefined ? "" : `, and kept what was there as "${backup}"`}.`);
   for (const line of collectAdvice(chosen, args, host)) say(line);
+  for (const line of await findMissing()) say(`Missing: ${line}`);
   return 0;
 }
 
@@ -56,13 +61,14 @@ function refuseOther(existing: unknown, { client, name }: Chosen, path: string):
 }
 
 function collectAdvice({ client, scope }: Chosen, args: readonly string[], host: Host): readonly string[] {
-  const { title } = CLIENTS[client];
+  const { advice, title } = CLIENTS[client];
+  const own = advice === undefined ? [] : [advice];
   const restart = `Restart ${title}, or let it read its servers again. "budgie doctor" says whether agents can run.`;
-  if (scope === "user") return [restart];
+  if (scope === "user") return [...own, restart];
   const isFetched = isInNpxCache();
   const needed = `This file goes to everybody who has the project: ${isFetched ? "npx" : "budgie"} must be on their PATH.`;
   const missing =
     isFetched || hasSharedCommand(host) ? [] : ['On yours it is not yet; "npm install -g budgie-mcp" puts it there.'];
-  const own = args.filter((word) => word.includes(host.home)).map((word) => `They will not have "${word}".`);
-  return [needed, ...missing, ...own, restart];
+  const paths = args.filter((word) => word.includes(host.home)).map((word) => `They will not have "${word}".`);
+  return [needed, ...missing, ...paths, ...own, restart];
 }

@@ -11,11 +11,11 @@ type Wanted = { readonly client: Client; readonly scope: Scope; readonly args: r
 /** Returns budgie's entry in a client's configuration, with these options. */
 export function toServerEntry({ args, client, scope }: Wanted): Entry {
   const [command, ...before] = toCommand(scope);
+  const words = [...before, ...args];
   return {
     ...(client.type === undefined ? {} : { type: client.type }),
-    command,
-    args: [...before, ...args],
-    ...client.timeouts,
+    ...(client.joinsArguments === true ? { command: [command, ...words] } : { command, args: words }),
+    ...client.keys,
   };
 }
 

@@ -11,6 +11,9 @@ describe("CLIENTS", () => {
     ["vscode", "/home/me/.config/Code/User/mcp.json", ".vscode/mcp.json"],
     ["codex", "/home/me/.codex/config.toml", ".codex/config.toml"],
     ["gemini", "/home/me/.gemini/settings.json", ".gemini/settings.json"],
+    ["qwen", "/home/me/.qwen/settings.json", ".qwen/settings.json"],
+    ["opencode", "/home/me/.config/opencode/opencode.json", "opencode.json"],
+    ["copilot", "/home/me/.copilot/mcp-config.json", ".mcp.json"],
   ])("knows the files of %s", (name, userFile, projectFile) => {
     const client = CLIENTS[name];
 
@@ -26,6 +29,9 @@ describe("CLIENTS", () => {
     ["vscode", { VSCODE_PORTABLE: "/p", VSCODE_APPDATA: "/a" }, "/p/user-data/User/mcp.json"],
     ["codex", { CODEX_HOME: "/o" }, "/o/config.toml"],
     ["gemini", { GEMINI_CLI_HOME: "/g" }, "/g/.gemini/settings.json"],
+    ["qwen", { QWEN_HOME: "/q" }, "/q/settings.json"],
+    ["opencode", { XDG_CONFIG_HOME: "/x" }, "/x/opencode/opencode.json"],
+    ["copilot", { COPILOT_HOME: "/p" }, "/p/mcp-config.json"],
     ["codex", { CODEX_HOME: "relative" }, "/home/me/.codex/config.toml"],
   ])("follows the variable %s to the folder %j", (name, env, file) => {
     expect(CLIENTS[name].toUserFile({ env, home, platform: "linux" })).toBe(file);

@@ -39,7 +39,11 @@ export function createInstallUser({ uid = 1000 }: { readonly uid?: number } = {}
     async run(argv, env = {}) {
       const stdout = new PassThrough();
       const { platform } = process;
-      const exitCode = await runCli(argv, toSilentHost({ env, home, cwd: project, platform, stdout, uid }));
+      const engine = { DOCKER_HOST: "unix:///no/engine" };
+      const exitCode = await runCli(
+        argv,
+        toSilentHost({ env: { ...engine, ...env }, home, cwd: project, platform, stdout, uid }),
+      );
       return { exitCode, stdout: String((stdout.read() as Buffer | null) ?? "") };
     },
     write(path, content, mode = 0o644) {

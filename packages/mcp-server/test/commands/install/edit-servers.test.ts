@@ -42,8 +42,8 @@ describe("an existing server", () => {
   it.each(CLIENT_NAMES)("is replaced for %s only on request, and restored, if it is another", async (client) => {
     using user = createInstallUser();
     const file = toFile(user, client, "user");
-    const { servers } = CLIENTS[client];
-    const other = { command: "x", args: [SECRET] };
+    const { joinsArguments, servers } = CLIENTS[client];
+    const other = joinsArguments === true ? { command: ["x", SECRET] } : { command: "x", args: [SECRET] };
     const toml = `[${servers}.kiro-subagents]\ncommand = "x"\nargs = ["${SECRET}"]\n`;
     user.write(file, client === "codex" ? toml : JSON.stringify({ [servers]: { "kiro-subagents": other } }));
     const before = user.files();
@@ -56,7 +56,7 @@ describe("an existing server", () => {
     await user.run(["uninstall", client]);
 
     expect(untouched).toEqual(before);
-    expect(replaced?.["args"]).toContain("--sandbox");
+    expect([replaced?.["command"], replaced?.["args"]].flat()).toContain("--sandbox");
     expect(stdout).not.toContain(SECRET);
     expect(user.files()).toEqual(before);
   });

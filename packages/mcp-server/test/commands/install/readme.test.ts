@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CLIENT_NAMES, CLIENTS } from "../../../src/commands/install/clients.ts";
 import { toFile } from "./client-settings.ts";
@@ -17,7 +17,7 @@ describe("the README", () => {
     const block = user
       .read(file)
       .replace(budgiePath, "/path/to/budgie/packages/mcp-server/bin/budgie.js")
-      .replace(/(?<="?command"?(?:: | = )")[^"]+/, (node) => (isThisNode(node) ? "/path/to/node" : node));
+      .replace(/(?<=")\/[^"]+(?=")/g, (path) => (isThisNode(path) ? "/path/to/node" : path));
 
     const summary = `<summary>${title}: <code>${file.replace(user.home, "~")}</code></summary>`;
     expect(README).toContain(`${summary}\n\n\`\`\`${format}\n${block}\`\`\`\n\n</details>\n`);
@@ -25,5 +25,5 @@ describe("the README", () => {
 });
 
 function isThisNode(path: string): boolean {
-  return realpathSync(path) === realpathSync(process.execPath);
+  return existsSync(path) && realpathSync(path) === realpathSync(process.execPath);
 }

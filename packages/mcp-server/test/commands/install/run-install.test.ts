@@ -14,13 +14,14 @@ describe("budgie install", () => {
 
     const { exitCode, stdout } = await user.run(["install", client, "--scope", scope]);
 
-    const { args, command, ...rest } = toServer(user, client, scope) ?? {};
-    const { timeouts, type, wantsSafeNames } = CLIENTS[client];
+    const { args = [], command: words, ...rest } = toServer(user, client, scope) ?? {};
+    const [command, ...given] = [words, args].flat();
+    const { keys, type, wantsSafeNames } = CLIENTS[client];
     const options = ["--sandbox", ...(wantsSafeNames ? ["--tool-names", "safe"] : [])];
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`\nWrote "${toFile(user, client, scope)}".\n`);
-    expect(rest).toEqual({ ...timeouts, ...(type && { type }) });
-    expect(args).toEqual(scope === "user" ? [budgiePath, ...options] : options);
+    expect(rest).toEqual({ ...keys, ...(type && { type }) });
+    expect(given).toEqual(scope === "user" ? [budgiePath, ...options] : options);
     if (scope === "project") expect(command).toBe("budgie");
     else expect(realpathSync(String(command))).toBe(realpathSync(process.execPath));
   });
@@ -65,7 +66,9 @@ describe("budgie install", () => {
 
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: `Nothing to change: "${toFile(user, client, "user")}" starts this budgie already.\n`,
+      stdout: expect.stringContaining(
+        `Nothing to change: "${toFile(user, client, "user")}" starts this budgie already.\n`,
+      ),
     });
     expect(user.files()).toEqual(before);
   });
@@ -113,6 +116,39 @@ describe("budgie install", () => {
     expect(stdout).not.toContain(SECRET);
   });
 
+  it("names a file that is new, or goes, once in the diff", async () => {
+    using user = createInstallUser();
+    const file = toFile(user, "kiro", "user");
+
+    const { stdout: installed } = await user.run(["install", "kiro"]);
+    const { stdout: uninstalled } = await user.run(["uninstall", "kiro"]);
+
+    expect(installed).toMatch(`--- /dev/null\n+++ ${file}\n`);
+    expect(uninstalled).toMatch(`--- ${file}\n+++ /dev/null\n`);
+  });
+
+  it("says which folders Gemini CLI starts servers in", async () => {
+    using user = createInstallUser();
+
+    expect((await user.run(["install", "gemini"])).stdout).toContain(
+      "\nGemini CLI starts no server in a folder that it does not trust: ",
+    );
+  });
+
+  it("ends with the engine that is missing, and the command for it, unless agents need none", async () => {
+    using user = createInstallUser();
+
+    const { stdout } = await user.run(["install", "claude"]);
+    const { stdout: again } = await user.run(["install", "claude"]);
+    const { stdout: bare } = await user.run(["install", "gemini", "--", "--no-sandbox"]);
+
+    expect(stdout).toMatch(
+      /\nMissing: Cannot reach a container engine at unix:\/\/\/no\/engine .* Start Docker or Podman, .*\n$/,
+    );
+    expect(again).toContain(`starts this budgie already.\nMissing: `);
+    expect(bare).not.toContain("Missing: ");
+  });
+
   it("passes the server the options after --, in a sandbox unless they say otherwise", async () => {
     using user = createInstallUser();
 
@@ -126,40 +162,6 @@ describe("budgie install", () => {
     expect(toServer(user, "gemini")?.["args"]).toEqual([budgiePath, "--no-sandbox"]);
     expect(toServer(user, "codex")?.["args"]).toEqual([budgiePath, "--sandbox", "--workspace", "ro"]);
     expect(toServer(user, "kiro")?.["args"]).toEqual([budgiePath, "--tool-names", "dotted", "-sandbox=true"]);
-  });
-
-  it.each([
-    [["install", "kiro", "--", "--transport", "http"], "speaks to it over stdio, not --transport http."],
-    [["install", "kiro", "--", "--no-such"], `The server takes no "--no-such".`],
-    [
-      ["install", "kiro", "--", "--agent-timeout", "soon"],
-      "Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be a duration",
-    ],
-    [["install", "kiro", "--", "serve"], `The server takes no "serve".`],
-    [["install", "kiro", "--agent-timeout", "15m"], `Options of the server, such as --agent-timeout, go behind "--".`],
-    [["install", "emacs"], 'There is no client "emacs". Clients: kiro, claude,'],
-    [["install", "claude-code"], 'There is no client "claude-code". Did you mean "claude"?'],
-    [["install"], "Missing required argument 'client'"],
-    [["install", "kiro", "--scope", "world"], "Allowed choices are user, project."],
-    [["install", "kiro", "--name", "__proto__"], "Expected --name to be a letter and up to 39 more"],
-    [["uninstall", "kiro", "--name", "a.b"], "Expected --name to be a letter and up to 39 more"],
-  ])("refuses %j, and writes nothing", async (argv, message) => {
-    using user = createInstallUser();
-
-    await expect(user.run(argv)).rejects.toMatchObject({
-      code: "CONFIG_INVALID",
-      message: expect.stringContaining(message),
-    });
-    expect(user.files()).toEqual({});
-  });
-
-  it("refuses root a sandbox without allowed roots, which would not start", async () => {
-    using user = createInstallUser({ uid: 0 });
-
-    await expect(user.run(["install", "kiro"])).rejects.toThrow("Started by root, --sandbox needs --allow-root");
-    expect(user.files()).toEqual({});
-    expect(await user.run(["install", "kiro", "--", "--allow-root", user.project])).toMatchObject({ exitCode: 0 });
-    expect(await user.run(["install", "claude", "--", "--no-sandbox"])).toMatchObject({ exitCode: 0 });
   });
 
   it("uses another name on request", async () => {
