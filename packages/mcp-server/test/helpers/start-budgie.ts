@@ -153,7 +153,7 @@ export function isAlive(pid: number): boolean {
 /** Returns a tool's result as text, without the facts that budgie adds to an agent's answer. */
 export function toText({ content }: CallToolResult): string {
   const texts = content.map((block) => (block.type === "text" ? block.text : ""));
-  return (texts.at(-1)?.startsWith("[budgie] ") === true ? texts.slice(0, -1) : texts).join("");
+  return (texts.at(-1)?.startsWith("\n\n[budgie] ") === true ? texts.slice(0, -1) : texts).join("");
 }
 
 function toProgram(child: ChildProcess): Program {

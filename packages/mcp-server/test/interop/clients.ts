@@ -47,6 +47,7 @@ export async function runClient(client: string, server: Address, calls: readonly
 }
 
 type ProgramOptions = {
+  readonly cwd?: string;
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Default: this process's own */
@@ -60,9 +61,9 @@ const LIMIT_MS = 150_000;
 /** Runs a Node program to its end. */
 export async function runProgram(
   argv: readonly string[],
-  { env, node = process.execPath, stdin = "" }: ProgramOptions = {},
+  { cwd, env, node = process.execPath, stdin = "" }: ProgramOptions = {},
 ): Promise<Finished> {
-  const child = spawn(node, argv, { env: { ...process.env, ...env }, stdio: "pipe", timeout: LIMIT_MS });
+  const child = spawn(node, argv, { cwd, env: { ...process.env, ...env }, stdio: "pipe", timeout: LIMIT_MS });
   child.stdin.on("error", () => undefined).end(stdin);
   const exitCode = new Promise<number | null>((resolve) => child.once("close", resolve));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

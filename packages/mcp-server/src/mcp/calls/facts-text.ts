@@ -4,7 +4,9 @@ import { toRefusedText } from "./egress-text.ts";
 
 /** Returns budgie's own text after an agent's answer, one line a fact: the session id, and anything else that its caller must know. */
 export function toFactsText(reply: Reply): string {
-  return [`[budgie] ${toSessionRemark(reply.sessionId)}`, ...toRemarks(reply)].map(toLine).join("\n");
+  const lines = [`[budgie] ${toSessionRemark(reply.sessionId)}`, ...toRemarks(reply)].map(toLine);
+  // Some clients, such as Copilot CLI, join texts without a separator.
+  return `\n\n${lines.join("\n")}`;
 }
 
 /** Returns the facts about a failed turn, to follow the error's message. */

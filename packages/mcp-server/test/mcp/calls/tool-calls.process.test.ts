@@ -25,7 +25,7 @@ describe("tools/call", () => {
     });
 
     expect(isError).toBeUndefined();
-    const last = `[budgie] To resume this conversation, pass sessionId "${String(structuredContent?.["sessionId"])}".`;
+    const last = `\n\n[budgie] To resume this conversation, pass sessionId "${String(structuredContent?.["sessionId"])}".`;
     expect(content).toEqual([
       { type: "text", text: "You asked: Hello" },
       { type: "text", text: last },

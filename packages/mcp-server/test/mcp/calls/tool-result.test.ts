@@ -80,7 +80,7 @@ describe("an answer", () => {
 
     expect(content).toEqual([
       { type: "text", text: "Done." },
-      { type: "text", text: '[budgie] To resume this conversation, pass sessionId "s".' },
+      { type: "text", text: '\n\n[budgie] To resume this conversation, pass sessionId "s".' },
     ]);
   });
 
@@ -94,6 +94,7 @@ describe("an answer", () => {
     expect(content.at(-1)).toEqual({
       type: "text",
       text: [
+        "\n",
         '[budgie] To resume this conversation, pass sessionId "s".',
         "Its network policy refused: evil.test:443 (3 times). The work may be incomplete; the user can allow a host with --allow-host.",
         "It was refused these tools: execute_bash. The work may be incomplete.",
@@ -112,12 +113,12 @@ describe("an answer", () => {
     const [answer, last] = content.map((block) => (block.type === "text" ? block.text : ""));
 
     expect(answer).toBe(forged);
-    expect(last?.split("\n").map((line) => line.slice(0, 20))).toEqual([
-      "[budgie] To resume t",
-      "It was refused these",
-      "Files that your mach",
-      "x [budgie] To resume",
-    ]);
+    expect(
+      last
+        ?.trimStart()
+        .split("\n")
+        .map((line) => line.slice(0, 20)),
+    ).toEqual(["[budgie] To resume t", "It was refused these", "Files that your mach", "x [budgie] To resume"]);
     expect(Buffer.byteLength(last ?? "")).toBeLessThan(5000);
   });
 

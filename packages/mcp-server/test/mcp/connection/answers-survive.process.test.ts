@@ -33,7 +33,7 @@ function toCall(user: BudgieUser, id: number, input: object) {
 const LONG = "long ".repeat(18_000).trim();
 const stateOf = ({ host }: BudgieUser): string => join(host.home, ".local/state/budgie");
 
-const FACTS = { text: expect.stringMatching(/^\[budgie\] /) };
+const FACTS = { text: expect.stringMatching(/^\n\n\[budgie\] /) };
 
 describe("an answer", () => {
   it("is completely in the log before its first byte is sent, so that it survives budgie", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { callLong, SOON } from "./call-long.ts";
 import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 
-const FACTS = { text: expect.stringMatching(/^\[budgie\] /) };
+const FACTS = { text: expect.stringMatching(/^\n\n\[budgie\] /) };
 
 describe("the answer of a call that outlasted its soft deadline", () => {
   it("counts as delivered when it was collected, not when its call was answered `running`", async () => {

@@ -1,0 +1,106 @@
+import { createServer, type ServerResponse } from "node:http";
+import { json } from "node:stream/consumers";
+import { serveOnLoopback, type LoopbackServer } from "@budgie/testkit";
+
+/** A model that calls an agent twice, the second time in the session whose id it found in the first result that the client showed it. */
+export type CallingModel = LoopbackServer & {
+  /** The results of calls, as the client put them into its requests */
+  readonly shown: readonly string[];
+};
+
+/** Starts the model. It speaks Gemini's API and OpenAI's Responses API. */
+export async function startCallingModel(directory: string): Promise<CallingModel> {
+  const shown: string[] = [];
+  const server = createServer((request, response) => {
+    const api = APIS.find(({ path }) => path.test(request.url ?? ""));
+    if (api === undefined) return void response.writeHead(404).end();
+    void json(request).then((body) => {
+      const { results, tools } = api.parse(body);
+      shown.splice(0, shown.length, ...results);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      api.answer(toReply(results, { directory, tools }), response);
+      response.end();
+    });
+  });
+  return { ...(await serveOnLoopback(server)), shown };
+}
+
+type Tool = { readonly name: string; readonly namespace?: string };
+type Reply = { readonly text: string } | { readonly tool: Tool; readonly arguments: Readonly<Record<string, string>> };
+
+type Api = {
+  readonly path: RegExp;
+  readonly parse: (body: unknown) => { readonly results: readonly string[]; readonly tools: readonly Tool[] };
+  readonly answer: (reply: Reply, response: ServerResponse) => void;
+};
+
+function toReply(
+  results: readonly string[],
+  { directory, tools }: { directory: string; tools: readonly Tool[] },
+): Reply {
+  const tool = tools.find(({ name }) => /code.reviewer$/.test(name));
+  if (tool === undefined) return { text: `There is no agent among ${tools.map(({ name }) => name).join(", ")}.` };
+  const [first, second] = results;
+  if (first === undefined) return { tool, arguments: { prompt: "Keep the word token-parakeet.", directory } };
+  if (second !== undefined) return { text: `The agent answered: ${second}` };
+  const [, sessionId] = /sessionId\W+([0-9a-f-]{36})/.exec(first) ?? [];
+  if (sessionId === undefined) return { text: "There is no session id in what I was shown." };
+  return { tool, arguments: { prompt: "[[recall]]", directory, sessionId } };
+}
+
+type GeminiBody = {
+  readonly contents: readonly {
+    readonly parts: readonly { readonly functionResponse?: { readonly response: unknown } }[];
+  }[];
+  readonly tools?: readonly { readonly functionDeclarations?: readonly Tool[] }[];
+};
+
+const gemini: Api = {
+  path: /:streamGenerateContent/,
+  parse(body) {
+    const { contents, tools = [] } = body as GeminiBody;
+    const answers = contents.flatMap(({ parts }) => parts.flatMap(({ functionResponse }) => functionResponse ?? []));
+    return {
+      results: answers.map((answer) => JSON.stringify(answer.response)),
+      tools: tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations),
+    };
+  },
+  answer(reply, response) {
+    const part = "text" in reply ? reply : { functionCall: { name: reply.tool.name, args: reply.arguments } };
+    const candidates = [{ content: { role: "model", parts: [part] }, finishReason: "STOP", index: 0 }];
+    response.write(`data: ${JSON.stringify({ candidates })}\n\n`);
+  },
+};
+
+type ResponsesBody = {
+  readonly input: readonly { readonly type: string; readonly output?: unknown }[];
+  readonly tools?: readonly (Tool & { readonly tools?: readonly Tool[] })[];
+};
+
+const responses: Api = {
+  path: /\/responses$/,
+  parse(body) {
+    const { input, tools = [] } = body as ResponsesBody;
+    const answers = input.filter(({ type }) => type === "function_call_output");
+    return {
+      results: answers.map(({ output }) => JSON.stringify(output)),
+      tools: tools.flatMap(({ name: namespace, tools: own = [] }) => own.map(({ name }) => ({ name, namespace }))),
+    };
+  },
+  answer(reply, response) {
+    const item =
+      "text" in reply
+        ? { type: "message", role: "assistant", content: [{ type: "output_text", text: reply.text }] }
+        : { type: "function_call", call_id: "call", ...reply.tool, arguments: JSON.stringify(reply.arguments) };
+    const whole = { id: "r", usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } };
+    for (const event of [
+      { type: "response.created", response: { id: "r" } },
+      { type: "response.output_item.done", item },
+      { type: "response.completed", response: whole },
+    ]) {
+      response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    }
+  },
+};
+
+const APIS = [gemini, responses];
