@@ -23,6 +23,7 @@ export {
   type UndeliveredAnswer,
   type TurnReport,
 } from "./errors.ts";
+export { OPTION_NAMES, toOption, withOptionNames, type OptionName } from "./options.ts";
 export { watchExecutablePaths } from "./changes/watch-executable-paths.ts";
 export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
 export { toGuardedPaths } from "./policy/guarded-paths.ts";

@@ -46,7 +46,7 @@ describe("a runner on an engine that lacks a protection", () => {
   it("is not created, and the error has the remedy", async () => {
     await expect(runnerOn({ MemoryLimit: false })).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
-      message: expect.stringMatching(/cannot limit memory .* --accept-weaker limits\.$/),
+      message: expect.stringMatching(/cannot limit memory .* the option "acceptWeaker" limits\.$/),
     });
   });
 
@@ -62,7 +62,9 @@ describe("a runner on an engine that lacks a protection", () => {
       expect.stringMatching(/cannot limit memory/),
       expect.stringMatching(/without seccomp/),
     ]);
-    await expect(runnerOn({ ...unlimited, ...unconfined }, ["seccomp"])).rejects.toThrow(/--accept-weaker limits\.$/);
+    await expect(runnerOn({ ...unlimited, ...unconfined }, ["seccomp"])).rejects.toThrow(
+      /the option "acceptWeaker" limits\.$/,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
-import { BudgieError, type Capacity, type Owner, type Runner, type SessionId } from "@budgie/core";
+import { BudgieError, type Capacity, type Owner, type Runner, type SessionId, toOption } from "@budgie/core";
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
 import { endSessionProcesses } from "./session/end-session-processes.ts";
 import { toHostEnvironment } from "./turn/host-environment.ts";
@@ -114,7 +114,7 @@ async function makeFolder(path: string): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const message = `Cannot make the folder of the sessions "${path}" (${code}). Name another with --sessions-dir.`;
+    const message = `Cannot make the folder of the sessions "${path}" (${code}). Name another by ${toOption("sessionsDir")}.`;
     throw new BudgieError("CONFIG_INVALID", message, { cause });
   }
 }

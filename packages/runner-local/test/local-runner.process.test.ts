@@ -87,7 +87,7 @@ describe("createLocalRunner", () => {
 
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_INVALID",
-      message: expect.stringMatching(/sessions" \(EEXIST\)\. .*--sessions-dir/),
+      message: expect.stringMatching(/sessions" \(EEXIST\)\. .*the option "sessionsDir"/),
     });
   });
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, toOption } from "@budgie/core";
 import type { Database } from "./sqlite.ts";
 
 // The statements that make each version out of the one before it. Released ones never change.
@@ -63,7 +63,7 @@ export async function migrate(database: Database): Promise<void> {
   if (version > MIGRATIONS.length) {
     throw new BudgieError(
       "CONFIG_INVALID",
-      `The run log is of a newer budgie (version ${version}, and this one knows ${MIGRATIONS.length}). Update budgie, or choose another place with --state-dir.`,
+      `The run log is of a newer budgie (version ${version}, and this one knows ${MIGRATIONS.length}). Update budgie, or choose another place by ${toOption("stateDir")}.`,
     );
   }
   for (const statement of MIGRATIONS.slice(version)) database.exec(statement);

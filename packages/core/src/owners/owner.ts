@@ -3,6 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { connect, createServer, type Server } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { BudgieError } from "../errors.ts";
+import { toOption } from "../options.ts";
 import { readHostId } from "./host-id.ts";
 import { findProcessState, readOwnProcess } from "./owner-process.ts";
 import { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord } from "./owner-record.ts";
@@ -88,7 +89,7 @@ async function takeLock(record: OwnerRecord, isolation: Isolation | undefined): 
   if (Buffer.byteLength(record.lock) > LONGEST_SOCKET_PATH) {
     throw new BudgieError(
       "CONFIG_INVALID",
-      `The state directory "${dirname(folder)}" is too long for a socket in it. Choose a shorter one with --state-dir.`,
+      `The state directory "${dirname(folder)}" is too long for a socket in it. Choose a shorter one by ${toOption("stateDir")}.`,
     );
   }
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -157,7 +158,7 @@ function unusable(folder: string, error: unknown): unknown {
   if (error instanceof BudgieError || code === undefined) return error;
   return new BudgieError(
     "CONFIG_INVALID",
-    `Cannot keep a lock in "${folder}" (${code}). Make it writable, or choose another place with --state-dir.`,
+    `Cannot keep a lock in "${folder}" (${code}). Make it writable, or choose another place by ${toOption("stateDir")}.`,
     { cause: error },
   );
 }

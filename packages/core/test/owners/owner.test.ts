@@ -166,7 +166,7 @@ describe("createOwner", () => {
 
     await expect(owner.hold()).rejects.toMatchObject({
       code: "CONFIG_INVALID",
-      message: expect.stringMatching(/^The state directory ".*" is too long .* --state-dir\.$/),
+      message: expect.stringMatching(/^The state directory ".*" is too long .* the option "stateDir"\.$/),
     });
   });
 
@@ -177,7 +177,9 @@ describe("createOwner", () => {
 
     await expect(owner.hold()).rejects.toMatchObject({
       code: "CONFIG_INVALID",
-      message: expect.stringMatching(/^Cannot keep a lock in ".*state\/owners" \(ENOTDIR\)\. .* --state-dir\.$/),
+      message: expect.stringMatching(
+        /^Cannot keep a lock in ".*state\/owners" \(ENOTDIR\)\. .* the option "stateDir"\.$/,
+      ),
     });
     rmSync(stateDir);
     await owner.hold();

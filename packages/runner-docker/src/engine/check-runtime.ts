@@ -1,4 +1,4 @@
-import { BudgieError } from "@budgie/core";
+import { BudgieError, toOption } from "@budgie/core";
 import type { Engine } from "./engine.ts";
 
 /** Throws `RUNNER_UNAVAILABLE` if the engine would not run containers with the requested runtime. */
@@ -9,13 +9,13 @@ export function checkRuntime({ name, runtimes }: Pick<Engine, "name" | "runtimes
     throw new BudgieError(
       "RUNNER_UNAVAILABLE",
       `Podman does not take the runtime "${runtime}" from its callers. ` +
-        `Set it as "runtime" in its containers.conf, and leave --runtime out.`,
+        `Set it as "runtime" in its containers.conf, and leave ${toOption("runtime")} out.`,
     );
   }
   if (runtimes.includes(runtime)) return;
   const known = runtimes.map((found) => `"${found}"`).join(", ") || "none that it names";
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The engine has no runtime "${runtime}"; it has ${known}. Add it to "runtimes" in the engine's daemon.json, or leave --runtime out.`,
+    `The engine has no runtime "${runtime}"; it has ${known}. Add it to "runtimes" in the engine's daemon.json, or leave ${toOption("runtime")} out.`,
   );
 }

@@ -1,4 +1,4 @@
-import { BudgieError } from "@budgie/core";
+import { BudgieError, toOption } from "@budgie/core";
 
 type EngineError = Error & {
   readonly code?: string;
@@ -78,7 +78,7 @@ function fromConnection(cause: EngineError): Error {
     });
   }
   if (NO_ROOM.has(cause.code ?? "")) {
-    const message = `budgie cannot write its own files (${cause.code}). Make room, or choose another place with --state-dir.`;
+    const message = `budgie cannot write its own files (${cause.code}). Make room, or choose another place by ${toOption("stateDir")}.`;
     return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
   }
   if (!LOST.has(cause.code ?? "")) return cause;
@@ -91,7 +91,7 @@ export function imageNotFound(image: string, cause?: unknown): BudgieError {
   return new BudgieError(
     "IMAGE_NOT_FOUND",
     `The sandbox image "${image}" is not on the engine. ` +
-      `Build it with "budgie build-image", or name another with --sandbox-image.`,
+      `Build it with "budgie build-image", or name another by ${toOption("image")}.`,
     { cause },
   );
 }

@@ -1,4 +1,4 @@
-import { BudgieError } from "@budgie/core";
+import { BudgieError, toOption } from "@budgie/core";
 
 /**
  * A protection that the engine provides, as reported by the engine. `held`: in force; `weak`: weaker than possible, but
@@ -83,7 +83,7 @@ export function checkProtections(protections: readonly EngineProtection[], accep
   const names = missing.map(({ name }) => name).join(",");
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `${missing.map(({ text }) => text).join(" ")} To run agents there anyway, start budgie with --accept-weaker ${names}.`,
+    `${missing.map(({ text }) => text).join(" ")} To run agents there anyway, accept that by ${toOption("acceptWeaker")} ${names}.`,
   );
 }
 

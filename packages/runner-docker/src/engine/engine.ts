@@ -153,7 +153,7 @@ function toReason(error: unknown): string {
 }
 
 function toAdvice(problems: readonly string[], sockets: readonly string[]): string {
-  const remedy = `Start Docker or Podman, or set DOCKER_HOST; without --sandbox budgie runs agents unprotected.`;
+  const remedy = `Start Docker or Podman, or set DOCKER_HOST.`;
   if (problems.length === 0) return `No container engine was found at ${sockets.join(", ")}. ${remedy}`;
   return `Cannot reach a container engine at ${problems.join("; ")}. ${remedy}`;
 }

@@ -1,4 +1,4 @@
-import { BudgieError } from "@budgie/core";
+import { BudgieError, toOption } from "@budgie/core";
 import { isToken, type KiroLogin } from "./kiro-login.ts";
 import type { Row } from "@budgie/store";
 
@@ -66,13 +66,13 @@ function loginRequired(knownCount: number): BudgieError {
   if (knownCount > 0) {
     return new BudgieError(
       "LOGIN_REQUIRED",
-      `Kiro's access token on this machine has expired, and --credentials access-token hands over nothing that renews it. ` +
+      `Kiro's access token on this machine has expired, and ${toOption("credentials")} access-token hands over nothing that renews it. ` +
         `Run "kiro-cli whoami", which renews it here, and ask again.`,
     );
   }
   return new BudgieError(
     "LOGIN_REQUIRED",
     `Kiro's login on this machine holds no access token that budgie knows how to hand over alone. ` +
-      `Run "kiro-cli login", or choose another of --credentials.`,
+      `Run "kiro-cli login", or choose another of ${toOption("credentials")}.`,
   );
 }

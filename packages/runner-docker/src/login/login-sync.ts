@@ -1,4 +1,4 @@
-import { BudgieError } from "@budgie/core";
+import { BudgieError, toOption } from "@budgie/core";
 import { toAccessTokenLogin } from "./access-token-login.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import type { Credentials } from "../sandbox/credentials.ts";
@@ -87,7 +87,7 @@ async function loadLogin({ credentials, kiroDataDir }: LoginSyncOptions): Promis
     case "access-token": {
       const login = await loadKiroLogin(kiroDataDir);
       if (login !== undefined) return toAccessTokenLogin(login, new Date());
-      return refuse(`Run "kiro-cli login", or set KIRO_API_KEY and choose --credentials api-key.`);
+      return refuse(`Run "kiro-cli login", or set KIRO_API_KEY and choose ${toOption("credentials")} api-key.`);
     }
     case "api-key":
     case "none":

@@ -15,7 +15,7 @@ describe("checkRuntime", () => {
     expect(() => checkRuntime(engine, "kata")).toThrow(
       expect.objectContaining({
         code: "RUNNER_UNAVAILABLE",
-        message: expect.stringMatching(/^The engine has no runtime "kata"; .* leave --runtime out\.$/),
+        message: expect.stringMatching(/^The engine has no runtime "kata"; .* leave the option "runtime" out\.$/),
       }),
     );
     expect(() => checkRuntime(engine, "kata")).toThrow(found);

@@ -36,7 +36,7 @@ describe("toBudgieError", () => {
     ["a dead engine", lost("ECONNREFUSED"), "RUNNER_UNAVAILABLE", /ECONNREFUSED/],
     ["a closed connection", lost("EPIPE"), "RUNNER_UNAVAILABLE", /Start it again/],
     ["a call that took too long", named("TimeoutError"), "RUNNER_UNAVAILABLE", /did not answer in time/],
-    ["a full disk", lost("ENOSPC"), "RUNNER_UNAVAILABLE", /ENOSPC.*Make room.*--state-dir/],
+    ["a full disk", lost("ENOSPC"), "RUNNER_UNAVAILABLE", /ENOSPC.*Make room.*the option "stateDir"/],
     ["a database without room", lost("SQLITE_FULL"), "RUNNER_UNAVAILABLE", /SQLITE_FULL/],
     ["a call that was given up", named("AbortError"), "RUNNER_UNAVAILABLE", /did not answer in time/],
   ])("translates %s, and keeps it as the cause", (...[, error, code, message]) => {
@@ -61,7 +61,7 @@ describe("toBudgieError", () => {
 it("names the missing image and both remedies", () => {
   expect(imageNotFound("a/b:c")).toMatchObject({
     code: "IMAGE_NOT_FOUND",
-    message: expect.stringMatching(/"a\/b:c".*"budgie build-image".*--sandbox-image/),
+    message: expect.stringMatching(/"a\/b:c".*"budgie build-image".*the option "image"/),
   });
 });
 

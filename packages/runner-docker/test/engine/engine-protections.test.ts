@@ -16,7 +16,9 @@ describe("checkProtections", () => {
     expect(() => checkProtections(toEngineProtections({}), [])).toThrow(
       expect.objectContaining({
         code: "RUNNER_UNAVAILABLE",
-        message: expect.stringMatching(/cannot limit memory.*without seccomp.* --accept-weaker limits,seccomp\.$/),
+        message: expect.stringMatching(
+          /cannot limit memory.*without seccomp.* the option "acceptWeaker" limits,seccomp\.$/,
+        ),
       }),
     );
   });
@@ -27,7 +29,7 @@ describe("checkProtections", () => {
       /^The engine runs containers without seccomp.* seccomp\.$/,
     );
     expect(() => checkProtections(toEngineProtections({}), ["seccomp"])).toThrow(
-      /^The engine cannot limit.* --accept-weaker limits\.$/,
+      /^The engine cannot limit.* the option "acceptWeaker" limits\.$/,
     );
   });
 });

@@ -100,7 +100,7 @@ describe("connectEngine", () => {
     const line = await expectOneLine(connectEngine({ DOCKER_HOST: `unix://${socket}` }, home), reason);
 
     expect(line).toContain(`unix://${socket} (from DOCKER_HOST)`);
-    expect(line).toMatch(/Start Docker or Podman, or set DOCKER_HOST; without --sandbox/);
+    expect(line).toMatch(/Start Docker or Podman, or set DOCKER_HOST\.$/);
   });
 
   it("reports a server that is no engine", async () => {

@@ -38,6 +38,6 @@ it("uses the engines' default PATH for an image without one", async () => {
 it("names a missing image, and pulls none", async () => {
   await expect(find("other")).rejects.toMatchObject({
     code: "IMAGE_NOT_FOUND",
-    message: expect.stringMatching(/"other".*build-image.*--sandbox-image/),
+    message: expect.stringMatching(/"other".*build-image.*the option "image"/),
   });
 });

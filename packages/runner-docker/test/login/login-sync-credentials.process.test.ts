@@ -41,7 +41,7 @@ describe("prepare with less than the full login", () => {
 
     await expect(made.sync.prepare("required")).rejects.toMatchObject({
       code: "LOGIN_REQUIRED",
-      message: expect.stringMatching(/kiro-cli login.*--credentials api-key/),
+      message: expect.stringMatching(/kiro-cli login.*the option "credentials" api-key/),
     });
   });
 

@@ -5,6 +5,7 @@ import type { Host } from "../../process/host.ts";
 import { toRunFacts, withRunArchive } from "./run-archive.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
 import { toTable } from "../../terminal/table.ts";
+import { withFlags } from "../../terminal/with-flags.ts";
 
 /** Runs `budgie runs show`: prints all facts about a turn, and its answer. */
 export async function showRun(
@@ -32,7 +33,7 @@ function runText(run: RunRecord): string {
     ["credits", run.usage?.credits.toString()],
     ["reached", toHosts(run.egress?.allowed)],
     ["refused", toHosts(run.egress?.denied)],
-    ["error", run.error],
+    ["error", run.error && withFlags(run.error)],
   ];
   const rows = facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, toLine(fact)]]));
   // An agent wrote it, and a terminal obeys control characters.

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError, type HealthReport, type UndeliveredAnswer, type Reply } from "@budgie/core";
+import { withFlags } from "../../terminal/with-flags.ts";
 import { toNamedEgress } from "./egress-text.ts";
 import { toFactsText, toFailureText, toRefusedRemarks } from "./facts-text.ts";
 
@@ -30,7 +31,12 @@ export function toRunIds({ structuredContent = {} }: CallToolResult): readonly s
 
 /** Returns the result of a health check. */
 export function toHealthResult(report: HealthReport): CallToolResult {
-  return { content: [{ type: "text", text: JSON.stringify(report, undefined, 2) }], structuredContent: { ...report } };
+  const text = JSON.stringify(
+    report,
+    (_key, value: unknown) => (typeof value === "string" ? withFlags(value) : value),
+    2,
+  );
+  return { content: [{ type: "text", text }], structuredContent: JSON.parse(text) as Record<string, unknown> };
 }
 
 /** Converts a `BudgieError` into a result that the model can act on. Rethrows any other error, which is a bug. */
@@ -44,7 +50,8 @@ export async function orErrorResult(work: Promise<CallToolResult>): Promise<Call
 }
 
 function toErrorResult(error: BudgieError): CallToolResult {
-  const { code, message, report } = error;
+  const { code, report } = error;
+  const message = withFlags(error.message);
   const { changedExecutablePaths = [], egress, missed = [], response, warnings = [] } = report;
   const facts = {
     ...report,

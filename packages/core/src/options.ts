@@ -1,0 +1,14 @@
+/** The options of budgie's packages that messages name. A program with names of its own for them replaces these. */
+export const OPTION_NAMES = ["acceptWeaker", "credentials", "image", "runtime", "sessionsDir", "stateDir"] as const;
+
+export type OptionName = (typeof OPTION_NAMES)[number];
+
+/** Returns an option's name for a message: `the option "stateDir"`. */
+export function toOption(name: OptionName): string {
+  return `the option "${name}"`;
+}
+
+/** Replaces the names of options in a message. */
+export function withOptionNames(message: string, toName: (name: OptionName) => string): string {
+  return OPTION_NAMES.reduce((text, name) => text.replaceAll(toOption(name), () => toName(name)), message);
+}
