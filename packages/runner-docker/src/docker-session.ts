@@ -82,7 +82,7 @@ export async function createDockerSession(
     child.exit.then(finish, finish);
     const closeNetwork = (): ReturnType<TurnNetwork["close"]> => network.close();
     const report = child.exit.then(closeNetwork, closeNetwork);
-    return network.isWatched ? { ...child, egress: report } : child;
+    return network.isWatched ? { ...child, egress: report, takeEgress: () => network.take() } : child;
   }
 
   async function stop(): Promise<void> {

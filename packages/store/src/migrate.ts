@@ -43,6 +43,7 @@ const MIGRATIONS: readonly string[] = [
     instance TEXT NOT NULL,
     owner TEXT NOT NULL
   ) STRICT, WITHOUT ROWID`,
+  `ALTER TABLE sessions ADD COLUMN origin TEXT`,
 ];
 
 /** Migrates an open database to the current version, or throws `CONFIG_INVALID` if it is of a newer budgie. */

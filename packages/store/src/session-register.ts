@@ -49,8 +49,8 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
 
   return {
     async save(session) {
-      const { agent, begun, createdMs, directory, id, isolation, keepMs, owner, usedMs } = session;
-      const facts = [id, agent, directory, isolation, begun ? 1 : 0, createdMs, usedMs, keepMs ?? null];
+      const { agent, begun, createdMs, directory, id, isolation, keepMs, origin, owner, usedMs } = session;
+      const facts = [id, agent, directory, isolation, begun ? 1 : 0, createdMs, usedMs, keepMs ?? null, origin ?? null];
       await write(SAVE, ...facts, owner.instance, JSON.stringify(owner));
     },
     async find(id) {
@@ -77,8 +77,8 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
 
 // An owner that lost a session to another, such as during a long sleep of the machine, must not take it back.
 const SAVE = `
-  INSERT INTO sessions (id, agent, directory, isolation, begun, created, used, keep_ms, instance, owner)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO sessions (id, agent, directory, isolation, begun, created, used, keep_ms, origin, instance, owner)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET begun = excluded.begun, used = excluded.used, keep_ms = excluded.keep_ms
   WHERE instance = excluded.instance`;
 
@@ -110,6 +110,7 @@ function toSession(row: Row, owner: OwnerRecord): RegisteredSession {
     createdMs: Number(row["created"]),
     usedMs: Number(row["used"]),
     keepMs: row["keep_ms"] === null ? undefined : Number(row["keep_ms"]),
+    origin: row["origin"] === "run" ? "run" : undefined,
     owner,
   };
 }

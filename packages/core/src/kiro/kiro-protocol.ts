@@ -97,7 +97,7 @@ async function run(
   turn: ProtocolTurn,
   { answerFile, prompt, resume, timeoutMs }: KiroPrompt,
 ): Promise<Finished> {
-  const { agent, directory, session, signal } = turn;
+  const { agent, directory, onOutput, session, signal } = turn;
   const command = toKiroCommand({
     binary: options.binary,
     agent: agent.name,
@@ -116,6 +116,7 @@ async function run(
     timeoutMs,
     signal,
     outputFiles: options.outputFiles,
+    onOutput,
     isStuck: waitsForLogin,
   });
   if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, toLog(command, prompt, finished));

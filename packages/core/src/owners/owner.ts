@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer, type Server } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { BudgieError } from "../errors.ts";
 import { toOption } from "../options.ts";
 import { readHostId } from "./host-id.ts";
+import { answerAsker, type OwnerAnswer } from "./owner-channel.ts";
 import { findProcessState, readOwnProcess } from "./owner-process.ts";
 import { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord } from "./owner-record.ts";
 import { toOwnerState, type LockState, type OwnerState } from "./owner-state.ts";
@@ -20,6 +21,8 @@ export type Owner = {
   listRecords(isolation: Isolation): readonly OwnerRecord[];
   /** Removes the lock of a dead owner. Removes only a socket beside this owner's own, because anyone may have written the record. */
   clear(record: OwnerRecord): Promise<void>;
+  /** Sets the answer to requests that arrive through the lock; without one, connections are closed. */
+  answer(requests: OwnerAnswer): void;
   release(): Promise<void>;
 };
 
@@ -34,6 +37,8 @@ export type OwnerOptions = {
   readonly process?: OwnerProcess | undefined;
 };
 
+// Connections beyond it are accepted and closed, so that the owner still counts as alive.
+const MOST_CONNECTIONS = 256;
 // The size of sun_path with the final NUL is 104 bytes on macOS, and 108 on Linux.
 const LONGEST_SOCKET_PATH = 103;
 
@@ -49,6 +54,13 @@ export function createOwner({ isolation, stateDir, process = readOwnProcess() }:
   const record: OwnerRecord = { instance, host, lock, ...(process === undefined ? {} : { process }) };
   const judge = { instance, host, process: readOwnProcess() };
   let server: Promise<Server> | undefined;
+  let answer: OwnerAnswer | undefined;
+  const sockets = new Set<Socket>();
+  const onConnection = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    answerAsker(socket, answer);
+  };
 
   async function stateOf(other: OwnerRecord, place: RecordPlace = "labels"): Promise<OwnerState> {
     const isRecordedHere = place === "state-directory" && dirname(other.lock) === folder;
@@ -58,7 +70,7 @@ export function createOwner({ isolation, stateDir, process = readOwnProcess() }:
   return {
     record,
     async hold() {
-      server ??= takeLock(record, isolation).catch((error: unknown) => {
+      server ??= takeLock(record, isolation, onConnection).catch((error: unknown) => {
         server = undefined;
         throw unusable(folder, error);
       });
@@ -71,11 +83,15 @@ export function createOwner({ isolation, stateDir, process = readOwnProcess() }:
       if (lstatSync(other.lock, { throwIfNoEntry: false })?.isSocket() === true) rmSync(other.lock, { force: true });
       rmSync(toRecordFile(other), { force: true });
     },
+    answer: (requests) => void (answer = requests),
     async release() {
       const held = await server?.catch(() => undefined);
       server = undefined;
       if (held === undefined) return;
-      await new Promise((resolve) => held.close(resolve));
+      await new Promise((resolve) => {
+        held.close(resolve);
+        for (const socket of sockets) socket.destroy();
+      });
       rmSync(lock, { force: true });
       rmSync(toRecordFile(record), { force: true });
     },
@@ -83,7 +99,11 @@ export function createOwner({ isolation, stateDir, process = readOwnProcess() }:
 }
 
 /** Writes the record before the lock, because only the record leads to the lock and to the owner's sessions. */
-async function takeLock(record: OwnerRecord, isolation: Isolation | undefined): Promise<Server> {
+async function takeLock(
+  record: OwnerRecord,
+  isolation: Isolation | undefined,
+  onConnection: (socket: Socket) => void,
+): Promise<Server> {
   const folder = dirname(record.lock);
   // Node would truncate the path, and listen at another one.
   if (Buffer.byteLength(record.lock) > LONGEST_SOCKET_PATH) {
@@ -96,7 +116,7 @@ async function takeLock(record: OwnerRecord, isolation: Isolation | undefined): 
   chmodSync(folder, 0o700);
   writeRecord(record, isolation);
   try {
-    return await listen(record.lock);
+    return await listen(record.lock, onConnection);
   } catch (error) {
     rmSync(toRecordFile(record), { force: true });
     throw error;
@@ -142,8 +162,9 @@ function readJson(path: string): Readonly<Record<string, unknown>> {
   }
 }
 
-async function listen(lock: string): Promise<Server> {
-  const server = createServer((socket) => socket.destroy());
+async function listen(lock: string, onConnection: (socket: Socket) => void): Promise<Server> {
+  const server = createServer(onConnection);
+  server.maxConnections = MOST_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(lock, resolve);

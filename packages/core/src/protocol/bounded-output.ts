@@ -18,8 +18,8 @@ export type BoundedOptions = {
   readonly heldBytes: number;
   /** The files for longer outputs; if left out, their middle is discarded */
   readonly files?: OutputFiles | undefined;
-  /** Called after each chunk, with a function that returns the text so far */
-  readonly onChunk?: ((soFar: () => string) => void) | undefined;
+  /** Called after each chunk, with the chunk and a function that returns the text so far */
+  readonly onChunk?: ((chunk: Buffer, soFar: () => string) => void) | undefined;
 };
 
 /**
@@ -46,7 +46,7 @@ export async function readBounded(stream: Readable, options: BoundedOptions): Pr
     headBytes += early.length;
     tail.add(chunk.subarray(early.length));
     bytes += chunk.length;
-    onChunk?.(() => Buffer.concat(head).toString("utf8"));
+    onChunk?.(chunk, () => Buffer.concat(head).toString("utf8"));
   }
   const path = await file?.close();
   const leftOut = bytes - headBytes - tail.bytes();

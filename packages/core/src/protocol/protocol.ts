@@ -15,7 +15,12 @@ export type ProtocolTurn = {
   readonly resume: boolean;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  /** Called with all output of the agent program as it arrives; default nobody */
+  readonly onOutput?: OnOutput | undefined;
 };
+
+/** Follows the output of a process. It must return at once, and must not throw. */
+export type OnOutput = (chunk: Buffer, stream: "stderr" | "stdout") => void;
 
 /** The answer to a prompt. */
 export type ProtocolAnswer = {

@@ -1,5 +1,6 @@
 import { readBounded, type BoundedOutput } from "./bounded-output.ts";
 import type { OutputFiles } from "./output-files.ts";
+import type { OnOutput } from "./protocol.ts";
 import type { AgentProcess, Command, Exit, RunnerSession } from "../runner/runner.ts";
 
 // An answer rarely has more than a few kilobytes. The output of a runaway agent must not fill budgie's memory.
@@ -23,6 +24,8 @@ export type RunOptions = {
   readonly signal: AbortSignal | undefined;
   /** The files for long outputs; if left out, their middle is discarded */
   readonly outputFiles?: OutputFiles | undefined;
+  /** Called with all output as it arrives */
+  readonly onOutput?: OnOutput | undefined;
   /** Returns true if a process that has printed this and then pauses waits for something that never happens */
   readonly isStuck: (stdout: string) => boolean;
 };
@@ -32,19 +35,26 @@ export type RunOptions = {
  * then `timeout`.
  */
 export async function runToEnd(session: RunnerSession, command: Command, options: RunOptions): Promise<Finished> {
-  const { answerFile, directory, input, outputFiles: files, signal, timeoutMs } = options;
+  const { answerFile, directory, input, onOutput, outputFiles: files, signal, timeoutMs } = options;
   const child = await session.start(command, { directory, input, signal });
   const stopLate = stopAfter(child, timeoutMs);
   const watch = watchForSilence(options.isStuck, () => stopLate.now());
   let isRead = false;
   try {
-    const printing = readBounded(child.stdout, { heldBytes: HELD_BYTES, files, onChunk: watch.heard });
+    const printing = readBounded(child.stdout, {
+      heldBytes: HELD_BYTES,
+      files,
+      onChunk(chunk, soFar) {
+        onOutput?.(chunk, "stdout");
+        watch.heard(soFar);
+      },
+    });
     // An engine may report the exit code some 50 ms after the output ends, and takes as long to read a file.
     const read = async (): Promise<string | undefined> => answerFile && session.readFile(answerFile);
     const reading = printing.then(read);
     const [stdout, stderr, early, exit] = await Promise.all([
       printing,
-      readBounded(child.stderr, { heldBytes: HELD_BYTES, files }),
+      readBounded(child.stderr, { heldBytes: HELD_BYTES, files, onChunk: (chunk) => onOutput?.(chunk, "stderr") }),
       reading,
       child.exit,
     ]);

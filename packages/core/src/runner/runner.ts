@@ -115,6 +115,8 @@ export interface AgentProcess {
   readonly exit: Promise<Exit>;
   /** The network access, once the process has ended; never rejects; left out if it is not monitored */
   readonly egress?: Promise<EgressReport> | undefined;
+  /** Takes the network access so far out of `egress`; never rejects; left out if it is not monitored */
+  readonly takeEgress?: (() => Promise<EgressReport>) | undefined;
   /** The disk use, once the process has ended; never rejects; left out, or `undefined`, if it cannot be measured */
   readonly disk?: Promise<DiskReport | undefined> | undefined;
   /**

@@ -12,4 +12,17 @@ export interface SessionHomes {
    * Resolves to a sentence for each omitted entry; throws `SESSION_NOT_FOUND` if there is no such home.
    */
   pack(id: SessionId, to: Writable, signal: AbortSignal): Promise<readonly string[]>;
+  /** Measures the running turns of these sessions, by session. A session whose turn runs no process is left out. */
+  measure(ids: readonly string[]): Promise<ReadonlyMap<string, TurnUse>>;
 }
+
+/** The use of the machine by a turn that runs now. */
+export type TurnUse = {
+  /** The container's id; `undefined` without a sandbox */
+  readonly container?: string | undefined;
+  /** The first process's id; `undefined` in a sandbox */
+  readonly pid?: number | undefined;
+  /** The processor time since the process's start; `undefined` if unknown */
+  readonly cpuMs: number | undefined;
+  readonly memoryBytes: number | undefined;
+};

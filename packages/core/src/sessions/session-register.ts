@@ -27,5 +27,7 @@ export type RegisteredSession = {
   readonly usedMs: number;
   /** The time that it is kept after its last turn, also without its owner; `undefined` if it ends with its owner */
   readonly keepMs: number | undefined;
+  /** `run`: begun by `budgie run`, and not by a server */
+  readonly origin?: "run" | undefined;
   readonly owner: OwnerRecord;
 };

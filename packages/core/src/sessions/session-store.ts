@@ -48,9 +48,10 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
     usedMs,
   }: SessionFacts & Pick<Session, "id">): Promise<void> {
     if (keeping === undefined) return;
-    const { keepMs, owner, register } = keeping;
+    const { keepMs, origin, owner, register } = keeping;
     const { isolation } = runner;
-    await register.save({ id, agent, directory, isolation, begun, createdMs, usedMs, keepMs, owner: owner.record });
+    const facts = { id, agent, directory, isolation, begun, createdMs, usedMs, keepMs, origin };
+    await register.save({ ...facts, owner: owner.record });
   }
 
   function add(home: Session["home"], facts: SessionFacts): Session {

@@ -11,6 +11,8 @@ export type Keeping = {
   readonly owner: Owner;
   /** The time that a session is kept after its last turn, also without this process; `undefined` if it ends with it */
   readonly keepMs: number | undefined;
+  /** The origin of new sessions; default a server */
+  readonly origin?: RegisteredSession["origin"];
 };
 
 /**

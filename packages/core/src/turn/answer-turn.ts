@@ -11,11 +11,11 @@ import { withRetry, type RetryMode } from "./retry.ts";
 import type { AgentProcess, Runner } from "../runner/runner.ts";
 import type { Session } from "../sessions/session.ts";
 import type { TurnPhase } from "../queue/turn-queue.ts";
-import type { Reply } from "./turn.ts";
+import type { Reply, TurnHooks } from "./turn.ts";
 import { UNCHANGED, watchWorkspace, type WorkspaceWatch } from "../changes/watch-workspace.ts";
 
 /** A turn in its session, and its dependencies. */
-export type TurnContext = {
+export type TurnContext = Pick<TurnHooks, "onEgress" | "onOutput"> & {
   readonly request: CheckedRequest;
   readonly signal: AbortSignal | undefined;
   readonly onPhase: (phase: TurnPhase) => void;
@@ -37,7 +37,7 @@ type BareReply = Omit<Reply, "changedExecutablePaths" | "egress" | "missed" | "r
 
 /** Runs the agent, and retries it once if that is safe. */
 export async function answerTurn(turn: TurnContext): Promise<BareReply> {
-  const { notes, protocol, runner, session, signal } = turn;
+  const { notes, onOutput, protocol, runner, session, signal } = turn;
   const { agent, policy, prompt } = turn.request;
   const began = performance.now();
   const silenced =
@@ -58,6 +58,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
         resume,
         timeoutMs,
         signal,
+        onOutput,
       });
     },
     {
@@ -103,6 +104,7 @@ function startWithPolicy(turn: TurnContext, started: AgentProcess[]): Session["h
       const child = await session.home.start(marked, { ...options, ready, protectedPaths, access });
       started.push(child);
       tally.add(child.egress);
+      followEgress(child, turn);
       // The caller sees the same rejection; this only avoids an unhandled one.
       child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);
       session.begin();
@@ -110,6 +112,21 @@ function startWithPolicy(turn: TurnContext, started: AgentProcess[]): Session["h
       return child;
     },
   };
+}
+
+const EGRESS_EVERY_MS = 1_000;
+
+/** Tells the caller each second what the network of a process was asked for. */
+function followEgress({ exit, takeEgress }: AgentProcess, { onEgress, tally }: TurnContext): void {
+  if (onEgress === undefined || takeEgress === undefined) return;
+  const timer = setInterval(() => {
+    const since = takeEgress();
+    // The report of the process's end has only what came after.
+    tally.add(since);
+    void since.then(onEgress);
+  }, EGRESS_EVERY_MS).unref();
+  const stop = (): void => clearInterval(timer);
+  exit.then(stop, stop);
 }
 
 /** Lists the notices about a policy in a sandbox. Without one, the runner has its own notices. */

@@ -116,7 +116,8 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const { directory, promptBytes, sessionId } = request;
     // If the agent was removed meanwhile, Kiro's default agent would answer. Checking costs a stat for each agent.
     if (tracker.hasWaited()) findAgent(dependencies.agents(), request.agent.name);
-    const { onPhase, runId: id, signal } = tracker;
+    const { onEgress, onOutput, onPhase, runId: id, signal } = tracker;
+    const hooks = { onEgress, onOutput, onPhase, signal };
     const subject = { id, agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
     // Includes opening the session, which fails without an engine.
     return recordRun(runLog, subject, async (notes) => {
@@ -125,7 +126,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
       tracker.inSession(session.id);
       return endFailedSession(store, session, () =>
         withChangesAndEgress({ directory, isProtected: protectExecutablePaths, watch: dependencies.watch }, (watched) =>
-          answerTurn({ ...parts, ...watched, request, signal, onPhase, session, notes }),
+          answerTurn({ ...parts, ...watched, ...hooks, request, session, notes }),
         ),
       );
     });

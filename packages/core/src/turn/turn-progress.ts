@@ -3,7 +3,7 @@ import type { TurnPhase } from "../queue/turn-queue.ts";
 import type { TurnHooks } from "./turn.ts";
 
 /** The progress of a turn, as its caller follows it. */
-export type TurnTracker = {
+export type TurnTracker = Pick<TurnHooks, "onEgress" | "onOutput"> & {
   readonly runId: string;
   readonly signal: AbortSignal | undefined;
   /** Returns true if the turn had to wait in the queue. */
@@ -16,7 +16,7 @@ export type TurnTracker = {
 
 /** Creates the tracker of a turn, which reports each phase to the caller. */
 export function trackTurn(
-  { onProgress, runId = randomUUID(), signal }: TurnHooks,
+  { onEgress, onOutput, onProgress, runId = randomUUID(), signal }: TurnHooks,
   { agent, sessionId }: { readonly agent: string; readonly sessionId: string | undefined },
 ): TurnTracker {
   let session = sessionId;
@@ -30,6 +30,8 @@ export function trackTurn(
     onProgress?.({ agent, runId, sessionId: session, sinceMs, ...phase });
   };
   return {
+    onEgress,
+    onOutput,
     runId,
     signal,
     hasWaited: () => hasWaited,

@@ -1,7 +1,8 @@
+import type { EgressReport } from "../egress.ts";
 import type { TurnReport } from "../errors.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 import type { Tightening } from "../policy/policy.ts";
-import type { ProtocolAnswer } from "../protocol/protocol.ts";
+import type { OnOutput, ProtocolAnswer } from "../protocol/protocol.ts";
 import type { TurnPhase } from "../queue/turn-queue.ts";
 import type { DiskReport } from "../runner/runner.ts";
 import type { Usage } from "../runs/run-log.ts";
@@ -45,6 +46,10 @@ export type TurnHooks = {
   readonly signal?: AbortSignal | undefined;
   /** Called when the turn's phase or position changes; must return at once, and must not throw */
   readonly onProgress?: ((progress: TurnProgress) => void) | undefined;
+  /** Called with all that the agent prints, as it arrives */
+  readonly onOutput?: OnOutput | undefined;
+  /** Called each second of a running turn with the network access since the last call; must not throw */
+  readonly onEgress?: ((since: EgressReport) => void) | undefined;
 };
 
 /** The phase of a turn. */

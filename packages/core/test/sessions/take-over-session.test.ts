@@ -210,6 +210,7 @@ function createFakeOwner(state: State): Keeping["owner"] {
     hold: async () => undefined,
     stateOf: async ({ instance }) => (instance === "mine" ? "own" : state),
     listRecords: () => [],
+    answer: () => undefined,
     clear: async () => undefined,
     release: async () => undefined,
   };

@@ -14,6 +14,7 @@ import { ensureSessionImage } from "../image/session-image.ts";
 import { toLabels } from "../engine/labels.ts";
 import { listSessions } from "./list-sessions.ts";
 import { volumeMount } from "../sandbox/mounts.ts";
+import { measureTurns } from "./measure-turns.ts";
 import { packHome } from "./export-home.ts";
 import { findHome, removeContainers, removeVolumes, toVolumeNames } from "../session/session-volumes.ts";
 import { removeContainer } from "../engine/remove-container.ts";
@@ -41,6 +42,7 @@ export async function openDockerHomes(options: DockerHomesOptions): Promise<Sess
   return {
     list: () => translate(listSessions(docker, owner)),
     remove: (id) => translate(remove(id)),
+    measure: (ids) => translate(measureTurns(docker, ids)),
     async pack(id, to, signal) {
       await owner.hold();
       const container = await translate(createReader(engine, owner, id));

@@ -23,7 +23,9 @@ export type TurnNetwork = {
   /** Starts the session's container again if it was stopped or removed; `false` if it runs. */
   restore(): Promise<boolean>;
   readonly isWatched: boolean;
-  /** Closes the network of a process that has ended, and reports the allowed and denied connections. */
+  /** Reports the connections since the last call. */
+  take(): Promise<EgressReport>;
+  /** Closes the network of a process that has ended, and reports the allowed and denied connections since the last report. */
   close(): Promise<EgressReport>;
 };
 
@@ -65,10 +67,13 @@ export function createSessionEgress({
   async function closeNetwork(): Promise<EgressReport> {
     idleContainers.release(sessionContainer);
     if (--processes === 0) policy = CLOSED;
+    if (policy === CLOSED) await opening?.then((sessionProxy) => sessionProxy.setPolicy(CLOSED)).catch(() => undefined);
+    return take();
+  }
+
+  async function take(): Promise<EgressReport> {
     try {
-      const sessionProxy = await opening;
-      if (policy === CLOSED) await sessionProxy?.setPolicy(CLOSED);
-      return (await sessionProxy?.take()) ?? NOTHING;
+      return (await (await opening)?.take()) ?? NOTHING;
     } catch {
       // A proxy that ended took its log with it.
       return NOTHING;
@@ -92,6 +97,7 @@ export function createSessionEgress({
         return true;
       },
       isWatched: true,
+      take,
       close: () => (report ??= closeNetwork()),
     };
   }
@@ -116,6 +122,7 @@ function toPlainNetwork(mode: "none" | "bridge"): TurnNetwork {
     guarded: done,
     restore: async () => false,
     isWatched: false,
+    take: async () => NOTHING,
     close: async () => NOTHING,
   };
 }

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { BudgieError, createOmissions, type Owner, type SessionHomes, type SessionId } from "@budgie/core";
 import { endSessionProcesses } from "../session/end-session-processes.ts";
 import { listSessions } from "./list-sessions.ts";
+import { measureTurns } from "./measure-turns.ts";
 import { removeTree } from "./remove-tree.ts";
 import { createSessionRegister } from "../session/session-register.ts";
 
@@ -33,6 +34,7 @@ export function createLocalHomes({ owner, stateDir }: LocalHomesOptions): Sessio
       await removeTree(entry.home);
       await register.remove(id);
     },
+    measure: measureTurns,
     async pack(id, to, signal) {
       const home = await findHome(id);
       const leftOut = createOmissions();

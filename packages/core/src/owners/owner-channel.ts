@@ -1,0 +1,82 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
+import type { OwnerRecord } from "./owner-record.ts";
+
+/** Answers a request of another process of this user. */
+export type OwnerAnswer = (request: unknown, asker: Asker) => Promise<void>;
+
+/** The process that asked. */
+export type Asker = {
+  /** Sends one JSON value. Disconnects an asker that does not read. */
+  readonly send: (value: unknown) => void;
+  /** Aborts when the asker disconnects */
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Sends a request through an owner's lock, and yields the answers until the owner ends them. Throws if nobody holds the lock, and
+ * when it is aborted. An owner that answers no requests, or that dies, just yields nothing more.
+ */
+export async function* askOwner(
+  { lock }: Pick<OwnerRecord, "lock">,
+  request: unknown,
+  signal: AbortSignal,
+): AsyncGenerator<unknown> {
+  const socket = connect({ path: lock, signal });
+  await once(socket, "connect");
+  // A broken connection just ends the answers.
+  const answers = socket.on("error", () => undefined).pipe(new PassThrough());
+  socket.once("close", () => answers.end());
+  socket.write(`${JSON.stringify(request)}\n`);
+  try {
+    for await (const line of createInterface({ input: answers })) yield JSON.parse(line) as unknown;
+    signal.throwIfAborted();
+  } finally {
+    socket.destroy();
+  }
+}
+
+// A request is short, and follows the connection at once.
+const MOST_CHARACTERS = 4_096;
+const REQUEST_LIMIT_MS = 5_000;
+
+/** Reads a request from a connection to a lock, and answers it. Others connect only to see that the owner lives. */
+export function answerAsker(socket: Socket, answer: OwnerAnswer | undefined): void {
+  // A lock must not keep the process alive.
+  socket.unref();
+  socket.on("error", () => socket.destroy());
+  if (answer === undefined) return void socket.destroy();
+  const gone = new AbortController();
+  socket.once("close", () => gone.abort());
+  socket.setTimeout(REQUEST_LIMIT_MS, () => socket.destroy());
+  socket.setEncoding("utf8");
+  let text = "";
+  const read = (chunk: string): void => {
+    text += chunk;
+    if (text.length > MOST_CHARACTERS) return void socket.destroy();
+    if (!text.includes("\n")) return;
+    socket.off("data", read);
+    // Without reading on, the end of the connection would go unnoticed.
+    socket.resume();
+    socket.setTimeout(0);
+    answerLine(text, answer, { send: (value) => send(socket, value), signal: gone.signal }).then(
+      () => socket.end(),
+      () => socket.destroy(),
+    );
+  };
+  socket.on("data", read);
+}
+
+async function answerLine(line: string, answer: OwnerAnswer, asker: Asker): Promise<void> {
+  await answer(JSON.parse(line), asker);
+}
+
+const MOST_BUFFERED_BYTES = 4 * 1024 * 1024;
+
+function send(socket: Socket, value: unknown): void {
+  if (!socket.writable) return;
+  socket.write(`${JSON.stringify(value)}\n`);
+  if (socket.writableLength > MOST_BUFFERED_BYTES) socket.destroy();
+}
