@@ -19,6 +19,10 @@ import { addListTools, listTools } from "./commands/list-tools.ts";
 import { configureHelp, configureOutput } from "./commands/program-help.ts";
 import { removeRuns } from "./commands/runs/remove-runs.ts";
 import { removeSessions } from "./commands/sessions/remove-sessions.ts";
+import { listLiveRuns } from "./commands/run/list-live-runs.ts";
+import { addRun } from "./commands/run/run-commands.ts";
+import { showOutput } from "./commands/run/show-output.ts";
+import { stopRuns } from "./commands/run/stop-runs.ts";
 import { addRuns } from "./commands/runs/runs-commands.ts";
 import { addServe, checkServerOptions, refuseMisplaced } from "./serve-command.ts";
 import { addServerOptions, SERVER_FLAGS, toServerValues } from "./commands/server-options.ts";
@@ -104,6 +108,18 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
   });
 
   program.commandsGroup("Turns and sessions:");
+  // The user who types it is to need no option for the safe way.
+  const sandboxedByDefault = (): Config => parseConfig({ sandbox: true, ...toServerValues(program, host.env) }, host);
+  addRun(program, {
+    async run(options) {
+      // Imported late, as it has all that a server has.
+      const { runAgent } = await import("./commands/run/run-agent.ts");
+      finish(await runAgent(sandboxedByDefault(), options, host));
+    },
+    list: (options) => listLiveRuns(config(), options, host).then(finish),
+    output: (options) => showOutput(config(), options, host).then(finish),
+    stop: (ids) => stopRuns(config(), ids, host).then(finish),
+  });
   addRuns(program, {
     list: (options) => listRuns(config(), options, host).then(finish),
     show: (id, options) => showRun(config(), { id, ...options }, host).then(finish),

@@ -19,6 +19,7 @@ const host: Host = {
   stdout: process.stdout,
   columns: process.stdout.isTTY ? process.stdout.columns : undefined,
   stderrColumns: process.stderr.isTTY ? process.stderr.columns : undefined,
+  stderr: process.stderr,
   report: (line) => void process.stderr.write(`budgie: ${line}\n`),
   exit: (code) => process.exit(code),
   events: process,

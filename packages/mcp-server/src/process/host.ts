@@ -17,6 +17,8 @@ export type Host = {
   readonly columns: number | undefined;
   /** The same of stderr */
   readonly stderrColumns: number | undefined;
+  /** For a line that changes; everything else goes through `report` */
+  readonly stderr: Pick<Writable, "write">;
   /** Writes one line to stderr. */
   readonly report: (line: string) => void;
   readonly exit: (code: number) => void;

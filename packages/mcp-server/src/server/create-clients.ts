@@ -12,7 +12,8 @@ import { withStickySessions } from "./sticky-sessions.ts";
 /** Options that all clients share. */
 export type ClientsOptions = {
   readonly tools: () => readonly Tool[];
-  readonly runTurn: RunTurn;
+  /** Returns the turns of a client that gives itself this name */
+  readonly runTurn: (name: () => string | undefined) => RunTurn;
   readonly sessions: Pick<SessionStore, "end">;
   /** `true` if several clients connect, which must not find each other's sessions */
   readonly areApart: boolean;
@@ -32,7 +33,8 @@ export function createClients(config: Options, options: ClientsOptions): (client
 
   return ({ info }) => {
     const owner = owners?.addClient();
-    const ownTurn = owner === undefined ? runTurn : withOwnedSessions(runTurn, owner);
+    const clientTurn = runTurn(() => info()?.name);
+    const ownTurn = owner === undefined ? clientTurn : withOwnedSessions(clientTurn, owner);
     const clientTools = createClientTools({
       ...shared,
       ...(owner === undefined ? {} : { endSessions: owner.remove }),

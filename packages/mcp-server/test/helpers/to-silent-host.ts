@@ -13,6 +13,7 @@ export function toSilentHost(given: Pick<Host, "cwd" | "home"> & Partial<Host>):
     columns: undefined,
     stdinIsTerminal: false,
     stderrColumns: undefined,
+    stderr: new PassThrough(),
     report: () => undefined,
     exit: () => undefined,
     events: new EventEmitter(),

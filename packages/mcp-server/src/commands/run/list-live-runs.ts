@@ -1,0 +1,109 @@
+import { toDurationText, createOwner, type Owner, type OwnerRecord, type TurnUse } from "@budgie/core";
+import type { Config } from "../../config/config.ts";
+import { findLiveRuns, type FoundRun } from "../../live/find-live-runs.ts";
+import type { Host } from "../../process/host.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
+import { toTable } from "../../terminal/table.ts";
+
+/** Runs `budgie ps`: prints the turns that wait or run now in all budgies of this user, the oldest first. */
+export async function listLiveRuns(config: Config, { json }: { readonly json: boolean }, host: Host): Promise<number> {
+  const owner = createOwner(config);
+  const { runs, silent } = await findLiveRuns(owner);
+  for (const record of silent) host.report(toSilentText(record));
+  const uses = await measure(runs, { config, host, owner });
+  const shown = runs.map((run) => ({ ...toFacts(run), ...uses.get(run.sessionId ?? "") }));
+  host.stdout.write(json ? toSafeJson(shown) : toText(shown));
+  return 0;
+}
+
+/** Says that a budgie does not answer, and its turns are not listed. */
+function toSilentText({ instance, process }: OwnerRecord): string {
+  const name = process === undefined ? `The budgie ${instance}` : `The budgie with process ${process.pid}`;
+  return `${name} does not answer, so its turns are unknown.`;
+}
+
+type Place = { readonly config: Config; readonly host: Host; readonly owner: Owner };
+
+/** Measures turns with a session. Loads nothing of an engine that no turn needs. */
+async function measure(
+  runs: readonly FoundRun[],
+  { config: { stateDir }, host, owner }: Place,
+): Promise<ReadonlyMap<string, TurnUse>> {
+  const idsOf = (isolation: FoundRun["isolation"]): readonly string[] =>
+    runs.flatMap((run) => (run.isolation === isolation && run.sessionId !== undefined ? [run.sessionId] : []));
+  const [sandboxed, local] = [idsOf("container"), idsOf("none")];
+  const measured = await Promise.all([
+    sandboxed.length === 0 ? [] : measureSandboxes(sandboxed, { host, owner, stateDir }),
+    local.length === 0 ? [] : measureLocal(local, { owner, stateDir }),
+  ]);
+  return new Map(measured.flatMap((uses) => [...uses]));
+}
+
+type Homes = { readonly owner: Owner; readonly stateDir: string };
+
+async function measureSandboxes(
+  ids: readonly string[],
+  { host, owner, stateDir }: Homes & { readonly host: Host },
+): Promise<Iterable<[string, TurnUse]>> {
+  const { openDockerHomes } = await import("@budgie/runner-docker");
+  const { env: hostEnv, home } = host;
+  return openDockerHomes({ owner, stateDir, home, hostEnv })
+    .then((homes) => homes.measure(ids))
+    .catch((error: unknown) => {
+      host.report(`Containers are not measured: ${error instanceof Error ? error.message : String(error)}`);
+      return [];
+    });
+}
+
+async function measureLocal(ids: readonly string[], { owner, stateDir }: Homes): Promise<Iterable<[string, TurnUse]>> {
+  const { createLocalHomes } = await import("@budgie/runner-local");
+  return createLocalHomes({ stateDir, owner }).measure(ids);
+}
+
+type Facts = ReturnType<typeof toFacts>;
+
+function toFacts({ owner, startedMs, ...run }: FoundRun) {
+  const ageMs = Math.max(Date.now() - startedMs, 0);
+  return { ...run, started: new Date(startedMs).toISOString(), ageMs, budgiePid: owner.process?.pid };
+}
+
+function toText(runs: readonly (Facts & Partial<TurnUse>)[]): string {
+  if (runs.length === 0) return "Nothing runs.\n";
+  const head = ["RUN", "AGENT", "STATE", "AGE", "CLIENT", "SESSION", "CPU TIME", "MEMORY", "RUNS IN"];
+  return `${toTable([head, ...runs.map(toRow)]).join("\n")}\n`;
+}
+
+// Distinguishes some thousands of ids.
+const ID_LENGTH = 8;
+const LONGEST_CELL = 24;
+
+function toRow(run: Facts & Partial<TurnUse>): readonly string[] {
+  return [
+    run.runId.slice(0, ID_LENGTH),
+    toCell(run.agent),
+    toState(run),
+    toDurationText(1000 * Math.floor(run.ageMs / 1000)),
+    toCell(run.client),
+    run.sessionId?.slice(0, ID_LENGTH) ?? "-",
+    run.cpuMs === undefined ? "-" : toDurationText(run.cpuMs),
+    run.memoryBytes === undefined ? "-" : `${Math.ceil(run.memoryBytes / 1024 ** 2)} MB`,
+    toPlace(run),
+  ];
+}
+
+function toCell(name: string | undefined): string {
+  const shown = escapeForTerminal(name ?? "-");
+  return shown.length > LONGEST_CELL ? `${shown.slice(0, LONGEST_CELL - 1)}…` : shown;
+}
+
+function toState({ attempt = 1, phase, position }: Facts): string {
+  if (phase === "waiting") return position === undefined ? phase : `waiting (${position})`;
+  return attempt > 1 ? `${phase} (try ${attempt})` : phase;
+}
+
+/** Returns the container's short id, as the engine's own command shows it, or the process. */
+function toPlace({ container, pid }: Partial<TurnUse>): string {
+  if (container !== undefined) return `container ${container.slice(0, 12)}`;
+  return pid === undefined ? "-" : `process ${pid}`;
+}

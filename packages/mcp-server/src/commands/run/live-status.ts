@@ -1,0 +1,56 @@
+import { sanitizeText, type EgressReport, type TurnHooks, type TurnProgress } from "@budgie/core";
+import { StringDecoder } from "node:string_decoder";
+import { toProgressText } from "../../mcp/calls/progress.ts";
+import type { LiveLine } from "../../terminal/live-line.ts";
+
+/** The status of a turn in the last line of a terminal. */
+export type LiveStatus = Required<Pick<TurnHooks, "onEgress" | "onOutput" | "onProgress">> & {
+  /** Removes the line for good */
+  readonly clear: () => void;
+};
+
+// Enough for the last line, however long
+const KEPT_CHARACTERS = 4_096;
+const EVERY_MS = 250;
+
+/** Creates the status of a turn: its phase, the last line that its agent printed, and the hosts that were refused. */
+export function createLiveStatus(line: LiveLine): LiveStatus {
+  const decoder = new StringDecoder("utf8");
+  const refused = new Set<string>();
+  let progress: TurnProgress | undefined;
+  let printed = "";
+
+  function show(): void {
+    if (progress === undefined) return;
+    const hosts = refused.size === 0 ? [] : [`refused: ${[...refused].join(", ")}`];
+    line.show([toProgressText(progress), ...toLastLine(printed), ...hosts].join("  |  "));
+  }
+
+  // The duration changes, even if nothing else does.
+  const timer = setInterval(show, EVERY_MS).unref();
+  return {
+    onProgress(turn) {
+      progress = turn;
+      show();
+    },
+    onOutput(chunk, stream) {
+      if (stream === "stdout") printed = (printed + decoder.write(chunk)).slice(-KEPT_CHARACTERS);
+    },
+    onEgress({ denied }: EgressReport) {
+      for (const { host } of denied) refused.add(host);
+    },
+    clear() {
+      clearInterval(timer);
+      line.clear();
+    },
+  };
+}
+
+function toLastLine(printed: string): readonly string[] {
+  const lines = sanitizeText(printed).split("\n");
+  // Kiro begins each message with "> ".
+  const last = lines
+    .map((text) => text.replace(/\s+/g, " ").replace(/^> ?/, "").trim())
+    .findLast((text) => text !== "");
+  return last === undefined ? [] : [last];
+}

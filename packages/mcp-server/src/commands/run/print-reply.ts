@@ -1,0 +1,86 @@
+import { BudgieError, sanitizeText, type FailureReport, type Reply, type RunLog } from "@budgie/core";
+import { toRefusedText } from "../../mcp/calls/egress-text.ts";
+import { orErrorResult, toReplyResult } from "../../mcp/calls/tool-result.ts";
+import { EXIT, toExitCode } from "../../process/exit-code.ts";
+import type { Host } from "../../process/host.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
+
+type Log = Pick<RunLog, "delivered">;
+
+/** Prints the answer of a turn to stdout, and the facts about it to stderr. Resolves to the exit code. */
+export async function printReply(turn: Promise<Reply>, log: Log, host: Host): Promise<number> {
+  try {
+    const reply = await turn;
+    printMissed(reply, host);
+    host.stdout.write(`${toPrinted(reply.response, host)}\n`);
+    printFacts(reply, host);
+    await log.delivered(toDelivered(reply));
+    return EXIT.done;
+  } catch (error) {
+    if (!(error instanceof BudgieError)) throw error;
+    const { code, message, report } = error;
+    printMissed(report, host);
+    host.report(escapeForTerminal(`${code}: ${message}`));
+    if (report.response !== undefined) host.report(`Its answer was:\n${sanitizeText(report.response)}`);
+    printFacts(report, host);
+    await log.delivered(toDelivered(report));
+    return toExitCode(error);
+  }
+}
+
+/** Prints what an MCP client gets as structured content, also of a turn that failed. Resolves to the exit code. */
+export async function printJson(turn: Promise<Reply>, log: Log, host: Host): Promise<number> {
+  let exitCode: number = EXIT.done;
+  let report: FailureReport & { readonly runId?: string } = {};
+  const watched = turn.catch((error: unknown) => {
+    exitCode = toExitCode(error);
+    if (error instanceof BudgieError) report = error.report;
+    throw error;
+  });
+  const result = await orErrorResult(watched.then((reply) => toReplyResult((report = reply) as Reply)));
+  host.stdout.write(toSafeJson(result.structuredContent));
+  await log.delivered(toDelivered(report));
+  return exitCode;
+}
+
+/** Returns the answer as it is; on a terminal, without what a terminal obeys. */
+function toPrinted(response: string, { columns }: Host): string {
+  return columns === undefined ? response : sanitizeText(response);
+}
+
+function printMissed({ missed = [] }: FailureReport, host: Host): void {
+  for (const { response, when } of missed) {
+    host.report(`An earlier answer of this session, of ${when}, that nobody is known to have received:`);
+    host.report(sanitizeText(response));
+  }
+}
+
+type Facts = FailureReport & { readonly denied?: readonly string[] };
+
+function printFacts({ sessionId, ...facts }: Facts, host: Host): void {
+  // An agent chose some of the words.
+  for (const remark of toRemarks(facts)) host.report(escapeForTerminal(remark.replace(/\s+/g, " ")));
+  if (sessionId !== undefined) host.report(`session ${sessionId}; --continue or --session resumes it.`);
+}
+
+function toRemarks({
+  changedExecutablePaths: paths = [],
+  denied = [],
+  egress,
+  warnings = [],
+}: Facts): readonly string[] {
+  const refused = toRefusedText(egress);
+  return [
+    ...(refused === "" ? [] : [`Its network policy refused: ${refused}. --allow-host allows a host.`]),
+    ...(denied.length === 0 ? [] : [`It was refused these tools: ${denied.join(", ")}.`]),
+    ...(paths.length === 0
+      ? []
+      : [`Look at these changed files, which your machine runs by itself: ${paths.join(", ")}.`]),
+    ...warnings,
+  ];
+}
+
+function toDelivered({ missed = [], runId }: FailureReport & { readonly runId?: string }): readonly string[] {
+  return [...(runId === undefined ? [] : [runId]), ...missed.map((answer) => answer.runId)];
+}

@@ -1,0 +1,100 @@
+import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { BudgieError, createOwner, loadAgents } from "@budgie/core";
+import type { Config } from "../../config/config.ts";
+import { findAgent } from "../../mcp/names/find-agent.ts";
+import type { Host } from "../../process/host.ts";
+import { interruptible } from "../../process/interruptible.ts";
+import { createRunner } from "../../server/create-runner.ts";
+import { createTurns, type Turns } from "../../server/create-turns.ts";
+import { createLiveLine } from "../../terminal/live-line.ts";
+import { isLively } from "../../terminal/style.ts";
+import { findLastSession } from "./find-last-session.ts";
+import { createLiveStatus } from "./live-status.ts";
+import { printJson, printReply } from "./print-reply.ts";
+
+export type RunAgentOptions = {
+  /** In any spelling */
+  readonly agent: string;
+  /** `-` for the text on stdin */
+  readonly prompt: string;
+  /** Default the current one */
+  readonly directory: string;
+  readonly session?: string | undefined;
+  /** Resumes the last session of the agent and directory */
+  readonly continue: boolean;
+  readonly json: boolean;
+};
+
+/** Runs `budgie run`: one turn, with its answer on stdout and everything else on stderr. Resolves to the exit code. */
+export async function runAgent(given: Config, options: RunAgentOptions, host: Host): Promise<number> {
+  if (options.continue && options.session !== undefined) {
+    throw new BudgieError("CONFIG_INVALID", "Expected --session ID or --continue, and not both.");
+  }
+  const directory = toDirectory(options.directory, host);
+  // The caller of this command is the user, who chooses the directory, where a server's client would.
+  const allowRoot = given.allowRoot.length > 0 ? given.allowRoot : [directory];
+  const config: Config = { ...given, allowRoot, keepSessions: true };
+  const agent = findAgent(loadAgents(config).agents, options.agent, config).name;
+  const prompt = options.prompt === "-" ? await text(host.stdin) : options.prompt;
+
+  return interruptible(host, async (signal) => {
+    const line = createLiveLine(host.stderr, options.json ? undefined : toLiveColumns(host));
+    const quiet: Host = {
+      ...host,
+      report(words) {
+        line.clear();
+        host.report(words);
+      },
+    };
+    const turns = await openTurns(config, quiet);
+    try {
+      const isolation = config.sandbox ? "container" : "none";
+      const sessionId = options.continue
+        ? await findLastSession(turns.register, { agent, directory, isolation })
+        : options.session;
+      const { clear, ...hooks } = createLiveStatus(line);
+      turns.sweeper.begin();
+      const turn = turns
+        .runTurn(() => CLIENT)({ agent, prompt, directory, sessionId }, { ...hooks, signal })
+        .finally(clear);
+      return await (options.json ? printJson : printReply)(turn, turns.runLog, quiet);
+    } finally {
+      await turns.close();
+      signal.throwIfAborted();
+    }
+  });
+}
+
+/** The client in `budgie ps` */
+const CLIENT = "budgie run";
+
+async function openTurns(config: Config, host: Host): Promise<Turns> {
+  const owner = createOwner({ stateDir: config.stateDir, isolation: config.sandbox ? "container" : "none" });
+  const runner = await createRunner(config, host, owner);
+  try {
+    // Other agents are not in question, and the reply has what there is to say about this one.
+    return await createTurns({ config, host, owner, runner, origin: "run", reportAgents: () => undefined });
+  } catch (error) {
+    await runner.close();
+    throw error;
+  }
+}
+
+/** Returns the real path of the directory, by which its sessions are known. */
+function toDirectory(directory: string, { cwd }: Pick<Host, "cwd">): string {
+  const path = resolve(cwd, directory);
+  try {
+    return realpathSync.native(path);
+  } catch (cause) {
+    throw new BudgieError("CONFIG_INVALID", `There is no directory "${path}" for -C. Create it, or choose another.`, {
+      cause,
+    });
+  }
+}
+
+/** Returns the width of a terminal on stderr that shows lines that change. */
+function toLiveColumns({ env, stderrColumns: columns }: Host): number | undefined {
+  return isLively({ env, columns }) ? columns : undefined;
+}

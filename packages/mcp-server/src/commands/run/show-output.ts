@@ -1,0 +1,22 @@
+import { createOwner, sanitizeText } from "@budgie/core";
+import type { Config } from "../../config/config.ts";
+import { askRun, findLiveRun, findLiveRuns } from "../../live/find-live-runs.ts";
+import { runAnswer } from "../../live/run-requests.ts";
+import type { Host } from "../../process/host.ts";
+import { interruptible } from "../../process/interruptible.ts";
+
+export type ShowOutputOptions = { readonly id: string; readonly follow: boolean };
+
+/** Runs `budgie logs`: prints what the agent of a running turn has printed, and with `follow` the rest until its end. */
+export async function showOutput(config: Config, { follow, id }: ShowOutputOptions, host: Host): Promise<number> {
+  return interruptible(host, async (signal) => {
+    const { owner, runId } = findLiveRun(await findLiveRuns(createOwner(config)), id);
+    for await (const answer of askRun(owner, { ask: "output", runId, follow }, signal)) {
+      const { end, text = "" } = runAnswer.output.parse(answer);
+      // An agent wrote it, and a terminal obeys control characters.
+      host.stdout.write(sanitizeText(text));
+      if (end !== undefined) host.report(`The turn has ended: ${end}.`);
+    }
+    return 0;
+  });
+}

@@ -1,0 +1,71 @@
+import { askOwner, BudgieError, type Owner, type OwnerRecord } from "@budgie/core";
+import { runAnswer, type LiveRun, type RunRequest } from "./run-requests.ts";
+
+/** A turn that waits or runs now, and the budgie that runs it. */
+export type FoundRun = LiveRun & { readonly owner: OwnerRecord };
+
+export type FoundRuns = {
+  /** The oldest first */
+  readonly runs: readonly FoundRun[];
+  /** Budgies that did not answer */
+  readonly silent: readonly OwnerRecord[];
+};
+
+// A budgie answers at once, unless it is stopped or its machine is busy.
+const ANSWER_LIMIT_MS = 3_000;
+
+/** Asks all budgies of a state directory for the turns that they run. */
+export async function findLiveRuns(
+  owner: Pick<Owner, "listRecords">,
+  limitMs: number = ANSWER_LIMIT_MS,
+): Promise<FoundRuns> {
+  const holders = [...owner.listRecords("container"), ...owner.listRecords("none")];
+  const owners = [...new Map(holders.map((record) => [record.instance, record])).values()];
+  const answers = await Promise.all(owners.map((record) => askForRuns(record, limitMs)));
+  return {
+    runs: answers.flatMap(({ runs }) => runs).toSorted((a, b) => a.startedMs - b.startedMs),
+    silent: answers.flatMap(({ silent }) => silent),
+  };
+}
+
+async function askForRuns(owner: OwnerRecord, limitMs: number): Promise<FoundRuns> {
+  const limit = AbortSignal.timeout(limitMs);
+  try {
+    for await (const answer of askRun(owner, { ask: "runs" }, limit)) {
+      const { runs } = runAnswer.runs.parse(answer);
+      return { runs: runs.map((run) => ({ ...run, owner })), silent: [] };
+    }
+    // A command that holds a lock, such as "budgie gc-volumes", runs no turns.
+    return { runs: [], silent: [] };
+  } catch {
+    // A refusal comes from the lock of a dead owner.
+    return { runs: [], silent: limit.aborted ? [owner] : [] };
+  }
+}
+
+/** Sends a request to the budgie of a run, and yields its answers. */
+export function askRun(owner: OwnerRecord, request: RunRequest, signal: AbortSignal): AsyncGenerator<unknown> {
+  return askOwner(owner, request, signal);
+}
+
+/** Finds the run whose id begins like this. Throws `RUN_NOT_FOUND` if there is none, or more than one. */
+export function findLiveRun({ runs, silent }: FoundRuns, id: string): FoundRun {
+  const [run, ...others] = id === "" ? [] : runs.filter(({ runId }) => runId.startsWith(id));
+  if (run === undefined) {
+    throw new BudgieError(
+      "RUN_NOT_FOUND",
+      `No turn ${JSON.stringify(id.slice(0, 64))} runs now. "budgie ps" lists those that do, and "budgie runs ls" those that have ended.` +
+        (silent.length === 0
+          ? ""
+          : ` It may be that of a budgie that does not answer, of which there are ${silent.length}.`),
+    );
+  }
+  if (others.length === 0) return run;
+  const named = [run, ...others].slice(0, MOST_NAMED).map(({ runId }) => `"${runId}"`);
+  throw new BudgieError(
+    "RUN_NOT_FOUND",
+    `The ids of several turns begin with "${id}", such as ${named.join(", ")}. Say more of it.`,
+  );
+}
+
+const MOST_NAMED = 5;

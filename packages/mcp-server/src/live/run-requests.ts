@@ -1,0 +1,42 @@
+import { z } from "zod";
+
+/** A request to the budgie that runs turns, sent through its owner's lock. */
+export type RunRequest = z.infer<typeof runRequest>;
+
+const runId = z.string();
+
+export const runRequest = z.discriminatedUnion("ask", [
+  z.object({ ask: z.literal("runs") }),
+  /** Asks for what the agent has printed, and with `follow` for the rest until the turn ends */
+  z.object({ ask: z.literal("output"), runId, follow: z.boolean() }),
+  z.object({ ask: z.literal("stop"), runId }),
+]);
+
+/** A turn that waits or runs now. */
+export type LiveRun = z.infer<typeof liveRun>;
+
+const liveRun = z.object({
+  runId,
+  agent: z.string(),
+  /** The name that the client gave itself; left out if it gave none */
+  client: z.string().optional(),
+  directory: z.string(),
+  isolation: z.enum(["container", "none"]),
+  /** Left out until the turn has one */
+  sessionId: z.string().optional(),
+  /** Milliseconds since 1970 */
+  startedMs: z.number(),
+  phase: z.enum(["waiting", "starting", "running"]),
+  /** The position in the queue of a turn that waits */
+  position: z.number().optional(),
+  /** The number of the attempt of a turn that runs */
+  attempt: z.number().optional(),
+});
+
+/** The answers to {@link RunRequest}; one request may have several. */
+export const runAnswer = {
+  runs: z.object({ runs: z.array(liveRun) }),
+  /** `end` is the outcome of a turn that was followed to its end */
+  output: z.object({ text: z.string().optional(), end: z.string().optional() }),
+  stop: z.object({ outcome: z.string() }),
+};

@@ -1,0 +1,136 @@
+import {
+  createKiroProtocol,
+  createOutputFiles,
+  createRunTurn,
+  createSessionStore,
+  toSharedProjections,
+  toTurnLimits,
+  type KiroOptions,
+  type Nesting,
+  type OutputFiles,
+  type Owner,
+  type RegisteredSession,
+  type Runner,
+  type RunTurn,
+  type SessionStore,
+  type TextLimits,
+} from "@budgie/core";
+import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
+import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
+import { loadTools } from "../agents/load-tools.ts";
+import type { Config } from "../config/config.ts";
+import { toSandboxSecrets } from "../config/sandbox-options.ts";
+import { checkTurnRates } from "../config/turn-rate-limits.ts";
+import { sweepGarbage } from "../garbage/sweep.ts";
+import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
+import { createLiveRuns } from "../live/live-runs.ts";
+import type { Host } from "../process/host.ts";
+import { findNesting } from "./find-nesting.ts";
+import { loadWorkspaceRules } from "./workspace-rules.ts";
+
+/** The parts that run turns, for a server and for `budgie run`. */
+export type Turns = {
+  readonly catalog: AgentCatalog;
+  /** Returns the turns of a client that gives itself this name. Other processes of this user can list and stop them */
+  readonly runTurn: (client: () => string | undefined) => RunTurn;
+  readonly runLog: RunLogFile;
+  readonly register: SessionRegisterFile;
+  readonly sessions: SessionStore;
+  readonly sweeper: Sweeper;
+  readonly nesting: Nesting;
+  /** Ends all. The turns must have ended, or end when the runner closes. */
+  readonly close: () => Promise<void>;
+};
+
+export type TurnsOptions = {
+  readonly config: Config;
+  readonly host: Host;
+  readonly owner: Owner;
+  readonly runner: Runner;
+  /** The origin of new sessions; default a server */
+  readonly origin?: RegisteredSession["origin"];
+  /** Called with the problems of all agents; default `host.report` */
+  readonly reportAgents?: (line: string) => void;
+};
+
+/** Creates the parts that run turns with this runner. Throws for agents and options that do not fit. */
+export async function createTurns(options: TurnsOptions): Promise<Turns> {
+  const { config, host, origin, owner, reportAgents: report = host.report, runner } = options;
+  const first = loadTools(config, { report });
+  const catalog = createAgentCatalog(toCatalogOptions(first, config, { ...host, report }));
+
+  const { keepAnswers, retention, stateDir } = config;
+  const register = createSessionRegister({ stateDir, report: host.report });
+  if (config.keepSessions) await register.check();
+  const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
+  const sessions = createSessionStore(runner, { register, owner, keepMs, origin });
+  const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
+  const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
+  const nesting = findNesting(host.env, config.maxDepth);
+  const runTurn = createRunTurn({
+    agents: catalog.agents,
+    runner,
+    nesting,
+    retry: config.retry,
+    protocol: createKiroProtocol(toKiroOptions(config, host, outputFiles)),
+    textLimits: toTextLimits(config),
+    protectExecutablePaths: config.protectExecutablePaths,
+    maxTurnsPerMinute: checkTurnRates(config.maxTurnsPerMinute, first.loaded.agents),
+    turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
+    policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
+    workspaceRules: loadWorkspaceRules(config, host, runner),
+    runLog,
+    sessions,
+  });
+  const sweeper = createSweeper({
+    sweeps: [
+      () => expireSessions(sessions, config),
+      () => sweepGarbage(runner, register, owner),
+      () => pruneOutputs(outputFiles),
+    ],
+    report: host.report,
+    intervalMs: config.sweepEveryMs,
+  });
+  const liveRuns = createLiveRuns(runner.isolation);
+  owner.answer(liveRuns.answer);
+
+  async function close(): Promise<void> {
+    sweeper.stop();
+    await runner.close();
+    await sessions.close();
+    register.close();
+    runLog.close();
+    await owner.release();
+  }
+
+  const follow = (client: () => string | undefined): RunTurn => liveRuns.follow(runTurn, client);
+  return { catalog, runTurn: follow, runLog, register, sessions, sweeper, nesting, close };
+}
+
+async function expireSessions(sessions: SessionStore, { sessionTtlMs }: Config): Promise<readonly string[]> {
+  await sessions.expireIdle(sessionTtlMs);
+  return [];
+}
+
+async function pruneOutputs(files: OutputFiles): Promise<readonly string[]> {
+  files.prune();
+  return [];
+}
+
+function toTextLimits({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): TextLimits {
+  return { maxAnswerBytes, maxPromptBytes, sanitize };
+}
+
+function toKiroOptions(config: Config, { env, home }: Host, outputFiles: OutputFiles): KiroOptions {
+  return {
+    binary: config.kiroBinary,
+    defaultModel: config.model,
+    trustAllTools: config.trustAllTools,
+    prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
+    // Without a sandbox the agent inherits Kiro's variables.
+    env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
+    projections: toSharedProjections(home, config.promptsDir),
+    outputFiles,
+    verbose: config.verbose,
+  };
+}

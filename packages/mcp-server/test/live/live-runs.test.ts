@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { BudgieError, type Reply, type RunTurn, type TurnHooks } from "@budgie/core";
+import { createLiveRuns, type LiveRuns } from "../../src/live/live-runs.ts";
+
+const REQUEST = { agent: "asked", prompt: "x", directory: "/project" };
+const RUN_ID = "0a0a0a0a-0000-4000-8000-000000000000";
+
+describe("createLiveRuns", () => {
+  it("lists a turn from its first progress to its end, by the names of the agent and of the client", async () => {
+    const { answer, begin } = createTurn();
+    const { end, hooks, turn } = begin();
+
+    expect(await answer({ ask: "runs" })).toEqual([{ runs: [] }]);
+    progress(hooks(), { phase: "waiting", position: 2 });
+    expect(await answer({ ask: "runs" })).toEqual([
+      {
+        runs: [
+          {
+            runId: RUN_ID,
+            agent: "reader",
+            client: "some-client",
+            directory: "/project",
+            isolation: "container",
+            sessionId: undefined,
+            startedMs: expect.any(Number),
+            phase: "waiting",
+            position: 2,
+          },
+        ],
+      },
+    ]);
+    end();
+    await turn;
+    expect(await answer({ ask: "runs" })).toEqual([{ runs: [] }]);
+  });
+
+  it("gives the output so far, and with follow the rest and the outcome", async () => {
+    const { answer, begin } = createTurn();
+    const { end, hooks } = begin();
+    print(hooks(), "One.\n");
+    const followed = answer({ ask: "output", runId: RUN_ID, follow: true });
+    // The two bytes of a character may arrive apart.
+    hooks().onOutput?.(Buffer.from([0xc3]), "stdout");
+    hooks().onOutput?.(Buffer.from([0xa4]), "stdout");
+
+    expect(await answer({ ask: "output", runId: RUN_ID, follow: false })).toEqual([{ text: "One.\nä" }]);
+    end();
+    expect(await followed).toEqual([{ text: "One.\n" }, { text: "ä" }, { end: "answered" }]);
+  });
+
+  it("keeps the end of a long output, and says what is missing", async () => {
+    const { answer, begin } = createTurn();
+    const { hooks } = begin();
+    for (let count = 0; count < 1_000; count++) print(hooks(), "x".repeat(1_024));
+    print(hooks(), "the end");
+
+    const [{ text }] = (await answer({ ask: "output", runId: RUN_ID, follow: false })) as [{ text: string }];
+
+    expect(text).toMatch(/^\[budgie: \d+ characters before this are not kept\]\nx+the end$/);
+    expect(text.length).toBeLessThan(600 * 1_024);
+  });
+
+  it("stops a turn, and says in its error who did", async () => {
+    const { answer, begin } = createTurn();
+    const { turn } = begin();
+
+    expect(await answer({ ask: "stop", runId: RUN_ID })).toEqual([{ outcome: "CANCELLED" }]);
+    await expect(turn).rejects.toMatchObject({
+      code: "CANCELLED",
+      message: 'It was cancelled. The user stopped it with "budgie stop".',
+    });
+  });
+
+  it("leaves the error of a turn alone that its own caller cancels", async () => {
+    const caller = new AbortController();
+    const { begin } = createTurn();
+    const { turn } = begin({ signal: caller.signal });
+    caller.abort();
+
+    await expect(turn).rejects.toMatchObject({ message: "It was cancelled." });
+  });
+
+  it("answers nothing about a turn that it does not run, and refuses what is no request", async () => {
+    const { answer } = createTurn();
+
+    expect(await answer({ ask: "stop", runId: RUN_ID })).toEqual([]);
+    await expect(answer({ ask: "everything" })).rejects.toThrow();
+  });
+});
+
+/** A turn that ends when it is told to, or cancelled. */
+function createTurn() {
+  const liveRuns = createLiveRuns("container");
+
+  function begin(given: TurnHooks = {}) {
+    let hooks: TurnHooks = {};
+    let end: () => void = () => undefined;
+    const runTurn: RunTurn = (_, received = {}) => {
+      hooks = received;
+      return new Promise((resolve, reject) => {
+        end = () => resolve({} as Reply);
+        received.signal?.addEventListener("abort", () => reject(new BudgieError("CANCELLED", "It was cancelled.")));
+      });
+    };
+    const turn = liveRuns.follow(runTurn, () => "some-client")(REQUEST, { ...given, runId: RUN_ID });
+    turn.catch(() => undefined);
+    return { end: () => end(), hooks: () => hooks, turn };
+  }
+
+  return { begin, answer: (request: unknown) => ask(liveRuns, request) };
+}
+
+async function ask({ answer }: LiveRuns, request: unknown): Promise<readonly unknown[]> {
+  const sent: unknown[] = [];
+  await answer(request, { send: (value) => void sent.push(value), signal: new AbortController().signal });
+  return sent;
+}
+
+function progress({ onProgress }: TurnHooks, place: { phase: "waiting"; position: number }): void {
+  onProgress?.({ agent: "reader", runId: RUN_ID, sessionId: undefined, sinceMs: 0, ...place });
+}
+
+function print({ onOutput }: TurnHooks, text: string): void {
+  onOutput?.(Buffer.from(text), "stdout");
+}
