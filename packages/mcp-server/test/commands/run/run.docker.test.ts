@@ -1,0 +1,78 @@
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { tmpdir } from "node:os";
+import { expect, it } from "vitest";
+import { listTraces, openEngine } from "../../helpers/engine.ts";
+import {
+  createBudgieUser,
+  TEST_IMAGE,
+  toEngineVariables,
+  waitFor,
+  type BudgieUser,
+} from "../../helpers/start-budgie.ts";
+
+const ENVIRONMENT = { ...toEngineVariables(), BUDGIE_SWEEP_EVERY: "0", BUDGIE_ALLOW_ROOT: tmpdir() };
+
+const toArguments = ({ workspace }: BudgieUser, ...argv: readonly string[]): readonly string[] => [
+  "run",
+  "shell-worker",
+  ...argv,
+  "-C",
+  workspace,
+  "--sandbox-image",
+  TEST_IMAGE,
+];
+
+/** Removes what sessions leave that are kept on purpose. */
+async function removeTraces(user: BudgieUser): Promise<readonly string[]> {
+  const docker = await openEngine();
+  const traces = await listTraces(user);
+  for (const name of traces) if (!name.startsWith("/")) await docker.getVolume(name).remove();
+  return traces;
+}
+
+it("budgie run prints the answer of a sandboxed turn, and its session can go on", async () => {
+  await using user = await createBudgieUser();
+
+  const first = await user.run(toArguments(user, "Keep the word token-parakeet."), ENVIRONMENT);
+  const second = await user.run(toArguments(user, "[[recall]]", "--continue"), ENVIRONMENT);
+
+  expect(first).toMatchObject({ exitCode: 0, stdout: "You asked: Keep the word token-parakeet.\n" });
+  expect(second).toMatchObject({ exitCode: 0, stdout: "token-parakeet\n" });
+  expect(await removeTraces(user)).toEqual([expect.stringMatching(/^budgie-session-[\da-f-]+$/)]);
+});
+
+it("budgie run leaves no container when Ctrl-C ends it, and budgie ps measures the turn until then", async () => {
+  await using user = await createBudgieUser();
+  const child = user.launch(toArguments(user, "[[sleep 600000]]"), ENVIRONMENT);
+  const reported = child.stderr === null ? "" : text(child.stderr);
+  const list = async () => JSON.parse((await user.command(["ps", "--json"], ENVIRONMENT)).stdout) as readonly object[];
+  const listed = await waitFor(async () => (await list()).find((run) => "memoryBytes" in run), 60_000);
+
+  child.kill("SIGINT");
+
+  expect(listed).toMatchObject({
+    agent: "shell-worker",
+    client: "budgie run",
+    isolation: "container",
+    container: expect.stringMatching(/^[\da-f]{64}$/),
+    cpuMs: expect.any(Number),
+    memoryBytes: expect.any(Number),
+  });
+  expect(await once(child, "close")).toEqual([130, null]);
+  expect(await reported).toContain("CANCELLED");
+  expect((await removeTraces(user)).filter((name) => name.startsWith("/"))).toEqual([]);
+});
+
+it("budgie stop ends a sandboxed turn of another process, whose client is told", async () => {
+  await using user = await createBudgieUser();
+  const { ask } = await user.start({ sandbox: true });
+  const call = ask("shell-worker", { prompt: "[[sleep 600000]]" });
+  const run = await waitFor(async () => {
+    const { stdout } = await user.command(["ps", "--json"], ENVIRONMENT);
+    return (JSON.parse(stdout) as readonly { runId: string; phase: string }[]).find(({ phase }) => phase === "running");
+  }, 60_000);
+
+  expect(await user.command(["stop", run.runId])).toMatchObject({ exitCode: 0, stdout: `stopped ${run.runId}\n` });
+  expect((await call).structuredContent).toMatchObject({ code: "CANCELLED" });
+});
