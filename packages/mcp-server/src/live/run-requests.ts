@@ -3,27 +3,29 @@ import { z } from "zod";
 /** A request to the budgie that runs turns, sent through its owner's lock. */
 export type RunRequest = z.infer<typeof runRequest>;
 
-const runId = z.string();
+// They are printed, and any process of this user could pretend to be a budgie.
+const id = z.string().regex(/^[\da-f-]{1,36}$/);
+const outcome = z.string().regex(/^\w{1,40}$/);
 
 export const runRequest = z.discriminatedUnion("ask", [
   z.object({ ask: z.literal("runs") }),
   /** Asks for what the agent has printed, and with `follow` for the rest until the turn ends */
-  z.object({ ask: z.literal("output"), runId, follow: z.boolean() }),
-  z.object({ ask: z.literal("stop"), runId }),
+  z.object({ ask: z.literal("output"), runId: id, follow: z.boolean() }),
+  z.object({ ask: z.literal("stop"), runId: id }),
 ]);
 
 /** A turn that waits or runs now. */
 export type LiveRun = z.infer<typeof liveRun>;
 
 const liveRun = z.object({
-  runId,
+  runId: id,
   agent: z.string(),
   /** The name that the client gave itself; left out if it gave none */
   client: z.string().optional(),
   directory: z.string(),
   isolation: z.enum(["container", "none"]),
   /** Left out until the turn has one */
-  sessionId: z.string().optional(),
+  sessionId: id.optional(),
   /** Milliseconds since 1970 */
   startedMs: z.number(),
   phase: z.enum(["waiting", "starting", "running"]),
@@ -37,6 +39,6 @@ const liveRun = z.object({
 export const runAnswer = {
   runs: z.object({ runs: z.array(liveRun) }),
   /** `end` is the outcome of a turn that was followed to its end */
-  output: z.object({ text: z.string().optional(), end: z.string().optional() }),
-  stop: z.object({ outcome: z.string() }),
+  output: z.object({ text: z.string().optional(), end: outcome.optional() }),
+  stop: z.object({ outcome }),
 };
