@@ -10,6 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -109,6 +110,23 @@ describe("the bundle", () => {
       optional: ["better-sqlite3"],
     });
     expect(bundled).not.toContain("better-sqlite3");
+  });
+
+  it.skipIf(isBuiltin("node:sqlite"))("says at the start that SQLite is missing, and the remedy", async () => {
+    await using user = await createBudgieUser();
+    for (const part of ["bin", "dist/bundle", "package.json"]) {
+      cpSync(join(dist, "..", part), join(user.host.home, "budgie", part), { recursive: true });
+    }
+
+    const { stderr } = spawnSync(process.execPath, [join(user.host.home, "budgie/bin/budgie.js")], {
+      env: { HOME: user.host.home },
+      encoding: "utf8",
+      input: "",
+    });
+
+    expect(stderr).toMatch(
+      /^budgie: SQLite is missing, .* not installed\. Install budgie again .*Node 22\.13 or later\.$/m,
+    );
   });
 
   it("contains V8's code cache, which V8 accepts", async () => {

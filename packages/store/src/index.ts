@@ -3,4 +3,4 @@ export { createRunArchive, type RunArchive, type RunChoice, type RunRecord } fro
 export { createRunLog, type RunLogFile, type RunLogOptions } from "./run-log.ts";
 export type { Retention } from "./prune-runs.ts";
 export { createSessionRegister, type SessionRegisterFile } from "./session-register.ts";
-export { loadSqlite, type Database, type Row, type Sqlite } from "./sqlite.ts";
+export { findSqliteProblem, loadSqlite, type Database, type Row, type Sqlite } from "./sqlite.ts";

@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { createRequire, isBuiltin } from "node:module";
+import { dirname, join } from "node:path";
 import { BudgieError } from "@budgie/core/errors";
 
 type Value = string | number | bigint | null | Uint8Array;
@@ -37,8 +40,36 @@ async function load(): Promise<Sqlite> {
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
     `budgie needs SQLite for its run log and for the logins of sandboxes, and neither better-sqlite3 nor node:sqlite works here ` +
-      `(${problems.join("; ")}). Run "npm rebuild better-sqlite3", or use Node 22.13 or later.`,
+      `(${problems.join("; ")}). ${toRemedy(findBetterSqlite())}`,
   );
+}
+
+/** Returns why SQLite cannot be loaded, with the remedy; `undefined` if nothing is missing. Loads nothing, for a start to be quick. */
+export function findSqliteProblem(): string | undefined {
+  if (isBuiltin("node:sqlite")) return undefined;
+  const folder = findBetterSqlite();
+  if (folder !== undefined && existsSync(join(folder, "build/Release/better_sqlite3.node"))) return undefined;
+  return (
+    `SQLite is missing, and every call will fail: better-sqlite3 ${folder === undefined ? "is not installed" : "has no native part"}. ` +
+    toRemedy(folder)
+  );
+}
+
+function findBetterSqlite(): string | undefined {
+  try {
+    return dirname(createRequire(import.meta.url).resolve("better-sqlite3/package.json"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the commands that provide SQLite. Install scripts may be switched off, which is why it is missing. */
+function toRemedy(folder: string | undefined): string {
+  const command =
+    folder === undefined
+      ? 'Install budgie again with its optional packages, as by "npm install -g budgie-mcp --include=optional --ignore-scripts=false"'
+      : `Run "npm rebuild better-sqlite3 --ignore-scripts=false --prefix '${join(folder, "../..")}'"`;
+  return `${command} (without a prebuilt binary it needs python3, make and a C++ compiler), or use Node 22.13 or later.`;
 }
 
 // The time to wait for a database that another process writes to.

@@ -1,4 +1,5 @@
 import { HEALTH_RUNS, toHealthReport, type Owner, type Runner } from "@budgie/core";
+import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "../config/config.ts";
 import { createToolServer } from "./create-tool-server.ts";
 import { createTurns } from "./create-turns.ts";
@@ -64,7 +65,8 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     // A call that had just begun may have opened its session meanwhile.
     await turns.close();
   });
-  for (const line of startupMessages({ config, runner, nesting, toolCount: catalog.tools().length })) host.report(line);
+  const start = { config, runner, nesting, toolCount: catalog.tools().length, sqliteProblem: findSqliteProblem() };
+  for (const line of startupMessages(start)) host.report(line);
   await server.start();
   poll.start();
   return shutdown.ended;

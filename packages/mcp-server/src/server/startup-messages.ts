@@ -7,15 +7,18 @@ type Served = {
   readonly runner: Pick<Runner, "isolation" | "notices">;
   readonly nesting: Nesting;
   readonly toolCount: number;
+  /** Reason for calls to fail for want of SQLite */
+  readonly sqliteProblem: string | undefined;
 };
 
 /** Returns the lines that budgie prints at its start: what it serves, and warnings. */
-export function startupMessages({ config, nesting, runner, toolCount }: Served): readonly string[] {
+export function startupMessages({ config, nesting, runner, sqliteProblem, toolCount }: Served): readonly string[] {
   const { isolation, notices } = runner;
   const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
   return [
     `Serving ${toolCount} ${toolCount === 1 ? "tool" : "tools"}, isolation: ${isolation}.${hint}`,
     ...notices,
+    ...(sqliteProblem === undefined ? [] : [sqliteProblem]),
     ...(isTooDeep(nesting) ? [TOO_DEEP] : []),
     ...(config.sandbox && hasBridge(config.policies) ? [BRIDGE] : []),
   ];

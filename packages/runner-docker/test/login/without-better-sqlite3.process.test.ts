@@ -23,7 +23,7 @@ describe("without better-sqlite3", () => {
 
     expect(status).toBe(0);
     expect(stdout).toMatch(
-      /^RUNNER_UNAVAILABLE budgie needs SQLite .*better-sqlite3.*node:sqlite.*"npm rebuild better-sqlite3".*Node 22\.13.*\n$/,
+      /^RUNNER_UNAVAILABLE budgie needs SQLite .*better-sqlite3.*node:sqlite.*"npm rebuild better-sqlite3 .*Node 22\.13.*\n$/,
     );
   });
 

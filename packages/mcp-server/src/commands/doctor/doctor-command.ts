@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { BudgieError, createOwner, loadAgents, toHidableHooks, type Agent, type EgressPolicy } from "@budgie/core";
 import type { LabOptions } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
+import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import { inspectEgress } from "./egress-findings.ts";
 import type { Finding } from "./finding.ts";
@@ -38,6 +39,7 @@ async function examine(config: Config, { egress, json, prove, signal }: Examinat
     ...(await inspectEgress(facts, egress, lab)),
     ...inspectAgents(config),
     ...inspectDirectories(config),
+    ...inspectSqlite(),
   ];
   if (!json) host.stdout.write(findings.map(findingLine).join(""));
   const { problems, proof } = prove ? await proveClaims(facts, lab, host) : { problems: [], proof: undefined };
@@ -107,6 +109,11 @@ function inspectDirectories({ sessionsDir, stateDir }: Config): readonly Finding
       ? { state: "ok", what: "directory", text: `"${directory}" can be written` }
       : { state: "failed", what: "directory", text: `"${directory}" cannot be written` };
   });
+}
+
+function inspectSqlite(): readonly Finding[] {
+  const problem = findSqliteProblem();
+  return problem === undefined ? [] : [{ state: "failed", what: "sqlite", text: problem }];
 }
 
 /** Returns whether a directory is writable, or can be created in its nearest existing parent. */
