@@ -21,6 +21,11 @@ export function isNameTaken(error: unknown): boolean {
   return statusOf(error) !== undefined && /\bname\b.{1,200}\bis already in use by\b/.test(textOf(error));
 }
 
+/** Tells whether Podman 4 refused a removal because the container was ending by itself. */
+export function isEnding(error: unknown): boolean {
+  return statusOf(error) === 500 && textOf(error).includes("container state improper");
+}
+
 /** Translates errors of the engine, the connection and the disk. Returns unknown errors unchanged. */
 export function toBudgieError(error: unknown, image: string): unknown {
   if (error instanceof BudgieError || !(error instanceof Error)) return error;
