@@ -161,6 +161,7 @@ describe("the claims that a missing protection breaks", () => {
     ["Docker 20.10.24", "", { name: "Docker", version: "20.10.24" }],
     ["Docker 26.1.5", "", { name: "Docker", version: "26.1.5" }],
     ["Podman 5.4.2", "", { name: "Podman", version: "5.4.2" }],
+    ["Podman 4.3.1", "", { name: "Podman", version: "4.3.1" }],
     ["Podman 4.3.1, rootless", ", on cgroup v1", { name: "Podman", version: "4.3.1" }],
   ] as const)("are in docs/security.md for %s", (engine, where, named) => {
     const protections = [...toEngineProtections(ENGINE_ANSWERS[engine]), ...toUlimits(named)];
