@@ -84,10 +84,7 @@ export default defineConfig({
           // The tests that scripts/test-engines runs on each further engine.
           name: "engines",
           globalSetup,
-          include: [
-            prove,
-            "packages/runner-docker/test/{contract,image/one-file-image,image/session-image}.docker.test.ts",
-          ],
+          include: [prove, "packages/runner-docker/test/{contract,image/one-file-image}.docker.test.ts"],
           ...patience,
         },
       },
