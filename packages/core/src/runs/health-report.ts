@@ -1,4 +1,3 @@
-import { toDurationText } from "../text/duration.ts";
 import type { Run } from "./run-log.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 
@@ -19,10 +18,10 @@ type AgentHealth = {
   readonly cancelledCalls: number;
   /** The share of successful turns among those that were not cancelled, such as `90.5%`; `n/a` without any */
   readonly successRate: string;
-  /** This and the percentiles are of successful turns, such as `15.3s`; empty without any */
-  readonly avgDuration: string;
-  readonly p50Duration: string;
-  readonly p95Duration: string;
+  /** This and the percentiles are of successful turns; missing without any */
+  readonly avgDurationMs?: number;
+  readonly p50DurationMs?: number;
+  readonly p95DurationMs?: number;
   /** ISO 8601; empty if there was none */
   readonly lastSuccess: string;
   readonly lastFailure: string;
@@ -95,22 +94,24 @@ function toCounts(
   };
 }
 
-function toDurations(successes: readonly Run[]): Pick<AgentHealth, "avgDuration" | "p50Duration" | "p95Duration"> {
+function toDurations(
+  successes: readonly Run[],
+): Pick<AgentHealth, "avgDurationMs" | "p50DurationMs" | "p95DurationMs"> {
   const sortedMs = successes
     .map(({ endedMs, startedMs }) => Math.max((endedMs ?? startedMs) - startedMs, 0))
     .toSorted((a, b) => a - b);
   const totalMs = sortedMs.reduce((total, ms) => total + ms, 0);
+  if (sortedMs.length === 0) return {};
   return {
-    avgDuration: sortedMs.length === 0 ? "" : toDurationText(totalMs / sortedMs.length),
-    p50Duration: percentile(sortedMs, 0.5),
-    p95Duration: percentile(sortedMs, 0.95),
+    avgDurationMs: Math.round(totalMs / sortedMs.length),
+    p50DurationMs: percentile(sortedMs, 0.5),
+    p95DurationMs: percentile(sortedMs, 0.95),
   };
 }
 
 /** Computes a percentile by nearest rank: the smallest duration that at least this share of the turns did not exceed. */
-function percentile(sortedMs: readonly number[], share: number): string {
-  const value = sortedMs[Math.ceil(sortedMs.length * share) - 1];
-  return value === undefined ? "" : toDurationText(value);
+function percentile(sortedMs: readonly number[], share: number): number {
+  return sortedMs[Math.ceil(sortedMs.length * share) - 1] ?? 0;
 }
 
 function isSuccess({ outcome }: Run): boolean {

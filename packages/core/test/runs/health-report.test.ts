@@ -55,9 +55,6 @@ describe("toHealthReport", () => {
         timeoutCalls: 0,
         cancelledCalls: 0,
         successRate: "n/a",
-        avgDuration: "",
-        p50Duration: "",
-        p95Duration: "",
         lastSuccess: "",
         lastFailure: "",
         lastError: "",
@@ -124,29 +121,31 @@ describe("toHealthReport", () => {
   it("computes the median and the 95th percentile of the durations by nearest rank", () => {
     const runs = Array.from({ length: 20 }, (_, index) => takeTime((index + 1) * 1000));
 
-    expect(report(runs).agents).toMatchObject([{ avgDuration: "10.5s", p50Duration: "10s", p95Duration: "19s" }]);
+    expect(report(runs).agents).toMatchObject([
+      { avgDurationMs: 10_500, p50DurationMs: 10_000, p95DurationMs: 19_000 },
+    ]);
   });
 
   it("uses a single duration for both", () => {
-    const duration = "2m05s";
+    const durationMs = 125_000;
 
-    expect(report([takeTime(125_000)]).agents).toMatchObject([
-      { avgDuration: duration, p50Duration: duration, p95Duration: duration },
+    expect(report([takeTime(durationMs)]).agents).toMatchObject([
+      { avgDurationMs: durationMs, p50DurationMs: durationMs, p95DurationMs: durationMs },
     ]);
   });
 
   it("leaves failures out of the durations", () => {
     const runs = [fail("TIMED_OUT", { endedMs: NOW + 60_000 }), takeTime(1000)];
 
-    expect(report(runs).agents).toMatchObject([{ avgDuration: "1s", p95Duration: "1s" }]);
+    expect(report(runs).agents).toMatchObject([{ avgDurationMs: 1000, p95DurationMs: 1000 }]);
   });
 
   it("leaves out durations of turns before the last 500", () => {
     const successes = Array.from({ length: 499 }, () => SUCCESS);
 
-    expect(report([...successes, takeTime(500_000)]).agents).toMatchObject([{ avgDuration: "1s" }]);
+    expect(report([...successes, takeTime(500_000)]).agents).toMatchObject([{ avgDurationMs: 1000 }]);
     expect(report([SUCCESS, ...successes, takeTime(500_000)]).agents).toMatchObject([
-      { totalCalls: 501, avgDuration: "0ms" },
+      { totalCalls: 501, avgDurationMs: 0 },
     ]);
   });
 });

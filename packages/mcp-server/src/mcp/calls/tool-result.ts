@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { BudgieError, type HealthReport, type UndeliveredAnswer, type Reply } from "@budgie/core";
+import { BudgieError, toDurationText, type HealthReport, type UndeliveredAnswer, type Reply } from "@budgie/core";
 import { withFlags } from "../../terminal/with-flags.ts";
 import { toNamedEgress } from "./egress-text.ts";
 import { toFactsText, toFailureText, toRefusedRemarks } from "./facts-text.ts";
@@ -29,14 +29,21 @@ export function toRunIds({ structuredContent = {} }: CallToolResult): readonly s
   return [...own, ...(missed as Reply["missed"]).map((answer) => answer.runId)];
 }
 
-/** Returns the result of a health check. */
+/** Returns the result of a health check. Its text has durations to read, and its structured content numbers. */
 export function toHealthResult(report: HealthReport): CallToolResult {
-  const text = JSON.stringify(
-    report,
-    (_key, value: unknown) => (typeof value === "string" ? withFlags(value) : value),
-    2,
-  );
-  return { content: [{ type: "text", text }], structuredContent: JSON.parse(text) as Record<string, unknown> };
+  const agents = report.agents.map(({ lastError, ...health }) => ({ ...health, lastError: withFlags(lastError) }));
+  const readable = agents.map(({ avgDurationMs, p50DurationMs, p95DurationMs, ...health }) => ({
+    ...health,
+    avgDuration: toText(avgDurationMs),
+    p50Duration: toText(p50DurationMs),
+    p95Duration: toText(p95DurationMs),
+  }));
+  const text = JSON.stringify({ ...report, agents: readable }, undefined, 2);
+  return { content: [{ type: "text", text }], structuredContent: { ...report, agents } };
+}
+
+function toText(durationMs: number | undefined): string {
+  return durationMs === undefined ? "" : toDurationText(durationMs);
 }
 
 /** Converts a `BudgieError` into a result that the model can act on. Rethrows any other error, which is a bug. */

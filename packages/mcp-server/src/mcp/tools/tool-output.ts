@@ -85,5 +85,5 @@ export const healthOutput = z.looseObject({
   ...failure,
   isolation: z.string(),
   overall: z.looseObject(rates),
-  agents: z.array(z.looseObject({ agent: z.string(), ...rates })),
+  agents: z.array(z.looseObject({ agent: z.string(), ...rates, avgDurationMs: z.number().optional() })),
 });
