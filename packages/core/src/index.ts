@@ -82,6 +82,7 @@ export type { SessionHomes, TurnUse } from "./runner/session-homes.ts";
 export type { RegisteredSession, SessionRegister } from "./sessions/session-register.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
 export { sanitizeText } from "./text/sanitize-text.ts";
+export { parseJson } from "./text/parse-json.ts";
 export { toUndeliveredAnswers } from "./runs/undelivered-answers.ts";
 export type { TurnPhase } from "./queue/turn-queue.ts";
 export type { Reply, RunTurn, TurnHooks, TurnProgress, TurnRequest } from "./turn/turn.ts";

@@ -4,6 +4,7 @@ import { agentFileSchema, allowsFileTools, toSubAgentDescription, type Agent, ty
 import { toAgentHooks } from "./agent-hooks.ts";
 import { parseAgentProfile, toEnhancedDescription, toWhenToUse, type AgentProfile } from "./agent-profile.ts";
 import { reloadFile, UNREADABLE, type LoadedFile } from "./reload-file.ts";
+import { parseJson } from "../text/parse-json.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 
 /** The result of loading a file of the agents' folder. */
@@ -87,7 +88,7 @@ function toPromptFile({ prompt }: AgentFile, file: string): string | undefined {
 }
 
 function parseAgentFile(text: string): AgentFile {
-  const parsed = agentFileSchema.safeParse(JSON.parse(text));
+  const parsed = agentFileSchema.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new Error(`${issue?.path.join(".") || "it"}: ${issue?.message}`);

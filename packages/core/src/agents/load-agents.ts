@@ -54,10 +54,14 @@ function listFiles(agentsDir: string, before: LoadedAgents | undefined): Listed 
     const names = readdirSync(agentsDir).filter((name) => name.endsWith(".json") && !LITTER.test(name));
     return { paths: names.toSorted().map((name) => resolve(agentsDir, name)), problem: undefined };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const { code, message } = error as NodeJS.ErrnoException;
     const rest = before === undefined || before.agents.length === 0 ? "" : " Its agents stay as they were.";
     const remedy = `Create it, or name another with --agents-dir.${rest}`;
-    return { paths: undefined, problem: `Cannot read the agents directory "${agentsDir}" (${reason}). ${remedy}` };
+    const fault =
+      code === "ENOENT"
+        ? `There is no agents directory "${agentsDir}".`
+        : `Cannot read the agents directory "${agentsDir}" (${code ?? message}).`;
+    return { paths: undefined, problem: `${fault} ${remedy}` };
   }
 }
 

@@ -33,7 +33,10 @@ describe("loadAgents, called again", () => {
     write("a.json", toAgent("a"));
     const mended = loadAgents(folders, broken);
 
-    expect(broken.agents[0]).toEqual({ ...first.agents[0], broken: expect.stringContaining("JSON") as string });
+    expect(broken.agents[0]).toEqual({
+      ...first.agents[0],
+      broken: "line 1, column 2: close brace expected" as string,
+    });
     expect(broken.problems).toEqual([expect.stringMatching(/a\.json" cannot be used now: .* stays as it was\.$/)]);
     expect(mended).toMatchObject({ agents: first.agents, problems: [] });
   });
@@ -60,7 +63,7 @@ describe("loadAgents, called again", () => {
     expect(first.agents).toMatchObject([{ model: "m1" }, { model: undefined }]);
     expect(gone.agents).toBe(first.agents);
     expect(gone.problems).toMatchObject([
-      expect.stringMatching(/^Cannot read the agents directory .* Its agents stay as they were\.$/),
+      expect.stringMatching(/^There is no agents directory .* Its agents stay as they were\.$/),
       expect.stringMatching(/^The prompts directory .* is gone\./),
     ]);
     expect(promptless.agents).toBe(first.agents);

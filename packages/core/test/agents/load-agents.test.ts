@@ -86,6 +86,12 @@ describe("loadAgents", () => {
     expect(problems[0]).not.toContain("\n");
   });
 
+  it("names the line and the column where a file is no JSON", () => {
+    const { folder, problems } = load({ "bad.json": '{\n  "name": "x",\n  description: 1\n}' });
+
+    expect(problems).toEqual([`Skipped the agent file "${folder}/agents/bad.json": line 3, column 3: invalid symbol.`]);
+  });
+
   it("names the wrong field of a file", () => {
     const { problems } = load({ "bad.json": { description: "sub-agent: x" } });
 
@@ -106,7 +112,7 @@ describe("loadAgents", () => {
 
     expect(loadAgents({ agentsDir, promptsDir: agentsDir })).toMatchObject({
       agents: [],
-      problems: [expect.stringMatching(/^Cannot read the agents directory ".*none" \(ENOENT.*\)\. .*--agents-dir\.$/)],
+      problems: [expect.stringMatching(/^There is no agents directory ".*none"\. .*--agents-dir\.$/)],
     });
   });
 

@@ -17,7 +17,8 @@ export function loadTools(config: Config, { report }: Pick<Host, "report">): Loa
   const loaded = loadAgents(config);
   const { agents, problems } = loaded;
   for (const problem of problems) report(problem);
-  if (agents.length === 0) {
+  // Without the directory, the problem was reported.
+  if (agents.length === 0 && (loaded.files.size > 0 || problems.length === 0)) {
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
   }
   refuseUnknownAgents(config.policies, agents, config.config);

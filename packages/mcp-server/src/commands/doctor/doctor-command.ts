@@ -6,7 +6,10 @@ import type { SandboxFacts } from "@budgie/runner-docker";
 import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import { inspectEgress } from "./egress-findings.ts";
-import type { Finding } from "./finding.ts";
+import { failureText, findingLines, isFailure, type Finding } from "./finding.ts";
+import { EXIT } from "../../process/exit-code.ts";
+import { toStyle } from "../../terminal/style.ts";
+import { listUnknownVariables } from "../../config/unknown-variables.ts";
 import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 import { checkToolNames } from "../../mcp/names/check-tool-names.ts";
@@ -24,7 +27,8 @@ export type DoctorOptions = {
   readonly egress: EgressPolicy;
 };
 
-/** Runs `budgie doctor`: checks what sandboxed turns need, and removes what it created. Resolves to 1 if something is missing. */
+/** Runs `budgie doctor`: checks what sandboxed turns need, and removes what it created. Resolves to 1 if something is
+ * missing, and to 3 if it is the engine or the image. */
 export async function runDoctor(config: Config, options: DoctorOptions, host: Host): Promise<number> {
   return interruptible(host, (signal) => examine(config, { ...options, signal }, host));
 }
@@ -40,14 +44,18 @@ async function examine(config: Config, { egress, json, prove, signal }: Examinat
     ...inspectAgents(config),
     ...inspectDirectories(config),
     ...inspectSqlite(),
+    ...listUnknownVariables(host.env).map((text): Finding => ({ state: "note", what: "variable", text })),
   ];
-  if (!json) host.stdout.write(findings.map(findingLine).join(""));
+  const style = toStyle(host);
+  const sound = findings.filter((finding) => !isFailure(finding));
+  if (!json) host.stdout.write(findingLines(sound, style));
   const { problems, proof } = prove ? await proveClaims(facts, lab, host) : { problems: [], proof: undefined };
-  const all = [...findings, ...problems];
-  const isWell = all.every(({ state }) => state !== "failed") && (proof === undefined || isProven(proof));
-  const rest = [...problems.map(findingLine), ...(proof === undefined ? [] : ["\n", proofText(proof)])];
+  const all = [...sound, ...findings.filter(isFailure), ...problems];
+  const isWell = !all.some(isFailure) && (proof === undefined || isProven(proof));
+  const rest = [...(proof === undefined ? [] : ["\n", proofText(proof), "\n"]), failureText(all, style)];
   host.stdout.write(json ? `${JSON.stringify({ ok: isWell, findings: all, proof })}\n` : rest.join(""));
-  return isWell ? 0 : 1;
+  if (isWell) return EXIT.done;
+  return facts.engine.ok && facts.image.ok ? EXIT.failed : EXIT.unready;
 }
 
 async function inspect(config: Config, { env: hostEnv, home }: Host): Promise<SandboxFacts> {
@@ -70,15 +78,26 @@ function toProgram({ kiroBinary, sandbox }: Config): string {
 }
 
 function inspectAgents(config: Config): readonly Finding[] {
-  const { agents, problems } = loadAgents(config);
-  const names = agents.map(({ name }) => name).join(", ") || "none";
+  const { agents, files, problems } = loadAgents(config);
+  const [problem] = problems;
+  // The problem of the directory itself
+  if (files.size === 0 && problem !== undefined) {
+    return [{ state: "failed", what: "agents", text: problem, todo: `mkdir -p "${config.agentsDir}"` }];
+  }
   return [
-    { state: agents.length === 0 ? "failed" : "ok", what: "agents", text: `${names}, in "${config.agentsDir}"` },
+    toAgentsFinding(agents, config),
     ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
     ...agents.flatMap(inspectHooks),
     ...inspectNames(() => checkToolNames(agents, config)),
     ...inspectNames(() => refuseUnknownAgents(config.policies, agents, config.config)),
   ];
+}
+
+function toAgentsFinding(agents: readonly Agent[], { agentsDir }: Config): Finding {
+  const names = agents.map(({ name }) => name).join(", ");
+  if (agents.length > 0) return { state: "ok", what: "agents", text: `${names}, in "${agentsDir}"` };
+  const text = `none, in "${agentsDir}": the description of one must begin with "sub-agent:"`;
+  return { state: "failed", what: "agents", text };
 }
 
 function inspectHooks({ hooks = [], name }: Agent): readonly Finding[] {
@@ -125,8 +144,4 @@ function isWritable(directory: string): boolean {
   } catch {
     return false;
   }
-}
-
-function findingLine({ state, text, what }: Finding): string {
-  return `${state.padEnd(7)} ${what.padEnd(10)} ${text}\n`;
 }

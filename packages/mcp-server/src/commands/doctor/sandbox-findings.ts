@@ -9,25 +9,67 @@ import { toSandboxSecrets } from "../../config/sandbox-options.ts";
 /** Returns the findings about the engine, the image, the program and the login. */
 export function toSandboxFindings(
   { engine, image, login, notices, program, runtime }: SandboxFacts,
-  { acceptWeaker, credentials, kiroDataDir }: Config,
-  { env }: Host,
+  { acceptWeaker, credentials, kiroDataDir, sandboxImage }: Config,
+  host: Host,
 ): readonly Finding[] {
-  return [
-    toFinding("engine", engine, ({ apiVersion, endpoint, name, version }) => {
-      return `${name} ${version}, API ${apiVersion}, at ${endpoint}`;
-    }),
-    ...(engine.ok ? engine.facts.protections.map((protection) => toProtectionFinding(protection, acceptWeaker)) : []),
-    toFinding("image", image, ({ created, id, name }) => `${name} (${id.slice(0, 19)}), built ${toAge(created)} ago`),
+  const { env } = host;
+  const build = `budgie build-image${sandboxImage === DEFAULT_IMAGE ? "" : ` --tag ${sandboxImage}`}`;
+  // A lack has one line: without an engine nothing else was looked at, and without an image no program.
+  const ofImage = [
+    withTodo(toFinding("image", image, toImageText), build),
     ...(engine.ok && image.ok ? inspectPlatform(image.facts, engine.facts) : []),
-    toFinding("program", program, ({ path }) => `"${path}" in the image, and a /bin/sh to start it`),
+    ...(image.ok ? [withTodo(toFinding("program", program, toProgramText), build)] : []),
     ...(runtime === undefined ? [] : [toFinding("runtime", runtime, ({ name }) => `the engine has "${name}"`)]),
-    toFinding("login", login, (facts) => toLoginText(facts, kiroDataDir)),
+  ];
+  return [
+    withTodo(toFinding("engine", engine, toEngineText), toStart(host)),
+    ...(engine.ok ? engine.facts.protections.map((protection) => toProtectionFinding(protection, acceptWeaker)) : []),
+    ...(engine.ok ? ofImage : [UNASKED]),
+    withTodo(
+      toFinding("login", login, (facts) => toLoginText(facts, kiroDataDir)),
+      toLoginCommand(login),
+    ),
     toSecretsFinding(Object.keys(toSandboxSecrets(credentials, env))),
     ...notices.map((text): Finding => ({ state: "note", what: "caller", text })),
   ];
 }
 
+const DEFAULT_IMAGE = "budgie-sandbox:latest";
+
+const UNASKED: Finding = { state: "note", what: "image", text: "not looked at, since there is no engine to ask" };
+
+function toStart({ env, platform }: Host): string {
+  if (env["DOCKER_HOST"]) return "unset DOCKER_HOST              # or start the engine that it names";
+  return platform === "darwin"
+    ? "open -a Docker"
+    : "sudo systemctl start docker    # Podman needs no root: docs/podman.md";
+}
+
+function toLoginCommand(login: SandboxFacts["login"]): string | undefined {
+  if (login.ok) return undefined;
+  return /"(kiro-cli \w+)"/.exec(login.problem)?.[1];
+}
+
 type EngineFacts = Extract<SandboxFacts["engine"], { readonly ok: true }>["facts"];
+type ImageFacts = Extract<SandboxFacts["image"], { readonly ok: true }>["facts"];
+
+function toEngineText({ apiVersion, endpoint, name, version }: EngineFacts): string {
+  return `${name} ${version}, API ${apiVersion}, at ${endpoint}`;
+}
+
+function toImageText({ created, id, name }: ImageFacts): string {
+  return `${name} (${id.slice(0, 19)}), built ${toAge(created)} ago`;
+}
+
+function toProgramText({ path }: { readonly path: string }): string {
+  return `"${path}" in the image, and a /bin/sh to start it`;
+}
+
+/** Returns the finding, with the command that removes the cause if it failed. */
+function withTodo(finding: Finding, todo: string | undefined): Finding {
+  return finding.state === "failed" && todo !== undefined ? { ...finding, todo } : finding;
+}
+
 type Protection = EngineFacts["protections"][number];
 
 const STATES = { held: "ok", weak: "note" } as const;

@@ -1,9 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFakeEngine } from "../../../../runner-docker/test/helpers/fake-engine.ts";
 import { createBudgieUser } from "../../helpers/start-budgie.ts";
 
+const WHOLE = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
 const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
 describe("budgie doctor", () => {
@@ -13,16 +14,37 @@ describe("budgie doctor", () => {
     const { exitCode, stderr, stdout } = await user.command(["doctor"], NO_ENGINE);
 
     const lines = stdout.split("\n");
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
-    expect(lines[0]).toMatch(/^failed {2}engine {5}.*unix:\/\/\/nowhere\/docker\.sock/);
-    expect(lines[1]).toBe("failed  image      there is no engine to ask");
-    expect(lines[2]).toBe("failed  program    there is no engine to ask");
-    expect(lines[3]).toMatch(new RegExp(`^ok      login      in "${user.host.dataDir}", written \\S+ ago$`));
+    expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: "" });
+    expect(lines[0]).toBe("note    image      not looked at, since there is no engine to ask");
+    expect(lines[1]).toMatch(new RegExp(`^ok      login      in "${user.host.dataDir}", written \\S+ ago$`));
     expect(lines).toContain(`ok      agents     code-reviewer, reader, shell-worker, in "${user.host.agentsDir}"`);
     expect(stdout).toContain(
-      `note    agents     Skipped the agent file "${join(user.host.agentsDir, "malformed.json")}"`,
+      `note    agents     Skipped the agent file "${join(user.host.agentsDir, "malformed.json")}": line 1, column `,
     );
     expect(lines).toContain(`ok      directory  "${user.sessionsDir}" can be written`);
+    expect(stdout).toMatch(
+      /\nfailed {2}engine {5}.*unix:\/\/\/nowhere\/docker\.sock.*\n\nTo do:\n {2}unset DOCKER_HOST .*\n$/,
+    );
+  });
+
+  it("puts failures last, one line a cause, and below them the commands to type", async () => {
+    await using user = await createBudgieUser({ login: false });
+    rmSync(user.host.agentsDir, { recursive: true });
+    const info = { ...WHOLE, SecurityOptions: ["name=seccomp,profile=default"] };
+    await using fake = await createFakeEngine({ "GET /version": { ApiVersion: "1.41" }, "GET /info": info });
+
+    const { exitCode, stdout } = await user.command(["doctor"], { ...fake.hostEnv, BUDGIE_AGENT_TIMOUT: "1m" });
+
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain("note    variable   The variable BUDGIE_AGENT_TIMOUT is none of budgie's");
+    expect(stdout.slice(stdout.indexOf("\nfailed") + 1)).toMatch(
+      new RegExp(
+        `^failed  image      The sandbox image .*\nfailed  login      there is none in .*\n` +
+          `failed  agents     There is no agents directory "${user.host.agentsDir}"\\. .*\n\n` +
+          `To do:\n  budgie build-image\n  kiro-cli login\n  mkdir -p "${user.host.agentsDir}"\n$`,
+      ),
+    );
+    expect(stdout).not.toMatch(/scandir|there is no image to look into/);
   });
 
   it("reports a missing login and missing agents", async () => {
@@ -31,7 +53,7 @@ describe("budgie doctor", () => {
     const { stdout } = await user.command(["doctor", "--agents-dir", user.workspace], NO_ENGINE);
 
     expect(stdout).toMatch(/^failed {2}login {6}.*run "kiro-cli login"$/m);
-    expect(stdout).toMatch(/^failed {2}agents {5}none, in "/m);
+    expect(stdout).toMatch(/^failed {2}agents {5}none, in ".*": the description of one must begin with "sub-agent:"$/m);
   });
 
   it("refuses agents whose tools would have the same name", async () => {
@@ -140,8 +162,7 @@ describe("budgie doctor", () => {
     [{ SecurityOptions: ["name=apparmor"] }, /^ok {6}mandatory {2}AppArmor$/m],
   ])("says which protections an engine with %j enforces", async (info, line) => {
     await using user = await createBudgieUser();
-    const limits = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
-    const answers = { "GET /version": { ApiVersion: "1.41", Arch: "amd64" }, "GET /info": { ...limits, ...info } };
+    const answers = { "GET /version": { ApiVersion: "1.41", Arch: "amd64" }, "GET /info": { ...WHOLE, ...info } };
     await using fake = await createFakeEngine(answers);
 
     const { stdout } = await user.command(["doctor"], fake.hostEnv);
@@ -155,8 +176,8 @@ describe("budgie doctor", () => {
     const text = await user.command(["doctor", "--prove"], NO_ENGINE);
     const json = await user.command(["doctor", "--prove", "--json"], NO_ENGINE);
 
-    expect(text.exitCode).toBe(1);
-    expect(text.stdout).toMatch(/\nfailed {2}claims {5}not proven: there is no engine to prove them on\n$/);
+    expect(text.exitCode).toBe(3);
+    expect(text.stdout).toMatch(/\nfailed {2}claims {5}not proven: there is no engine to prove them on\n\nTo do:\n/);
     expect(JSON.parse(json.stdout)).toMatchObject({
       ok: false,
       findings: expect.arrayContaining([

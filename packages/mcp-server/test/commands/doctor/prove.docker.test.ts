@@ -64,7 +64,7 @@ describe("budgie doctor --prove", { timeout: 400_000 }, () => {
 
     child.kill(signal);
 
-    expect(await ended).toBe(1);
+    expect(await ended).toBe(130);
     expect(await stdout).toBe("");
     expect(stderr()).not.toContain("clean up");
     expect(before.length).toBeGreaterThan(0);
