@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { loadAgents } from "@budgie/core";
 import { runBuildImage } from "./commands/build-image-command.ts";
 import { parseConfig, type Config } from "./config/config.ts";
 import { runDoctor } from "./commands/doctor/doctor-command.ts";
@@ -28,6 +29,9 @@ import { addServe, checkServerOptions, refuseMisplaced } from "./serve-command.t
 import { addServerOptions, SERVER_FLAGS, toServerValues } from "./commands/server-options.ts";
 import { addSessions } from "./commands/sessions/sessions-commands.ts";
 import { showRun } from "./commands/runs/show-run.ts";
+import { addCompletion } from "./commands/completion.ts";
+import { addConfig } from "./commands/config-commands.ts";
+import { CLIENT_NAMES } from "./commands/install/clients.ts";
 import { loadVersion } from "./process/version.ts";
 
 /** Runs the command of a command line. Resolves to the exit code. */
@@ -133,6 +137,12 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
   addGc(program, (options) => runGc(config(), options, host).then(finish));
 
   program.commandsGroup("This program:");
+  addConfig(program, host);
+  addCompletion(
+    program,
+    { agent: () => loadAgents(config()).agents.map(({ name }) => name), client: () => CLIENT_NAMES },
+    host,
+  );
   addHelp(program, () => void host.stdout.write(`${loadVersion()}\n`));
   return serve;
 }

@@ -6,6 +6,7 @@ import { listTools } from "./commands/list-tools.ts";
 import { findServerOption, SERVER_FLAGS, toServerValues } from "./commands/server-options.ts";
 import { parseConfig, type Config } from "./config/config.ts";
 import { checkSandboxOptions, refuseRootAnywhere } from "./config/sandbox-options.ts";
+import { listUnknownVariables } from "./config/unknown-variables.ts";
 import type { Host } from "./process/host.ts";
 import { serve } from "./server/serve.ts";
 import { toAllowedRoots } from "./server/workspace-rules.ts";
@@ -33,6 +34,7 @@ export function addServe(program: Command, { config, finish, host }: ServeContex
 }
 
 async function serveOrPrint(config: Config, host: Host): Promise<number> {
+  for (const line of listUnknownVariables(host.env)) host.report(line);
   if (config.listTools || config.debug) return listTools(config, { json: config.debug, stats: false }, host);
   if (host.stdinIsTerminal && config.transport === "stdio") for (const line of WAITING) host.report(line);
   return serve(config, host);

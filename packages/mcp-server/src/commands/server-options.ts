@@ -11,29 +11,30 @@ export function addServerOptions(program: Command): void {
   for (const key of SWITCHES) program.addOption(new Option(`--no-${toName(key)}`).hideHelp());
 }
 
-/** Returns the values of the command line and, for options that it does not have, those of `env`, as text for switches too. */
+/** Returns the values that the command line gives and, for other options, those of `env`, as text for switches too. */
 export function toServerValues(program: Command, env: Host["env"]): Readonly<Record<string, unknown>> {
   const given = program.opts();
-  const values = KEYS.map((key) => [
-    key,
-    toValue(key, { value: given[key], env, source: program.getOptionValueSource(key) }),
-  ]);
+  const values = KEYS.map((key) => [key, isFlagged(program, key) ? given[key] : toValue(key, env[toVariable(key)])]);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-type Given = { readonly value: unknown; readonly env: Host["env"]; readonly source: string | undefined };
+function isFlagged(program: Command, key: ConfigKey): boolean {
+  return program.getOptionValueSource(key) === "cli";
+}
 
-function toValue(key: ConfigKey, { env, source, value }: Given): unknown {
-  if (source === "cli") return value;
-  const text = env[toVariable(key)];
-  // The library looks for variables in this process's own environment.
-  if (text === undefined) return source === "env" ? toDefault(key) : value;
-  return key === "allowRoot" || REPEATABLE.has(key) ? text.split(",") : text;
+function toValue(key: ConfigKey, text: string | undefined): unknown {
+  return text !== undefined && (key === "allowRoot" || REPEATABLE.has(key)) ? text.split(",") : text;
+}
+
+/** Returns the flag or the variable that sets an option; `undefined` if none does. */
+export function toSource(program: Command, env: Host["env"], key: ConfigKey): string | undefined {
+  if (isFlagged(program, key)) return toFlag(key);
+  return env[toVariable(key)] === undefined ? undefined : toVariable(key);
 }
 
 /** Finds the first server option on the command line, and returns its flag. */
 export function findServerOption(program: Command): string | undefined {
-  const key = KEYS.find((other) => program.getOptionValueSource(other) === "cli");
+  const key = KEYS.find((other) => isFlagged(program, other));
   return key && toFlag(key);
 }
 

@@ -1,59 +1,17 @@
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { z } from "zod";
-import { BudgieError, EGRESS_MODES, parseTimeout, type EgressMode, type Tightening } from "@budgie/core";
-import { PRESET_NAMES, type HostWishes } from "./egress-list.ts";
+import type { z } from "zod";
+import { BudgieError, parseJson, parseTimeout, type EgressMode, type Tightening } from "@budgie/core";
+import { FILE_OPTIONS, toConfigFileSchema, type agentSection } from "./config-file-schema.ts";
+import type { ConfigKey } from "./config-schema.ts";
+import type { HostWishes } from "./egress-list.ts";
 import { toAbsolutePath } from "./host-paths.ts";
+import { didYouMean } from "../terminal/did-you-mean.ts";
 
-const path = z.string("a path").min(1, "a path");
-const AMOUNT = /^(\d+)([kmg])$/i;
-const UNITS: Readonly<Record<string, number>> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 };
-
-const amount = z
-  .string('an amount such as "512m" or "2g"')
-  .regex(AMOUNT, 'an amount such as "512m" or "2g"')
-  .transform(toBytes)
-  .refine((bytes) => bytes >= 16 * 2 ** 20, 'at least "16m"')
-  .optional();
-
-// Engines refuse smaller values, or no agent can start with them.
-const limits = z.strictObject({
-  memory: amount,
-  cpus: z.number("a number of at least 0.01").min(0.01, "a number of at least 0.01").optional(),
-  pids: z.int("a whole number of at least 16").min(16, "a whole number of at least 16").optional(),
-  disk: amount,
-});
-
-const egress = {
-  egress: z.enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`).optional(),
-  allowHost: z.array(z.string("a host"), "a list of hosts").optional(),
-  allowPreset: z
-    .array(z.enum(PRESET_NAMES, `one of ${PRESET_NAMES.join(", ")}`), `a list of ${PRESET_NAMES.join(", ")}`)
-    .optional(),
-};
-
-const agentSection = z.strictObject(
-  {
-    ...egress,
-    workspace: z.enum(["ro", "rw"], '"ro" or "rw"').optional(),
-    limits: limits.optional(),
-    timeout: z.string('a duration such as "90s" or "10m"').optional(),
-    maxConcurrent: z.int("a whole number of at least 1").min(1, "a whole number of at least 1").optional(),
-  },
-  "an object",
-);
-
-const configFileSchema = z.strictObject(
-  {
-    ...egress,
-    allowRoot: z.array(path, "a list of paths").min(1, "a list of at least one path").optional(),
-    agents: z.record(z.string(), agentSection, "an object").default({}),
-  },
-  "an object",
-);
-
-/** The content of a `budgie.json`. */
+/** The content of a configuration file. */
 export type ConfigFile = EgressWishes & {
+  /** The other options, by key, as the command line would give them */
+  readonly options: { readonly [Key in ConfigKey]?: unknown };
   readonly allowRoot: readonly string[];
   /** By agent */
   readonly agents: ReadonlyMap<string, AgentSection>;
@@ -69,13 +27,14 @@ export type EgressWishes = { readonly egress?: EgressMode | undefined } & {
 /** An agent's section. Its hosts are not parsed yet. */
 export type AgentSection = Omit<Tightening, "allowedHosts"> & EgressWishes;
 
-/** Loads a `budgie.json`; without a file the result is empty. Throws `CONFIG_INVALID` naming the file and the fault. */
+/** Loads a configuration file; without one the result is empty. Throws `CONFIG_INVALID` naming the file and the fault. */
 export function loadConfigFile(file: string | undefined, home: string): ConfigFile {
-  if (file === undefined) return { allowRoot: [], agents: new Map(), maxConcurrent: new Map() };
+  if (file === undefined) return { options: {}, allowRoot: [], agents: new Map(), maxConcurrent: new Map() };
   const content = readJson(file);
-  const parsed = configFileSchema.safeParse(content);
-  if (!parsed.success) throw toFileError(file, parsed.error.issues[0]);
-  const { agents, allowRoot = [], ...wishes } = parsed.data;
+  const schema = toConfigFileSchema();
+  const parsed = schema.safeParse(content);
+  if (!parsed.success) throw toFileError(file, parsed.error.issues[0], Object.keys(schema.shape));
+  const { agents, allowHost, allowPreset, allowRoot = [], egress } = parsed.data;
   const maxConcurrent = Object.entries(agents).flatMap(([name, section]): readonly [string, number][] =>
     section.maxConcurrent === undefined ? [] : [[name, section.maxConcurrent]],
   );
@@ -86,22 +45,47 @@ export function loadConfigFile(file: string | undefined, home: string): ConfigFi
   // Paths in the file are relative to the file.
   const place = { cwd: dirname(file), home };
   return {
-    ...wishes,
+    options: toOptions(content as Readonly<Record<string, unknown>>, place),
+    ...(egress === undefined ? {} : { egress }),
+    ...(allowHost === undefined ? {} : { allowHost }),
+    ...(allowPreset === undefined ? {} : { allowPreset }),
     allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)),
     agents: new Map(sections),
     maxConcurrent: new Map(maxConcurrent),
   };
 }
 
+const PATHS: ReadonlySet<ConfigKey> = new Set([
+  "agentsDir",
+  "promptsDir",
+  "systemPrompt",
+  "contextSummaryPrompt",
+  "kiroDataDir",
+  "stateDir",
+  "caFile",
+  "sessionsDir",
+  "httpTokenFile",
+]);
+
+/** Returns the options that the checked content sets, without the defaults that its schema knows. */
+function toOptions(content: Readonly<Record<string, unknown>>, place: Parameters<typeof toAbsolutePath>[1]) {
+  const toValue = (key: ConfigKey, value: unknown): unknown => {
+    if (typeof value === "number") return String(value);
+    const isPath = PATHS.has(key) || (key === "kiroBinary" && String(value).includes("/"));
+    return isPath ? toAbsolutePath(String(value), place) : value;
+  };
+  const given = FILE_OPTIONS.filter((key) => content[key] !== undefined);
+  return Object.fromEntries(given.map((key) => [key, toValue(key, content[key])]));
+}
+
 function readJson(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    return parseJson(readFileSync(file, "utf8"));
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    const why = code ?? message.replace(/\s+/g, " ");
     throw new BudgieError(
       "CONFIG_INVALID",
-      `Cannot read the file "${file}" of --config: ${why}. Correct it, or leave the option out.`,
+      `Cannot read the file "${file}" of --config: ${code ?? message}. Correct it, or leave the option out.`,
       { cause },
     );
   }
@@ -116,16 +100,15 @@ function toAgentSection(section: z.infer<typeof agentSection>, option: string): 
   };
 }
 
-function toBytes(text: string): number {
-  const [, number, unit = ""] = AMOUNT.exec(text) ?? [];
-  return Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
-}
-
-function toFileError(file: string, issue: z.core.$ZodIssue | undefined): BudgieError {
-  const place = issue === undefined || issue.path.length === 0 ? "its content" : `"${issue.path.join(".")}"`;
-  const message =
-    issue?.code === "unrecognized_keys"
-      ? `The file "${file}" has a key that is unknown in ${place}: "${issue.keys.join('", "')}". Remove it, or correct its name.`
-      : `Expected ${place} in "${file}" to be ${issue?.message}.`;
-  return new BudgieError("CONFIG_INVALID", message);
+function toFileError(file: string, issue: z.core.$ZodIssue | undefined, keys: readonly string[]): BudgieError {
+  const isTop = issue === undefined || issue.path.length === 0;
+  const place = isTop ? "its content" : `"${issue.path.join(".")}"`;
+  if (issue?.code !== "unrecognized_keys") {
+    return new BudgieError("CONFIG_INVALID", `Expected ${place} in "${file}" to be ${issue?.message}.`);
+  }
+  const near = isTop ? didYouMean(issue.keys[0] ?? "", keys) : "";
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `The file "${file}" has a key that is unknown in ${place}: "${issue.keys.join('", "')}".${near} Remove it, or correct its name.`,
+  );
 }

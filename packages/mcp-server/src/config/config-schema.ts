@@ -39,7 +39,7 @@ export const configSchema = z.strictObject({
   contextSummaryPrompt: path
     .optional()
     .describe("asks for a missing answer; <prompts-dir>/_context-summary.md by default"),
-  config: path.optional().describe("a JSON file with allowed roots and a section for each agent; none by default"),
+  config: path.optional().describe("a JSON file with any of these options and sections of agents; none by default"),
   allowRoot: z
     .array(path)
     .optional()

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import type { z } from "zod";
 import { BudgieError, parseDuration, parseTimeout, type TurnLimitWishes, type TurnRateLimits } from "@budgie/core";
 import type { Retention } from "@budgie/store";
-import { loadConfigFile } from "./config-file.ts";
-import { configSchema } from "./config-schema.ts";
+import { loadConfigFile, type ConfigFile } from "./config-file.ts";
+import { configSchema, type ConfigKey } from "./config-schema.ts";
 import { toEgressCeiling } from "./egress-ceiling.ts";
 import type { Host } from "../process/host.ts";
-import { toAbsolutePath, findExistingFile, toKiroDataDir, toStateDir } from "./host-paths.ts";
+import { toAbsolutePath, findExistingFile, refuseMissing, toKiroDataDir, toStateDir } from "./host-paths.ts";
 import type { SoftDeadline } from "./tool-options.ts";
 import { toFlag, toOptionName } from "./option-names.ts";
 import { parseTime } from "./option-values.ts";
@@ -56,8 +56,10 @@ type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPro
 
 /** Checks the options. Throws `CONFIG_INVALID` naming the option, its value and what was expected. */
 export function parseConfig(values: Readonly<Record<string, unknown>>, host: Host): Config {
-  const parsed = configSchema.safeParse(values);
-  if (!parsed.success) throw toConfigError(parsed.error, values);
+  const source = loadSource(values, host);
+  const { given, toName } = source;
+  const parsed = configSchema.safeParse(given);
+  if (!parsed.success) throw toConfigError(parsed.error, given);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
   const {
     heartbeat,
@@ -74,8 +76,8 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
   return {
     ...options,
     promptsDir,
-    ...loadAccess({ ...options, ...limits }, host),
-    agentsDir: toAbsolutePath(options.agentsDir, host),
+    ...toAccess({ ...options, ...limits }, source, host),
+    agentsDir: toAgentsDir(options.agentsDir, source, host),
     sessionsDir: toAbsolutePath(options.sessionsDir, host),
     caFile: findExistingFile(options.caFile, toFlag("caFile"), host),
     systemPrompt:
@@ -88,34 +90,61 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
     stateDir: toAbsolutePath(options.stateDir ?? toStateDir(host), host),
     maxTurnsPerMinute: toTurnRateLimits(options.maxTurnsPerMinute),
     retention: {
-      maxAgeMs: parseDuration(keepRuns, toOptionName("keepRuns")) || undefined,
+      maxAgeMs: parseDuration(keepRuns, toName("keepRuns")) || undefined,
       maxBytes: maxRunsBytes || undefined,
     },
-    sessionTtlMs: parseTime(sessionTtl, { option: toOptionName("sessionTtl"), most: "3650d" }),
-    softDeadline: toSoftDeadline(softDeadline),
-    heartbeatMs: parseTime(heartbeat, { option: toOptionName("heartbeat"), most: "1h" }),
-    sweepEveryMs: parseDuration(sweepEvery, toOptionName("sweepEvery")),
+    sessionTtlMs: parseTime(sessionTtl, { option: toName("sessionTtl"), most: "3650d" }),
+    softDeadline: toSoftDeadline(softDeadline, toName("softDeadline")),
+    heartbeatMs: parseTime(heartbeat, { option: toName("heartbeat"), most: "1h" }),
+    sweepEveryMs: parseDuration(sweepEvery, toName("sweepEvery")),
     model: modelName === "auto" ? undefined : modelName,
   };
 }
 
-function toSoftDeadline(text: string): SoftDeadline {
-  if (text === "auto" || text === "never") return text;
-  return parseTime(text, { option: `${toOptionName("softDeadline")}, if not "auto" or "never",`, most: "24h" });
+type Source = {
+  readonly file: string | undefined;
+  readonly content: ConfigFile;
+  /** The values of the options, the file's included */
+  readonly given: { readonly [Key in ConfigKey]?: unknown };
+  /** Returns the name of an option in messages, by its place. */
+  readonly toName: (key: ConfigKey) => string;
+};
+
+/** Loads the configuration file, and puts the options before it. */
+export function loadSource(values: Readonly<Record<string, unknown>>, host: Host): Source {
+  const named = configSchema.shape.config.safeParse(values["config"]).data;
+  const file = named === undefined ? undefined : toAbsolutePath(named, host);
+  const content = loadConfigFile(file, host.home);
+  const given = { ...content.options, ...values };
+  const isInFile = (key: ConfigKey): boolean => values[key] === undefined && key in content.options;
+  const toName = (key: ConfigKey): string => (isInFile(key) ? `"${key}" in "${file}"` : toOptionName(key));
+  return { file, content, given, toName };
 }
 
-/** Loads the configuration file, and merges it with the options, which take precedence. */
-function loadAccess(
+/** Returns the folder. Only the default one may be missing. */
+function toAgentsDir(folder: string, { given, toName }: Source, host: Host): string {
+  const path = toAbsolutePath(folder, host);
+  if (given.agentsDir === undefined) return path;
+  return refuseMissing(path, { kind: "directory", option: toName("agentsDir") });
+}
+
+function toSoftDeadline(text: string, name: string): SoftDeadline {
+  if (text === "auto" || text === "never") return text;
+  return parseTime(text, { option: `${name}, if not "auto" or "never",`, most: "24h" });
+}
+
+/** Merges the hosts, roots and sections of the configuration file with the options, which take precedence. */
+function toAccess(
   options: Omit<
     z.infer<typeof configSchema>,
     "heartbeat" | "keepRuns" | "maxRunsBytes" | "model" | "sessionTtl" | "softDeadline" | "sweepEvery"
   >,
+  { content, file, toName }: Source,
   host: Host,
 ): Pick<Config, "allowRoot" | "config" | "policies" | "turnLimits"> {
-  const file = options.config === undefined ? undefined : toAbsolutePath(options.config, host);
-  const { agents, allowRoot, maxConcurrent, ...inFile } = loadConfigFile(file, host.home);
+  const { agents, allowRoot, maxConcurrent, options: _, ...inFile } = content;
   const { sandbox } = options;
-  const timeoutMs = parseTimeout(options.agentTimeout, toOptionName("agentTimeout"));
+  const timeoutMs = parseTimeout(options.agentTimeout, toName("agentTimeout"));
   return {
     config: file,
     allowRoot: options.allowRoot?.map((root) => toAbsolutePath(root, host)) ?? allowRoot,

@@ -17,11 +17,18 @@ export function findExistingFile(
   flag: string,
   place: Pick<Place, "cwd" | "home">,
 ): string | undefined {
-  const absolute = file === undefined ? undefined : toAbsolutePath(file, place);
-  if (absolute === undefined || existsSync(absolute)) return absolute;
+  return file === undefined ? undefined : refuseMissing(toAbsolutePath(file, place), { kind: "file", option: flag });
+}
+
+/** Returns a path that exists. Throws `CONFIG_INVALID` for another. */
+export function refuseMissing(
+  path: string,
+  { kind, option }: { readonly kind: "directory" | "file"; readonly option: string },
+): string {
+  if (existsSync(path)) return path;
   throw new BudgieError(
     "CONFIG_INVALID",
-    `There is no file "${absolute}" for ${flag}. Create it, or leave the option out.`,
+    `There is no ${kind} "${path}" for ${option}. Create it, or leave the option out.`,
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Host } from "../process/host.ts";
-import type { HttpOptions } from "../config/http-options.ts";
+import type { HttpOptions } from "./http-options.ts";
 import { createStdioServer, type StdioServerOptions, type ToolServer } from "../mcp/connection/stdio-server.ts";
 import { watchParent } from "../process/watch-parent.ts";
 

@@ -6,7 +6,7 @@ import { createTurns } from "./create-turns.ts";
 import { createClients } from "./create-clients.ts";
 import { createAgentPoll } from "../agents/agent-poll.ts";
 import type { Host } from "../process/host.ts";
-import type { HttpOptions } from "../config/http-options.ts";
+import type { HttpOptions } from "./http-options.ts";
 import { createConnection } from "../mcp/connection/connection.ts";
 import { toInstructions } from "../mcp/tools/instructions.ts";
 import type { Shutdown } from "../process/shutdown.ts";

@@ -3,7 +3,7 @@ import { createOwner } from "@budgie/core";
 import type { Config } from "../config/config.ts";
 import { createRunner } from "./create-runner.ts";
 import type { Host } from "../process/host.ts";
-import { loadHttpOptions } from "../config/http-options.ts";
+import { loadHttpOptions } from "./http-options.ts";
 import { createShutdown } from "../process/shutdown.ts";
 
 /** Serves the agents until a signal or, over stdio, until the client disconnects. Rejects if the start fails. */

@@ -1,8 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { toFlag } from "../../src/config/option-names.ts";
+import { runProgram } from "../../src/run-program.ts";
+import { toSilentHost } from "../helpers/to-silent-host.ts";
 import { createBudgieUser } from "../helpers/start-budgie.ts";
 
 describe("the command line", () => {
@@ -202,6 +205,27 @@ describe("the command line", () => {
 
     expect(stdout).toContain(`kiro-subagents.${name}\n`);
     expect(stderr).toContain(`budgie: The tool name "kiro-subagents.${name}" is longer than 64 characters`);
+  });
+});
+
+describe("the server on a terminal", () => {
+  it.each([[[]], [["serve"]]])("says for %j what it waits for, and serves", async (argv) => {
+    await using user = await createBudgieUser();
+    const stdin = new PassThrough();
+    const lines: string[] = [];
+    const place = { home: user.host.home, cwd: user.workspace };
+    const ended = new Promise((resolve) => {
+      const report = (line: string): void => void lines.push(line);
+      const host = toSilentHost({ ...place, stdin, stdinIsTerminal: true, report, exit: resolve });
+      void runProgram(argv, host).then(resolve);
+    });
+
+    stdin.end();
+
+    expect(await ended).toBe(0);
+    expect(lines[0]).toContain("waits on stdin for an MCP client");
+    expect(lines[1]).toContain('"budgie install CLIENT"');
+    expect(lines.at(-1)).toContain("Serving 4 tools");
   });
 });
 

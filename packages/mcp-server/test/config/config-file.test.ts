@@ -20,11 +20,13 @@ function load(content: unknown) {
 describe("loadConfigFile", () => {
   it("returns nothing if no file is configured", () => {
     expect(loadConfigFile(undefined, "/home/me")).toEqual({
+      options: {},
       allowRoot: [],
       agents: new Map(),
       maxConcurrent: new Map(),
     });
     expect(load({})).toEqual({
+      options: {},
       allowRoot: [],
       agents: new Map(),
       maxConcurrent: new Map(),
@@ -37,6 +39,25 @@ describe("loadConfigFile", () => {
       "/home/me/code",
       join(folder, "projects"),
     ]);
+  });
+
+  it("takes every other option, in JSON's own types, with paths from its folder", () => {
+    const content = {
+      sandbox: true,
+      maxQueued: 0,
+      heartbeat: "5s",
+      env: ["A"],
+      agentsDir: "agents",
+      stateDir: "~/state",
+    };
+
+    expect(load({ $schema: "config.schema.json", ...content, kiroBinary: "./kiro" }).options).toEqual({
+      ...content,
+      maxQueued: "0",
+      agentsDir: join(folder, "agents"),
+      stateDir: "/home/me/state",
+      kiroBinary: join(folder, "kiro"),
+    });
   });
 
   it("reads an agent's section", () => {
@@ -64,7 +85,13 @@ describe("loadConfigFile", () => {
       agents: { a: { allowHost: ["b.test"], allowPreset: [] } },
     });
 
-    expect(all).toEqual({ egress: "allowlist", allowHost: ["a.test"], allowPreset: ["npm"], allowRoot: [] });
+    expect(all).toEqual({
+      egress: "allowlist",
+      allowHost: ["a.test"],
+      allowPreset: ["npm"],
+      allowRoot: [],
+      options: {},
+    });
     expect(agents.get("a")).toMatchObject({ allowHost: ["b.test"], allowPreset: [] });
   });
 
@@ -76,9 +103,19 @@ describe("loadConfigFile", () => {
   });
 
   it.each<[unknown, string]>([
-    ["{", "Cannot read the file"],
+    ["{", "of --config: line 1, column 2: close brace expected."],
+    ['{\n  "egress": none\n}', "of --config: line 2, column 13: invalid symbol."],
+    [{ agentTimout: "1m" }, 'has a key that is unknown in its content: "agentTimout". Did you mean "agentTimeout"?'],
+    [{ config: "other.json" }, 'has a key that is unknown in its content: "config".'],
+    [{ keepSessions: "yes" }, 'Expected "keepSessions" in'],
+    [{ port: 65_536 }, "to be a port from 0 to 65535."],
+    [{ maxConcurrent: "2" }, 'Expected "maxConcurrent" in'],
+    [{ retry: "often" }, 'to be "safe", "always" or "never".'],
     [[], "Expected its content in"],
-    [{ allowRoots: ["/a"] }, 'has a key that is unknown in its content: "allowRoots". Remove it, or correct'],
+    [
+      { allowRoots: ["/a"] },
+      'has a key that is unknown in its content: "allowRoots". Did you mean "allowRoot"? Remove it, or correct',
+    ],
     [{ allowRoot: "/a" }, 'Expected "allowRoot" in'],
     [{ allowRoot: [] }, "to be a list of at least one path."],
     [{ allowRoot: [""] }, 'Expected "allowRoot.0" in'],

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { takeHttpToken, loadHttpToken } from "../../src/config/http-token.ts";
+import { takeHttpToken, loadHttpToken } from "../../src/server/http-token.ts";
 
 const GOOD = "0123456789abcdef0123456789ABCDEF";
 

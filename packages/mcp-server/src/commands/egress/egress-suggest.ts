@@ -1,8 +1,9 @@
-import { findEntry, type AllowedHost, type Run } from "@budgie/core";
+import { findEntry, type AllowedHost } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
+import { resolveAgentName } from "../../mcp/names/find-agent.ts";
 import { toRequestedHosts, type RequestedHost, type RequestedHosts } from "./requested-hosts.ts";
-import { parseLast, withRunArchive } from "../runs/run-archive.ts";
+import { noRunsText, parseLast, withRunArchive } from "../runs/run-archive.ts";
 
 export type SuggestOptions = {
   /** The configuration with `--sandbox`, also if it was not given */
@@ -16,8 +17,10 @@ export type SuggestOptions = {
 
 /** Runs `budgie egress suggest`: prints the smallest list of hosts that the last turns would have needed. */
 export async function suggestEgress(options: SuggestOptions, { stdout }: Host): Promise<number> {
-  const { agent, config, json } = options;
-  const runs = await loadRuns(options);
+  const { config, json, last } = options;
+  const agent = resolveAgentName(options.agent, config);
+  const limit = parseLast(last);
+  const runs = await withRunArchive(config, (archive) => archive.recent({ limit, agent }));
   const { egress } = config.policies.agents.get(agent ?? "") ?? config.policies.ceiling;
   const { needed, never } = toRequestedHosts(runs);
   const marked = needed.map((need) => mark(need, egress.hosts));
@@ -25,11 +28,6 @@ export async function suggestEgress(options: SuggestOptions, { stdout }: Host): 
   const answer = { runs: runs.length, watched, needed: marked, never };
   stdout.write(json ? `${JSON.stringify(answer)}\n` : suggestionText(answer, agent));
   return 0;
-}
-
-function loadRuns({ agent, config, last }: SuggestOptions): Promise<readonly Run[]> {
-  const limit = parseLast(last);
-  return withRunArchive(config, (archive) => archive.recent({ limit, agent }));
 }
 
 type Marked = RequestedHost & {
@@ -55,7 +53,7 @@ type Answer = Omit<RequestedHosts, "needed"> & {
 
 function suggestionText({ needed, never, runs, watched }: Answer, agent: string | undefined): string {
   const whose = agent === undefined ? "" : ` of the agent "${agent}"`;
-  if (runs === 0) return `There is no turn${whose} in the run log yet.\n`;
+  if (runs === 0) return noRunsText({ agent });
   const turns = `the last ${runs === 1 ? "turn" : `${runs} turns`}${whose}`;
   if (watched === 0)
     return `Nobody watched what ${turns} reached: only turns in a sandbox are, and not with --egress bridge.\n`;

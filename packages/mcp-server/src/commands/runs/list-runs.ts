@@ -1,7 +1,8 @@
 import { toDurationText, type Run } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
-import { parseLast, toRunFacts, withRunArchive } from "./run-archive.ts";
+import { noRunsText, parseLast, toRunFacts, withRunArchive, type RunFilter } from "./run-archive.ts";
+import { resolveAgentName } from "../../mcp/names/find-agent.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
 import { toTable } from "../../terminal/table.ts";
 
@@ -16,15 +17,16 @@ export type ListRunsOptions = {
 
 /** Runs `budgie runs ls`: prints the last turns, the newest first. */
 export async function listRuns(config: Config, options: ListRunsOptions, { stdout }: Host): Promise<number> {
-  const { agent, json, last, session: sessionId } = options;
+  const { json, last, session: sessionId } = options;
+  const agent = resolveAgentName(options.agent, config);
   const limit = parseLast(last);
   const runs = await withRunArchive(config, (archive) => archive.recent({ limit, agent, sessionId }));
-  stdout.write(json ? toSafeJson(runs.map(toRunFacts)) : runsText(runs));
+  stdout.write(json ? toSafeJson(runs.map(toRunFacts)) : runsText(runs, { agent, sessionId }));
   return 0;
 }
 
-function runsText(runs: readonly Run[]): string {
-  if (runs.length === 0) return "There is no such turn in the run log.\n";
+function runsText(runs: readonly Run[], filter: RunFilter): string {
+  if (runs.length === 0) return noRunsText(filter);
   const head = ["RUN", "STARTED", "AGENT", "OUTCOME", "TOOK", "ANSWER", "SESSION"];
   return `${toTable([head, ...runs.map(toRow)]).join("\n")}\n`;
 }

@@ -31,3 +31,13 @@ export function toRunFacts<Known extends Run>({ endedMs, startedMs, ...run }: Kn
     durationMs: endedMs === undefined ? undefined : Math.max(endedMs - startedMs, 0),
   };
 }
+
+/** The turns that a command asks for. */
+export type RunFilter = { readonly agent?: string | undefined; readonly sessionId?: string | undefined };
+
+/** Returns the answer of a command that finds no turn. */
+export function noRunsText({ agent, sessionId }: RunFilter): string {
+  const ofAgent = agent === undefined ? "" : ` of the agent "${agent}"`;
+  const ofSession = sessionId === undefined ? "" : ` in the session "${sessionId}"`;
+  return `There is no turn${ofAgent}${ofSession} in the run log yet.\n`;
+}

@@ -1,4 +1,4 @@
-import { BudgieError, type Agent } from "@budgie/core";
+import { BudgieError, loadAgents, type Agent, type AgentFolders } from "@budgie/core";
 import type { NamingOptions } from "../../config/tool-options.ts";
 import { didYouMean } from "../../terminal/did-you-mean.ts";
 import { toToolName } from "./tool-name.ts";
@@ -17,6 +17,13 @@ export function findAgent(agents: readonly Agent[], spelling: string, options: N
     "AGENT_NOT_FOUND",
     `Both agents "${found.name}" (${found.file}) and "${twin.name}" (${twin.file}) could be "${spelling}". Name one in full.`,
   );
+}
+
+/** Returns the name that a spelling means. One of no agent, or of several, is a name itself: agents that are gone have turns. */
+export function resolveAgentName(spelling: string | undefined, config: Naming & AgentFolders): string | undefined {
+  if (spelling === undefined) return undefined;
+  const found = listAgents(loadAgents(config).agents, spelling, config);
+  return found.length === 1 ? found[0]?.name : spelling;
 }
 
 /** Lists the agents that a spelling may mean: of those with exactly this name, one. */

@@ -101,8 +101,11 @@ describe("budgie runs ls", () => {
 
     expect(await user.command(["runs", "ls"])).toMatchObject({
       exitCode: 0,
-      stdout: "There is no such turn in the run log.\n",
+      stdout: "There is no turn in the run log yet.\n",
     });
+    expect((await user.command(["runs", "ls", "--agent", "Reader"])).stdout).toBe(
+      'There is no turn of the agent "reader" in the run log yet.\n',
+    );
     expect(await json(user, "ls")).toEqual([]);
     expect(await json(user, "rm", "--all")).toEqual({ removed: [] });
     expect(existsSync(toStateDir(user))).toBe(false);

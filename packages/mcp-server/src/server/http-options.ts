@@ -1,11 +1,11 @@
 import { BudgieError } from "@budgie/core";
-import type { Config } from "./config.ts";
-import type { ConfigKey } from "./config-schema.ts";
+import type { Config } from "../config/config.ts";
+import type { ConfigKey } from "../config/config-schema.ts";
 import type { Host } from "../process/host.ts";
-import { toAbsolutePath } from "./host-paths.ts";
+import { toAbsolutePath } from "../config/host-paths.ts";
 import { takeHttpToken, loadHttpToken } from "./http-token.ts";
-import { toFlag, toOptionName } from "./option-names.ts";
-import { parseTime } from "./option-values.ts";
+import { toFlag, toOptionName } from "../config/option-names.ts";
+import { parseTime } from "../config/option-values.ts";
 import { BlockList, isIP } from "node:net";
 
 /** The checked options of HTTP. */

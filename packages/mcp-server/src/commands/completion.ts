@@ -1,0 +1,88 @@
+import { Argument, type Command } from "commander";
+import type { Host } from "../process/host.ts";
+
+/** Lists of words for arguments, by the name of the argument. */
+export type CompletionWords = Readonly<Record<string, () => readonly string[]>>;
+
+/** Adds `budgie completion`, and the hidden command that its scripts ask for words. */
+export function addCompletion(program: Command, words: CompletionWords, host: Host): void {
+  program
+    .command("completion")
+    .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(SCRIPTS)))
+    .summary("print a completion script for bash, zsh or fish")
+    .description("print a completion script; for bash: source <(budgie completion bash)")
+    .action((shell: keyof typeof SCRIPTS) => void host.stdout.write(SCRIPTS[shell]));
+  program
+    .command("__complete", { hidden: true })
+    .argument("[words...]")
+    .action((line: readonly string[]) => {
+      const found = complete(program, line, { ...words, shell: () => Object.keys(SCRIPTS) });
+      host.stdout.write(found.map((word) => `${word}\n`).join(""));
+    });
+}
+
+const SCRIPTS = {
+  bash: `_budgie() {
+  local IFS=$'\\n'
+  COMPREPLY=($(budgie __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _budgie budgie
+`,
+  zsh: `#compdef budgie
+_budgie() {
+  local -a found
+  found=("\${(@f)$(budgie __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+}
+compdef _budgie budgie
+`,
+  fish: `function __budgie_complete
+  set -l words (commandline -opc) (commandline -ct)
+  budgie __complete -- $words[2..] 2>/dev/null
+end
+complete -c budgie -a '(__budgie_complete)'
+`,
+} as const;
+
+/** Returns the words that the last word of a command line may become. Without any, a shell completes files. */
+function complete(program: Command, line: readonly string[], words: CompletionWords): readonly string[] {
+  const before = line.slice(0, -1);
+  const current = line.at(-1) ?? "";
+  const { argument, command } = findPlace(program, before);
+  const flags = [...listOptions(command), ...(command === program ? [] : listOptions(program))];
+  const isStarted = (word: string): boolean => word.startsWith(current);
+  const listWords = (name = ""): readonly string[] => words[name]?.() ?? [];
+  const valued = flags.find(({ flag, takesValue }) => takesValue && flag === before.at(-1));
+  if (valued !== undefined) return listWords(valued.flag.slice(2)).filter(isStarted);
+  const plain = [...listCommands(command), ...listWords(argument?.name())];
+  const candidates = current.startsWith("-") ? flags.map(({ flag }) => flag) : plain;
+  return [...new Set(candidates)].filter(isStarted);
+}
+
+type Place = { readonly command: Command; readonly argument: Argument | undefined };
+
+/** Finds the innermost command that words name, and the argument that comes next. */
+function findPlace(program: Command, line: readonly string[]): Place {
+  let [command, operands] = [program, 0];
+  for (const word of line) {
+    const child = command.commands.find((other) => other.name() === word || other.aliases().includes(word));
+    if (child !== undefined && operands === 0) command = child;
+    else if (!word.startsWith("-")) operands += 1;
+  }
+  const { registeredArguments } = command;
+  return { command, argument: registeredArguments[Math.min(operands, registeredArguments.length - 1)] };
+}
+
+function listCommands(parent: Command): readonly string[] {
+  return parent
+    .createHelp()
+    .visibleCommands(parent)
+    .map((command) => command.name());
+}
+
+function listOptions(command: Command): readonly { readonly flag: string; readonly takesValue: boolean }[] {
+  return command
+    .createHelp()
+    .visibleOptions(command)
+    .flatMap(({ long, required }) => (long ? [{ flag: long, takesValue: required }] : []));
+}

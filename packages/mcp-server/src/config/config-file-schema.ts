@@ -1,0 +1,121 @@
+import { z } from "zod";
+import { EGRESS_MODES } from "@budgie/core";
+import { configSchema, type ConfigKey } from "./config-schema.ts";
+import { PRESET_NAMES } from "./egress-list.ts";
+
+// Messages complete the sentence "Expected "egress" in "budgie.json" to be <message>."
+const path = z.string("a path").min(1, "a path");
+
+const AMOUNT = /^(\d+)([kmg])$/i;
+
+const UNITS: Readonly<Record<string, number>> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 };
+
+const amount = z
+  .string('an amount such as "512m" or "2g"')
+  .regex(AMOUNT, 'an amount such as "512m" or "2g"')
+  .transform(toBytes)
+  .refine((bytes) => bytes >= 16 * 2 ** 20, 'at least "16m"')
+  .optional();
+
+function toBytes(text: string): number {
+  const [, number, unit = ""] = AMOUNT.exec(text) ?? [];
+  return Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
+}
+
+// Engines refuse smaller values, or no agent can start with them.
+const limits = z.strictObject({
+  memory: amount,
+  cpus: z.number("a number of at least 0.01").min(0.01, "a number of at least 0.01").optional(),
+  pids: z.int("a whole number of at least 16").min(16, "a whole number of at least 16").optional(),
+  disk: amount,
+});
+
+const egress = {
+  egress: z.enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`).optional(),
+  allowHost: z.array(z.string("a host"), "a list of hosts").optional(),
+  allowPreset: z
+    .array(z.enum(PRESET_NAMES, `one of ${PRESET_NAMES.join(", ")}`), `a list of ${PRESET_NAMES.join(", ")}`)
+    .optional(),
+};
+
+/** The section of one agent. */
+export const agentSection = z.strictObject(
+  {
+    ...egress,
+    workspace: z.enum(["ro", "rw"], '"ro" or "rw"').optional(),
+    limits: limits.optional(),
+    timeout: z.string('a duration such as "90s" or "10m"').optional(),
+    maxConcurrent: z.int("a whole number of at least 1").min(1, "a whole number of at least 1").optional(),
+  },
+  "an object",
+);
+
+const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
+
+// A file does not name another, and its hosts and roots are merged by rules of their own.
+const APART: ReadonlySet<ConfigKey> = new Set(["config", "egress", "allowHost", "allowPreset", "allowRoot"]);
+
+/** The options that a file gives in the same form as the command line. */
+export const FILE_OPTIONS = KEYS.filter((key) => !APART.has(key));
+
+/** Returns the schema of a configuration file: every option but `--config`, and a section for each agent. */
+export function toConfigFileSchema() {
+  return z.strictObject(
+    {
+      $schema: z
+        .string("the address of a JSON Schema")
+        .optional()
+        .describe("the JSON Schema of this file, for editors"),
+      ...Object.fromEntries(FILE_OPTIONS.map((key) => [key, toFileForm(key)])),
+      ...describeAll(egress),
+      allowRoot: z
+        .array(path, "a list of paths")
+        .min(1, "a list of at least one path")
+        .optional()
+        .describe(toDescription("allowRoot")),
+      agents: z
+        .record(z.string(), agentSection, "an object")
+        .default({})
+        .describe("what single agents may do, by name; a section can only tighten"),
+    },
+    "an object",
+  );
+}
+
+/** Returns the schema of an option's value in JSON: a switch is a boolean there, and a number is one. */
+function toFileForm(key: ConfigKey): z.ZodType {
+  const schema = configSchema.shape[key];
+  const read = (text: string): unknown => schema.safeParse(text).data;
+  const description = toDescription(key);
+  const fallback = schema.safeParse(undefined).data;
+  if (typeof read("true") === "boolean") {
+    return z
+      .boolean("true or false")
+      .default(fallback === true)
+      .describe(description);
+  }
+  if (typeof read("1") !== "number") return schema.describe(description);
+  const fault = (value: unknown): string => schema.safeParse(String(value)).error?.issues[0]?.message ?? "a number";
+  const number = z.number("a number").refine((value) => schema.safeParse(String(value)).success, {
+    error: ({ input }) => fault(input),
+  });
+  return (typeof fallback === "number" ? number.default(fallback) : number.optional()).describe(description);
+}
+
+function describeAll<Shape extends Partial<Record<ConfigKey, z.ZodType>>>(shape: Shape): Shape {
+  const described = Object.entries(shape).map(([key, schema]) => [
+    key,
+    schema.describe(toDescription(key as ConfigKey)),
+  ]);
+  return Object.fromEntries(described) as Shape;
+}
+
+/** Returns an option's help text without what is true only on the command line. */
+function toDescription(key: ConfigKey): string {
+  return (configSchema.shape[key].description ?? "").replace("; repeatable", "").replace(/; --no-.*/, "");
+}
+
+/** Returns the JSON Schema of a configuration file. */
+export function toConfigJsonSchema(): Readonly<Record<string, unknown>> {
+  return { title: "The configuration file of budgie", ...z.toJSONSchema(toConfigFileSchema(), { io: "input" }) };
+}
