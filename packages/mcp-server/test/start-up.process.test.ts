@@ -22,16 +22,9 @@ const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 const loader = new URL("../bin/load-bundle.js", import.meta.url).href;
 
 // The allowed cost of a first list of tools. Run "npm run bench -- startup" before and after adding one.
-const LIBRARIES = [
-  "@modelcontextprotocol/sdk",
-  "ajv",
-  "ajv-formats",
-  "commander",
-  "jsonc-parser",
-  "yaml",
-  "zod",
-  "zod-to-json-schema",
-];
+const LIBRARIES = "@modelcontextprotocol/sdk ajv ajv-formats commander jsonc-parser yaml zod zod-to-json-schema".split(
+  " ",
+);
 
 describe("until its first call budgie", () => {
   it("loads only the libraries that a list of tools needs", async () => {

@@ -50,7 +50,8 @@ function complete(program: Command, line: readonly string[], words: CompletionWo
   const current = line.at(-1) ?? "";
   const { argument, command } = findPlace(program, before);
   const flags = [...listOptions(command), ...(command === program ? [] : listOptions(program))];
-  const isStarted = (word: string): boolean => word.startsWith(current);
+  // A shell would interpret other characters of a name.
+  const isStarted = (word: string): boolean => word.startsWith(current) && /^[\w.-]+$/.test(word);
   const listWords = (name = ""): readonly string[] => words[name]?.() ?? [];
   const valued = flags.find(({ flag, takesValue }) => takesValue && flag === before.at(-1));
   if (valued !== undefined) return listWords(valued.flag.slice(2)).filter(isStarted);

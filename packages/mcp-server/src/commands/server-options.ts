@@ -113,7 +113,7 @@ const SWITCHES = KEYS.filter((key) => VALUES[key] === undefined);
 /** The flags of the server, with and without a value. */
 export const SERVER_FLAGS: KnownFlags = {
   valued: new Set(Object.keys(VALUES).map(toName)),
-  switches: new Set(SWITCHES.map(toName)),
+  switches: new Set([...SWITCHES.map(toName), "help", "version"]),
 };
 
 function toOption(key: ConfigKey): Option {

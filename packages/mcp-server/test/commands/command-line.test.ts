@@ -67,7 +67,7 @@ describe("the command line", () => {
     );
   });
 
-  it.each([[["--help"]], [["-h"]], [["help"]]])(
+  it.each([[["--help"]], [["-h"]], [["-help"]], [["help"]]])(
     "prints help that fits on a screen of 80 columns for %j",
     async (argv) => {
       await using user = await createBudgieUser();

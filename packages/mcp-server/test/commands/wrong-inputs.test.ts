@@ -40,11 +40,7 @@ const ROWS: readonly Row[] = [
     'The file "CONFIG" has a key that is unknown in its content: "agentTimout". Did you mean "agentTimeout"? Remove it, or correct its name.',
     2,
   ],
-  [
-    "install claude-code",
-    'There is no client "claude-code". Did you mean "claude"? Clients: kiro, claude, cursor, vscode, codex, gemini',
-    2,
-  ],
+  ["install clade", 'There is no client "clade". Did you mean "claude"? Clients: kiro, claude, ', 2],
   ["install", `Missing required argument 'client'. See "budgie install --help".`, 2],
   ["install kiro --sandbox", 'Options of the server, such as --sandbox, go behind "--".', 2],
   ["install kiro -- serve", 'The server takes no "serve". See "budgie serve --help".', 2],
@@ -55,7 +51,7 @@ const ROWS: readonly Row[] = [
   ],
   ["egress explain", `Missing required argument 'agent'. See "budgie egress explain --help".`, 2],
   ["gc --older-than soon", 'Expected --older-than to be a duration such as "90s", "10m" or "1h30m", got "soon".', 2],
-  ["build-image --build-arg JDK", 'Expected --build-arg to be NAME=VALUE, got "JDK".', 2],
+  ["build-image --tag", `Option '--tag <image>' argument missing. See "budgie build-image --help".`, 2],
   ["build-image --context /nope", 'There is no Dockerfile in "/nope". Name the folder that has it with --context.', 2],
   ["completion tcsh", `Command-argument value 'tcsh' is invalid for argument 'shell'.`, 2],
   [
