@@ -9,10 +9,11 @@ import {
   type RunnerSession,
   type StartOptions,
 } from "@budgie/core";
-import type { RunnerSetup } from "./runner-setup.ts";
+import { afterAll, expect } from "vitest";
+import type { RunnerSetup, RunnerUnderTest } from "./runner-setup.ts";
 
-/** A session in a new runner with a workspace of its own, and a method that runs shell scripts in it. */
-export type ContractSession = AsyncDisposable & {
+/** A session, and a method that runs shell scripts in it. */
+export type ContractSession = {
   readonly runner: Runner;
   readonly session: RunnerSession;
   /** The workspace's path on the host */
@@ -29,11 +30,40 @@ export type ScriptOptions = Omit<Partial<StartOptions>, "directory"> & {
 
 export type ScriptResult = { readonly stdout: Buffer; readonly stderr: Buffer; readonly exit: Exit };
 
-/** Opens a session. Its scripts get the home as `$1`, the workspace as `$2` and, by default, an empty input. */
-export async function openContractSession(setup: RunnerSetup): Promise<ContractSession> {
-  const { runner, workspaceRoot, [Symbol.asyncDispose]: dispose } = await setup.create();
+/**
+ * Opens a session of a new runner, with a workspace of its own. Its scripts get the home as `$1`, the workspace as `$2` and, by
+ * default, an empty input.
+ */
+export async function openContractSession(setup: RunnerSetup): Promise<ContractSession & AsyncDisposable> {
+  const under = await setup.create();
+  const session = await under.runner.openSession(createSessionId());
+  return { ...(await inNewWorkspace(under, session)), [Symbol.asyncDispose]: () => under[Symbol.asyncDispose]() };
+}
+
+/**
+ * Opens a session for all tests of a `describe`, since a session costs more than a turn. Returns a function that gives each test
+ * that session, with a workspace of the test's own, once the processes of earlier tests are gone.
+ */
+export function shareContractSession(setup: RunnerSetup): () => Promise<ContractSession> {
+  let under: RunnerUnderTest | undefined;
+  let session: RunnerSession | undefined;
+
+  afterAll(() => under?.[Symbol.asyncDispose]());
+
+  return async () => {
+    under ??= await setup.create();
+    session ??= await under.runner.openSession(createSessionId());
+    const { id } = session;
+    await expect.poll(async () => (await setup.leftovers(id)).running, { timeout: 15_000 }).toEqual([]);
+    return inNewWorkspace(under, session);
+  };
+}
+
+async function inNewWorkspace(
+  { runner, workspaceRoot }: RunnerUnderTest,
+  session: RunnerSession,
+): Promise<ContractSession> {
   const directory = await createWorkspace(workspaceRoot);
-  const session = await runner.openSession(createSessionId());
 
   function start(script: string, options: ScriptOptions = {}): Promise<AgentProcess> {
     return startScript(script, { session, directory, ...options });
@@ -45,7 +75,6 @@ export async function openContractSession(setup: RunnerSetup): Promise<ContractS
     directory,
     start,
     run: async (script, options) => readAll(await start(script, { input: "", ...options })),
-    [Symbol.asyncDispose]: dispose,
   };
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Access } from "@budgie/core";
 import { describe, expect, it } from "vitest";
-import { openContractSession } from "./contract-session.ts";
+import { shareContractSession } from "./contract-session.ts";
 import type { RunnerSetup } from "./runner-setup.ts";
 
 const ALL: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
@@ -17,8 +17,10 @@ const PROTECTIONS: readonly Partial<Access>[] = [
 /** Describes access: a runner enforces a protection, or rejects a start that asks for it. */
 export function describeAccess(setup: RunnerSetup): void {
   describe("access", () => {
+    const contractSession = shareContractSession(setup);
+
     it("is full if full access is requested", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
 
       const { exit } = await contract.run('touch "$2/made"', { access: ALL });
 
@@ -27,7 +29,7 @@ export function describeAccess(setup: RunnerSetup): void {
     });
 
     it.each(PROTECTIONS)("is limited by %j, or the start is rejected", async (protection) => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       const starting = contract.run('touch "$2/made"', { access: { ...ALL, ...protection } });
 
       if (contract.runner.isolation === "none") {

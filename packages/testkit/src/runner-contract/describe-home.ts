@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSessionId } from "@budgie/core";
 import { describe, expect, it } from "vitest";
-import { openContractSession, readUntil } from "./contract-session.ts";
+import { openContractSession, readUntil, shareContractSession } from "./contract-session.ts";
 import type { RunnerSetup } from "./runner-setup.ts";
 
 const MAX_READ_BYTES = 4 * 1024 * 1024;
@@ -10,8 +10,10 @@ const MAX_READ_BYTES = 4 * 1024 * 1024;
 /** Describes the writable state of a session. */
 export function describeHome(setup: RunnerSetup): void {
   describe("the home of a session", () => {
+    const contractSession = shareContractSession(setup);
+
     it("lasts from one process to the next", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       await contract.run('mkdir -p "$1/.agent"; echo remembered > "$1/.agent/note"');
 
       const { stdout } = await contract.run('cat "$1/.agent/note"');
@@ -20,7 +22,7 @@ export function describeHome(setup: RunnerSetup): void {
     });
 
     it("lasts when the session is opened again", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       await contract.run('echo remembered > "$1/note"');
 
       const again = await contract.runner.openSession(contract.session.id);
@@ -29,7 +31,7 @@ export function describeHome(setup: RunnerSetup): void {
     });
 
     it("is separate from other sessions", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       await contract.run('echo mine > "$1/note"');
       const other = await contract.runner.openSession(createSessionId());
 
@@ -41,9 +43,11 @@ export function describeHome(setup: RunnerSetup): void {
   });
 
   describe("reading a file of the home", () => {
+    const contractSession = shareContractSession(setup);
+
     it("returns the text of a regular file", async () => {
-      await using contract = await openContractSession(setup);
-      await contract.run(String.raw`printf 'ünï\n\n' > "$1/answer.md"`);
+      const contract = await contractSession();
+      await contract.run(String.raw`rm -rf "$1/answer.md"; printf 'ünï\n\n' > "$1/answer.md"`);
 
       expect(await contract.session.readFile("answer.md")).toBe("ünï\n\n");
     });
@@ -51,20 +55,20 @@ export function describeHome(setup: RunnerSetup): void {
     it.each([
       ["a missing file", "true"],
       ["a symlink to a file outside", 'ln -s /etc/passwd "$1/answer.md"'],
-      ["a symlink to a file in the home", 'echo x > "$1/real"; ln -s real "$1/answer.md"'],
+      ["a symlink to a file in the home", 'echo x > "$1/real" && ln -s real "$1/answer.md"'],
       ["a directory", 'mkdir "$1/answer.md"'],
       ["a FIFO", 'mkfifo "$1/answer.md"'],
     ])("gives nothing for %s", async (_, script) => {
-      await using contract = await openContractSession(setup);
-      const { exit } = await contract.run(script);
+      const contract = await contractSession();
+      const { exit } = await contract.run(`rm -rf "$1/answer.md" && ${script}`);
 
       expect(exit.exitCode).toBe(0);
       expect(await contract.session.readFile("answer.md")).toBeUndefined();
     });
 
     it("returns the first 4 MiB of a larger file", async () => {
-      await using contract = await openContractSession(setup);
-      await contract.run(`head -c ${MAX_READ_BYTES + 5} /dev/zero | tr '\\0' a > "$1/answer.md"`);
+      const contract = await contractSession();
+      await contract.run(`rm -rf "$1/answer.md"; head -c ${MAX_READ_BYTES + 5} /dev/zero | tr '\\0' a > "$1/answer.md"`);
 
       const text = await contract.session.readFile("answer.md");
 
@@ -72,7 +76,7 @@ export function describeHome(setup: RunnerSetup): void {
     });
 
     it.each(["../note", "/etc/passwd", "a/b", "..", ""])("refuses %j as a name", async (name) => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
 
       await expect(contract.session.readFile(name)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
       await expect(contract.session.appendFile(name, "x")).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
@@ -80,8 +84,10 @@ export function describeHome(setup: RunnerSetup): void {
   });
 
   describe("appending to a file of the home", () => {
+    const contractSession = shareContractSession(setup);
+
     it("creates the file, and adds to it", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       await contract.session.appendFile("log.txt", "one\n");
       await contract.session.appendFile("log.txt", "zwei ü\n");
 
@@ -92,11 +98,14 @@ export function describeHome(setup: RunnerSetup): void {
     });
 
     it("does not write through a planted symlink", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       const victim = join(contract.directory, "victim");
       await writeFile(victim, "untouched");
-      await contract.run('ln -s "$2/victim" "$1/log.txt"; ln -s "$2/created" "$1/other.txt"');
+      const { exit } = await contract.run(
+        'rm -f "$1/log.txt" && ln -s "$2/victim" "$1/log.txt" && ln -s "$2/created" "$1/other.txt"',
+      );
 
+      expect(exit.exitCode).toBe(0);
       await Promise.allSettled([
         contract.session.appendFile("log.txt", "leak"),
         contract.session.appendFile("other.txt", "leak"),

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSessionId } from "@budgie/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createWorkspace, openContractSession, readAll, startScript } from "./contract-session.ts";
+import { createWorkspace, readAll, shareContractSession, startScript } from "./contract-session.ts";
 import type { RunnerSetup } from "./runner-setup.ts";
 
 const CANARY = "BUDGIE_CONTRACT_CANARY";
@@ -11,11 +11,13 @@ const CANARY = "BUDGIE_CONTRACT_CANARY";
 /** Describes what a process gets: environment, working directory, workspace. */
 export function describeRunning(setup: RunnerSetup): void {
   describe("running a command", () => {
+    const contractSession = shareContractSession(setup);
+
     beforeAll(() => void (process.env[CANARY] = "a secret of the host"));
     afterAll(() => void delete process.env[CANARY]);
 
     it("passes the command's environment unchanged", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       const env = { GREETING: "  two\nlines, 'quotes' \"$HOME\" ünï \\ \n" };
 
       const { stdout } = await contract.run('printf %s "$GREETING"', { env });
@@ -24,7 +26,7 @@ export function describeRunning(setup: RunnerSetup): void {
     });
 
     it("does not pass the host's environment", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
 
       const { stdout } = await contract.run("env");
 
@@ -33,7 +35,7 @@ export function describeRunning(setup: RunnerSetup): void {
     });
 
     it("passes arguments unchanged, without a shell", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       const { session, directory } = contract;
       const args = ["", "a b", "$HOME", "*", "`id`", "-x", "line\nbreak"];
       const command = { argv: ["printf", "[%s]", ...args] as const, env: {}, projections: [] };
@@ -44,7 +46,7 @@ export function describeRunning(setup: RunnerSetup): void {
     });
 
     it(`starts a process in its ${setup.startsIn}`, async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
 
       const { stdout } = await contract.run("pwd -P");
 
@@ -52,7 +54,7 @@ export function describeRunning(setup: RunnerSetup): void {
     });
 
     it("gives the agent a writable workspace", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       await writeFile(join(contract.directory, "given"), "from outside");
 
       const { stdout } = await contract.run('cat "$2/given"; printf "from inside" > "$2/made"');
@@ -62,7 +64,7 @@ export function describeRunning(setup: RunnerSetup): void {
     });
 
     it("runs no process before `ready` resolves", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       const ready = sleep(1500).then(() => writeFile(join(contract.directory, "given"), "just in time"));
 
       const { stdout } = await contract.run('cat "$2/given"', { ready });
@@ -73,7 +75,7 @@ export function describeRunning(setup: RunnerSetup): void {
     it.each(["with spaces", "a:b:ro", "a,b=c", "ünïcödé 鳥", "quote'\"$HOME", "-dash"])(
       "works in a workspace named %j",
       async (name) => {
-        await using contract = await openContractSession(setup);
+        const contract = await contractSession();
         const directory = await createWorkspace(dirname(contract.directory), name);
 
         const { exit } = await contract.run('printf seen > "$2/made"', { directory });
@@ -84,7 +86,7 @@ export function describeRunning(setup: RunnerSetup): void {
     );
 
     it("rejects a missing workspace, and one that is a file", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       const missing = join(contract.directory, "missing");
       const file = join(contract.directory, "file");
       await writeFile(file, "");
@@ -95,7 +97,7 @@ export function describeRunning(setup: RunnerSetup): void {
     });
 
     it("runs several sessions at once with separate output", async () => {
-      await using contract = await openContractSession(setup);
+      const contract = await contractSession();
       const { runner, directory } = contract;
 
       const outputs = await Promise.all(
