@@ -23,7 +23,8 @@ describe("the claims matrix", () => {
 /** Lists all tests of the suite, as vitest collects them. */
 function listTests(): readonly string[] {
   const vitest = join(checkout, "node_modules/.bin/vitest");
-  const args = ["list", "--json", "--project", "docker-escape"];
+  // One process that loads the sources once lists them in a third of the time.
+  const args = ["list", "--json", "--project", "docker-escape", "--no-isolate", "--pool=threads"];
   const text = execFileSync(vitest, args, { cwd: checkout, encoding: "utf8" });
   const tests = JSON.parse(text.slice(text.indexOf("["))) as readonly {
     readonly name: string;
