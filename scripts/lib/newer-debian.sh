@@ -1,0 +1,16 @@
+# shellcheck shell=bash disable=SC2154
+# Sourced after steps.sh: makes the next Debian, with its Docker and Podman, in a folder.
+
+newer=trixie
+newer_debian=${BUDGIE_NEWER_DEBIAN:-$work/$newer}
+
+# What the machine's own Podman needs, and mmdebstrap.
+engine_packages=(podman catatonit runc ca-certificates netavark aardvark-dns iptables slirp4netns uidmap
+  mmdebstrap debian-archive-keyring)
+
+make_newer_debian() {
+  step "Make a Debian $newer with engines" mmdebstrap --variant=minbase \
+    --include=ca-certificates,docker.io,iptables,podman,catatonit,netavark,nftables,runc \
+    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' "$newer" "$newer_debian"
+}
