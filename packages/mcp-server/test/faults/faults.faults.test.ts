@@ -1,4 +1,0 @@
-import { FAULTS } from "./faults.ts";
-import { describeFaults, needsSecondEngine } from "./helpers/describe-faults.ts";
-
-describeFaults(FAULTS.filter((fault) => !needsSecondEngine(fault)));
