@@ -13,6 +13,9 @@ const shared = {
   ssr: { resolve: { conditions, externalConditions: conditions } },
 };
 
+// vitest polls for a second by default, in which a loaded machine may not get to it.
+const slowMachine = { expect: { poll: { timeout: 20_000 } } };
+
 const alone = "packages/*/test/**/*.alone.docker.test.ts";
 const escape = "packages/claims/test/*/*.docker.test.ts";
 // All probes without their controls, like `budgie doctor --prove` on the machine's engine.
@@ -27,7 +30,7 @@ const promises = [
   // The stand-in agent, on which the other tests rely.
   "packages/testkit/test/install-kiro-cli.docker.test.ts",
 ];
-const patience = { testTimeout: 120_000, hookTimeout: 180_000 };
+const patience = { testTimeout: 120_000, hookTimeout: 180_000, ...slowMachine };
 
 export default defineConfig({
   // Outside the checkout, so that an ordinary user can run the tests of a checkout that is not theirs.
@@ -47,6 +50,7 @@ export default defineConfig({
           include: ["packages/*/test/**/*.test.ts"],
           exclude: ["**/*.{docker,faults,interop,process}.test.ts", "**/node_modules/**"],
           testTimeout: 30_000,
+          ...slowMachine,
         },
       },
       {
@@ -54,9 +58,13 @@ export default defineConfig({
         test: {
           // Tests that start processes, or change or measure the one that they run in, without an engine.
           name: "process",
+          // As above: a fifth of the processor time was that of loading modules.
+          isolate: false,
           globalSetup,
           include: ["packages/*/test/**/*.process.test.ts"],
-          testTimeout: 30_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          ...slowMachine,
         },
       },
       {
@@ -126,8 +134,8 @@ export default defineConfig({
           name: "faults",
           globalSetup,
           include: ["packages/*/test/**/*.faults.test.ts"],
+          ...patience,
           testTimeout: 300_000,
-          hookTimeout: 180_000,
         },
       },
     ],

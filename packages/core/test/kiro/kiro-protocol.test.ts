@@ -10,10 +10,10 @@ const FALLBACK = 'warning: agent "tester" not found, using "kiro_default"\n';
 describe("the Kiro protocol", () => {
   it("gives the second run the rest of the turn's time, and uses the printed text after a timeout", async () => {
     const began = performance.now();
-    const answer = await ask(inOrder(sleeping(700), hanging), { timeoutMs: 1000 });
+    const answer = await ask(inOrder(sleeping(1500), hanging), { timeoutMs: 2000 });
 
     expect(answer).toMatchObject({ response: "Printed.", exit: { exitCode: 0 } });
-    expect(performance.now() - began).toBeLessThan(1600);
+    expect(performance.now() - began).toBeLessThan(3400);
   });
 
   it("uses the printed text when the second run crashes", async () => {

@@ -98,7 +98,8 @@ describe("sanitizeText on any text", () => {
 
     sanitizeText(text);
 
-    expect(performance.now() - began).toBeLessThan(1000);
+    // Time that grew with the square of the length would be minutes.
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 });
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createBudgieUser, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
 
@@ -36,14 +36,20 @@ export async function createReloadingBudgie({ args = [], prepare }: Options = {}
   await budgie.client.listTools();
   const told = (): number => budgie.lines.filter((line) => line.includes("notifications/tools/list_changed")).length;
   const list = async () => (await budgie.client.listTools()).tools;
+  // budgie may look at any moment, and would see half of a file that is written in place.
+  function replace(path: string, content: string): void {
+    const whole = join(user.host.home, "being-written");
+    writeFileSync(whole, content);
+    renameSync(whole, existsSync(path) ? realpathSync(path) : path);
+  }
   const quiet = (): Promise<void> => new Promise((wake) => setTimeout(wake, 1_000));
   return {
     user,
     budgie,
     write(file, content) {
-      writeFileSync(join(user.host.agentsDir, file), typeof content === "string" ? content : JSON.stringify(content));
+      replace(join(user.host.agentsDir, file), typeof content === "string" ? content : JSON.stringify(content));
     },
-    writePrompt: (agent, text) => writeFileSync(join(user.host.promptsDir, `${agent}.md`), text),
+    writePrompt: (agent, text) => replace(join(user.host.promptsDir, `${agent}.md`), text),
     list: async () => (await list()).map(({ name }) => name.replace("kiro-subagents.", "")),
     async describe(agent) {
       return (await list()).find(({ name }) => name === `kiro-subagents.${agent}`)?.description;

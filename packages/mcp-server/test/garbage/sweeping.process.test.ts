@@ -43,7 +43,7 @@ describe("a budgie without a sandbox", () => {
     const broken = toStateDir(user, "local-sessions", "00000000-0000-4000-8000-000000000000.json");
     mkdirSync(toStateDir(user, "local-sessions"), { recursive: true });
     writeFileSync(broken, "{");
-    const { ask, stderr } = await user.start({ env: OFTEN });
+    const { ask, stderr } = await user.serve({ env: OFTEN });
     const dead = await user.start();
 
     await ask("code-reviewer", { prompt: "Hello" });
@@ -63,7 +63,7 @@ describe("a budgie without a sandbox", () => {
 
   it("ends its own sessions that were idle for longer than --session-ttl", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ env: OFTEN, args: ["--session-ttl", "1s"] });
+    const { ask } = await user.serve({ env: OFTEN, args: ["--session-ttl", "1s"] });
     const { structuredContent } = await ask("code-reviewer", { prompt: "Hello" });
     const before = readdirSync(user.sessionsDir);
 
@@ -76,7 +76,7 @@ describe("a budgie without a sandbox", () => {
 
   it("keeps a killed budgie's session for that budgie's keep time, and no longer", async () => {
     await using user = await createBudgieUser();
-    const heir = await user.start({ env: OFTEN });
+    const heir = await user.serve({ env: OFTEN });
     const [long, short] = [
       ["--session-ttl", "1h"],
       ["--session-ttl", "3s"],

@@ -132,10 +132,10 @@ export function toEngineVariables(): Variables {
   return { DOCKER_CONFIG: join(homedir(), ".docker"), ...passed };
 }
 
-/** Waits until `probe` returns something, or fails after 10 s by default. */
+/** Waits until `probe` returns something, or fails after 30 s by default. */
 export async function waitFor<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,
-  limitMs = 10_000,
+  limitMs = 30_000,
 ): Promise<T> {
   for (const end = Date.now() + limitMs; Date.now() < end; await new Promise((wake) => setTimeout(wake, 20))) {
     const found = await probe();

@@ -94,18 +94,18 @@ describe("budgie", () => {
 
     budgie.child.kill("SIGTERM");
     await new Promise((wake) => setTimeout(wake, 200));
-    const again = performance.now();
     budgie.child.kill("SIGTERM");
 
     expect(await budgie.ended).toEqual({ exitCode: 1, signal: null });
-    expect(performance.now() - again).toBeLessThan(1000);
+    // It did not wait for the agent, which a first signal waits for.
+    expect(isAlive(agent)).toBe(true);
     await user.run(["gc-volumes"], { DOCKER_HOST: "unix:///nowhere" });
     expect(isAlive(agent)).toBe(false);
   });
 
   it("writes no file before the first call", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start();
+    const { client } = await user.serve();
 
     await client.listTools();
 

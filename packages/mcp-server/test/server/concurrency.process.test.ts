@@ -8,6 +8,7 @@ import { createBudgieUser, toText, waitFor, type Budgie } from "../helpers/start
 
 const CALLS = 200;
 const CAP = 4;
+const PATIENCE_MS = 100_000;
 const ARGS = ["--max-concurrent", String(CAP), "--max-queued", String(CALLS - CAP)];
 
 describe("200 calls at once", () => {
@@ -66,8 +67,8 @@ async function callAll() {
   using processes = watchChildren(budgie);
 
   const calls = Array.from({ length: CALLS }, (_, number) => call(toGated(`answer ${number}`)));
-  await waitFor(() => calls.every(({ told }) => told.length > 0));
-  await waitFor(() => existsSync(log) && countOverlap(readFileSync(log, "utf8")) === CAP);
+  await waitFor(() => calls.every(({ told }) => told.length > 0), PATIENCE_MS);
+  await waitFor(() => existsSync(log) && countOverlap(readFileSync(log, "utf8")) === CAP, PATIENCE_MS);
   const refused = await call(toGated("one too many")).answer;
   const answeredBefore = calls.filter(({ isOver }) => isOver()).length;
   writeFileSync(gate, "");
@@ -94,7 +95,7 @@ async function holdAll(ballast: string): Promise<number> {
 
   const calls = Array.from({ length: CALLS }, () => call(`${toGated("x")}${ballast}`));
   for (const { answer } of calls) answer.catch(() => undefined);
-  await waitFor(() => calls.every(({ told }) => told.length > 0));
+  await waitFor(() => calls.every(({ told }) => told.length > 0), PATIENCE_MS);
   return toPeakBytes(budgie) / warmBytes;
 }
 

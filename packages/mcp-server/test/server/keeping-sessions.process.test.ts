@@ -11,7 +11,7 @@ const STICKY = ["--sticky-sessions"];
 describe("--sticky-sessions", () => {
   it("lets a call without a session id resume the last one for this directory, until it says new", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: STICKY });
+    const { ask } = await user.serve({ args: STICKY });
     const [other, link] = [join(user.host.home, "other"), join(user.host.home, "link")];
     mkdirSync(other);
     symlinkSync(user.workspace, link);
@@ -28,7 +28,7 @@ describe("--sticky-sessions", () => {
 
   it("is off by default, and then new is no valid session id", async () => {
     await using user = await createBudgieUser();
-    const { ask, client } = await user.start();
+    const { ask, client } = await user.serve();
     const { tools } = await client.listTools();
 
     await ask("code-reviewer", KEEP);
@@ -42,7 +42,7 @@ describe("--sticky-sessions", () => {
 
   it.each(["agents", "router"])("is explained in the argument's description, with --tools %s", async (mode) => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ args: [...STICKY, "--tools", mode] });
+    const { client } = await user.serve({ args: [...STICKY, "--tools", mode] });
     const { tools } = await client.listTools();
 
     expect(JSON.stringify(tools)).toContain("your last conversation with this agent about the directory");
@@ -51,7 +51,7 @@ describe("--sticky-sessions", () => {
 
   it("begins a new session, with the prompt, in place of an expired one", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: [...STICKY, "--session-ttl", "1s", "--sweep-every", "1s"] });
+    const { ask } = await user.serve({ args: [...STICKY, "--session-ttl", "1s", "--sweep-every", "1s"] });
     const first = await ask("code-reviewer", KEEP);
     const sessionId = first.structuredContent?.["sessionId"];
     await waitFor(() => readdirSync(user.sessionsDir).length === 0);

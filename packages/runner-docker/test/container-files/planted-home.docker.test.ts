@@ -54,8 +54,8 @@ describe("a new login", () => {
     await kiro("x");
     const planted = await sh(`cd "$HOME/.local/share/kiro-cli" && ${plant}`);
     changeHost(host, ROTATE);
-    const started = performance.now();
 
+    // The time is bounded by that of the test: a read of such a file takes longer or does not end.
     const outcome = await kiro("[[say: still here]]").then(
       ({ stdout }) => stdout,
       (error: { code?: string }) => error.code,
@@ -63,7 +63,6 @@ describe("a new login", () => {
 
     expect(planted.exit.exitCode).toBe(0);
     expect(outcome).toEqual(code ?? expect.stringContaining("still here"));
-    expect(performance.now() - started).toBeLessThan(10_000);
     expect(readdirSync(directory)).toEqual([]);
   });
 });

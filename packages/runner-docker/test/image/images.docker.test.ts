@@ -45,14 +45,12 @@ describe("an image with only /bin/sh and kiro-cli", () => {
     const hung = await session.start(command, { directory: place.workspace, input: "forever" });
     hung.stdout.resume();
     await sleep(500);
-    const started = performance.now();
     await hung.stop("timeout");
 
     expect(first).toMatchObject({ stdout: "agent got: a prompt\n", exit: { exitCode: 0 } });
     expect(answer).toBe("a prompt\n");
     expect(readFileSync(`${place.workspace}/made-by-agent`, "utf8")).toBe("made\n");
     expect(await hung.exit).toMatchObject({ signal: "SIGKILL", reason: "timeout" });
-    expect(performance.now() - started).toBeLessThan(10_000);
     expect((await run(session, place.workspace, "nonexistent-program")).exit.exitCode).toBe(127);
   });
 
@@ -71,10 +69,8 @@ describe("an image with only /bin/sh and kiro-cli", () => {
 
     // The kernel closes the connections of a killed process like this.
     proxy.cut();
-    const started = performance.now();
 
     expect(await child.exit).toMatchObject({ signal: "SIGKILL", reason: undefined });
-    expect(performance.now() - started).toBeLessThan(8000);
     await runner.close();
   });
 });

@@ -52,11 +52,9 @@ describe("renewSessionDatabase", () => {
       10_000,
     );
 
-    const began = performance.now();
     stopping.abort(new Error("stopped"));
 
     expect(await outcome).toMatchObject({ message: "stopped" });
-    expect(performance.now() - began).toBeLessThan(5000);
   });
 
   it("does not fill the disk", async () => {

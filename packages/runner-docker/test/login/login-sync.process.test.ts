@@ -160,10 +160,8 @@ describe("with an endless database", () => {
     const stopping = new AbortController();
     setTimeout(() => stopping.abort(new Error("stopped")), 500);
 
-    const began = performance.now();
     await expect(act(made, stopping.signal)).rejects.toThrow("stopped");
 
-    expect(performance.now() - began).toBeLessThan(8000);
     expect(made.writes).toHaveLength(1);
   });
 });

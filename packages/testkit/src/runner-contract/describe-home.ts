@@ -68,7 +68,9 @@ export function describeHome(setup: RunnerSetup): void {
 
     it("returns the first 4 MiB of a larger file", async () => {
       const contract = await contractSession();
-      await contract.run(`rm -rf "$1/answer.md"; head -c ${MAX_READ_BYTES + 5} /dev/zero | tr '\\0' a > "$1/answer.md"`);
+      await contract.run(
+        `rm -rf "$1/answer.md"; head -c ${MAX_READ_BYTES + 5} /dev/zero | tr '\\0' a > "$1/answer.md"`,
+      );
 
       const text = await contract.session.readFile("answer.md");
 

@@ -25,7 +25,7 @@ describe.skipIf(process.getuid?.() !== 0)("budgie on a disk", () => {
     mkdirSync(stateDir, { recursive: true });
     mount("-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs", stateDir);
     try {
-      const { ask, child, stderr } = await user.start();
+      const { ask, stderr, stdin } = await user.serve();
 
       const first = await ask("code-reviewer", { prompt: `[[say: ${LONG}]]` });
       const others = [
@@ -37,7 +37,7 @@ describe.skipIf(process.getuid?.() !== 0)("budgie on a disk", () => {
       expect([first, ...others].map(toText)).toEqual([LONG, LONG, LONG]);
       expect(structuredContent).toMatchObject({ overall: { totalCalls: 3, successCalls: 3 } });
       expect(stderr().match(/Turns are not logged: .*/g)).toEqual([expect.stringContaining("disk is full")]);
-      child.stdin?.end();
+      stdin.end();
     } finally {
       unmount(stateDir);
     }
@@ -51,7 +51,7 @@ describe.skipIf(process.getuid?.() !== 0)("budgie on a disk", () => {
     mount("--bind", file, file);
     mount("-o", "remount,ro,bind", file);
     try {
-      const { ask, stderr } = await user.start();
+      const { ask, stderr } = await user.serve();
 
       const answers = [
         await ask("code-reviewer", { prompt: "[[say: A.]]" }),

@@ -13,7 +13,7 @@ import {
 
 const KEEP = ["--keep-sessions"];
 
-/** Describes `budgie sessions`, through the real program. */
+/** Describes `budgie sessions`, with the sessions of real programs. */
 export function describeSessionCommands({ cleanUp, leftovers, sandbox }: RestartSetup): void {
   const isolation = sandbox ? "container" : "none";
 
@@ -21,7 +21,7 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
     const user = await createBudgieUser();
     return {
       ...user,
-      run: (argv) => user.run(argv, sandbox ? toEngineVariables() : { DOCKER_HOST: "unix:///nowhere" }),
+      command: (argv) => user.command(argv, sandbox ? toEngineVariables() : { DOCKER_HOST: "unix:///nowhere" }),
       async [Symbol.asyncDispose]() {
         await user[Symbol.asyncDispose]();
         await cleanUp(user);
@@ -37,7 +37,7 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
       ended.child.stdin?.end();
       await ended.ended;
 
-      const [json, plain] = [await user.run(["sessions", "ls", "--json"]), await user.run(["sessions", "ls"])];
+      const [json, plain] = [await user.command(["sessions", "ls", "--json"]), await user.command(["sessions", "ls"])];
 
       const all = JSON.parse(json.stdout) as readonly { readonly id: string; readonly keptUntil?: string }[];
       const about = { agent: "shell-worker", directory: user.workspace, isolation };
@@ -60,7 +60,7 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
       await ended.ended;
       const before = await leftovers(user);
 
-      const { exitCode, stdout } = await user.run(["sessions", "rm", kept, live, "--json"]);
+      const { exitCode, stdout } = await user.command(["sessions", "rm", kept, live, "--json"]);
 
       const left = await leftovers(user);
       expect(exitCode).toBe(1);
@@ -80,8 +80,8 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
     it("reports an unknown session, and refuses a malformed id", async () => {
       await using user = await createUser();
 
-      const unknown = await user.run(["sessions", "rm", "00000000-0000-4000-8000-000000000000"]);
-      const malformed = await user.run(["sessions", "rm", "../../etc"]);
+      const unknown = await user.command(["sessions", "rm", "00000000-0000-4000-8000-000000000000"]);
+      const malformed = await user.command(["sessions", "rm", "../../etc"]);
 
       expect(unknown).toMatchObject({ exitCode: 1, stdout: expect.stringContaining("there is no such session") });
       expect(malformed).toMatchObject({ exitCode: 1, stdout: "" });
@@ -95,11 +95,11 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
       const prompt = `Keep the word token-finch. [[run: cd "$HOME${sandbox ? "" : "/.kiro/sub-agents/sessions/$BUDGIE_SESSION"}" && echo noted > note && ln -s /etc/passwd planted]]`;
       const id = await begin(running, prompt);
       const folder = mkdtempSync(join(user.host.home, "exports-"));
-      const inUse = await user.run(["sessions", "export", id, join(folder, "in-use.tar"), "--json"]);
+      const inUse = await user.command(["sessions", "export", id, join(folder, "in-use.tar"), "--json"]);
       running.child.stdin?.end();
       await running.ended;
 
-      const kept = await user.run(["sessions", "export", id, join(folder, "kept.tar")]);
+      const kept = await user.command(["sessions", "export", id, join(folder, "kept.tar")]);
 
       for (const name of ["in-use.tar", "kept.tar"]) {
         const file = join(folder, name);
@@ -120,8 +120,8 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
       const [taken, fresh] = [join(user.host.home, "taken"), join(user.host.home, "fresh")];
       writeFileSync(taken, "precious");
 
-      const refused = await user.run(["sessions", "export", id, taken]);
-      const unknown = await user.run(["sessions", "export", "00000000-0000-4000-8000-000000000000", fresh]);
+      const refused = await user.command(["sessions", "export", id, taken]);
+      const unknown = await user.command(["sessions", "export", "00000000-0000-4000-8000-000000000000", fresh]);
 
       expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("EEXIST") });
       expect(readFileSync(taken, "utf8")).toBe("precious");

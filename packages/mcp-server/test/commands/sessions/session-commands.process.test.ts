@@ -23,7 +23,9 @@ it.skipIf(process.getuid?.() !== 0)(
     const folder = join(user.sessionsDir, held);
     const mounted = spawnSync("mount", ["-t", "tmpfs", "tmpfs", folder]).status;
     try {
-      const { exitCode, stdout } = await user.run(["sessions", "rm", held, free], { DOCKER_HOST: "unix:///nowhere" });
+      const { exitCode, stdout } = await user.command(["sessions", "rm", held, free], {
+        DOCKER_HOST: "unix:///nowhere",
+      });
 
       expect({ mounted, exitCode }).toEqual({ mounted: 0, exitCode: 1 });
       expect(stdout).toMatch(new RegExp(`^could not remove ${held}: EBUSY.*\nremoved ${free}\n$`));
@@ -40,7 +42,7 @@ it("an export prints no name that a terminal would obey", async () => {
   const id = await begin(budgie);
   spawnSync("mkfifo", [join(user.sessionsDir, id, "pi\u001B]0;pe\u0007")]);
 
-  const { exitCode, stderr } = await user.run(["sessions", "export", id, join(user.host.home, "home.tar")]);
+  const { exitCode, stderr } = await user.command(["sessions", "export", id, join(user.host.home, "home.tar")]);
 
   const line = expect.stringMatching(/^budgie: Left out: ".*\/pi\?\]0;pe\?": .*\n$/);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: line });

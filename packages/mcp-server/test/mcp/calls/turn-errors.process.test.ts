@@ -101,13 +101,13 @@ describe("a turn that fails", () => {
 
   it("by a timeout was tried twice, and leaves a session that can be resumed", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.serve({ args: ["-agent-timeout=1s"] });
+    const { ask } = await user.serve({ args: ["-agent-timeout=3s"] });
 
     const answer = await ask("code-reviewer", { prompt: "[[sleep 60000]]" });
 
     const sessionId = String(answer.structuredContent?.["sessionId"]);
     expect(toText(answer)).toBe(
-      'TIMED_OUT: The agent "code-reviewer" did not finish within 1s and was stopped. ' +
+      'TIMED_OUT: The agent "code-reviewer" did not finish within 3s and was stopped. ' +
         "Give it a smaller task, or more time with --agent-timeout. " +
         `To resume this conversation, pass sessionId "${sessionId}".`,
     );

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText, waitFor, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor, type BudgieUser, type Served } from "../../helpers/start-budgie.ts";
 
 type Listed = {
   readonly id: string;
@@ -13,16 +13,16 @@ type Listed = {
 };
 
 async function list(user: BudgieUser): Promise<readonly Listed[]> {
-  return JSON.parse((await user.run(["runs", "ls", "--json"])).stdout) as Listed[];
+  return JSON.parse((await user.command(["runs", "ls", "--json"])).stdout) as Listed[];
 }
 
 async function show(user: BudgieUser, id: string): Promise<Listed> {
-  return JSON.parse((await user.run(["runs", "show", id, "--json"])).stdout) as Listed;
+  return JSON.parse((await user.command(["runs", "show", id, "--json"])).stdout) as Listed;
 }
 
 /** Makes a call without waiting for its answer, like a client that is about to disconnect. */
-function send({ child }: Budgie, message: object): void {
-  child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+function send({ stdin }: Served, message: object): void {
+  stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 }
 
 function toCall(user: BudgieUser, id: number, input: object) {
@@ -79,11 +79,11 @@ describe("an answer", () => {
     const [run] = await list(user);
     expect(run).toMatchObject({ outcome: "answered", delivered: false });
     expect((await show(user, run?.id ?? "")).answer).toBe("All is well.");
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
     const next = await ask("code-reviewer", { prompt: "And now?", sessionId: run?.sessionId });
     expect(toText(next)).toContain("All is well.");
     expect(next.structuredContent).toMatchObject({ missed: [{ runId: run?.id, response: "All is well." }] });
-    expect(await show(user, run?.id ?? "")).toMatchObject({ delivered: true });
+    await waitFor(async () => (await show(user, run?.id ?? "")).delivered);
   });
 
   it("of a disconnected client is reported with the next one of its session, if sessions are kept", async () => {
@@ -96,7 +96,7 @@ describe("an answer", () => {
     budgie.child.stdout?.destroy();
     await budgie.ended;
     const [run] = await list(user);
-    const { ask } = await user.start(keeping);
+    const { ask } = await user.serve(keeping);
     const next = await ask("code-reviewer", { prompt: "[[say: And on.]]", sessionId: run?.sessionId });
 
     expect(next).toMatchObject({
@@ -107,7 +107,7 @@ describe("an answer", () => {
 
   it("that its client cancelled as it arrived is reported before the session's next one, once", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start();
+    const budgie = await user.serve();
     const { ask, lines } = budgie;
     const { sessionId } = (await ask("code-reviewer", { prompt: "Hello" })).structuredContent ?? {};
 
@@ -131,12 +131,11 @@ describe("an answer", () => {
   });
 });
 
-async function waitForRuns(user: BudgieUser, isSo: (runs: readonly Listed[]) => boolean): Promise<readonly Listed[]> {
-  for (let tries = 0; tries < 50; tries++) {
+function waitForRuns(user: BudgieUser, isSo: (runs: readonly Listed[]) => boolean): Promise<readonly Listed[]> {
+  return waitFor(async () => {
     const runs = await list(user);
-    if (isSo(runs)) return runs;
-  }
-  throw new Error(`The runs stayed: ${JSON.stringify(await list(user))}`);
+    return isSo(runs) && runs;
+  });
 }
 
 describe("a budgie that is killed during a turn", () => {
@@ -151,7 +150,7 @@ describe("a budgie that is killed during a turn", () => {
     child.kill("SIGKILL");
     await ended;
     const after = await list(user);
-    const next = await user.start();
+    const next = await user.serve();
     const { structuredContent } = await next.ask("health-check", { directory: undefined });
 
     expect(before).toMatchObject([{ agent: "shell-worker", outcome: "running" }, { outcome: "answered" }]);
@@ -164,20 +163,20 @@ describe("a budgie that is killed during a turn", () => {
         lastError: "lost: The budgie that ran it ended before the turn did.",
       }),
     );
-    await user.run(["gc-volumes"], { DOCKER_HOST: "unix:///nowhere" });
+    await user.command(["gc-volumes"], { DOCKER_HOST: "unix:///nowhere" });
   });
 });
 
 describe("answers that are not logged", () => {
   it("are on no disk, but their turns are", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ args: ["--no-keep-answers"] });
+    const { ask } = await user.serve({ args: ["--no-keep-answers"] });
 
     const { structuredContent } = await ask("code-reviewer", { prompt: "[[say: Secret.]]" });
 
-    const run = await show(user, String(structuredContent?.["runId"]));
-    expect(run).toMatchObject({ outcome: "answered", delivered: true, answerBytes: 7 });
-    expect(run).not.toHaveProperty("answer");
+    const [run] = await waitForRuns(user, ([one]) => one?.delivered === true);
+    expect(run).toMatchObject({ id: structuredContent?.["runId"], outcome: "answered", answerBytes: 7 });
+    expect(await show(user, run?.id ?? "")).not.toHaveProperty("answer");
     expect(existsSync(join(stateOf(user), "runs.sqlite3"))).toBe(true);
   });
 });

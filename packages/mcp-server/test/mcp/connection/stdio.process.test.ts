@@ -26,7 +26,7 @@ describe("budgie over stdio", () => {
 
   it("remembers a session's first turn in its second, and in no other session", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start();
+    const { ask } = await user.serve();
 
     const first = await ask("code-reviewer", { prompt: "Keep the word token-parakeet." });
     const sessionId = first.structuredContent?.["sessionId"];
@@ -41,9 +41,9 @@ describe("budgie over stdio", () => {
 
   it("reports an invalid message on stderr, and continues", async () => {
     await using user = await createBudgieUser();
-    const { child, client, stderr } = await user.start();
+    const { client, stderr, stdin } = await user.serve();
 
-    child.stdin?.write('no JSON\n{"jsonrpc":"2.0","what":"is this"}\n');
+    stdin.write('no JSON\n{"jsonrpc":"2.0","what":"is this"}\n');
     const { tools } = await client.listTools();
 
     expect(tools).toHaveLength(4);
@@ -52,7 +52,7 @@ describe("budgie over stdio", () => {
 
   it("answers unknown requests at once, as clients that probe for newer protocols expect", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start();
+    const { client } = await user.serve();
 
     const answer = client.request({ method: "server/discover" }, EmptyResultSchema);
 

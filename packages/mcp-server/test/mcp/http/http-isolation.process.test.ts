@@ -135,10 +135,11 @@ describe("a run of one client that continues after its call", () => {
     expect(answers[0]?.really).toContain("RUN_NOT_FOUND");
     expect(mine).toContain(runId);
     expect(others).not.toContain(runId);
-    expect(isAlive(user.kiroCalls()[0]?.pid ?? 0)).toBe(true);
+    const { pid } = await waitFor(() => user.kiroCalls()[0]);
+    expect(isAlive(pid)).toBe(true);
     // It ends with its client.
     await one.transport.terminateSession();
-    await waitFor(() => !isAlive(user.kiroCalls()[0]?.pid ?? 0));
+    await waitFor(() => !isAlive(pid));
   });
 });
 

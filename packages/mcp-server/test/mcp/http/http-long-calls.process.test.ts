@@ -20,7 +20,7 @@ describe("a run past its soft deadline over HTTP", () => {
 
     for (const { structuredContent } of strange) expect(structuredContent).toMatchObject({ code: "RUN_NOT_FOUND" });
     expect(all.structuredContent).toEqual({ runs: [] });
-    expect(toText(await one.use("wait", { runId }))).toBe("It took long.");
+    expect(toText(await one.collect(runId))).toBe("It took long.");
   });
 
   it("ends with its client's session, and no other run does", async () => {
@@ -29,13 +29,13 @@ describe("a run past its soft deadline over HTTP", () => {
     const client = await budgie.connect();
     const [one, two] = [callLong(user, client), callLong(user, await budgie.connect())];
     await one.begin("");
-    const [mine] = user.kiroCalls();
+    const mine = await one.agent();
     const { runId } = await two.begin("[[say: It took long.]]");
 
     await client.transport.terminateSession();
-    await waitFor(() => mine && !isAlive(mine.pid));
+    await waitFor(() => !isAlive(mine.pid));
     two.openGate();
 
-    expect(toText(await two.use("wait", { runId }))).toBe("It took long.");
+    expect(toText(await two.collect(runId))).toBe("It took long.");
   });
 });

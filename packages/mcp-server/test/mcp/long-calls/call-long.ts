@@ -3,8 +3,11 @@ import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { waitFor, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
 
-/** Early enough for a test, and late enough for an agent that need not wait to finish before. */
-export const SOON = ["--soft-deadline", "3s"];
+/** A soft deadline that every call of a test outlasts. */
+export const SOON = ["--soft-deadline", "1s"];
+
+/** A soft deadline that leaves time to cancel a run on a slow machine. */
+export const LATER = ["--soft-deadline", "5s"];
 
 /** The result for a run that continues. */
 type Facts = { readonly runId: string; readonly sessionId: string; readonly phase: string };
@@ -29,10 +32,27 @@ export function callLong(user: BudgieUser, { ask, client }: Pick<Budgie, "ask" |
     });
   }
 
+  /** Waits for a run as often as it takes. */
+  async function collect(runId: unknown): Promise<CallToolResult> {
+    const result = await use("wait", { runId });
+    return result.structuredContent?.["status"] === "running" ? collect(runId) : result;
+  }
+
+  /** Calls an agent, and waits for its answer if that comes after the soft deadline. */
+  async function askToEnd(input: Readonly<Record<string, unknown>>): Promise<CallToolResult> {
+    const result = await ask("shell-worker", input);
+    const { runId, status } = result.structuredContent ?? {};
+    return status === "running" ? collect(runId) : result;
+  }
+
   return {
     use,
+    collect,
+    askToEnd,
     /** Calls an agent that works until the gate opens; resolves when the call was answered and the agent began or waits */
     begin,
+    /** The agent's process, once it runs */
+    agent: () => waitFor(() => user.kiroCalls()[0]),
     openGate: () => writeFileSync(join(user.workspace, "gate"), ""),
   };
 }

@@ -7,14 +7,14 @@ const FACTS = { text: expect.stringMatching(/^\n\n\[budgie\] /) };
 describe("the answer of a call that outlasted its soft deadline", () => {
   it("counts as delivered when it was collected, not when its call was answered `running`", async () => {
     await using user = await createBudgieUser();
-    const { begin, openGate, use } = callLong(user, await user.serve({ args: SOON }));
+    const { begin, collect, openGate, use } = callLong(user, await user.serve({ args: SOON }));
     const { runId } = await begin("[[say: It took long.]]");
 
     const whileRunning = await show(user, runId);
     openGate();
     await waitFor(async () => toText(await use("status", {})).includes("finished"));
     const finished = await show(user, runId);
-    await use("wait", { runId });
+    await collect(runId);
 
     expect(whileRunning).toMatchObject({ outcome: "running", delivered: false });
     expect(finished).toMatchObject({ outcome: "answered", delivered: false });
@@ -23,14 +23,13 @@ describe("the answer of a call that outlasted its soft deadline", () => {
 
   it("is reported by the session's next turn if no client collected it, and once", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.serve({ args: SOON });
-    const { begin, openGate } = callLong(user, budgie);
+    const { askToEnd, begin, openGate } = callLong(user, await user.serve({ args: SOON }));
     const { runId, sessionId } = await begin("[[say: It took long.]]");
 
     openGate();
     const [next, third] = [
-      await budgie.ask("shell-worker", { prompt: "[[say: And on.]]", sessionId }),
-      await budgie.ask("shell-worker", { prompt: "[[say: And on again.]]", sessionId }),
+      await askToEnd({ prompt: "[[say: And on.]]", sessionId }),
+      await askToEnd({ prompt: "[[say: And on again.]]", sessionId }),
     ];
 
     expect(next.content).toMatchObject([
@@ -44,13 +43,12 @@ describe("the answer of a call that outlasted its soft deadline", () => {
 
   it("is not reported by the session's next turn if it was collected", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.serve({ args: SOON });
-    const { begin, openGate, use } = callLong(user, budgie);
+    const { askToEnd, begin, collect, openGate } = callLong(user, await user.serve({ args: SOON }));
     const { runId, sessionId } = await begin("[[say: It took long.]]");
 
     openGate();
-    const collected = await use("wait", { runId });
-    const next = await budgie.ask("shell-worker", { prompt: "[[say: And on.]]", sessionId });
+    const collected = await collect(runId);
+    const next = await askToEnd({ prompt: "[[say: And on.]]", sessionId });
 
     expect(toText(collected)).toBe("It took long.");
     expect(next).toMatchObject({ content: [{ text: "And on." }, FACTS], structuredContent: { missed: [] } });
@@ -58,13 +56,12 @@ describe("the answer of a call that outlasted its soft deadline", () => {
 
   it("brings the session's earlier undelivered answers", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.serve({ args: SOON });
-    const { begin, openGate, use } = callLong(user, budgie);
+    const { begin, collect, openGate } = callLong(user, await user.serve({ args: SOON }));
     const first = await begin("[[say: First.]]");
     const second = await begin("[[say: Second.]]", { sessionId: first.sessionId });
 
     openGate();
-    const result = await use("wait", { runId: second.runId });
+    const result = await collect(second.runId);
 
     expect(result.content).toMatchObject([{ text: expect.stringContaining("First.") }, { text: "Second." }, FACTS]);
     await waitFor(async () => (await show(user, first.runId)).delivered);
@@ -74,5 +71,5 @@ describe("the answer of a call that outlasted its soft deadline", () => {
 type Shown = { readonly outcome: string; readonly delivered: boolean };
 
 async function show(user: BudgieUser, runId: string): Promise<Shown> {
-  return JSON.parse((await user.run(["runs", "show", runId, "--json"])).stdout) as Shown;
+  return JSON.parse((await user.command(["runs", "show", runId, "--json"])).stdout) as Shown;
 }

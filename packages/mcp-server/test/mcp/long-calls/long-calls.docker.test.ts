@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { callLong, SOON } from "./call-long.ts";
+import { callLong, LATER } from "./call-long.ts";
 import { listTraces } from "../../helpers/engine.ts";
 import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 describe("a sandboxed run past its soft deadline", () => {
   it("has no container left when cancel has answered, and its session can be resumed", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ sandbox: true, args: SOON });
+    const budgie = await user.start({ sandbox: true, args: LATER });
     const { begin, use } = callLong(user, budgie);
     const { runId, sessionId } = await begin("");
     const before = await listTurns(user);
@@ -22,7 +22,7 @@ describe("a sandboxed run past its soft deadline", () => {
 
   it("leaves nothing when its client disconnects", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.start({ sandbox: true, args: SOON });
+    const budgie = await user.start({ sandbox: true, args: LATER });
     await callLong(user, budgie).begin("");
     const before = await listTurns(user);
 
@@ -35,13 +35,11 @@ describe("a sandboxed run past its soft deadline", () => {
 
   it("is collected, and leaves no container", async () => {
     await using user = await createBudgieUser();
-    const { begin, openGate, use } = callLong(user, await user.start({ sandbox: true, args: SOON }));
+    const { begin, collect, openGate } = callLong(user, await user.start({ sandbox: true, args: LATER }));
     const { runId } = await begin("[[say: It took long.]]");
 
     openGate();
-    const result = await use("wait", { runId }).then((early) =>
-      early.structuredContent?.["status"] === "running" ? use("wait", { runId }) : early,
-    );
+    const result = await collect(runId);
 
     expect(toText(result)).toBe("It took long.");
     expect(result.structuredContent).toMatchObject({ isolation: "container", status: "done" });

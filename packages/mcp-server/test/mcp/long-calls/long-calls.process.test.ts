@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callLong, SOON } from "./call-long.ts";
+import { callLong, LATER, SOON } from "./call-long.ts";
 import { createBudgieUser, isAlive, toText, waitFor } from "../../helpers/start-budgie.ts";
 
 describe("a call whose agent has not finished by the soft deadline", () => {
@@ -25,16 +25,16 @@ describe("a call whose agent has not finished by the soft deadline", () => {
   it("has its answer from wait, the same as from the call, any number of times", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: SOON });
-    const { begin, openGate, use } = callLong(user, budgie);
+    const { askToEnd, begin, collect, openGate, use } = callLong(user, budgie);
     const { runId, sessionId } = await begin("[[say: It took long.]]");
 
     const early = await use("wait", { runId, seconds: 0.1 });
     openGate();
-    const [first, second] = [await use("wait", { runId }), await use("wait", { runId })];
+    const [first, second] = [await collect(runId), await use("wait", { runId })];
 
     expect(early.structuredContent).toMatchObject({ status: "running", runId });
     expect(first.content).toMatchObject([{ text: "It took long." }, { text: expect.stringContaining(sessionId) }]);
-    const short = await budgie.ask("shell-worker", { prompt: "[[say: It took long.]]" });
+    const short = await askToEnd({ prompt: "[[say: It took long.]]" });
     expect(Object.keys(first.structuredContent ?? {})).toEqual(Object.keys(short.structuredContent ?? {}));
     expect(first.structuredContent).toMatchObject({ status: "done", runId, sessionId, response: "It took long." });
     expect(second).toEqual(first);
@@ -42,11 +42,10 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("has its failure from wait", async () => {
     await using user = await createBudgieUser();
-    const { begin, use } = callLong(user, await user.serve({ args: [...SOON, "--retry", "never"] }));
-    const { runId, sessionId } = await begin("", { timeout: "8s" });
+    const { begin, collect } = callLong(user, await user.serve({ args: [...SOON, "--retry", "never"] }));
+    const { runId, sessionId } = await begin("", { timeout: "4s" });
 
-    const result = await use("wait", { runId, seconds: 2.9 }).then(() => use("wait", { runId }));
-    const last = result.isError === true ? result : await use("wait", { runId });
+    const last = await collect(runId);
 
     expect(last).toMatchObject({ isError: true, structuredContent: { code: "TIMED_OUT", sessionId } });
     expect(toText(last)).toMatch(/^TIMED_OUT: /);
@@ -54,8 +53,8 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("reports progress to the caller of wait, and continues when that caller stops waiting", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.serve({ args: [...SOON, "--heartbeat", "100ms"] });
-    const { begin, openGate, use } = callLong(user, budgie);
+    const budgie = await user.serve({ args: [...LATER, "--heartbeat", "100ms"] });
+    const { begin, collect, openGate } = callLong(user, budgie);
     const { runId } = await begin("[[say: It took long.]]");
     const told: (string | undefined)[] = [];
     const giveUp = new AbortController();
@@ -70,18 +69,21 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     openGate();
 
     expect(told.every((message) => /^shell-worker: running \d+s$/.test(message ?? ""))).toBe(true);
-    expect(toText(await use("wait", { runId }))).toBe("It took long.");
+    expect(toText(await collect(runId))).toBe("It took long.");
   });
 
   it("is listed by status, with others that wait", async () => {
     await using user = await createBudgieUser();
-    const { begin, openGate, use } = callLong(user, await user.serve({ args: [...SOON, "--max-concurrent", "1"] }));
+    const { begin, collect, openGate, use } = callLong(
+      user,
+      await user.serve({ args: [...SOON, "--max-concurrent", "1"] }),
+    );
     const first = await begin("[[say: one]]");
     const second = await begin("[[say: two]]");
 
     const [all, one] = [await use("status", {}), await use("status", { runId: second.runId })];
     openGate();
-    await use("wait", { runId: second.runId });
+    await collect(second.runId);
     const after = await use("status", {});
 
     const waiting = { runId: second.runId, status: "running", agent: "shell-worker", phase: "waiting", position: 1 };
@@ -99,13 +101,13 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
   it("is stopped by cancel, which answers when the agent has ended", async () => {
     await using user = await createBudgieUser();
-    const { begin, use } = callLong(user, await user.serve({ args: SOON }));
+    const { agent, begin, use } = callLong(user, await user.serve({ args: LATER }));
     const { runId, sessionId } = await begin("");
-    const [agent] = user.kiroCalls();
+    const { pid } = await agent();
 
     const result = await use("cancel", { runId });
 
-    expect(agent && isAlive(agent.pid)).toBe(false);
+    expect(isAlive(pid)).toBe(false);
     expect(result.isError).toBeUndefined();
     expect(result.structuredContent).toEqual({
       status: "cancelled",
@@ -133,13 +135,14 @@ describe("a call whose agent has not finished by the soft deadline", () => {
   it("ends with its client", async () => {
     await using user = await createBudgieUser();
     const budgie = await user.serve({ args: SOON });
-    await callLong(user, budgie).begin("");
-    const [agent] = user.kiroCalls();
+    const { agent, begin } = callLong(user, budgie);
+    await begin("");
+    const { pid } = await agent();
 
     budgie.stdin.end();
 
     expect(await budgie.ended).toEqual({ exitCode: 0, signal: null });
-    expect(agent && isAlive(agent.pid)).toBe(false);
+    expect(isAlive(pid)).toBe(false);
   });
 
   it("ends if the client cancelled the call before it was told of the run", async () => {
@@ -153,12 +156,12 @@ describe("a call whose agent has not finished by the soft deadline", () => {
 
     send({ id: 7777, method: "tools/call", params });
     await waitFor(() => lines.some((line) => line.includes('"id":7777')));
-    const [agent] = user.kiroCalls();
-    const wasAlive = agent && isAlive(agent.pid);
+    const { pid } = await waitFor(() => user.kiroCalls()[0]);
+    const wasAlive = isAlive(pid);
     send({ method: "notifications/cancelled", params: { requestId: 7777, reason: "too slow" } });
 
     expect(wasAlive).toBe(true);
-    await waitFor(() => agent && !isAlive(agent.pid));
+    await waitFor(() => !isAlive(pid));
   });
 });
 

@@ -153,10 +153,9 @@ it.each([
   ["clinging-orphan", { ownGroup: true, holdsStdout: true }],
 ])("%s leaves a process running", async (fault, expected) => {
   await using user = await createKiroUser();
-  const before = performance.now();
 
   // A length of its own finds the process again; it is a number, which would lose a zero at its end.
-  const seconds = `2.${process.pid}1`;
+  const seconds = `60.${process.pid}1`;
   const child = user.start(["chat", "--no-interactive", `[[fault ${fault} ${seconds}]]`]);
   child.stdout?.resume();
   let closed = false;
@@ -165,7 +164,6 @@ it.each([
   await sleep(100);
   const left = findProcess("sleep", seconds);
 
-  expect(performance.now() - before).toBeLessThan(2000);
   expect({ ownGroup: left?.group === left?.pid, holdsStdout: !closed }).toEqual(expected);
   expect(left).toBeDefined();
   if (left !== undefined) process.kill(left.pid);
