@@ -50,6 +50,9 @@ async function packIntoFile(packing: Packing, file: string): Promise<readonly st
   } catch (error) {
     await rm(file, { force: true });
     throw toProblem(error, file);
+  } finally {
+    // No stream closes it if there is no such session.
+    await opened.close();
   }
 }
 
