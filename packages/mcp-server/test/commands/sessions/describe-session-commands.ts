@@ -123,7 +123,7 @@ export function describeSessionCommands({ cleanUp, leftovers, sandbox }: Restart
       const refused = await user.command(["sessions", "export", id, taken]);
       const unknown = await user.command(["sessions", "export", "00000000-0000-4000-8000-000000000000", fresh]);
 
-      expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("EEXIST") });
+      expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("EEXIST") });
       expect(readFileSync(taken, "utf8")).toBe("precious");
       expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("There is no session") });
       expect(existsSync(fresh)).toBe(false);
