@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 const sandbox = true;
 const PROTECT = ["--protect-executable-paths"];
@@ -31,26 +31,35 @@ const ATTACKS = [
   ],
 ] as const;
 
+// Every test has a workspace and a session of its own.
+let user: BudgieUser;
+let plain: Budgie;
+let guarded: Budgie;
+beforeAll(async () => {
+  user = await createBudgieUser();
+  [plain, guarded] = await Promise.all([user.start({ sandbox }), user.start({ sandbox, args: PROTECT })]);
+});
+afterAll(() => user[Symbol.asyncDispose]());
+
 describe("an agent that", () => {
   it.each(ATTACKS)("%s can do so, and is reported", async (_what, script, path) => {
-    await using user = await createBudgieUser();
-    createRepository(user);
-    const { ask } = await user.start({ sandbox });
+    const directory = createRepository();
 
-    const { structuredContent } = await ask("shell-worker", { prompt: `[[run: { ${script}; } 2>&1; true]]` });
+    const { structuredContent } = await plain.ask("shell-worker", {
+      directory,
+      prompt: `[[run: { ${script}; } 2>&1; true]]`,
+    });
 
-    expect(readFileSync(join(user.workspace, path), "utf8")).toBe("evil\n");
+    expect(readFileSync(join(directory, path), "utf8")).toBe("evil\n");
     expect(structuredContent?.["changedExecutablePaths"]).toContain(path);
   });
 
   it.each(ATTACKS)("%s cannot when the files are protected", async (_what, script, path) => {
-    await using user = await createBudgieUser();
-    createRepository(user);
-    const { ask } = await user.start({ sandbox, args: PROTECT });
+    const directory = createRepository();
 
-    const answer = await ask("shell-worker", { prompt: `[[run: { ${script}; } 2>&1; echo tried]]` });
+    const answer = await guarded.ask("shell-worker", { directory, prompt: `[[run: { ${script}; } 2>&1; echo tried]]` });
 
-    const file = join(user.workspace, path);
+    const file = join(directory, path);
     expect(toText(answer)).toContain("tried");
     expect(existsSync(file) ? readFileSync(file, "utf8") : "").not.toContain("evil");
     expect(answer.structuredContent?.["changedExecutablePaths"]).toEqual([]);
@@ -59,30 +68,24 @@ describe("an agent that", () => {
 
 describe("--protect-executable-paths", () => {
   it("lets the agent edit and commit other files", async () => {
-    await using user = await createBudgieUser();
-    createRepository(user);
-    const { ask } = await user.start({ sandbox, args: PROTECT });
+    const directory = createRepository();
     const script = "echo code >a.ts; echo x >.git/index.lock; mv .git/index.lock .git/index; cat a.ts .git/index";
 
-    expect(toText(await ask("shell-worker", { prompt: `[[run: ${script}]]` }))).toBe("code\nx");
+    expect(toText(await guarded.ask("shell-worker", { directory, prompt: `[[run: ${script}]]` }))).toBe("code\nx");
   });
 
   it("cannot protect missing paths, which are reported when they appear", async () => {
-    await using user = await createBudgieUser();
-    createRepository(user);
-    const { ask } = await user.start({ sandbox, args: PROTECT });
+    const directory = createRepository();
 
-    const { structuredContent } = await ask("shell-worker", { prompt: "[[write .envrc: evil]]" });
+    const { structuredContent } = await guarded.ask("shell-worker", { directory, prompt: "[[write .envrc: evil]]" });
 
     expect(structuredContent?.["changedExecutablePaths"]).toEqual([".envrc"]);
   });
 
   it("fails a turn that redirects git through a missing path, and says how", async () => {
-    await using user = await createBudgieUser();
-    createRepository(user);
-    const { ask } = await user.start({ sandbox, args: PROTECT });
+    const directory = createRepository();
 
-    const answer = await ask("shell-worker", { prompt: "[[write .git/commondir: ../evil]]" });
+    const answer = await guarded.ask("shell-worker", { directory, prompt: "[[write .git/commondir: ../evil]]" });
 
     expect(toText(answer)).toMatch(
       /^GIT_REDIRECTED: .*"\.git\/commondir" was changed: git reads hooks and configuration/,
@@ -92,23 +95,21 @@ describe("--protect-executable-paths", () => {
   });
 
   it("refuses a workspace if one of them is a symlink, and names it", async () => {
-    await using user = await createBudgieUser();
-    symlinkSync("elsewhere", join(user.workspace, ".vscode"));
-    const { ask } = await user.start({ sandbox, args: PROTECT });
+    const directory = createWorkspace();
+    symlinkSync("elsewhere", join(directory, ".vscode"));
 
-    const answer = await ask("shell-worker", { prompt: "Hello" });
+    const answer = await guarded.ask("shell-worker", { directory, prompt: "Hello" });
 
     expect(toText(answer)).toMatch(/^WORKSPACE_INVALID: /);
-    expect(toText(answer)).toContain(`"${join(user.workspace, ".vscode")}"`);
+    expect(toText(answer)).toContain(`"${join(directory, ".vscode")}"`);
   });
 });
 
 describe("a turn that creates symlinks", () => {
   it("is answered with those that lead out of the workspace", async () => {
-    await using user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox });
+    const directory = createWorkspace();
 
-    const answer = await ask("shell-worker", { prompt: "[[run: ln -s /etc/passwd out; ln -s . in]]" });
+    const answer = await plain.ask("shell-worker", { directory, prompt: "[[run: ln -s /etc/passwd out; ln -s . in]]" });
 
     expect(answer.structuredContent?.["warnings"]).toContain(
       'New links lead out of the workspace: "out" to "/etc/passwd".',
@@ -118,20 +119,27 @@ describe("a turn that creates symlinks", () => {
 
 describe("a turn that fails", () => {
   it("also reports its changes", async () => {
-    await using user = await createBudgieUser();
-    createRepository(user);
-    const { ask } = await user.start({ sandbox });
+    const directory = createRepository();
 
-    const answer = await ask("shell-worker", { prompt: "[[write .git/hooks/pre-push: evil]] [[fault kill-self]]" });
+    const answer = await plain.ask("shell-worker", {
+      directory,
+      prompt: "[[write .git/hooks/pre-push: evil]] [[fault kill-self]]",
+    });
 
     expect(answer.structuredContent).toMatchObject({ changedExecutablePaths: [".git/hooks/pre-push"] });
     expect(toText(answer)).toContain("Files that your machine runs by itself were changed: .git/hooks/pre-push.");
   });
 });
 
-function createRepository({ workspace }: BudgieUser): void {
-  execFileSync("git", ["init", "--quiet"], { cwd: workspace });
+function createWorkspace(): string {
+  return mkdtempSync(join(user.host.home, "workspace-"));
+}
+
+function createRepository(): string {
+  const directory = createWorkspace();
+  execFileSync("git", ["init", "--quiet"], { cwd: directory });
   for (const folder of [".vscode", ".github/workflows", ".kiro/agents"])
-    mkdirSync(join(workspace, folder), { recursive: true });
-  writeFileSync(join(workspace, ".vscode/tasks.json"), "[]");
+    mkdirSync(join(directory, folder), { recursive: true });
+  writeFileSync(join(directory, ".vscode/tasks.json"), "[]");
+  return directory;
 }
