@@ -50,9 +50,15 @@ describe("createLookup", () => {
     expect(lines.split("\n").filter((line) => line.trim().split(/\s+/).includes("public.test"))).toEqual([]);
     const wholeMs = performance.now() - began;
 
-    await lookup("public.test");
+    // Something else may interrupt some of the lookups, but not each.
+    const lookupsMs: number[] = [];
+    for (let count = 0; count < 5; count++) {
+      const beganMs = performance.now();
+      await lookup("public.test");
+      lookupsMs.push(performance.now() - beganMs);
+    }
 
-    expect(performance.now() - began - wholeMs).toBeLessThan(wholeMs);
+    expect(Math.min(...lookupsMs)).toBeLessThan(wholeMs);
   });
 
   it("asks the name servers for all addresses of other names", async () => {
