@@ -49,6 +49,7 @@ export async function createDockerSession(
   const removed = new AbortController();
 
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
+    removed.signal.throwIfAborted();
     const containerReady = sessionContainer.ensure();
     // A start that fails before it awaits this would leave the rejection unhandled.
     containerReady.catch(() => undefined);
@@ -123,8 +124,7 @@ export async function createDockerSession(
   return {
     id,
     paths: () => ({ workspace: SANDBOX.workspace, home: SANDBOX.home }),
-    async start(command, options) {
-      removed.signal.throwIfAborted();
+    start(command, options) {
       const started = translate(start(command, options));
       starting.add(started);
       return started.finally(() => starting.delete(started));

@@ -16,52 +16,49 @@ export type TextLimits = {
 
 export const DEFAULT_TEXT_LIMITS: TextLimits = { sanitize: true, maxPromptBytes: 400_000, maxAnswerBytes: 100_000 };
 
-/** Wraps a protocol so that its answers are sanitized and truncated as the limits say. */
+/**
+ * Wraps a protocol so that its answers are sanitized and truncated as the limits say, and its failures, which may quote an agent,
+ * are sanitized.
+ */
 export function withTextLimits(protocol: Protocol, { maxAnswerBytes, sanitize }: TextLimits): Protocol {
-  const clean = sanitize ? withCleanAnswers(protocol) : protocol;
-  return maxAnswerBytes > 0 ? withAnswerLimit(clean, maxAnswerBytes) : clean;
-}
-
-/** Removes invisible and control characters from answers, and from failures, which may quote an agent. */
-export function withCleanAnswers(protocol: Protocol): Protocol {
   return async (turn) => {
     try {
       const answer = await protocol(turn);
-      const response = sanitizeText(answer.response);
-      if (response.trim() === "") throw saidNothing(turn.agent.name);
-      return {
-        ...answer,
-        response,
-        denied: answer.denied.map(sanitizeText),
-        warnings: answer.warnings.map(sanitizeText),
-      };
+      return await truncateAnswer(turn, sanitize ? sanitizeAnswer(turn, answer) : answer, maxAnswerBytes);
     } catch (error) {
-      if (error instanceof BudgieError) error.message = sanitizeText(error.message);
+      if (sanitize && error instanceof BudgieError) error.message = sanitizeText(error.message);
       throw error;
     }
   };
 }
 
-function saidNothing(agent: string): BudgieError {
-  return new BudgieError(
+/** Removes invisible and control characters. Throws `AGENT_FAILED` if nothing else is left. */
+function sanitizeAnswer({ agent }: ProtocolTurn, answer: ProtocolAnswer): ProtocolAnswer {
+  const response = sanitizeText(answer.response);
+  if (response.trim() !== "") {
+    return {
+      ...answer,
+      response,
+      denied: answer.denied.map(sanitizeText),
+      warnings: answer.warnings.map(sanitizeText),
+    };
+  }
+  throw new BudgieError(
     "AGENT_FAILED",
-    `The agent "${agent}" answered with invisible characters alone, which were removed. Ask it again.`,
+    `The agent "${agent.name}" answered with invisible characters alone, which were removed. Ask it again.`,
   );
 }
 
-/** Truncates longer answers, and adds a note and a warning that name the file with the whole answer. */
-function withAnswerLimit(protocol: Protocol, maxBytes: number): Protocol {
-  return async (turn) => {
-    const answer = await protocol(turn);
-    const bytes = Buffer.byteLength(answer.response);
-    if (bytes <= maxBytes) return answer;
-    const sizes = `The answer has ${toCountText(bytes)} bytes and was cut after ${toCountText(maxBytes)}.`;
-    const notice = `${sizes} ${toPlaceText(turn, await keepWhole(turn, answer))}`;
-    return {
-      ...answer,
-      response: `${truncateText(answer.response, maxBytes)}\n\n[budgie: ${notice}]`,
-      warnings: [...answer.warnings, notice],
-    };
+/** Truncates a longer answer, and adds a note and a warning that name the file with the whole answer. */
+async function truncateAnswer(turn: ProtocolTurn, answer: ProtocolAnswer, maxBytes: number): Promise<ProtocolAnswer> {
+  const bytes = Buffer.byteLength(answer.response);
+  if (maxBytes === 0 || bytes <= maxBytes) return answer;
+  const sizes = `The answer has ${toCountText(bytes)} bytes and was cut after ${toCountText(maxBytes)}.`;
+  const notice = `${sizes} ${toPlaceText(turn, await keepWhole(turn, answer))}`;
+  return {
+    ...answer,
+    response: `${truncateText(answer.response, maxBytes)}\n\n[budgie: ${notice}]`,
+    warnings: [...answer.warnings, notice],
   };
 }
 

@@ -12,12 +12,12 @@ export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory
   readonly usedMs: number;
   /** Records that a process of the agent runs. */
   readonly begin: () => void;
-  /** Queues a turn, so that the session does not count as idle meanwhile. */
-  readonly expecting: <T>(turn: () => Promise<T>) => Promise<T>;
+  /** Runs or queues a turn, so that the session does not count as idle meanwhile. */
+  readonly inUse: <T>(turn: () => Promise<T>) => Promise<T>;
   /** Throws `SESSION_NOT_FOUND` if it was discarded. */
   readonly checkOpen: () => void;
-  /** Runs a turn, and records that the session was in use until its end. */
-  readonly using: <T>(turn: () => Promise<T>) => Promise<T>;
+  /** Records that a turn has ended now. */
+  readonly noteUse: () => Promise<void>;
   /** Returns the time since its last running or waiting turn, by a monotonic clock; `undefined` while there is one */
   readonly idleMs: () => number | undefined;
   /** Resolves when it has no running or waiting turn */
@@ -49,14 +49,6 @@ export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen
       waiting = [];
     });
   };
-  const noted = async <T>(turn: () => Promise<T>): Promise<T> => {
-    try {
-      return await turn();
-    } finally {
-      session.usedMs = Date.now();
-      if (isOpen(id)) await note(session);
-    }
-  };
   const session = {
     ...facts,
     id,
@@ -67,11 +59,14 @@ export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen
       // If budgie is killed during this turn, there is a conversation to resume.
       void note(session);
     },
-    expecting: counted,
+    inUse: counted,
     checkOpen() {
       if (!isOpen(id)) throw sessionNotFound(id);
     },
-    using: <T>(turn: () => Promise<T>) => counted(() => noted(turn)),
+    async noteUse() {
+      session.usedMs = Date.now();
+      if (isOpen(id)) await note(session);
+    },
     idleMs: () => (turns === 0 ? performance.now() - idleSince : undefined),
     async unused() {
       while (turns > 0) await new Promise<void>((wake) => waiting.push(wake));

@@ -33,7 +33,7 @@ export type TurnContext = Pick<TurnHooks, "onEgress" | "onOutput"> & {
 };
 
 /** A reply without the facts that its callers add. */
-type BareReply = Omit<Reply, "changedExecutablePaths" | "egress" | "missed" | "runId">;
+type BareReply = Omit<Reply, "changedExecutablePaths" | "egress" | "runId">;
 
 /** Runs the agent, and retries it once if that is safe. */
 export async function answerTurn(turn: TurnContext): Promise<BareReply> {
@@ -46,7 +46,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
   const watch = toWatch(turn);
   const ready = Promise.all([turn.ready, watch?.ready]);
   const { response, exit, denied, usage, warnings } = await withRetry(
-    async (number) => {
+    (number) => {
       notes.attempts = number;
       const { timeoutMs } = policy;
       const resume = session.begun;
@@ -81,6 +81,8 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
     denied,
     usage,
     disk: await started.at(-1)?.disk,
+    // Those of a resumed session join the reply later.
+    missed: [],
     warnings: [...silenced, ...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
   };
 }

@@ -6,7 +6,7 @@ import type { SessionStore } from "../sessions/session-store.ts";
 export async function endFailedSession<T>(store: SessionStore, session: Session, turn: () => Promise<T>): Promise<T> {
   const isFirst = !session.begun;
   try {
-    return await session.using(turn);
+    return await turn();
   } catch (error) {
     const isEnded = !session.begun || (error instanceof BudgieError && endsSession(error.code, isFirst));
     const sessionId = isEnded ? undefined : session.id;
@@ -14,6 +14,8 @@ export async function endFailedSession<T>(store: SessionStore, session: Session,
     // The runner still owns a home that could not be removed, and retries when it closes.
     if (isEnded) await store.discard(session).catch(() => undefined);
     throw error;
+  } finally {
+    await session.noteUse();
   }
 }
 

@@ -80,10 +80,10 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     return { request, named: { sessionId, session } };
   }
 
-  async function begin({ tracker, request }: CheckedTurn): Promise<Reply> {
+  function begin({ tracker, request }: CheckedTurn): Promise<Reply> {
     const { directory } = request;
     const agent = request.agent.name;
-    const reply = await queue.run({ ...tracker, agent, session: undefined }, (join) =>
+    return queue.run({ ...tracker, agent, session: undefined }, (join) =>
       run({ tracker, request }, async () => {
         const session = await store.open({ agent, directory });
         // The caller may learn the session's id during this turn, and call again in the session.
@@ -91,7 +91,6 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
         return session;
       }),
     );
-    return { ...reply, missed: [] };
   }
 
   function resume({ tracker, request }: CheckedTurn, named: NamedSession): Promise<Reply> {
@@ -99,8 +98,8 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     return withUndelivered(runLog, { agent, sessionId: named.sessionId }, async () => {
       const session = await named.session;
       refuseBroken(request.agent, session.id);
-      return session.expecting(() =>
-        queue.run({ ...tracker, agent, session: session.id }, async () => {
+      return session.inUse(() =>
+        queue.run({ ...tracker, agent, session: session.id }, () => {
           // An earlier turn may have ended the session.
           session.checkOpen();
           return run({ tracker, request }, () => session);
@@ -109,10 +108,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     });
   }
 
-  async function run(
-    { tracker, request }: CheckedTurn,
-    open: () => Session | Promise<Session>,
-  ): Promise<Omit<Reply, "missed">> {
+  function run({ tracker, request }: CheckedTurn, open: () => Session | Promise<Session>): Promise<Reply> {
     const { directory, promptBytes, sessionId } = request;
     // If the agent was removed meanwhile, Kiro's default agent would answer. Checking costs a stat for each agent.
     if (tracker.hasWaited()) findAgent(dependencies.agents(), request.agent.name);
@@ -124,9 +120,12 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
       const session = await open();
       notes.inSession(session.id);
       tracker.inSession(session.id);
-      return endFailedSession(store, session, () =>
-        withChangesAndEgress({ directory, isProtected: protectExecutablePaths, watch: dependencies.watch }, (watched) =>
-          answerTurn({ ...parts, ...watched, ...hooks, request, session, notes }),
+      const watch = { directory, isProtected: protectExecutablePaths, watch: dependencies.watch };
+      return session.inUse(() =>
+        endFailedSession(store, session, () =>
+          withChangesAndEgress(watch, (watched) =>
+            answerTurn({ ...parts, ...watched, ...hooks, request, session, notes }),
+          ),
         ),
       );
     });

@@ -8,14 +8,16 @@ import { BudgieError, type FailureReport, type TurnReport } from "../errors.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import type { Reply } from "./turn.ts";
 
-/** Adds the facts from `collect` to the reply of `turn`, or to the `BudgieError` that it throws. */
+/** Adds the facts from `collect` to the reply of `turn`, or to the `BudgieError` that it or `check` throws. */
 export async function withReport<Answer extends object, Facts extends FailureReport>(
   turn: () => Promise<Answer>,
   collect: (outcome: Answer | BudgieError) => Facts | Promise<Facts>,
+  check?: (reply: Answer) => Promise<void>,
 ): Promise<Answer & Facts> {
   let reply: Answer;
   try {
     reply = await turn();
+    await check?.(reply);
   } catch (error) {
     if (error instanceof BudgieError) error.report = { ...error.report, ...(await collect(error)) };
     throw error;
@@ -53,14 +55,12 @@ export function withChangesAndEgress<Answer extends Pick<Reply, "response" | "wa
   let changes: Promise<ExecutableChanges> | undefined;
   const findChanges = (): Promise<ExecutableChanges> => (changes ??= watch.findChanges());
 
-  async function run(): Promise<Answer> {
-    const reply = await turn({ ready: watch.ready, tally });
+  async function checkGit(reply: Answer): Promise<void> {
     const { gitChanges } = await findChanges();
     if (isProtected && gitChanges.length > 0) throw toRedirected(directory, gitChanges, reply);
-    return reply;
   }
 
-  return withReport(run, async (outcome) => {
+  async function collect(outcome: Answer | BudgieError) {
     const { warnings = [] } = outcome instanceof BudgieError ? outcome.report : outcome;
     const found = await findChanges();
     return {
@@ -68,7 +68,9 @@ export function withChangesAndEgress<Answer extends Pick<Reply, "response" | "wa
       egress: await tally.total(),
       warnings: [...warnings, ...found.warnings],
     };
-  });
+  }
+
+  return withReport(() => turn({ ready: watch.ready, tally }), collect, checkGit);
 }
 
 const MOST_NAMED = 5;

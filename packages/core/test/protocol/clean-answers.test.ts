@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BudgieError, type Protocol, type ProtocolAnswer } from "@budgie/core";
 import { createFakeRunner } from "@budgie/testkit";
 import { createSessionId } from "../../src/runner/session-id.ts";
-import { withCleanAnswers } from "../../src/protocol/clean-answers.ts";
+import { DEFAULT_TEXT_LIMITS, withTextLimits } from "../../src/protocol/clean-answers.ts";
 import { AGENT } from "../helpers/agent.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 
@@ -14,7 +14,7 @@ const ANSWER: ProtocolAnswer = {
   warnings: ["x\u0007y"],
 };
 
-describe("withCleanAnswers", () => {
+describe("withTextLimits", () => {
   it("cleans everything that an agent may have written", async () => {
     expect(await ask(async () => ANSWER)).toEqual({ ...ANSWER, response: "ab", denied: ["rm"], warnings: ["xy"] });
   });
@@ -39,5 +39,5 @@ describe("withCleanAnswers", () => {
 async function ask(protocol: Protocol): Promise<ProtocolAnswer> {
   const session = await createFakeRunner(() => ({})).openSession(createSessionId());
   const turn = { agent: AGENT, session, directory: "/", prompt: "", resume: false, timeoutMs: 1, signal: undefined };
-  return withCleanAnswers(protocol)(turn);
+  return withTextLimits(protocol, DEFAULT_TEXT_LIMITS)(turn);
 }

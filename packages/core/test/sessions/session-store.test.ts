@@ -113,7 +113,7 @@ describe("createSessionStore", () => {
     const { store, runner } = create();
     const session = await store.open(NEW);
     const ends: (() => void)[] = [];
-    const turns = [1, 2].map(() => session.using(() => new Promise<void>((resolve) => ends.push(resolve))));
+    const turns = [1, 2].map(() => session.inUse(() => new Promise<void>((resolve) => ends.push(resolve))));
     const seen: string[] = [];
 
     const ended = store.end([session.id]).then(() => seen.push("ended"));

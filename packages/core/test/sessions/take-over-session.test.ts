@@ -94,7 +94,7 @@ describe("the register entry of a session", () => {
     const begun = await register.find(opened.id);
     await new Promise((wake) => setTimeout(wake, 5));
 
-    await opened.using(async () => undefined);
+    await opened.noteUse();
 
     const used = await register.find(opened.id);
     expect(atFirst).toMatchObject({
@@ -139,7 +139,7 @@ describe("idle sessions", () => {
     const [idle, waitedFor, running] = [await store.open(ABOUT), await store.open(ABOUT), await store.open(ABOUT)];
     let release = () => {};
     const gate = new Promise<void>((resolve) => (release = resolve));
-    const turns = [waitedFor.expecting(() => gate), running.using(() => gate)];
+    const turns = [waitedFor.inUse(() => gate), running.inUse(() => gate)];
     await new Promise((wake) => setTimeout(wake, 5));
 
     await store.expireIdle(1);

@@ -1,5 +1,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { parseTimeout, toDurationText, type HealthReport, type RunTurn, type TurnHooks } from "@budgie/core";
+import {
+  parseTimeout,
+  toDurationText,
+  type HealthReport,
+  type RunTurn,
+  type TurnHooks,
+  type TurnRequest,
+} from "@budgie/core";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toAgentsResult } from "./agents-result.ts";
 import { findTool } from "../names/find-tool.ts";
@@ -46,17 +53,13 @@ export function createClientTools({
   runTurn,
   tools,
 }: ClientToolsOptions): ClientTools {
-  async function ask(agent: string, input: AgentInput, hooks: TurnHooks): Promise<CallToolResult> {
-    return toReplyResult(await runTurn({ agent, ...toRequest(input) }, hooks));
-  }
-
   async function answer({ purpose }: Tool, input: unknown, hooks: TurnHooks): Promise<CallToolResult> {
     switch (purpose.kind) {
       case "agent":
-        return ask(purpose.agent.name, parseToolInput(agentInput, input), hooks);
+        return toReplyResult(await runTurn(toRequest(purpose.agent.name, parseToolInput(agentInput, input)), hooks));
       case "invoke-agent": {
         const { agent, ...rest } = parseToolInput(invokeInput, input);
-        return ask(agent, rest, hooks);
+        return toReplyResult(await runTurn(toRequest(agent, rest), hooks));
       }
       case "list-agents":
         parseToolInput(noInput, input);
@@ -89,9 +92,9 @@ export function createClientTools({
 }
 
 /** An empty text means none, as it always has for the session id: models fill in what they could endSessions out. */
-function toRequest({ egress, sessionId, timeout, workspace, ...rest }: AgentInput) {
+function toRequest(agent: string, { egress, sessionId, timeout, workspace, ...rest }: AgentInput): TurnRequest {
   const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
-  return { ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };
+  return { agent, ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };
 }
 
 /** Returns the name of the called agent, whether it exists or not; `undefined` for tools that run none. */
