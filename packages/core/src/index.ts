@@ -32,7 +32,7 @@ export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./protocol/clean-answers.t
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { toAgentProjections, toSharedProjections } from "./kiro/kiro-command.ts";
 export { createOmissions, type Omissions } from "./text/omissions.ts";
-export { parseMounts, type Mount } from "./policy/mount-table.ts";
+export { parseMounts, type Mount } from "./policy/bind-mounts.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./agents/load-agents.ts";
 export { createOwner, type Owner, type OwnerOptions, type RecordPlace } from "./owners/owner.ts";
 export { askOwner, type Asker, type OwnerAnswer } from "./owners/owner-channel.ts";

@@ -1,8 +1,7 @@
 import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isWithin } from "./is-within.ts";
-import { loadMounts } from "./mount-table.ts";
-import { toOtherNames, toShownPlaces } from "./bind-mounts.ts";
+import { loadMounts, toOtherNames, toShownPlaces } from "./bind-mounts.ts";
 
 /** The rules for directories that may be a workspace. */
 export type WorkspaceRules = {

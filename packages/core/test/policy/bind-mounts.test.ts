@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseMounts } from "../../src/policy/mount-table.ts";
-import { toOtherNames, toShownPlaces } from "../../src/policy/bind-mounts.ts";
+import { parseMounts, toOtherNames, toShownPlaces } from "../../src/policy/bind-mounts.ts";
 
 const TABLE = `21 26 0:20 / /sys rw,nosuid shared:7 - sysfs sysfs rw
 22 26 0:5 / /proc rw - proc proc rw
