@@ -11,7 +11,7 @@ import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toAgentsResult } from "./agents-result.ts";
 import { findTool } from "../names/find-tool.ts";
 import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } from "../tools/tool-input.ts";
-import { orErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
+import { toErrorResult, toHealthResult, toReplyResult } from "./tool-result.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** Hooks of one tool call. */
@@ -81,7 +81,8 @@ export function createClientTools({
         void (agent !== undefined && report?.(`${escapeForTerminal(agent)}: ${what}`));
       log("called");
       const began = performance.now();
-      return orErrorResult(answer(tool, input, hooks)).then((result) => {
+      const answered = answer(tool, input, hooks).catch(toErrorResult);
+      return answered.then((result) => {
         log(`${toOutcome(result)} after ${toDurationText(performance.now() - began)}`);
         return result;
       });

@@ -47,16 +47,8 @@ function toText(durationMs: number | undefined): string {
 }
 
 /** Converts a `BudgieError` into a result that the model can act on. Rethrows any other error, which is a bug. */
-export async function orErrorResult(work: Promise<CallToolResult>): Promise<CallToolResult> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof BudgieError) return toErrorResult(error);
-    throw error;
-  }
-}
-
-function toErrorResult(error: BudgieError): CallToolResult {
+export function toErrorResult(error: unknown): CallToolResult {
+  if (!(error instanceof BudgieError)) throw error;
   const { code, report } = error;
   const message = withFlags(error.message);
   const { changedExecutablePaths = [], egress, missed = [], response, warnings = [] } = report;

@@ -5,7 +5,7 @@ import { createClientRuns } from "./client-runs.ts";
 import { cancelInput, statusInput, waitInput, type LongCallTool } from "./long-call-tools.ts";
 import { toCancelledResult, toEnd, toRunningResult, toStatusResult, toStoppingResult } from "./long-call-results.ts";
 import { parseToolInput } from "../tools/tool-input.ts";
-import { orErrorResult } from "../calls/tool-result.ts";
+import { toErrorResult } from "../calls/tool-result.ts";
 import type { CallHooks, ClientTools } from "../calls/call-tool.ts";
 import { withTimeout } from "./with-timeout.ts";
 
@@ -76,8 +76,14 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
   }
 
   function follow({ kind }: LongCallTool, input: unknown, on: { hooks: CallHooks; limitMs: number }) {
-    if (kind === "status") return tell(input);
-    return kind === "wait" ? wait(input, on.hooks, on.limitMs) : cancel(input, on.hooks, on.limitMs);
+    switch (kind) {
+      case "status":
+        return tell(input).catch(toErrorResult);
+      case "wait":
+        return wait(input, on.hooks, on.limitMs).catch(toErrorResult);
+      case "cancel":
+        return cancel(input, on.hooks, on.limitMs).catch(toErrorResult);
+    }
   }
 
   const stop = (): void => {
@@ -94,7 +100,7 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
       const limitMs = deadlineMs();
       if (limitMs === undefined) return clientTools.call(name, input, hooks);
       const own = findTool(tools, name);
-      if (own !== undefined) return orErrorResult(follow(own, input, { hooks, limitMs }));
+      if (own !== undefined) return follow(own, input, { hooks, limitMs });
       const run = beginClientRun(name, (followed) => clientTools.call(name, input, { ...hooks, ...followed }));
       return run && answerInTime(run, hooks, limitMs);
     },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BudgieError, type EgressReport, type Reply } from "@budgie/core";
-import { orErrorResult, toReplyResult } from "../../../src/mcp/calls/tool-result.ts";
+import { toErrorResult, toReplyResult } from "../../../src/mcp/calls/tool-result.ts";
 
 const denied = (host: string, count = 1, port = 443) => ({ host, port, count, why: "not on the allow-list" });
 
@@ -28,9 +28,9 @@ function makeReply(egress: EgressReport | undefined): Reply {
 const warningsOf = (egress: EgressReport | undefined) =>
   toReplyResult(makeReply(egress)).structuredContent?.["warnings"] as readonly string[];
 
-async function failWith(egress: EgressReport | undefined) {
+function failWith(egress: EgressReport | undefined) {
   const error = new BudgieError("AGENT_FAILED", "It said nothing.", { report: { egress, sessionId: "s" } });
-  return orErrorResult(Promise.reject(error));
+  return toErrorResult(error);
 }
 
 describe("an answer", () => {
@@ -62,12 +62,12 @@ describe("an answer", () => {
     expect(warningsOf(egress)[1]).toContain("refused: a.test:443 (3 times).");
   });
 
-  it("names a limited number of hosts, and counts the others", async () => {
+  it("names a limited number of hosts, and counts the others", () => {
     const names = Array.from({ length: 60 }, (_, at) => denied(`n${at}.test`, 2));
     const egress = { allowed: names.map(({ why: _why, ...count }) => count), denied: names };
     const others = { host: "(others)", port: 0, count: 20 };
 
-    for (const { structuredContent } of [toReplyResult(makeReply(egress)), await failWith(egress)]) {
+    for (const { structuredContent } of [toReplyResult(makeReply(egress)), failWith(egress)]) {
       expect(structuredContent?.["egress"]).toEqual({
         allowed: [...egress.allowed.slice(0, 50), others],
         denied: [...names.slice(0, 50), { ...others, why: "various" }],
@@ -134,10 +134,10 @@ describe("an answer", () => {
 });
 
 describe("a failure", () => {
-  it("names the denied hosts as a possible cause", async () => {
+  it("names the denied hosts as a possible cause", () => {
     const egress = { allowed: [], denied: [denied("example.com", 3)] };
 
-    expect(await failWith(egress)).toMatchObject({
+    expect(failWith(egress)).toMatchObject({
       isError: true,
       content: [
         {
@@ -148,7 +148,7 @@ describe("a failure", () => {
     });
   });
 
-  it("reports the turn's changes to the workspace", async () => {
+  it("reports the turn's changes to the workspace", () => {
     const error = new BudgieError("AGENT_FAILED", "It failed.", {
       report: {
         changedExecutablePaths: [".envrc"],
@@ -156,7 +156,7 @@ describe("a failure", () => {
       },
     });
 
-    expect(await orErrorResult(Promise.reject(error))).toMatchObject({
+    expect(toErrorResult(error)).toMatchObject({
       content: [
         {
           text: "AGENT_FAILED: It failed. Files that your machine runs by itself were changed: .envrc. Have the user look before going on. A link leads out.",
@@ -166,26 +166,26 @@ describe("a failure", () => {
     });
   });
 
-  it("brings the answer of a turn that failed after it, before budgie's own words", async () => {
+  it("brings the answer of a turn that failed after it, before budgie's own words", () => {
     const error = new BudgieError("GIT_REDIRECTED", "It redirected git.", { report: { response: "Done." } });
 
-    expect(await orErrorResult(Promise.reject(error))).toMatchObject({
+    expect(toErrorResult(error)).toMatchObject({
       content: [{ text: "Done." }, { text: "GIT_REDIRECTED: It redirected git." }],
       structuredContent: { code: "GIT_REDIRECTED", response: "Done." },
     });
   });
 
-  it("names the directory that the agent worked in", async () => {
+  it("names the directory that the agent worked in", () => {
     const error = new BudgieError("AGENT_FAILED", "It said nothing.", { report: { directory: "/project" } });
 
-    const { structuredContent } = await orErrorResult(Promise.reject(error));
+    const { structuredContent } = toErrorResult(error);
 
     expect(structuredContent).toMatchObject({ code: "AGENT_FAILED", directory: "/project" });
     expect(toReplyResult(makeReply(undefined)).structuredContent).toMatchObject({ directory: "/project" });
   });
 
-  it("does not mention a network that denied nothing", async () => {
-    const { content, structuredContent } = await failWith(undefined);
+  it("does not mention a network that denied nothing", () => {
+    const { content, structuredContent } = failWith(undefined);
 
     expect(content).toEqual([
       { type: "text", text: 'AGENT_FAILED: It said nothing. To resume this conversation, pass sessionId "s".' },
