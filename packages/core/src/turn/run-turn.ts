@@ -75,8 +75,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const request = await checkRequest(asked, { ...dependencies, textLimits });
     const { agent, directory, sessionId } = request;
     if (sessionId === undefined) return { request, named: undefined };
-    const session = store.find(sessionId, { agent: agent.name, directory });
-    await Promise.allSettled([session]);
+    const [session] = await Promise.allSettled([store.find(sessionId, { agent: agent.name, directory })]);
     return { request, named: { sessionId, session } };
   }
 
@@ -95,8 +94,10 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
 
   function resume({ tracker, request }: CheckedTurn, named: NamedSession): Promise<Reply> {
     const agent = request.agent.name;
-    return withUndelivered(runLog, { agent, sessionId: named.sessionId }, async () => {
-      const session = await named.session;
+    return withUndelivered(runLog, { agent, sessionId: named.sessionId }, () => {
+      // Rejected here, so that the error too reports the session's undelivered answers.
+      if (named.session.status === "rejected") throw named.session.reason;
+      const session = named.session.value;
       refuseBroken(request.agent, session.id);
       return session.inUse(() =>
         queue.run({ ...tracker, agent, session: session.id }, () => {
@@ -153,8 +154,8 @@ type FoundTurn = {
 
 type NamedSession = {
   readonly sessionId: string;
-  /** Rejects if it cannot be resumed */
-  readonly session: Promise<Session>;
+  /** Rejected if it cannot be resumed */
+  readonly session: PromiseSettledResult<Session>;
 };
 
 const NO_LIMITS: TurnRateLimits = { all: undefined, agents: new Map() };

@@ -51,7 +51,10 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   const { context, options } = turn;
   refuseCancelled(options.signal);
   const preparing = Promise.all([turn.prepareHome(), turn.network.guarded, options.ready]);
-  const [launched, prepared] = await Promise.allSettled([context.starting(() => launchIn(turn)), preparing]);
+  const [launched, prepared] = await Promise.allSettled([
+    context.starting(() => launch(turn).catch((error: unknown) => relaunch(turn, error))),
+    preparing,
+  ]);
   if (launched.status === "rejected") throw toBudgieError(launched.reason, context.image.name);
   const token = randomUUID();
   const child = createTurnProcess({
@@ -72,16 +75,6 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
 }
 
 type Launched = Pick<StartedTurn, "container" | "root" | "socket"> & { readonly skeleton: string };
-
-/** Launches the container, and once more if somebody removed the session's container, whose network it joins, in the meantime. */
-async function launchIn(turn: TurnStart): Promise<Launched> {
-  try {
-    return await launch(turn);
-  } catch (error) {
-    if (error instanceof BudgieError || !(await turn.network.restore())) throw error;
-    return launch(turn);
-  }
-}
 
 async function launch(turn: TurnStart): Promise<Launched> {
   refuseCancelled(turn.options.signal);
@@ -114,6 +107,12 @@ async function launchWith(turn: TurnStart, held: HeldMounts, seccompFile: string
     await discard(turn, container, error);
     throw error;
   }
+}
+
+/** Launches the container once more if somebody removed the session's container, whose network it joins, in the meantime. */
+async function relaunch(turn: TurnStart, error: unknown): Promise<Launched> {
+  if (error instanceof BudgieError || !(await turn.network.restore())) throw error;
+  return launch(turn);
 }
 
 async function holdMounts(
