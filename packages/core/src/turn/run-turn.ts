@@ -1,10 +1,10 @@
 import type { Agent } from "../agents/agent.ts";
+import { BudgieError, type ErrorCode } from "../errors.ts";
 import { answerTurn } from "./answer-turn.ts";
 import { checkRequest, findAgent, refuseBroken, type CheckedRequest } from "./check-request.ts";
 import { checkNesting, OUTERMOST, type Nesting } from "../policy/nesting.ts";
 import { trackTurn, type TurnTracker } from "./turn-progress.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits, withTextLimits } from "../protocol/clean-answers.ts";
-import { endFailedSession } from "./end-failed-session.ts";
 import { createMemoryRunLog } from "../runs/memory-run-log.ts";
 import { createKeyedOrder } from "../queue/keyed-order.ts";
 import type { Protocol } from "../protocol/protocol.ts";
@@ -139,6 +139,30 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const tracker = trackTurn(hooks, { agent: request.agent.name, sessionId: asked.sessionId });
     return named === undefined ? begin({ tracker, request }) : resume({ tracker, request }, named);
   };
+}
+
+/** Runs a turn, notes its session as used, and discards the session if no process ever started or it cannot safely be resumed. */
+async function endFailedSession<T>(store: SessionStore, session: Session, turn: () => Promise<T>): Promise<T> {
+  const isFirst = !session.begun;
+  try {
+    return await turn();
+  } catch (error) {
+    const isEnded = !session.begun || (error instanceof BudgieError && endsSession(error.code, isFirst));
+    const sessionId = isEnded ? undefined : session.id;
+    if (error instanceof BudgieError) error.report = { ...error.report, directory: session.directory, sessionId };
+    // The runner still owns a home that could not be removed, and retries when it closes.
+    if (isEnded) await store.discard(session).catch(() => undefined);
+    throw error;
+  } finally {
+    await session.noteUse();
+  }
+}
+
+function endsSession(code: ErrorCode, isFirst: boolean): boolean {
+  // On resume, Kiro would silently continue with the fallback agent, and with that agent's permissions.
+  // A home above its disk limit would fail the next turn too.
+  const isUnusable = code === "SESSION_UNUSABLE" || code === "AGENT_NOT_FOUND" || code === "DISK_LIMIT";
+  return isUnusable || (code === "COMMAND_NOT_FOUND" && isFirst);
 }
 
 type CheckedTurn = {

@@ -37,7 +37,7 @@ export type BudgieUser = AsyncDisposable & {
   /** Runs budgie to its end, with nothing on stdin */
   readonly run: (argv: readonly string[], env?: Variables) => Promise<Finished>;
   /** Serves in this process, where a start costs little; agents are still processes of their own */
-  readonly serve: (options?: Pick<StartOptions, "args" | "clientName" | "env">) => Promise<Served>;
+  readonly serve: (options?: Omit<StartOptions, "program">) => Promise<Served>;
   /** Runs budgie to its end in this process, with nothing on stdin */
   readonly command: (argv: readonly string[], env?: Variables) => Promise<Finished>;
 };
@@ -96,20 +96,14 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
     workspace,
     sessionsDir: join(host.home, ".kiro", "sub-agents", "sessions"),
     kiroCalls: () => (existsSync(kiroLog) ? parseLines<KiroCall>(readFileSync(kiroLog, "utf8")) : []),
-    async start({ args = [], clientName = "test", env = {}, program, sandbox = false } = {}) {
-      const child = sandbox
-        ? launch(
-            ["--sandbox", "--sandbox-image", TEST_IMAGE, ...args],
-            { ...toEngineVariables(), ...NO_SWEEP, ...env },
-            program,
-          )
-        : launch([...LOCAL, ...args], env, program);
+    async start({ clientName = "test", program, ...options } = {}) {
+      const child = launch(...toCommandLine(options), program);
       const budgie = { ...(await connectClient(toProgram(child), { workspace, clientName })), child };
       started.push(budgie);
       return budgie;
     },
-    async serve({ args = [], clientName = "test", env = {} } = {}) {
-      const served = await connectClient(launchHere([...LOCAL, ...args], env), { workspace, clientName });
+    async serve({ clientName = "test", ...options } = {}) {
+      const served = await connectClient(launchHere(...toCommandLine(options)), { workspace, clientName });
       started.push(served);
       return served;
     },
@@ -122,6 +116,11 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
       for (const { lines } of started) for (const line of lines) deserializeMessage(line);
     },
   };
+}
+
+function toCommandLine({ args = [], env = {}, sandbox = false }: StartOptions): [readonly string[], Variables] {
+  if (!sandbox) return [[...LOCAL, ...args], env];
+  return [["--sandbox", "--sandbox-image", TEST_IMAGE, ...args], { ...toEngineVariables(), ...NO_SWEEP, ...env }];
 }
 
 /** The variables that lead to the engine: the test's home may contain its context. */

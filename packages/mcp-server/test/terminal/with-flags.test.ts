@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { BudgieError, OPTION_NAMES, toOption } from "@budgie/core";
 import { describe, expect, it } from "vitest";
 import { addServerOptions } from "../../src/commands/server-options.ts";
-import { orErrorResult } from "../../src/mcp/calls/tool-result.ts";
+import { toErrorResult } from "../../src/mcp/calls/tool-result.ts";
 import { withFlags } from "../../src/terminal/with-flags.ts";
 
 describe("a message of a package", () => {
@@ -21,10 +21,10 @@ describe("a message of a package", () => {
     );
   });
 
-  it("has the command line's names in the result of a call", async () => {
+  it("has the command line's names in the result of a call", () => {
     const error = new BudgieError("IMAGE_NOT_FOUND", `Name another by ${toOption("image")}.`);
 
-    expect(await orErrorResult(Promise.reject(error))).toMatchObject({
+    expect(toErrorResult(error)).toMatchObject({
       content: [{ text: "IMAGE_NOT_FOUND: Name another by --sandbox-image." }],
       structuredContent: { message: "Name another by --sandbox-image." },
     });

@@ -1,6 +1,6 @@
 import { BudgieError, sanitizeText, type FailureReport, type Reply, type RunLog } from "@budgie/core";
 import { toRefusedText } from "../../mcp/calls/egress-text.ts";
-import { orErrorResult, toReplyResult } from "../../mcp/calls/tool-result.ts";
+import { toErrorResult, toReplyResult } from "../../mcp/calls/tool-result.ts";
 import { EXIT, toExitCode } from "../../process/exit-code.ts";
 import type { Host } from "../../process/host.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
@@ -38,7 +38,7 @@ export async function printJson(turn: Promise<Reply>, log: Log, host: Host): Pro
     if (error instanceof BudgieError) report = error.report;
     throw error;
   });
-  const result = await orErrorResult(watched.then((reply) => toReplyResult((report = reply) as Reply)));
+  const result = await watched.then((reply) => toReplyResult((report = reply) as Reply)).catch(toErrorResult);
   host.stdout.write(toSafeJson(result.structuredContent));
   await log.delivered(toDelivered(report));
   return exitCode;

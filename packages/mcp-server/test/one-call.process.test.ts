@@ -1,0 +1,51 @@
+import type { ClientRequest } from "node:http";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createBudgieUser } from "./helpers/start-budgie.ts";
+import { createStartingEngine } from "./helpers/starting-engine.ts";
+import { traceCall, type Trace } from "./helpers/trace-call.ts";
+
+// A reader follows a call from file to file, so its way has bounds (ADR 16). Modules are loaded by a call before.
+const MOST_FILES = 60;
+const MOST_FRAMES = 20;
+const MOST_RUN = 107;
+
+// They look for changes every second or so, whether there is a call or not.
+const TIMERS: readonly string[] = ["mcp-server agents/agent-poll.ts", "mcp-server process/watch-parent.ts"];
+
+describe("a sandboxed call that begins a session, up to the start of its container", () => {
+  let first: Trace;
+  let second: Trace;
+  beforeAll(async () => {
+    await using engine = await createStartingEngine();
+    await using user = await createBudgieUser();
+    const { ask } = await user.serve({ sandbox: true, env: engine.hostEnv });
+    const call = () => ask("code-reviewer", { prompt: "Hello" });
+    const isStart = ({ path }: ClientRequest) => /^\/containers\/[0-9a-f]{64}\/start$/.test(path);
+    await call();
+    first = await traceCall(call, isStart);
+    second = await traceCall(call, isStart);
+  }, 60_000);
+
+  it("is traced back to the MCP handler", () => {
+    for (const { frames } of [first, second]) {
+      expect(frames[0]).toMatch(/^runner-docker turn\/start-turn\.ts: /);
+      expect(frames.at(-1)).toMatch(/^mcp-server mcp\/connection\/connection\.ts: /);
+    }
+  });
+
+  it(`waits in at most ${MOST_FILES} files, and runs functions of at most ${MOST_RUN}`, () => {
+    const [waits, runs] = [toCommon(first.waits, second.waits), toCommon(first.runs, second.runs)];
+
+    expect(waits.length, waits.join("\n")).toBeLessThanOrEqual(MOST_FILES);
+    expect(runs.length, runs.join("\n")).toBeLessThanOrEqual(MOST_RUN);
+  });
+
+  it(`has at most ${MOST_FRAMES} asynchronous frames`, () => {
+    for (const { frames } of [first, second]) expect(frames.length, frames.join("\n")).toBeLessThanOrEqual(MOST_FRAMES);
+  });
+});
+
+/** Lists the files of both calls. A rare timer fires during one of them at most. */
+function toCommon(first: readonly string[], second: readonly string[]): readonly string[] {
+  return first.filter((file) => second.includes(file) && !TIMERS.includes(file));
+}
