@@ -48,7 +48,7 @@ export function configureHelp(program: Command, serve: Command): void {
 const SHOWN: Partial<Record<ConfigKey, string>> = {
   agentsDir: "where the agents' JSON files are",
   config: "a JSON file with any of the options",
-  allowRoot: "a directory that calls may work in, and in no other",
+  allowRoot: "the only directory that calls may work in; repeatable",
   model: "for agents that name none",
   trustAllTools: "let agents use every tool they have, unasked",
   sandbox: "run every agent in a container of its own",
