@@ -17,6 +17,8 @@ export type Agent = {
   readonly writesFiles: boolean;
   /** The model in the prompt file's frontmatter */
   readonly model: string | undefined;
+  /** True if its own file names a model, which Kiro takes unless the command names another */
+  readonly hasModel: boolean;
   /** Commands that Kiro runs by itself while the agent works */
   readonly hooks?: readonly AgentHook[];
   /** The reason why its file cannot be used at the moment; the other fields are then from its last usable content */
@@ -34,6 +36,7 @@ export const agentFileSchema = z.looseObject({
   tools: z.array(z.string()).optional(),
   allowedTools: z.array(z.string()).optional(),
   hooks: z.unknown().optional(),
+  model: z.unknown().optional(),
 });
 
 export type AgentFile = z.infer<typeof agentFileSchema>;

@@ -32,7 +32,6 @@ export function loadAgent(file: string, folder: PromptFolder, before?: LoadedAge
   if (isAsBefore) return { ...before, content, profile };
   const problems = toProblems(file, content, profile);
   const subAgent = toSubAgent(file, content, profile?.value);
-  if (subAgent?.writesFiles === false) problems.push(toReadOnlyProblem(file));
   return { agent: subAgent, problems, content, profile };
 }
 
@@ -70,6 +69,7 @@ function toSubAgent(
     promptFile: toPromptFile(value, file),
     writesFiles: allowsFileTools(value),
     model: profile?.model ?? undefined,
+    hasModel: typeof value.model === "string" && value.model !== "",
     ...(value.hooks === undefined ? {} : { hooks: toAgentHooks(value.hooks) }),
     broken: problem,
   };
@@ -107,11 +107,4 @@ function toProblems(file: string, content: LoadedFile<AgentFile>, profile: Loade
     problems.push(profile.value === undefined ? profile.problem : `${profile.problem} What it said before holds.`);
   }
   return problems;
-}
-
-function toReadOnlyProblem(file: string): string {
-  return (
-    `The agent in "${file}" may not use both fs_read and fs_write, so its answers are read from its output. ` +
-    `Add them to its "allowedTools", and to "tools" if it has them, for cleaner answers.`
-  );
 }

@@ -36,7 +36,8 @@ export function loadAgents(folders: AgentFolders, before?: LoadedAgents): Loaded
   }
   const agents = [...files.values()].flatMap(({ agent }) => agent ?? []);
   const folderProblems = [listed.problem, gone].filter((problem) => problem !== undefined);
-  const problems = [...folderProblems, ...[...files.values()].flatMap((file) => file.problems)];
+  const fileProblems = [...files.values()].flatMap((file) => file.problems);
+  const problems = [...folderProblems, ...fileProblems, ...toReadOnlyProblem(agents)];
   return {
     agents: orSame(agents, before?.agents),
     problems: orSame(problems, before?.problems),
@@ -70,6 +71,21 @@ function findGonePrompts({ promptsDir }: AgentFolders, before: LoadedAgents | un
   const hadProfiles = [...(before?.files.values() ?? [])].some(({ profile }) => profile?.value !== undefined);
   if (!hadProfiles || existsSync(promptsDir)) return undefined;
   return `The prompts directory "${promptsDir}" is gone. What its files said of the agents holds until it is there again.`;
+}
+
+// A line that names hundreds of agents hides what it says.
+const MOST_NAMED = 5;
+
+/** Writes one line about all agents that may not write an answer file. */
+function toReadOnlyProblem(agents: readonly Agent[]): readonly string[] {
+  const names = agents.filter(({ writesFiles }) => !writesFiles).map(({ name }) => `"${name}"`);
+  if (names.length === 0) return [];
+  const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  return [
+    `Answers are read from the output of agents that may not use both fs_read and fs_write: ` +
+      `${names.slice(0, MOST_NAMED).join(", ")}${rest}. Add the tools to "allowedTools", and to "tools" if an agent file has them, for ` +
+      `cleaner answers.`,
+  ];
 }
 
 function orSame<Item>(now: readonly Item[], before: readonly Item[] | undefined): readonly Item[] {

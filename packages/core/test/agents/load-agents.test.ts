@@ -22,6 +22,7 @@ describe("loadAgents", () => {
         promptFile: undefined,
         writesFiles: true,
         model: undefined,
+        hasModel: false,
       },
     ]);
     expect(problems).toEqual([]);
@@ -122,9 +123,20 @@ describe("loadAgents", () => {
       const { agents, problems } = load({ "a.json": { name: "a", description: "sub-agent: A", allowedTools } });
 
       expect(agents).toMatchObject([{ name: "a", writesFiles: false }]);
-      expect(problems).toEqual([expect.stringMatching(/a\.json" may not use both fs_read and fs_write/)]);
+      expect(problems).toEqual([expect.stringMatching(/may not use both fs_read and fs_write: "a"\. Add/)]);
     },
   );
+
+  it("warns of hundreds of such agents in one line", () => {
+    const files = Array.from(
+      { length: 257 },
+      (_, index) => [`a${index}.json`, { ...subAgent(`a${index}`), allowedTools: [] }] as const,
+    );
+
+    const { problems } = load(Object.fromEntries(files));
+
+    expect(problems).toEqual([expect.stringMatching(/fs_write: "a0", "a1", "a10", "a100", "a101" and 252 more\. Add/)]);
+  });
 
   it("adds the prompt file's profile to the description, and takes the model from it", () => {
     const { agents } = load(

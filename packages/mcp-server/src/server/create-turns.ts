@@ -5,6 +5,7 @@ import {
   createSessionStore,
   toSharedProjections,
   toTurnLimits,
+  type KiroModels,
   type KiroOptions,
   type Nesting,
   type OutputFiles,
@@ -19,6 +20,7 @@ import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegis
 import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
 import { loadTools } from "../agents/load-tools.ts";
 import type { Config } from "../config/config.ts";
+import { DEFAULT_MODEL } from "../config/option-values.ts";
 import { toSandboxSecrets } from "../config/sandbox-options.ts";
 import { checkTurnRates } from "../config/turn-rate-limits.ts";
 import { sweepGarbage } from "../garbage/sweep.ts";
@@ -121,10 +123,16 @@ function toTextLimits({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): Tex
   return { maxAnswerBytes, maxPromptBytes, sanitize };
 }
 
+/** An agent's own file takes precedence over the default model, and `--model` over the file. */
+function toModels({ model }: Config): KiroModels {
+  if (model === undefined) return { model, defaultModel: DEFAULT_MODEL };
+  return { model: model === "auto" ? undefined : model, defaultModel: undefined };
+}
+
 function toKiroOptions(config: Config, { env, home }: Host, outputFiles: OutputFiles): KiroOptions {
   return {
     binary: config.kiroBinary,
-    defaultModel: config.model,
+    ...toModels(config),
     trustAllTools: config.trustAllTools,
     prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
     // Without a sandbox the agent inherits Kiro's variables.
