@@ -30,7 +30,7 @@ export { toGuardedPaths } from "./policy/guarded-paths.ts";
 export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./runs/health-report.ts";
 export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./protocol/clean-answers.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
-export { toAgentProjections, toSharedProjections } from "./kiro/kiro-command.ts";
+export { toAgentProjections, toSharedProjections, type KiroModels } from "./kiro/kiro-command.ts";
 export { createOmissions, type Omissions } from "./text/omissions.ts";
 export { parseMounts, type Mount } from "./policy/bind-mounts.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./agents/load-agents.ts";

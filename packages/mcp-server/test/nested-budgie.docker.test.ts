@@ -27,13 +27,13 @@ describe("a budgie in a sandbox", () => {
       "it left its session, cleared its environment and lost its parents",
       `(${CLEARED} setsid ${CALL} >/tmp/out 2>&1 &); ${AWAIT}`,
     ],
-  ])("lists its tools, and refuses every call when %s", async (_how, command) => {
+  ])("offers no tools, and refuses every call when %s", async (_how, command) => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox: true, args: ["--allow-root", directory] });
 
     const answer = await ask("shell-worker", { directory, prompt: `[[run: echo Hello >/tmp/prompt; ${command}]]` });
 
-    expect(toText(answer)).toMatch(/^tools: 2\nrefused: TOO_DEEP: An agent started this budgie/m);
+    expect(toText(answer)).toMatch(/^tools: 0\nrefused: TOO_DEEP: An agent started this budgie/m);
   });
 
   it("refuses every call even if the marks of all processes around it were overwritten in memory", async () => {

@@ -29,13 +29,13 @@ describe("a budgie that an agent started", () => {
       "its environment was passed on by the background of a shell that ended",
       (call: string) => `(setsid ${call} >out 2>&1 &); ${AWAIT}`,
     ],
-  ])("lists its tools, and refuses every call when %s", async (_how, toCommand) => {
+  ])("offers no tools, and refuses every call when %s", async (_how, toCommand) => {
     await using user = await createBudgieUser();
     const { ask } = await user.start();
 
     const answer = await ask("shell-worker", { prompt: `[[run: ${toCommand(toCall(user))}]]` });
 
-    expect(toText(answer)).toMatch(/^(?:budgie: .*\n)*tools: 4\nrefused: TOO_DEEP: An agent started this budgie/m);
+    expect(toText(answer)).toMatch(/^(?:budgie: .*\n)*tools: 0\nrefused: TOO_DEEP: An agent started this budgie/m);
     expect(toText(answer)).toContain(
       "budgie: An agent started this budgie, and --max-depth of the outermost allows no",
     );

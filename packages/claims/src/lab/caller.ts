@@ -70,7 +70,7 @@ export function createCaller(options: CallerOptions): RunTurn {
 function toAgent(name: string, { agentsDir }: FakeHome): Agent {
   const file = join(agentsDir, `${name}.json`);
   const words = { description: "Makes probes", whenToUse: "" };
-  return { name, ...words, file, promptFile: undefined, writesFiles: false, model: undefined };
+  return { name, ...words, file, promptFile: undefined, writesFiles: false, model: undefined, hasModel: false };
 }
 
 function toGuarded(host: FakeHome): readonly GuardedPath[] {

@@ -24,6 +24,21 @@ export function toKiroCommand(run: KiroRun): Command {
   return { argv, env: run.env, projections: run.projections, login: "kiro" };
 }
 
+export type KiroModels = {
+  /** The model for agents whose prompt file names none */
+  readonly model: string | undefined;
+  /** The model for agents whose own file names none either */
+  readonly defaultModel: string | undefined;
+};
+
+/** Chooses the model to ask for; `undefined` leaves the choice to Kiro, which takes that of the agent's own file. */
+export function toModel(
+  agent: Pick<Agent, "hasModel" | "model">,
+  { defaultModel, model }: KiroModels,
+): string | undefined {
+  return agent.model ?? model ?? (agent.hasModel ? undefined : defaultModel);
+}
+
 /** Lists the parts of the user's `~/.kiro` that every agent may read. */
 export function toSharedProjections(home: string, promptsDir: string): readonly Projection[] {
   const toProjection = (source: string, child: string): Projection => ({ source, home: `.kiro/${child}` });

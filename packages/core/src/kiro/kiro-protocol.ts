@@ -7,14 +7,12 @@ import type { Command, Projection } from "../runner/runner.ts";
 import type { BoundedOutput } from "../protocol/bounded-output.ts";
 import type { OutputFiles } from "../protocol/output-files.ts";
 import { toCountText } from "../text/text.ts";
-import { toAgentProjections, toKiroCommand } from "./kiro-command.ts";
+import { toAgentProjections, toKiroCommand, toModel, type KiroModels } from "./kiro-command.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
 
-export type KiroOptions = {
+export type KiroOptions = KiroModels & {
   readonly binary: string;
-  /** The model for agents whose prompt file names none; `undefined` leaves the choice to Kiro */
-  readonly defaultModel: string | undefined;
   readonly trustAllTools: boolean;
   readonly prompts: PromptFiles;
   /** Passed to every run, such as `KIRO_API_KEY` */
@@ -101,7 +99,7 @@ async function run(
   const command = toKiroCommand({
     binary: options.binary,
     agent: agent.name,
-    model: agent.model ?? options.defaultModel,
+    model: toModel(agent, options),
     resume,
     trustAllTools: options.trustAllTools,
     env: options.env,

@@ -9,4 +9,5 @@ export const AGENT: Agent = {
   promptFile: undefined,
   writesFiles: true,
   model: undefined,
+  hasModel: false,
 };

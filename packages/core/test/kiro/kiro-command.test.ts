@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toKiroCommand, type KiroRun } from "../../src/kiro/kiro-command.ts";
+import { toKiroCommand, toModel, type KiroRun } from "../../src/kiro/kiro-command.ts";
 
 const RUN: KiroRun = {
   binary: "kiro-cli",
@@ -32,5 +32,37 @@ describe("toKiroCommand", () => {
 
   it("asks for Kiro's login, and passes on environment and mounts", () => {
     expect(toKiroCommand(RUN)).toMatchObject({ login: "kiro", env: RUN.env, projections: RUN.projections });
+  });
+});
+
+describe("toModel", () => {
+  it.each([
+    [
+      "the prompt file's model",
+      { model: "prompt", hasModel: true },
+      { model: "option", defaultModel: "default" },
+      "prompt",
+    ],
+    [
+      "the option's model",
+      { model: undefined, hasModel: true },
+      { model: "option", defaultModel: undefined },
+      "option",
+    ],
+    [
+      "none for the agent file's own",
+      { model: undefined, hasModel: true },
+      { model: undefined, defaultModel: "default" },
+      undefined,
+    ],
+    ["the default", { model: undefined, hasModel: false }, { model: undefined, defaultModel: "default" }, "default"],
+    [
+      "none without a default",
+      { model: undefined, hasModel: false },
+      { model: undefined, defaultModel: undefined },
+      undefined,
+    ],
+  ])("asks for %s", (_what, agent, models, model) => {
+    expect(toModel(agent, models)).toBe(model);
   });
 });

@@ -55,7 +55,6 @@ const AGENTS = {
   tester: { tools: ["*"], allowedTools: ["fs_read", "fs_write"] },
   shell: { tools: ["*"], allowedTools: ["fs_read", "fs_write", "execute_bash"] },
   reader: { tools: ["fs_read", "fs_write"], allowedTools: ["fs_read"] },
-  modelled: { tools: ["*"], allowedTools: ["fs_read", "fs_write"] },
 };
 
 /** Creates the place; it is removed, with all its processes, when the test ends. */
@@ -70,7 +69,6 @@ export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
     const content = { name, description: `sub-agent: The ${name}`, ...fields };
     writeFileSync(join(agentsDir, `${name}.json`), JSON.stringify(content));
   }
-  writeFileSync(join(promptsDir, "modelled.md"), "---\nmodel: claude-opus-4\n---\n");
 
   const stateDir = join(root, "state");
   const owner = createOwner({ stateDir });
@@ -84,6 +82,7 @@ export function createKiroPlace(options: KiroPlaceOptions = {}): KiroPlace {
   const runLog = createMemoryRunLog();
   const protocol = createKiroProtocol({
     binary: kiroCliPath,
+    model: undefined,
     defaultModel: undefined,
     trustAllTools: false,
     prompts: { system: join(promptsDir, "_system.md"), contextSummary: join(promptsDir, "_context-summary.md") },

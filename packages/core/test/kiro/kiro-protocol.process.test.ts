@@ -155,20 +155,6 @@ describe("the Kiro protocol with a real process", () => {
     expect(prompts).toEqual(["System one", summary("one"), "System two", summary("two")]);
   });
 
-  it.each([
-    { agent: "modelled", defaultModel: "claude-haiku-4.5", model: "claude-opus-4" },
-    { agent: "modelled", defaultModel: undefined, model: "claude-opus-4" },
-    { agent: "tester", defaultModel: "claude-haiku-4.5", model: "claude-haiku-4.5" },
-    { agent: "tester", defaultModel: undefined, model: undefined },
-  ])("runs $agent on $model when the default is $defaultModel", async ({ agent, defaultModel, model }) => {
-    const { calls, runTurn, workspace } = createKiroPlace({ kiro: { defaultModel } });
-
-    await runTurn({ agent, prompt: "x", directory: workspace });
-
-    const argv = calls()[0]?.argv ?? [];
-    expect(argv.includes("--model") ? argv[argv.indexOf("--model") + 1] : undefined).toBe(model);
-  });
-
   it("appends the output of every run to a log in the session's home, on request", async () => {
     const { runTurn, sessionHomes, workspace } = createKiroPlace({ kiro: { verbose: true } });
     const prompt = "[[ignore-response-file]] [[say: Logged.]]";

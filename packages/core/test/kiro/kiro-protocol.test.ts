@@ -109,6 +109,7 @@ describe("the Kiro protocol", () => {
 
 const OPTIONS: KiroOptions = {
   binary: "kiro-cli",
+  model: undefined,
   defaultModel: undefined,
   trustAllTools: false,
   prompts: { system: "/no/such/file", contextSummary: "/no/such/file" },

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { BudgieError, loadAgents, type Agent, type AgentFolders, type LoadedAgents } from "@budgie/core";
+import { loadAgents, type Agent, type AgentFolders } from "@budgie/core";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { toTools } from "../mcp/tools/tools.ts";
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 import type { LoadedTools } from "./load-tools.ts";
-import { checkToolNames } from "../mcp/names/check-tool-names.ts";
+import { acceptAgents, type AcceptedAgents } from "./accept-agents.ts";
 import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
 
 /** The current agents and their tools. */
@@ -22,10 +22,10 @@ export type AgentCatalog = {
 
 export type AgentCatalogOptions = {
   /** The initial agents and tools, whose problems were reported already */
-  readonly first: { readonly loaded: LoadedAgents; readonly tools: readonly Tool[] };
+  readonly first: LoadedTools;
   readonly folders: AgentFolders;
-  /** Throws a `BudgieError` for agents whose tool names collide. */
-  readonly check: (agents: readonly Agent[]) => void;
+  /** Leaves out agents whose tool names collide with others. */
+  readonly accept: (agents: readonly Agent[], before: readonly Agent[]) => AcceptedAgents;
   readonly toTools: (agents: readonly Agent[]) => readonly Tool[];
   /** Returns problems that clients may have with tools. */
   readonly findProblems: (tools: readonly Tool[]) => readonly string[];
@@ -36,15 +36,14 @@ export type AgentCatalogOptions = {
 
 /** Creates the catalog. It reads no files before its first call. */
 export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
-  const { check, findProblems, first, folders, report, settings, toTools } = options;
-  let { loaded, tools } = first;
-  let accepted: Accepted = { agents: loaded.agents, refusals: [] };
+  const { accept, findProblems, first, folders, report, settings, toTools } = options;
+  let { accepted, loaded, tools } = first;
   let settled = { loaded, accepted };
-  let reported: ReadonlySet<string> = new Set([...loaded.problems, ...findProblems(tools)]);
+  let reported: ReadonlySet<string> = new Set([...loaded.problems, ...accepted.refusals, ...findProblems(tools)]);
 
   function look(): void {
     const next = loadAgents(folders, loaded);
-    if (next.agents !== loaded.agents) accepted = accept(next.agents, accepted.agents, check);
+    if (next.agents !== loaded.agents) accepted = accept(next.agents, accepted.agents);
     loaded = next;
   }
 
@@ -79,38 +78,6 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
       return change !== undefined;
     },
   };
-}
-
-type Accepted = {
-  readonly agents: readonly Agent[];
-  /** The reasons why others were refused */
-  readonly refusals: readonly string[];
-};
-
-/** Accepts all agents if their names do not collide. Otherwise earlier agents stay as they were and take precedence. */
-function accept(wanted: readonly Agent[], before: readonly Agent[], check: AgentCatalogOptions["check"]): Accepted {
-  if (findRefusal(wanted, check) === undefined) return { agents: wanted, refusals: [] };
-  const agents = new Map(before.filter((agent) => wanted.includes(agent)).map((agent) => [agent.file, agent]));
-  const refusals: string[] = [];
-  for (const agent of wanted) {
-    if (agents.has(agent.file)) continue;
-    const refusal = findRefusal([...agents.values(), agent], check);
-    if (refusal !== undefined) refusals.push(`${refusal} Until then, what was there before stays as it was.`);
-    const choice = refusal === undefined ? agent : before.find(({ file }) => file === agent.file);
-    if (choice === undefined) continue;
-    if (findRefusal([...agents.values(), choice], check) === undefined) agents.set(choice.file, choice);
-  }
-  return { agents: wanted.flatMap(({ file }) => agents.get(file) ?? []), refusals };
-}
-
-function findRefusal(agents: readonly Agent[], check: AgentCatalogOptions["check"]): string | undefined {
-  try {
-    check(agents);
-    return undefined;
-  } catch (error) {
-    if (error instanceof BudgieError) return error.message;
-    throw error;
-  }
 }
 
 function findAbandonedSettings(agents: readonly Agent[], settings: AgentCatalogOptions["settings"]): readonly string[] {
@@ -164,7 +131,7 @@ export function toCatalogOptions(
     first,
     folders: config,
     report,
-    check: (agents) => checkToolNames(agents, config),
+    accept: (agents, before) => acceptAgents(agents, config, before),
     toTools: (agents) => toTools(agents, config),
     findProblems: toNameWarnings,
     settings: [

@@ -1,7 +1,7 @@
 import { loadAgents, type LoadedAgents } from "@budgie/core";
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
-import { checkToolNames } from "../mcp/names/check-tool-names.ts";
+import { acceptAgents, type AcceptedAgents } from "./accept-agents.ts";
 import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { toTools } from "../mcp/tools/tools.ts";
@@ -9,10 +9,11 @@ import { refuseUnknownAgents } from "../config/agent-policies.ts";
 
 export type LoadedTools = {
   readonly loaded: LoadedAgents;
+  readonly accepted: AcceptedAgents;
   readonly tools: readonly Tool[];
 };
 
-/** Loads the agents, creates their tools, and reports the problems of both. */
+/** Loads the agents, creates the tools of those whose names do not collide, and reports all problems. */
 export function loadTools(config: Config, { report }: Pick<Host, "report">): LoadedTools {
   const loaded = loadAgents(config);
   const { agents, problems } = loaded;
@@ -22,8 +23,9 @@ export function loadTools(config: Config, { report }: Pick<Host, "report">): Loa
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
   }
   refuseUnknownAgents(config.policies, agents, config.config);
-  checkToolNames(agents, config);
-  const tools = toTools(agents, config);
+  const accepted = acceptAgents(agents, config);
+  for (const refusal of accepted.refusals) report(refusal);
+  const tools = toTools(accepted.agents, config);
   for (const warning of toNameWarnings(tools)) report(warning);
-  return { loaded, tools };
+  return { loaded, accepted, tools };
 }

@@ -15,13 +15,13 @@ export type ListToolsOptions = {
 
 /** Runs `budgie list-tools`: prints the tools as a client gets them, or the cost of each mode. */
 export function listTools(config: Config, { json, stats }: ListToolsOptions, host: Host): number {
-  const { loaded, tools } = loadTools(config, host);
+  const { accepted, tools } = loadTools(config, host);
   if (!stats) {
     const definitions = toDefinitions(tools, config);
     host.stdout.write(`${json ? JSON.stringify(definitions, undefined, 2) : definitionsText(definitions)}\n`);
     return 0;
   }
-  const report = toToolStats(loaded.agents, config);
+  const report = toToolStats(accepted.agents, config);
   host.stdout.write(json ? `${JSON.stringify(report)}\n` : toToolStatsText(report));
   return 0;
 }

@@ -13,6 +13,8 @@ const prefix = z
   .string()
   .regex(/^[A-Za-z0-9_.-]{0,60}$/, 'at most 60 letters, digits, "_", "-" and "."')
   .default("kiro-subagents.");
+/** The model for agents that name none, if `--model` is left out. */
+export const DEFAULT_MODEL = "claude-sonnet-4.5";
 const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
 
 const { count, depth, limit, positive, tcpPort } = NUMBERS;
@@ -44,7 +46,11 @@ export const configSchema = z.strictObject({
     .array(path)
     .optional()
     .describe("one more directory that calls may work in, with all below it; anywhere by default; repeatable"),
-  model: model.default("claude-sonnet-4.5").describe('for agents that name none; "auto" leaves the choice to Kiro'),
+  model: model
+    .optional()
+    .describe(
+      `for agents whose prompt file names none; an agent's own, or ${DEFAULT_MODEL}, by default; "auto" leaves the choice to Kiro`,
+    ),
   trustAllTools: flag.default(false).describe("let agents use every tool they have, unasked"),
   env: z
     .array(variable)

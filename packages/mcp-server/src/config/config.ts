@@ -27,7 +27,6 @@ export type Config = Omit<
   | "maxQueued"
   | "maxRunsBytes"
   | "maxTurnsPerMinute"
-  | "model"
   | "sessionTtl"
   | "softDeadline"
   | "sweepEvery"
@@ -47,8 +46,6 @@ export type Config = Omit<
     readonly turnLimits: TurnLimitWishes;
     /** 0 disables the sweep */
     readonly sweepEveryMs: number;
-    /** `undefined` leaves the choice to Kiro */
-    readonly model: string | undefined;
   };
 
 /** Options whose default depends on the machine or on other options */
@@ -61,16 +58,7 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
   const parsed = configSchema.safeParse(given);
   if (!parsed.success) throw toConfigError(parsed.error, given);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
-  const {
-    heartbeat,
-    keepRuns,
-    maxRunsBytes,
-    model: modelName,
-    sessionTtl,
-    softDeadline,
-    sweepEvery,
-    ...options
-  } = rest;
+  const { heartbeat, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, ...options } = rest;
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
@@ -97,7 +85,6 @@ export function parseConfig(values: Readonly<Record<string, unknown>>, host: Hos
     softDeadline: toSoftDeadline(softDeadline, toName("softDeadline")),
     heartbeatMs: parseTime(heartbeat, { option: toName("heartbeat"), most: "1h" }),
     sweepEveryMs: parseDuration(sweepEvery, toName("sweepEvery")),
-    model: modelName === "auto" ? undefined : modelName,
   };
 }
 
@@ -137,7 +124,7 @@ function toSoftDeadline(text: string, name: string): SoftDeadline {
 function toAccess(
   options: Omit<
     z.infer<typeof configSchema>,
-    "heartbeat" | "keepRuns" | "maxRunsBytes" | "model" | "sessionTtl" | "softDeadline" | "sweepEvery"
+    "heartbeat" | "keepRuns" | "maxRunsBytes" | "sessionTtl" | "softDeadline" | "sweepEvery"
   >,
   { content, file, toName }: Source,
   host: Host,

@@ -1,4 +1,4 @@
-import type { HealthReport, RunTurn, SessionStore } from "@budgie/core";
+import { isTooDeep, type HealthReport, type Nesting, type RunTurn, type SessionStore } from "@budgie/core";
 import type { Config } from "../config/config.ts";
 import type { Client } from "../mcp/connection/connection.ts";
 import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
@@ -12,6 +12,8 @@ import { withStickySessions } from "./sticky-sessions.ts";
 /** Options that all clients share. */
 export type ClientsOptions = {
   readonly tools: () => readonly Tool[];
+  /** A budgie that may start no agents offers no tools, and refuses calls of those that a client knows all the same */
+  readonly nesting: Nesting;
   /** Returns the turns of a client that gives itself this name */
   readonly runTurn: (name: () => string | undefined) => RunTurn;
   readonly sessions: Pick<SessionStore, "end">;
@@ -27,7 +29,7 @@ type Options = Pick<Config, "softDeadline" | "stickySessions" | "toolNames" | "t
 
 /** Returns a function that creates the tools of a client, with everything that belongs to that client alone. */
 export function createClients(config: Options, options: ClientsOptions): (client: Client) => ClientTools {
-  const { areApart, report, runTurn, sessions, ...shared } = options;
+  const { areApart, nesting, report, runTurn, sessions, ...shared } = options;
   const owners = areApart ? createSessionOwners(sessions) : undefined;
   const longCallTools = toLongCallTools(config);
 
@@ -41,10 +43,11 @@ export function createClients(config: Options, options: ClientsOptions): (client
       runTurn: config.stickySessions ? withStickySessions(ownTurn) : ownTurn,
       report: config.verbose ? report : undefined,
     });
-    return withLongCalls(clientTools, {
+    const tools = withLongCalls(clientTools, {
       deadlineMs: () => toSoftDeadlineMs(config.softDeadline, info()),
       tools: longCallTools,
       report,
     });
+    return isTooDeep(nesting) ? { ...tools, definitions: () => [] } : tools;
   };
 }

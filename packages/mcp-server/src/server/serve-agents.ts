@@ -30,6 +30,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
   const { catalog, nesting, runLog, runTurn, sessions, sweeper } = turns;
   const createTools = createClients(config, {
     tools: catalog.tools,
+    nesting,
     runTurn,
     sessions,
     // Clients over HTTP must not see each other's sessions.

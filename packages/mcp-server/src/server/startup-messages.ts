@@ -14,9 +14,10 @@ type Served = {
 /** Returns the lines that budgie prints at its start: what it serves, and warnings. */
 export function startupMessages({ config, nesting, runner, sqliteProblem, toolCount }: Served): readonly string[] {
   const { isolation, notices } = runner;
+  const count = isTooDeep(nesting) ? 0 : toolCount;
   const hint = isolation === "none" ? " Agents can read and write whatever you can; --sandbox prevents that." : "";
   return [
-    `Serving ${toolCount} ${toolCount === 1 ? "tool" : "tools"}, isolation: ${isolation}.${hint}`,
+    `Serving ${count} ${count === 1 ? "tool" : "tools"}, isolation: ${isolation}.${hint}`,
     ...notices,
     ...(sqliteProblem === undefined ? [] : [sqliteProblem]),
     ...(isTooDeep(nesting) ? [TOO_DEEP] : []),
@@ -25,7 +26,7 @@ export function startupMessages({ config, nesting, runner, sqliteProblem, toolCo
 }
 
 const TOO_DEEP =
-  "An agent started this budgie, and --max-depth of the outermost allows no more agents below: it refuses every call.";
+  "An agent started this budgie, and --max-depth of the outermost allows no more agents below: it offers no tools.";
 const BRIDGE =
   "--egress bridge is unsafe: agents reach all that a container of this machine reaches, and nobody sees what. Use it " +
   "only for programs that ignore proxies.";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadAgents } from "@budgie/core";
 import { createAgentCatalog, type AgentCatalog } from "../../src/agents/agent-catalog.ts";
-import { checkToolNames } from "../../src/mcp/names/check-tool-names.ts";
+import { acceptAgents } from "../../src/agents/accept-agents.ts";
 import { toTools } from "../../src/mcp/tools/tools.ts";
 import { TOOL_OPTIONS } from "../helpers/create-agent.ts";
 import { toAgent } from "./reloading-budgie.ts";
@@ -31,9 +31,9 @@ describe("createAgentCatalog", () => {
     const folders = { agentsDir, promptsDir: agentsDir };
     const loaded = loadAgents(folders);
     return createAgentCatalog({
-      first: { loaded, tools: toTools(loaded.agents, OPTIONS) },
+      first: { loaded, accepted: acceptAgents(loaded.agents, OPTIONS), tools: toTools(loaded.agents, OPTIONS) },
       folders,
-      check: (agents) => checkToolNames(agents, OPTIONS),
+      accept: (agents, before) => acceptAgents(agents, OPTIONS, before),
       toTools: (agents) => toTools(agents, OPTIONS),
       findProblems: () => [],
       settings: [["b", "a section"]],

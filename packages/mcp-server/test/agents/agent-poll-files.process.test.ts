@@ -45,9 +45,9 @@ describe("a poll of files", () => {
     const folders = { agentsDir, promptsDir: join(top, "prompts") };
     const loaded = loadAgents(folders);
     const catalog = createAgentCatalog({
-      first: { loaded, tools: toTools(loaded.agents, TOOL_OPTIONS) },
+      first: { loaded, accepted: { agents: loaded.agents, refusals: [] }, tools: toTools(loaded.agents, TOOL_OPTIONS) },
       folders,
-      check: () => undefined,
+      accept: (agents) => ({ agents, refusals: [] }),
       toTools: (agents) => toTools(agents, TOOL_OPTIONS),
       findProblems: () => [],
       settings: [],

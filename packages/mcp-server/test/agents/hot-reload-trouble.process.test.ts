@@ -9,7 +9,7 @@ describe("hot reload of broken or removed files", () => {
     await using at = await createReloadingBudgie();
 
     at.write("reader.json", "{");
-    await waitFor(() => at.warnings("reader.json").length > 1);
+    await waitFor(() => at.warnings("reader.json").length > 0);
     at.write("code-reviewer.json", "{");
     await waitFor(() => at.warnings("code-reviewer.json").length > 0);
     at.write("reader.json", "{");
@@ -95,7 +95,7 @@ describe("hot reload of broken or removed files", () => {
 
     expect(await at.describe("reader")).not.toContain("A copy");
     expect(await at.list()).toContain("poet");
-    expect(at.warnings("a-copy.json")).toEqual([expect.stringMatching(/would both be the tool .* stays as it was\.$/)]);
+    expect(at.warnings("a-copy.json")).toEqual([expect.stringMatching(/would both be the tool .* is left out\.$/)]);
     at.write("a-copy.json", toAgent("second-reader"));
     await at.toldMore(1);
     expect(await at.list()).toEqual(expect.arrayContaining(["reader", "second-reader"]));

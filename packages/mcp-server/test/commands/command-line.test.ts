@@ -183,14 +183,15 @@ describe("the command line", () => {
     expect(stderr()).toContain(`budgie: Skipped the agent file "${join(user.host.agentsDir, "malformed.json")}": `);
   });
 
-  it("refuses to start with two agents of one name, and names both", async () => {
+  it("leaves out the second of two agents of one name, and names both", async () => {
     await using user = await createBudgieUser();
     const twin = join(user.host.agentsDir, "twin.json");
     writeFileSync(twin, JSON.stringify({ name: "Reader", description: "sub-agent: Twin" }));
 
-    const { exitCode, stderr } = await user.command([]);
+    const { exitCode, stderr, stdout } = await user.command(["list-tools"]);
 
-    expect(exitCode).toBe(2);
+    expect(exitCode).toBe(0);
+    expect(stdout.match(/reader/gi)).toHaveLength(1);
     expect(stderr).toContain(
       `budgie: The agents "reader" (${join(user.host.agentsDir, "reader.json")}) and "Reader" (${twin}) would both be`,
     );

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Policy, Tightening } from "@budgie/core";
+import { createAgent } from "../helpers/create-agent.ts";
 import { refuseUnknownAgents, toPolicies } from "../../src/config/agent-policies.ts";
 
 const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 };
@@ -61,15 +62,7 @@ describe("toPolicies", () => {
 
 describe("refuseUnknownAgents", () => {
   it("refuses a section of an unknown agent, and names the known ones", () => {
-    const agent = {
-      name: "writer",
-      description: "",
-      file: "",
-      promptFile: undefined,
-      whenToUse: "",
-      writesFiles: true,
-      model: undefined,
-    };
+    const agent = createAgent("writer");
 
     expect(() => refuseUnknownAgents(policiesOf({}), [agent], file)).toThrow(
       expect.objectContaining({

@@ -11,6 +11,7 @@ export function createAgent(name: string, facts: Partial<Agent> = {}): Agent {
     promptFile: undefined,
     writesFiles: true,
     model: undefined,
+    hasModel: false,
     ...facts,
   };
 }

@@ -28,6 +28,7 @@ export async function createTurnPlace(options: TurnPlaceOptions): Promise<TurnPl
   const { agents } = loadAgents({ agentsDir: host.agentsDir, promptsDir: host.agentsDir });
   const protocol = createKiroProtocol({
     binary: "kiro-cli",
+    model: undefined,
     defaultModel: undefined,
     trustAllTools: false,
     prompts: { system: `${host.home}/none`, contextSummary: `${host.home}/none` },

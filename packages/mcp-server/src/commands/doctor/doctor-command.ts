@@ -12,7 +12,7 @@ import { toStyle } from "../../terminal/style.ts";
 import { listUnknownVariables } from "../../config/unknown-variables.ts";
 import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
-import { checkToolNames } from "../../mcp/names/check-tool-names.ts";
+import { acceptAgents } from "../../agents/accept-agents.ts";
 import { refuseUnknownAgents } from "../../config/agent-policies.ts";
 import { isProven, proofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
@@ -88,7 +88,7 @@ function inspectAgents(config: Config): readonly Finding[] {
     toAgentsFinding(agents, config),
     ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
     ...agents.flatMap(inspectHooks),
-    ...inspectNames(() => checkToolNames(agents, config)),
+    ...acceptAgents(agents, config).refusals.map((text): Finding => ({ state: "failed", what: "agents", text })),
     ...inspectNames(() => refuseUnknownAgents(config.policies, agents, config.config)),
   ];
 }

@@ -92,7 +92,7 @@ export function createClientTools({
   };
 }
 
-/** An empty text means none, as it always has for the session id: models fill in what they could leave out. */
+/** An empty text means none, since models fill in what they could leave out. */
 function toRequest(agent: string, { egress, sessionId, timeout, workspace, ...rest }: AgentInput): TurnRequest {
   const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
   return { agent, ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };

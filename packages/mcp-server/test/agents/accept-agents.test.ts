@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { acceptAgents } from "../../src/agents/accept-agents.ts";
+import { createAgent, TOOL_OPTIONS } from "../helpers/create-agent.ts";
+
+const [one, dashed, underscored] = [createAgent("one"), createAgent("a-b"), createAgent("a_b")];
+const twin = createAgent("one", { file: "/agents/other.json" });
+const long = createAgent("a".repeat(140));
+const reserved = createAgent("health-check");
+
+describe("acceptAgents", () => {
+  it("accepts agents that clients can tell apart, as the same list", () => {
+    const agents = [one, dashed];
+
+    expect(acceptAgents(agents, TOOL_OPTIONS)).toEqual({ agents, refusals: [] });
+    expect(acceptAgents(agents, TOOL_OPTIONS).agents).toBe(agents);
+  });
+
+  it.each([
+    ["a second agent of one name", [one, twin], twin, /"\/agents\/one\.json"|"one"/],
+    [
+      "an agent that some client would take for another",
+      [dashed, one, underscored],
+      underscored,
+      /would not tell them apart/,
+    ],
+    ["an agent with the name of a tool of budgie's", [reserved, one], reserved, /budgie's own tool/],
+    ["an agent whose tool name is too long", [long, one], long, /MCP allows 128/],
+  ])("leaves out %s, and keeps the others", (_what, wanted, left, reason) => {
+    const { agents, refusals } = acceptAgents(wanted, TOOL_OPTIONS);
+
+    expect(agents).toEqual(wanted.filter((agent) => agent !== left));
+    expect(refusals).toEqual([expect.stringMatching(reason)]);
+    expect(refusals[0]).toContain(`Until then, "${left.file}" is left out.`);
+  });
+
+  it("keeps an agent as it was when its new name collides", () => {
+    const renamed = createAgent("one", { file: dashed.file });
+
+    expect(acceptAgents([renamed, one], TOOL_OPTIONS, [dashed, one])).toEqual({
+      agents: [dashed, one],
+      refusals: [expect.stringContaining(`Until then, "${dashed.file}" stays as it was.`)],
+    });
+  });
+
+  it("keeps the earlier agent of two when the later has its name, wherever their files are in the folder", () => {
+    const first = createAgent("one", { file: "/agents/0.json" });
+
+    expect(acceptAgents([first, one], TOOL_OPTIONS, [one]).agents).toEqual([one]);
+  });
+});
