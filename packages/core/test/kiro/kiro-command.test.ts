@@ -36,33 +36,27 @@ describe("toKiroCommand", () => {
 });
 
 describe("toModel", () => {
-  it.each([
-    [
-      "the prompt file's model",
-      { model: "prompt", hasModel: true },
-      { model: "option", defaultModel: "default" },
-      "prompt",
-    ],
-    [
-      "the option's model",
-      { model: undefined, hasModel: true },
-      { model: "option", defaultModel: undefined },
-      "option",
-    ],
-    [
-      "none for the agent file's own",
-      { model: undefined, hasModel: true },
-      { model: undefined, defaultModel: "default" },
-      undefined,
-    ],
-    ["the default", { model: undefined, hasModel: false }, { model: undefined, defaultModel: "default" }, "default"],
-    [
-      "none without a default",
-      { model: undefined, hasModel: false },
-      { model: undefined, defaultModel: undefined },
-      undefined,
-    ],
-  ])("asks for %s", (_what, agent, models, model) => {
-    expect(toModel(agent, models)).toBe(model);
+  const [OWN, NONE] = [
+    { model: undefined, hasModel: true },
+    { model: undefined, hasModel: false },
+  ];
+  const [DEFAULT, OPTION, AUTO] = [
+    { model: undefined, defaultModel: "default" },
+    { model: "option", defaultModel: undefined },
+    { model: undefined, defaultModel: undefined },
+  ];
+
+  it("prefers the prompt file's model to the option's, and that to the agent file's", () => {
+    expect(toModel({ ...OWN, model: "prompt" }, OPTION)).toBe("prompt");
+    expect(toModel(OWN, OPTION)).toBe("option");
+  });
+
+  it("leaves the choice to Kiro for an agent file with a model, and when asked to", () => {
+    expect(toModel(OWN, DEFAULT)).toBeUndefined();
+    expect(toModel(NONE, AUTO)).toBeUndefined();
+  });
+
+  it("gives the default to an agent without any", () => {
+    expect(toModel(NONE, DEFAULT)).toBe("default");
   });
 });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
-import { NUMBERS } from "./option-values.ts";
+import { DEFAULT_MODEL, NUMBERS } from "./option-values.ts";
 
 // Messages complete the sentence "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
@@ -13,8 +13,6 @@ const prefix = z
   .string()
   .regex(/^[A-Za-z0-9_.-]{0,60}$/, 'at most 60 letters, digits, "_", "-" and "."')
   .default("kiro-subagents.");
-/** The model for agents that name none, if `--model` is left out. */
-export const DEFAULT_MODEL = "claude-sonnet-4.5";
 const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
 
 const { count, depth, limit, positive, tcpPort } = NUMBERS;

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { BudgieError, parseDuration, parseTimeout } from "@budgie/core";
 
+/** The model for agents that name none, if `--model` is left out. */
+export const DEFAULT_MODEL = "claude-sonnet-4.5";
+
 /** Schemas of numeric options, given as text. */
 export const NUMBERS = {
   limit: toNumber(/^\d{1,15}$/, "a number of bytes, or 0 for no limit"),

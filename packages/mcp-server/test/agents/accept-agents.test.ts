@@ -16,16 +16,19 @@ describe("acceptAgents", () => {
   });
 
   it.each([
-    ["a second agent of one name", [one, twin], twin, /"\/agents\/one\.json"|"one"/],
+    ["a second agent of one name", { wanted: [one, twin], left: twin, reason: /"\/agents\/one\.json"|"one"/ }],
     [
       "an agent that some client would take for another",
       [dashed, one, underscored],
       underscored,
       /would not tell them apart/,
     ],
-    ["an agent with the name of a tool of budgie's", [reserved, one], reserved, /budgie's own tool/],
-    ["an agent whose tool name is too long", [long, one], long, /MCP allows 128/],
-  ])("leaves out %s, and keeps the others", (_what, wanted, left, reason) => {
+    [
+      "an agent with the name of a tool of budgie's",
+      { wanted: [reserved, one], left: reserved, reason: /budgie's own tool/ },
+    ],
+    ["an agent whose tool name is too long", { wanted: [long, one], left: long, reason: /MCP allows 128/ }],
+  ])("leaves out %s, and keeps the others", (_what, { left, reason, wanted }) => {
     const { agents, refusals } = acceptAgents(wanted, TOOL_OPTIONS);
 
     expect(agents).toEqual(wanted.filter((agent) => agent !== left));
