@@ -19,9 +19,7 @@ describe("acceptAgents", () => {
     ["a second agent of one name", { wanted: [one, twin], left: twin, reason: /"\/agents\/one\.json"|"one"/ }],
     [
       "an agent that some client would take for another",
-      [dashed, one, underscored],
-      underscored,
-      /would not tell them apart/,
+      { wanted: [dashed, one, underscored], left: underscored, reason: /would not tell them apart/ },
     ],
     [
       "an agent with the name of a tool of budgie's",
