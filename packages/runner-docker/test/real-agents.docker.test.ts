@@ -11,7 +11,7 @@ type RealAgent = {
   readonly script: string;
   /** Some hosts that this version connects to besides its model */
   readonly wants: readonly string[];
-  /** Its output when it starts to wait for its model for ever */
+  /** Its output when it starts to wait for its model forever */
   readonly hopeless?: RegExp;
 };
 

@@ -62,7 +62,7 @@ describe("withLongCalls", () => {
     expect(signals[0]?.aborted).toBe(true);
   });
 
-  it("answers a cancellation that has no effect before its timeout", async () => {
+  it("answers cancel after a timeout if the run has not ended", async () => {
     const { callLong, signals, use } = create();
     const { runId } = await callLong();
 

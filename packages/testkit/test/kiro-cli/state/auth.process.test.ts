@@ -12,7 +12,7 @@ it("ends with exit code 1 on the first engine without a login", async () => {
   expect(stderr).toContain("You are not logged in");
 });
 
-it("shows a URL and waits for ever on the second engine without a login", async () => {
+it("shows a URL and waits forever on the second engine without a login", async () => {
   await using user = await createKiroUser({ login: false });
   const child = user.start(["chat", "--no-interactive", "hi"]);
   let printed = "";
