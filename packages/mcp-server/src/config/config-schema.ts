@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
-import { DEFAULT_MODEL, NUMBERS } from "./option-values.ts";
+import { DEFAULT_MODEL, NUMBERS, ORIGIN } from "./option-values.ts";
 
 // Messages complete the sentence "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
@@ -22,12 +22,6 @@ const hostName = z
   .refine(
     (name) => /^[\w.-]+$/.test(name) || isIPv6(name.replace(/^\[(.*)\]$/, "$1")),
     "a name or address, without a port",
-  );
-const origin = z
-  .string()
-  .regex(
-    /^https?:\/\/[\w.-]+(?::\d{1,5})?$|^https?:\/\/\[[\da-f:.]+\](?::\d{1,5})?$/,
-    "an origin, such as https://example.com",
   );
 const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
 
@@ -192,7 +186,7 @@ export const configSchema = z.strictObject({
     .default([])
     .describe("one more name by which clients may call this server, such as that of a reverse proxy; repeatable"),
   httpAllowedOrigin: z
-    .array(origin)
+    .array(ORIGIN)
     .default([])
     .describe("an origin whose web pages may use this server; none by default; repeatable"),
   httpAllowRemote: flag

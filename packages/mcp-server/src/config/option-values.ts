@@ -13,6 +13,14 @@ export const NUMBERS = {
   tcpPort: toNumber(/^\d{1,5}$/, "a port from 0 to 65535").refine((port) => port <= 65_535, "a port from 0 to 65535"),
 } as const;
 
+/** The schema of an origin of web pages. */
+export const ORIGIN = z
+  .string()
+  .regex(
+    /^https?:\/\/[\w.-]+(?::\d{1,5})?$|^https?:\/\/\[[\da-f:.]+\](?::\d{1,5})?$/,
+    "an origin, such as https://example.com",
+  );
+
 function toNumber(pattern: RegExp, expected: string) {
   return z.string().regex(pattern, expected).transform(Number);
 }
