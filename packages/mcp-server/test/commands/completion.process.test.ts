@@ -26,10 +26,7 @@ describe("completion in bash", () => {
   it.each([
     [["do"], ["doctor"]],
     [["runs", "s"], ["show"]],
-    [
-      ["install", "c"],
-      ["claude", "cursor", "codex"],
-    ],
+    [["install", "cu"], ["cursor"]],
     [
       ["egress", "explain", ""],
       ["code-reviewer", "reader", "shell-worker"],
