@@ -40,6 +40,7 @@ export { readOwnProcess } from "./owners/owner-process.ts";
 export { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord } from "./owners/owner-record.ts";
 export type { OwnerState } from "./owners/owner-state.ts";
 export { createMemoryRunLog } from "./runs/memory-run-log.ts";
+export { createTail } from "./protocol/bounded-output.ts";
 export { createOutputFiles, type OutputFiles } from "./protocol/output-files.ts";
 export type { PromptFiles } from "./protocol/prompt-templates.ts";
 export type { BegunRun, FinishedRun, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";

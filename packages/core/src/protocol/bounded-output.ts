@@ -54,10 +54,11 @@ export async function readBounded(stream: Readable, options: BoundedOptions): Pr
   return { text, bytes, truncated: leftOut > 0, file: path };
 }
 
-type Tail = { add(chunk: Buffer): void; chunks(): readonly Buffer[]; bytes(): number };
+/** A buffer of the last bytes of a stream. */
+export type Tail = { add(chunk: Buffer): void; chunks(): readonly Buffer[]; bytes(): number };
 
 /** Creates a buffer that keeps the last bytes. */
-function createTail(maxBytes: number): Tail {
+export function createTail(maxBytes: number): Tail {
   let chunks: Buffer[] = [];
   let total = 0;
   const kept = (): Buffer => Buffer.concat(chunks).subarray(-maxBytes);

@@ -37,7 +37,7 @@ describe("hot reload of broken or removed files", () => {
       },
     });
     expect(await at.list()).toEqual(["health-check"]);
-    expect(at.warnings("Cannot read the agents directory")).toHaveLength(1);
+    expect(at.warnings("There is no agents directory")).toHaveLength(1);
 
     mkdirSync(at.user.host.agentsDir);
     at.write("poet.json", "{");
@@ -57,14 +57,14 @@ describe("hot reload of broken or removed files", () => {
     const { agentsDir } = at.user.host;
 
     renameSync(agentsDir, `${agentsDir}.old`);
-    await waitFor(() => at.warnings("Cannot read the agents directory").length > 0);
+    await waitFor(() => at.warnings("There is no agents directory").length > 0);
     expect(await at.list()).toHaveLength(4);
     mkdirSync(agentsDir);
     at.write("poet.json", toAgent("poet"));
     await at.toldMore(0);
 
     expect(await at.list()).toEqual(["health-check", "poet"]);
-    expect(at.warnings("Cannot read")).toHaveLength(1);
+    expect(at.warnings("There is no agents directory")).toHaveLength(1);
     at.write("poet.json", toAgent("poet", "Still seen in the new folder"));
     await at.toldMore(1);
   });

@@ -56,7 +56,7 @@ describe("createLiveRuns", () => {
 
     const [{ text }] = (await answer({ ask: "output", runId: RUN_ID, follow: false })) as [{ text: string }];
 
-    expect(text).toMatch(/^\[budgie: \d+ characters before this are not kept\]\nx+the end$/);
+    expect(text).toMatch(/^\[budgie: \d+ bytes before this are not kept\]\nx+the end$/);
     expect(text.length).toBeLessThan(600 * 1_024);
   });
 

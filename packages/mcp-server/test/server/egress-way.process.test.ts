@@ -103,7 +103,7 @@ describe("a refused host", () => {
 
     expect(answer?.isError).toBe(true);
     expect(answer === undefined ? "" : toText(answer)).toMatch(
-      /^AGENT_FAILED: It said nothing\. Its network policy refused: refused\.test:443 \(3 times\)\. The session/,
+      /^AGENT_FAILED: It said nothing\. Its network policy refused: refused\.test:443 \(3 times\)\. The work may be incomplete/,
     );
     expect(answer?.structuredContent?.["egress"]).toEqual(REPORT);
     expect(run).toMatchObject({ outcome: "AGENT_FAILED", egress: REPORT });

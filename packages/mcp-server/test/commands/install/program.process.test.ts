@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync } from "node:fs";
+import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { budgiePath, createBudgieUser } from "../../helpers/start-budgie.ts";
@@ -12,6 +12,7 @@ const NPX = /"command": "npx",\n\+\s+"args": \[\n\+\s+"-y",\n\+\s+"budgie-mcp@\d
 describe("the built program", () => {
   it.each(["codex", "vscode"] as const)("installs itself for %s, and uninstalls itself again", async (client) => {
     await using user = await createBudgieUser();
+    mkdirSync(join(user.host.home, "code"));
 
     const { exitCode, stderr } = await user.run(["install", client, "--", ...ROOTS]);
     const { stdout } = await user.run(["uninstall", client]);
@@ -28,6 +29,7 @@ describe("the built program", () => {
     ["_npx", "project", NPX],
   ])("has a client start it in a way that lasts, from %s for a %s", async (folder, scope, expected) => {
     await using user = await createBudgieUser();
+    mkdirSync(join(user.host.home, "code"));
     const place = join(user.host.home, folder, "budgie");
     for (const part of ["bin", "dist/bundle", "package.json"]) {
       cpSync(join(budgiePath, "../..", part), join(place, part), { recursive: true });

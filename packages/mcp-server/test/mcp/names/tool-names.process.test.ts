@@ -37,14 +37,14 @@ describe("--tool-names", () => {
     );
   });
 
-  it("refuses to start with agents that a client would confuse, and names both and the client", async () => {
+  it("leaves out an agent that a client would confuse with another, and names both and the client", async () => {
     await using user = await createBudgieUser();
     const twin = join(user.host.agentsDir, "twin.json");
     writeFileSync(twin, JSON.stringify({ name: "codereviewer", description: "sub-agent: Twin" }));
 
-    const { exitCode, stderr } = await user.command([]);
+    const { exitCode, stderr } = await user.command(["list-tools"]);
 
-    expect(exitCode).toBe(2);
+    expect(exitCode).toBe(0);
     expect(stderr).toContain(
       `budgie: The agents "code-reviewer" (${join(user.host.agentsDir, "code-reviewer.json")}) and "codereviewer" ` +
         `(${twin}) would be the tools "kiro-subagents.code-reviewer" and "kiro-subagents.codereviewer", and Kiro, `,
