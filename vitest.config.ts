@@ -36,8 +36,8 @@ export default defineConfig({
   // Outside the checkout, so that an ordinary user can run the tests of a checkout that is not theirs.
   cacheDir: join(tmpdir(), `budgie-vitest-${process.getuid?.() ?? 0}`),
   test: {
-    // Most tests wait for processes, so vitest's default of one worker on two cores would leave both idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for processes, so as many workers as cores would leave these idle half of the time.
+    maxWorkers: 2 * availableParallelism(),
     projects: [
       {
         ...shared,
