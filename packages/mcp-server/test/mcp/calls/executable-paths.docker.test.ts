@@ -88,7 +88,7 @@ describe("--protect-executable-paths", () => {
     const answer = await guarded.ask("shell-worker", { directory, prompt: "[[write .git/commondir: ../evil]]" });
 
     expect(toText(answer)).toMatch(
-      /^GIT_REDIRECTED: .*"\.git\/commondir" was changed: git reads hooks and configuration/,
+      /GIT_REDIRECTED: .*"\.git\/commondir" was changed: git reads hooks and configuration/,
     );
     expect(answer.structuredContent).toMatchObject({ changedExecutablePaths: [".git/commondir"] });
     expect(answer.structuredContent).toHaveProperty("sessionId");
