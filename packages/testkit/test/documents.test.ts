@@ -1,0 +1,59 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect, it } from "vitest";
+import { PACKAGES } from "./helpers/read-sources.ts";
+
+const ROOT = dirname(PACKAGES);
+const DOCS = join(ROOT, "docs");
+const PAGES = readdirSync(DOCS)
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => join(DOCS, name));
+const README = join(ROOT, "README.md");
+
+it("the README has at most 130 lines", () => {
+  expect(readFileSync(README, "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(130);
+});
+
+it("the pages of docs have at most 18,000 words together", () => {
+  const words = PAGES.flatMap((page) => readFileSync(page, "utf8").split(/\s+/).filter(Boolean));
+
+  expect(words.length).toBeLessThanOrEqual(18_000);
+});
+
+it.each([README, join(ROOT, "AGENTS.md"), ...PAGES].map((page) => [relative(ROOT, page), page]))(
+  "the links of %s lead to existing files and headings",
+  (_name, page) => {
+    expect(findBrokenLinks(readFileSync(page, "utf8"), page)).toEqual([]);
+  },
+);
+
+it.each([
+  ["[a file](none.md)", ["none.md"]],
+  ["[a heading](README.md#none)", ["README.md#none"]],
+  ["[a heading](#none)", ["#none"]],
+  ["[a heading](README.md#to-set-up)", []],
+  ["[another host](https://example.com/none)", []],
+])("of the link %s the broken ones are %j", (text, broken) => {
+  expect(findBrokenLinks(text, join(DOCS, "README.md"))).toEqual(broken);
+});
+
+function findBrokenLinks(text: string, page: string): readonly string[] {
+  const links = [...text.replaceAll(/```[^]*?```/g, "").matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+  return links.filter((link) => !/^\w+:/.test(link) && !isThere(link, page));
+}
+
+function isThere(link: string, page: string): boolean {
+  const [path = "", heading] = link.split("#");
+  const file = path === "" ? page : join(dirname(page), path);
+  return existsSync(file) && (heading === undefined || toAnchors(readFileSync(file, "utf8")).includes(heading));
+}
+
+/** Lists the anchors that a forge gives to headings. */
+function toAnchors(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
