@@ -6,8 +6,6 @@ import { Session, type Debugger, type Profiler, type Runtime } from "node:inspec
 export type Trace = {
   /** Files in which the call waited: a function of theirs ran that is `async`, or makes or chains a promise */
   readonly waits: readonly string[];
-  /** Files of which any function ran, such as helpers that return at once */
-  readonly runs: readonly string[];
   /** The `async` functions that led to the last request, the innermost first */
   readonly frames: readonly string[];
 };
@@ -59,7 +57,6 @@ export async function traceCall(
   const names = stack.flatMap((frame) => toAsyncName(frame, scripts));
   return {
     waits: scripts.filter(({ ran }) => ran.some(({ waits }) => waits)).map(({ file }) => file),
-    runs: scripts.filter(({ ran }) => ran.length > 0).map(({ file }) => file),
     // A function that waited ends one part of the stack, and begins the next.
     frames: names.filter((name, index) => name !== names[index - 1]),
   };

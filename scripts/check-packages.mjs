@@ -1,0 +1,42 @@
+// node scripts/check-packages.mjs: packs the packages as for a release, and checks their manifests (publint) and the types that
+// importers get (attw).
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+// All is ESM for Node 20.19, where require() loads it too.
+const UNUSED = ["node10", "node16-cjs"];
+
+const folder = mkdtempSync(join(tmpdir(), "budgie-packages-"));
+try {
+  const pack = ["pack", "--workspaces", "--json", "--silent", "--pack-destination", folder];
+  const packed = JSON.parse(
+    execFileSync("npm", pack, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }),
+  );
+  for (const { filename, name } of Object.values(packed)) {
+    const tarball = new Uint8Array(readFileSync(join(folder, filename)));
+    const problems = [...(await lint(tarball)), ...(await checkTypes(tarball))];
+    for (const problem of problems) console.error(`${name}: ${problem}`);
+    if (problems.length > 0) process.exitCode = 1;
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+async function lint(tarball) {
+  const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer }, strict: true });
+  return messages.map((message) => formatMessage(message, pkg, { color: false }));
+}
+
+async function checkTypes(tarball) {
+  const { problems = [] } = await checkPackage(createPackageFromTarballData(tarball));
+  return problems
+    .filter(({ resolutionKind }) => !UNUSED.includes(resolutionKind))
+    .map(({ entrypoint = "", kind }) => `${kind} ${entrypoint}`);
+}
