@@ -79,7 +79,8 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
 const SAVE = `
   INSERT INTO sessions (id, agent, directory, isolation, begun, created, used, keep_ms, origin, instance, owner)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (id) DO UPDATE SET begun = excluded.begun, used = excluded.used, keep_ms = excluded.keep_ms
+  ON CONFLICT (id) DO UPDATE SET begun = excluded.begun, used = excluded.used, keep_ms = excluded.keep_ms,
+    origin = COALESCE(excluded.origin, origin)
   WHERE instance = excluded.instance`;
 
 const PASS = "UPDATE sessions SET instance = ?, owner = ? WHERE id = ? AND instance = ? RETURNING id";

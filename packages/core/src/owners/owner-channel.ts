@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import type { OwnerRecord } from "./owner-record.ts";
 
@@ -31,7 +30,13 @@ export async function* askOwner(
   socket.once("close", () => answers.end());
   socket.write(`${JSON.stringify(request)}\n`);
   try {
-    for await (const line of createInterface({ input: answers })) yield JSON.parse(line) as unknown;
+    let rest = "";
+    for await (const chunk of answers.setEncoding("utf8")) {
+      // Not readline, which ends lines at U+2028 too, and yields a last line that was cut off.
+      const lines = `${rest}${chunk as string}`.split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) yield JSON.parse(line) as unknown;
+    }
     signal.throwIfAborted();
   } finally {
     socket.destroy();

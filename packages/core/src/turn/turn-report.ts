@@ -115,16 +115,30 @@ export type EgressTally = {
   readonly total: () => Promise<EgressReport | undefined>;
 };
 
+// As in a proxy's own log: an agent may ask for as many names as it likes.
+const MOST_ENTRIES = 200;
+const OTHERS = { host: "(others)", port: 0 } as const;
+
 function createEgressTally(): EgressTally {
-  const pending: Promise<EgressReport>[] = [];
+  const pending = new Set<Promise<void>>();
+  const [allowed, denied] = [new Map<string, EgressCount>(), new Map<string, EgressDenial>()];
+  let isMonitored = false;
   return {
-    add: (report) => void (report !== undefined && pending.push(report)),
+    add(report) {
+      if (report === undefined) return;
+      isMonitored = true;
+      const added: Promise<void> = report.then((since) => {
+        for (const one of since.allowed) addTo(allowed, one, { key: toHostKey, others: { ...one, ...OTHERS } });
+        for (const one of since.denied) addTo(denied, one, { key: toDenialKey, others: { ...one, ...OTHERS } });
+        pending.delete(added);
+      });
+      // The total rejects too; this only avoids an unhandled rejection before it is asked for.
+      added.catch(() => undefined);
+      pending.add(added);
+    },
     async total() {
-      const reports = await Promise.all(pending);
-      if (reports.length === 0) return undefined;
-      const allowed = reports.flatMap((report) => report.allowed);
-      const denied = reports.flatMap((report) => report.denied);
-      return { allowed: addUp(allowed, toHostKey), denied: addUp(denied, toDenialKey) };
+      await Promise.all(pending);
+      return isMonitored ? { allowed: [...allowed.values()], denied: [...denied.values()] } : undefined;
     },
   };
 }
@@ -137,11 +151,10 @@ function toDenialKey(denial: EgressDenial): string {
   return `${toHostKey(denial)} ${denial.why}`;
 }
 
-function addUp<Count extends EgressCount>(counts: readonly Count[], toKey: (count: Count) => string): readonly Count[] {
-  const sums = new Map<string, Count>();
-  for (const count of counts) {
-    const sum = sums.get(toKey(count));
-    sums.set(toKey(count), sum === undefined ? count : { ...sum, count: sum.count + count.count });
-  }
-  return [...sums.values()];
+type Adding<Count> = { readonly key: (count: Count) => string; readonly others: Count };
+
+/** Adds a count to that of its key, or to that of all others where there are too many keys. */
+function addTo<Count extends EgressCount>(sums: Map<string, Count>, one: Count, { key, others }: Adding<Count>): void {
+  const counted = sums.has(key(one)) || sums.size < MOST_ENTRIES ? one : others;
+  sums.set(key(counted), { ...counted, count: one.count + (sums.get(key(counted))?.count ?? 0) });
 }

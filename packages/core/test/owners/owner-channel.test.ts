@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { askOwner, createOwner, type Owner, type OwnerAnswer } from "@budgie/core";
@@ -9,10 +9,19 @@ describe("askOwner", () => {
   it("yields what the owner sends, until it is done", async () => {
     const owner = await createAnswering(async (request, { send }) => {
       send({ heard: request });
-      send("line\nbreak");
+      send("line\nbreak\u2028");
     });
 
-    expect(await ask(owner, { ask: "runs" })).toEqual([{ heard: { ask: "runs" } }, "line\nbreak"]);
+    expect(await ask(owner, { ask: "runs" })).toEqual([{ heard: { ask: "runs" } }, "line\nbreak\u2028"]);
+  });
+
+  it("drops a last answer that was cut off", async () => {
+    const lock = join(createTemporaryFolder(), "lock");
+    const server = createServer((socket) => socket.end('{"whole":true}\n{"cut'));
+    await once(server.listen(lock), "listening");
+    onTestFinished(() => void server.close());
+
+    expect(await ask({ record: { lock } }, {})).toEqual([{ whole: true }]);
   });
 
   it("leaves the owner alive to others, asked or not", async () => {

@@ -25,6 +25,17 @@ describe("a turn", () => {
     });
   });
 
+  it("reports at most 200 denied hosts by name, and adds up all others", async () => {
+    const denied = Array.from({ length: 300 }, (_, at) => ({ ...REFUSED, host: `${at}.test` }));
+    const { runTurn } = create({ processes: 2, report: { allowed: [], denied } });
+
+    const { egress } = await runTurn(TURN);
+
+    expect(egress?.denied).toHaveLength(201);
+    expect(egress?.denied[0]).toEqual({ ...REFUSED, host: "0.test", count: 2 });
+    expect(egress?.denied.at(-1)).toEqual({ ...REFUSED, host: "(others)", port: 0, count: 200 });
+  });
+
   it("reports nothing if the network was not monitored", async () => {
     expect((await create({ processes: 1 }).runTurn(TURN)).egress).toBeUndefined();
   });

@@ -38,14 +38,19 @@ async function askForRuns(owner: OwnerRecord, limitMs: number): Promise<FoundRun
     // A command that holds a lock, such as "budgie gc-volumes", runs no turns.
     return { runs: [], silent: [] };
   } catch {
-    // A refusal comes from the lock of a dead owner.
-    return { runs: [], silent: limit.aborted ? [owner] : [] };
+    // It answers too late, or with something else.
+    return { runs: [], silent: [owner] };
   }
 }
 
-/** Sends a request to the budgie of a run, and yields its answers. */
-export function askRun(owner: OwnerRecord, request: RunRequest, signal: AbortSignal): AsyncGenerator<unknown> {
-  return askOwner(owner, request, signal);
+/** Sends a request to a budgie, and yields its answers; none if it has ended since it was listed. */
+export async function* askRun(owner: OwnerRecord, request: RunRequest, signal: AbortSignal): AsyncGenerator<unknown> {
+  try {
+    yield* askOwner(owner, request, signal);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (!["ECONNREFUSED", "ENOENT"].includes(code)) throw error;
+  }
 }
 
 /** Finds the run whose id begins like this. Throws `RUN_NOT_FOUND` if there is none, or more than one. */
@@ -55,16 +60,14 @@ export function findLiveRun({ runs, silent }: FoundRuns, id: string): FoundRun {
     throw new BudgieError(
       "RUN_NOT_FOUND",
       `No turn ${JSON.stringify(id.slice(0, 64))} runs now. "budgie ps" lists those that do, and "budgie runs ls" those that have ended.` +
-        (silent.length === 0
-          ? ""
-          : ` It may be that of a budgie that does not answer, of which there are ${silent.length}.`),
+        (silent.length === 0 ? "" : ` Budgies that do not answer: ${silent.length}. It may run in one of them.`),
     );
   }
   if (others.length === 0) return run;
   const named = [run, ...others].slice(0, MOST_NAMED).map(({ runId }) => `"${runId}"`);
   throw new BudgieError(
     "RUN_NOT_FOUND",
-    `The ids of several turns begin with "${id}", such as ${named.join(", ")}. Say more of it.`,
+    `The ids of several turns begin with "${id}", such as ${named.join(", ")}. Give more of the id.`,
   );
 }
 

@@ -4,7 +4,7 @@ import { createTail, type TurnHooks } from "@budgie/core";
 /** The output of an agent, as far as it is kept. */
 export type RunOutput = {
   readonly add: NonNullable<TurnHooks["onOutput"]>;
-  /** Returns the end of the output, with a line for what is no longer kept */
+  /** Returns the end of the output, after a line that counts the discarded bytes */
   readonly text: () => string;
   /** Calls `onText` with all further output. Returns a function that ends this. */
   readonly follow: (onText: (text: string) => void) => () => void;
@@ -15,8 +15,7 @@ const KEPT_BYTES = 256 * 1024;
 
 /** Creates the output of a run, without any. */
 export function createRunOutput(): RunOutput {
-  const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
-  const followers = new Set<(text: string) => void>();
+  const followers = new Set<RunOutput["add"]>();
   // Bytes, since texts of a gigabyte of output would grow the heap.
   const tail = createTail(KEPT_BYTES);
   let bytes = 0;
@@ -25,10 +24,7 @@ export function createRunOutput(): RunOutput {
     add(chunk, stream) {
       tail.add(chunk);
       bytes += chunk.length;
-      if (followers.size === 0) return;
-      const text = decoders[stream].write(chunk);
-      if (text === "") return;
-      for (const onText of followers) onText(text);
+      for (const onChunk of followers) onChunk(chunk, stream);
     },
     text() {
       const kept = Buffer.concat(tail.chunks()).toString("utf8");
@@ -36,8 +32,13 @@ export function createRunOutput(): RunOutput {
       return dropped === 0 ? kept : `[budgie: ${dropped} bytes before this are not kept]\n${kept}`;
     },
     follow(onText) {
-      followers.add(onText);
-      return () => void followers.delete(onText);
+      const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
+      const onChunk: RunOutput["add"] = (chunk, stream) => {
+        const text = decoders[stream].write(chunk);
+        if (text !== "") onText(text);
+      };
+      followers.add(onChunk);
+      return () => void followers.delete(onChunk);
     },
   };
 }

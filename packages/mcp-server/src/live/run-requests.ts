@@ -9,7 +9,7 @@ const outcome = z.string().regex(/^\w{1,40}$/);
 
 export const runRequest = z.discriminatedUnion("ask", [
   z.object({ ask: z.literal("runs") }),
-  /** Asks for what the agent has printed, and with `follow` for the rest until the turn ends */
+  /** Asks for the agent's output so far, and with `follow` for the rest until the turn ends */
   z.object({ ask: z.literal("output"), runId: id, follow: z.boolean() }),
   z.object({ ask: z.literal("stop"), runId: id }),
 ]);

@@ -40,7 +40,7 @@ export type Turns = {
   readonly sessions: SessionStore;
   readonly sweeper: Sweeper;
   readonly nesting: Nesting;
-  /** Ends all. The turns must have ended, or end when the runner closes. */
+  /** Stops the sweeper, and closes the runner, the stores and the lock. The turns must have ended, or end when the runner closes. */
   readonly close: () => Promise<void>;
 };
 

@@ -18,12 +18,12 @@ describe("findLiveRuns", () => {
     expect(silent).toEqual([]);
   });
 
-  it("lists none of a budgie that answers no requests, or with something else", async () => {
+  it("lists none of a budgie that answers no requests, and reports one that answers with something else", async () => {
     const place = createPlace();
     await place.hold("none", undefined);
-    await place.hold("none", async (_, { send }) => send({ runs: [{ runId: 1 }] }));
+    const strange = await place.hold("none", async (_, { send }) => send({ runs: [{ runId: 1 }] }));
 
-    expect(await place.find()).toEqual({ runs: [], silent: [] });
+    expect(await place.find()).toEqual({ runs: [], silent: [strange.record] });
   });
 
   it("reports a budgie that is alive and does not answer", async () => {

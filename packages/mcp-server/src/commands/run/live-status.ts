@@ -12,6 +12,8 @@ export type LiveStatus = Required<Pick<TurnHooks, "onEgress" | "onOutput" | "onP
 // Enough for the last line, however long
 const KEPT_CHARACTERS = 4_096;
 const EVERY_MS = 250;
+const MOST_REFUSED = 5;
+const KEPT_OF_HOST = 100;
 
 /** Creates the status of a turn: its phase, the last line that its agent printed, and the hosts that were refused. */
 export function createLiveStatus(line: LiveLine): LiveStatus {
@@ -23,7 +25,7 @@ export function createLiveStatus(line: LiveLine): LiveStatus {
   function show(): void {
     if (progress === undefined) return;
     const hosts = refused.size === 0 ? [] : [`refused: ${[...refused].join(", ")}`];
-    line.show([toProgressText(progress), ...toLastLine(printed), ...hosts].join("  |  "));
+    line.show([toProgressText(progress), ...hosts, ...toLastLine(printed)].join("  |  "));
   }
 
   // The duration changes, even if nothing else does.
@@ -37,7 +39,7 @@ export function createLiveStatus(line: LiveLine): LiveStatus {
       if (stream === "stdout") printed = (printed + decoder.write(chunk)).slice(-KEPT_CHARACTERS);
     },
     onEgress({ denied }: EgressReport) {
-      for (const { host } of denied) refused.add(host);
+      for (const { host } of denied) if (refused.size < MOST_REFUSED) refused.add(host.slice(0, KEPT_OF_HOST));
     },
     clear() {
       clearInterval(timer);

@@ -13,10 +13,10 @@ export async function printReply(turn: Promise<Reply>, log: Log, host: Host): Pr
   try {
     const reply = await turn;
     printMissed(reply, host);
-    host.stdout.write(`${toPrinted(reply.response, host)}\n`);
+    const isTaken = await print(`${toPrinted(reply.response, host)}\n`, host);
     printFacts(reply, host);
-    await log.delivered(toDelivered(reply));
-    return EXIT.done;
+    if (isTaken) await log.delivered(toDelivered(reply));
+    return isTaken ? EXIT.done : EXIT.failed;
   } catch (error) {
     if (!(error instanceof BudgieError)) throw error;
     const { code, message, report } = error;
@@ -39,9 +39,14 @@ export async function printJson(turn: Promise<Reply>, log: Log, host: Host): Pro
     throw error;
   });
   const result = await watched.then((reply) => toReplyResult((report = reply) as Reply)).catch(toErrorResult);
-  host.stdout.write(toSafeJson(result.structuredContent));
+  if (!(await print(toSafeJson(result.structuredContent), host))) return EXIT.failed;
   await log.delivered(toDelivered(report));
   return exitCode;
+}
+
+/** Writes to stdout. Resolves to `false` if nobody took it, as when the reader of a pipe has ended. */
+function print(words: string, { stdout }: Host): Promise<boolean> {
+  return new Promise((resolve) => stdout.write(words, (error) => resolve(!error)));
 }
 
 /** Returns the answer as it is; on a terminal, without what a terminal obeys. */

@@ -1,7 +1,8 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { BudgieError, createOwner, loadAgents } from "@budgie/core";
+import { BudgieError, createOwner } from "@budgie/core";
+import { loadTools } from "../../agents/load-tools.ts";
 import type { Config } from "../../config/config.ts";
 import { findAgent } from "../../mcp/names/find-agent.ts";
 import type { Host } from "../../process/host.ts";
@@ -15,7 +16,7 @@ import { createLiveStatus } from "./live-status.ts";
 import { printJson, printReply } from "./print-reply.ts";
 
 export type RunAgentOptions = {
-  /** In any spelling */
+  /** The agent's name, in any spelling */
   readonly agent: string;
   /** `-` for the text on stdin */
   readonly prompt: string;
@@ -32,11 +33,12 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
   if (options.continue && options.session !== undefined) {
     throw new BudgieError("CONFIG_INVALID", "Expected --session ID or --continue, and not both.");
   }
-  const directory = toDirectory(options.directory, host);
-  // The caller of this command is the user, who chooses the directory, where a server's client would.
-  const allowRoot = given.allowRoot.length > 0 ? given.allowRoot : [directory];
+  const named = resolve(host.cwd, options.directory);
+  const directory = toRealPath(named);
+  // The user chooses the directory, where a server's client would. A link on the way is judged, since an agent may have made it.
+  const allowRoot = given.allowRoot.length > 0 || directory !== named ? given.allowRoot : [directory];
   const config: Config = { ...given, allowRoot, keepSessions: true };
-  const agent = findAgent(loadAgents(config).agents, options.agent, config).name;
+  const agent = findUsableAgent(options.agent, config, host);
   const prompt = options.prompt === "-" ? await text(host.stdin) : options.prompt;
 
   return interruptible(host, async (signal) => {
@@ -57,7 +59,7 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
       const { clear, ...hooks } = createLiveStatus(line);
       turns.sweeper.begin();
       const turn = turns
-        .runTurn(() => CLIENT)({ agent, prompt, directory, sessionId }, { ...hooks, signal })
+        .runTurn(() => CLIENT)({ agent, prompt, directory: named, sessionId }, { ...hooks, signal })
         .finally(clear);
       return await (options.json ? printJson : printReply)(turn, turns.runLog, quiet);
     } finally {
@@ -82,9 +84,19 @@ async function openTurns(config: Config, host: Host): Promise<Turns> {
   }
 }
 
+/** Finds the agent's name. Reports the problems of all agents if there is none. */
+function findUsableAgent(wanted: string, config: Config, host: Host): string {
+  const { accepted, loaded } = loadTools(config, { report: () => undefined });
+  try {
+    return findAgent(accepted.agents, wanted, config).name;
+  } catch (error) {
+    for (const problem of [...loaded.problems, ...accepted.refusals]) host.report(problem);
+    throw error;
+  }
+}
+
 /** Returns the real path of the directory, by which its sessions are known. */
-function toDirectory(directory: string, { cwd }: Pick<Host, "cwd">): string {
-  const path = resolve(cwd, directory);
+function toRealPath(path: string): string {
   try {
     return realpathSync.native(path);
   } catch (cause) {

@@ -2,6 +2,7 @@ import { createOwner, sanitizeText } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import { askRun, findLiveRun, findLiveRuns } from "../../live/find-live-runs.ts";
 import { runAnswer } from "../../live/run-requests.ts";
+import { EXIT } from "../../process/exit-code.ts";
 import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 
@@ -10,13 +11,19 @@ export type ShowOutputOptions = { readonly id: string; readonly follow: boolean 
 /** Runs `budgie logs`: prints what the agent of a running turn has printed, and with `follow` the rest until its end. */
 export async function showOutput(config: Config, { follow, id }: ShowOutputOptions, host: Host): Promise<number> {
   return interruptible(host, async (signal) => {
-    const { owner, runId } = findLiveRun(await findLiveRuns(createOwner(config)), id);
+    const found = await findLiveRuns(createOwner(config));
+    signal.throwIfAborted();
+    const { owner, runId } = findLiveRun(found, id);
+    let isWhole = false;
     for await (const answer of askRun(owner, { ask: "output", runId, follow }, signal)) {
       const { end, text = "" } = runAnswer.output.parse(answer);
       // An agent wrote it, and a terminal obeys control characters.
       host.stdout.write(sanitizeText(text));
       if (end !== undefined) host.report(`The turn has ended: ${end}.`);
+      isWhole = !follow || end !== undefined;
     }
-    return 0;
+    if (isWhole) return EXIT.done;
+    host.report("The output is cut off: the turn's budgie sent no more of it, or has ended.");
+    return EXIT.failed;
   });
 }

@@ -2,6 +2,7 @@ import { createOwner } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import { askRun, findLiveRun, findLiveRuns, type FoundRun } from "../../live/find-live-runs.ts";
 import { runAnswer } from "../../live/run-requests.ts";
+import { EXIT } from "../../process/exit-code.ts";
 import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 
@@ -9,16 +10,28 @@ import { interruptible } from "../../process/interruptible.ts";
 export async function stopRuns(config: Config, ids: readonly string[], host: Host): Promise<number> {
   return interruptible(host, async (signal) => {
     const found = await findLiveRuns(createOwner(config));
+    signal.throwIfAborted();
     const runs = ids.map((id) => findLiveRun(found, id));
-    await Promise.all(runs.map(async (run) => host.stdout.write(`${await stop(run, signal)}\n`)));
-    return 0;
+    const stopped = await Promise.all(
+      runs.map(async (run) => {
+        const { hasEnded, text } = await stop(run, signal);
+        host.stdout.write(`${text}\n`);
+        return hasEnded;
+      }),
+    );
+    return stopped.every(Boolean) ? EXIT.done : EXIT.failed;
   });
 }
 
-async function stop({ owner, runId }: FoundRun, signal: AbortSignal): Promise<string> {
+type Stopped = { readonly hasEnded: boolean; readonly text: string };
+
+async function stop({ owner, runId }: FoundRun, signal: AbortSignal): Promise<Stopped> {
   for await (const answer of askRun(owner, { ask: "stop", runId }, signal)) {
     const { outcome } = runAnswer.stop.parse(answer);
-    return outcome === "CANCELLED" ? `stopped ${runId}` : `${runId} ended by itself meanwhile: ${outcome}`;
+    if (outcome === "CANCELLED") return { hasEnded: true, text: `stopped ${runId}` };
+    // The engine, or the system, did not confirm the end.
+    if (outcome === "RUNNER_UNAVAILABLE") return { hasEnded: false, text: `${runId} may still run: ${outcome}` };
+    return { hasEnded: true, text: `${runId} ended by itself meanwhile: ${outcome}` };
   }
-  return `${runId} ended by itself meanwhile`;
+  return { hasEnded: false, text: `${runId} gave no answer; "budgie runs show ${runId}" may have its end` };
 }

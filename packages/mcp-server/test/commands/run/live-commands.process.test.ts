@@ -1,8 +1,11 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createOwner } from "@budgie/core";
 import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 type Listed = { readonly runId: string; readonly phase: string; readonly pid?: number };
 
+const RUN_ID = "0a0a0a0a-0a0a-4a0a-8a0a-0a0a0a0a0a0a";
 const WORK = "[[say: First I read.]][[sleep 600000]]";
 
 async function ps({ command }: BudgieUser): Promise<readonly Listed[]> {
@@ -74,6 +77,31 @@ describe("a turn that runs in another process", () => {
 
     // oxlint-disable-next-line no-control-regex
     expect(stdout).not.toMatch(/[\u0000-\u0008\u000B-\u001F]/);
+  });
+});
+
+describe("a turn whose end is not confirmed", () => {
+  it.each([
+    ["RUNNER_UNAVAILABLE", `${RUN_ID} may still run: RUNNER_UNAVAILABLE\n`],
+    [undefined, `${RUN_ID} gave no answer; "budgie runs show ${RUN_ID}" may have its end\n`],
+  ])("makes stop fail with the outcome %s, and logs say that output is missing", async (outcome, stdout) => {
+    await using user = await createBudgieUser();
+    const stateDir = join(user.host.home, ".local/state/budgie");
+    const owner = createOwner({ stateDir, isolation: "none" });
+    const facts = { agent: "reader", directory: "/project", isolation: "none", startedMs: 0, phase: "running" };
+    owner.answer(async (request, { send }) => {
+      const { ask } = request as { readonly ask: string };
+      if (ask === "runs") send({ runs: [{ runId: RUN_ID, ...facts }] });
+      else if (ask === "stop" && outcome !== undefined) send({ outcome });
+    });
+    await owner.hold();
+
+    const stopped = await user.command(["stop", RUN_ID]);
+    const logs = await user.command(["logs", RUN_ID]);
+
+    await owner.release();
+    expect(stopped).toMatchObject({ exitCode: 1, stdout });
+    expect(logs).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("The output is cut off") });
   });
 });
 

@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { tmpdir } from "node:os";
 import { expect, it } from "vitest";
@@ -75,4 +77,18 @@ it("budgie stop ends a sandboxed turn of another process, whose client is told",
 
   expect(await user.command(["stop", run.runId])).toMatchObject({ exitCode: 0, stdout: `stopped ${run.runId}\n` });
   expect((await call).structuredContent).toMatchObject({ code: "CANCELLED" });
+});
+
+it("budgie run refuses a directory behind a symlink, which an agent may have made", async () => {
+  await using user = await createBudgieUser();
+  const config = join(user.host.home, ".config");
+  mkdirSync(config);
+  symlinkSync(config, join(user.workspace, "docs"));
+  const argv = toArguments(user, "[[write planted: x]]").with(-3, join(user.workspace, "docs"));
+
+  const { exitCode, stderr, stdout } = await user.run(argv, { ...ENVIRONMENT, BUDGIE_ALLOW_ROOT: user.workspace });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(/^budgie: WORKSPACE_INVALID: /m);
+  expect(readdirSync(config)).toEqual([]);
 });
