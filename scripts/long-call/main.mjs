@@ -52,7 +52,7 @@ async function callOnce() {
   try {
     const prompt = `[[sleep ${1000 * seconds}]][[say: ${ANSWER}]]`;
     const call = { name: "kiro-subagents.code-reviewer", arguments: { prompt, directory } };
-    const { content, isError } = await client.callTool(call, undefined, {
+    const { content, isError, structuredContent } = await client.callTool(call, undefined, {
       timeout: 1000 * PATIENCE_S,
       resetTimeoutOnProgress: true,
       onprogress({ message, progress }) {
@@ -60,7 +60,7 @@ async function callOnce() {
         tell(`${String(progress).padStart(4)}  ${message}`);
       },
     });
-    const text = content.map((block) => block.text).join("");
+    const text = structuredContent?.response ?? content.map((block) => block.text).join("");
     tell(`${isError ? "Failed" : "Answered"} after ${notifications} notifications: ${text}`);
     return !isError && text === ANSWER;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { loadAgents } from "@budgie/core";
 import { runBuildImage } from "./commands/build-image-command.ts";
-import { parseConfig, type Config } from "./config/config.ts";
+import { loadSource, parseConfig, type Config } from "./config/config.ts";
 import { runDoctor } from "./commands/doctor/doctor-command.ts";
 import { addEgress } from "./commands/egress/egress-commands.ts";
 import { explainEgress } from "./commands/egress/egress-explain.ts";
@@ -113,7 +113,11 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
 
   program.commandsGroup("Turns and sessions:");
   // The user who types it is to need no option for the safe way.
-  const sandboxedByDefault = (): Config => parseConfig({ sandbox: true, ...toServerValues(program, host.env) }, host);
+  const sandboxedByDefault = (): Config => {
+    const values = toServerValues(program, host.env);
+    const isChosen = loadSource(values, host).given.sandbox !== undefined;
+    return parseConfig(isChosen ? values : { ...values, sandbox: true }, host);
+  };
   addRun(program, {
     async run(options) {
       // Imported late, as it has all that a server has.

@@ -63,7 +63,12 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder): Exec
 
 function toSentence({ effect, path }: Change): string {
   const text = toEffectText(effect);
-  return `"${toPrintablePath(path)}" was changed${text === undefined ? "" : `: ${text}`}.`;
+  return `${toQuoted(path)} was changed${text === undefined ? "" : `: ${text}`}.`;
+}
+
+/** Quotes a path. An agent chose it, and could end a quotation of its own. */
+function toQuoted(path: string): string {
+  return JSON.stringify(toPrintablePath(path));
 }
 
 function toPrivilegedWarnings({ first }: Listed<Privileged>): readonly string[] {
@@ -71,15 +76,13 @@ function toPrivilegedWarnings({ first }: Listed<Privileged>): readonly string[] 
     .slice(0, MOST_EXPLAINED)
     .map(
       ({ bit, id, path }) =>
-        `"${toPrintablePath(path)}" is a ${bit} file: it runs with the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
+        `${toQuoted(path)} is a ${bit} file: it runs with the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
     );
 }
 
 function toOutwardWarning({ count, first }: Listed<Outward>): readonly string[] {
   if (count === 0) return [];
-  const named = first
-    .slice(0, MOST_EXPLAINED)
-    .map(({ path, target }) => `"${toPrintablePath(path)}" to "${toPrintablePath(target)}"`);
+  const named = first.slice(0, MOST_EXPLAINED).map(({ path, target }) => `${toQuoted(path)} to ${toQuoted(target)}`);
   const more = count > named.length ? ` and ${toCountText(count - named.length)} more` : "";
   return [`New links lead out of the workspace: ${named.join(", ")}${more}.`];
 }
@@ -89,7 +92,7 @@ function toUnreadWarning(before: Snapshot, after: Snapshot): readonly string[] {
   if (first === undefined) return [];
   const [path, why] = first;
   return [
-    `Not all of the workspace was checked for changed files that your machine runs ("${toPrintablePath(path)}": ${why}). ` +
+    `Not all of the workspace was checked for changed files that your machine runs (${toQuoted(path)}: ${why}). ` +
       `"changedExecutablePaths" may be incomplete.`,
   ];
 }

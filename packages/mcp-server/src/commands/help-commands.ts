@@ -24,7 +24,10 @@ function findCommand(parent: Command, name: string): Command {
 export function unknownCommand(parent: Command, name: string): BudgieError {
   const near = didYouMean(
     name,
-    parent.commands.map((command) => command.name()),
+    parent
+      .createHelp()
+      .visibleCommands(parent)
+      .map((command) => command.name()),
   );
   return new BudgieError("CONFIG_INVALID", `There is no command "${name}".${near} See "${toPath(parent)} --help".`);
 }

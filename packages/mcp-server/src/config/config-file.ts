@@ -104,7 +104,8 @@ function toFileError(file: string, issue: z.core.$ZodIssue | undefined, keys: re
   const isTop = issue === undefined || issue.path.length === 0;
   const place = isTop ? "its content" : `"${issue.path.join(".")}"`;
   if (issue?.code !== "unrecognized_keys") {
-    return new BudgieError("CONFIG_INVALID", `Expected ${place} in "${file}" to be ${issue?.message}.`);
+    const expected = issue?.message.replace(/^Invalid input: expected (\w+),.*$/, "of the type $1");
+    return new BudgieError("CONFIG_INVALID", `Expected ${place} in "${file}" to be ${expected}.`);
   }
   const near = isTop ? didYouMean(issue.keys[0] ?? "", keys) : "";
   return new BudgieError(

@@ -1,15 +1,16 @@
 import type { EgressPolicy } from "@budgie/core";
 import type { EgressAnswer, LabOptions } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
+import { withFlags } from "../../terminal/with-flags.ts";
 import type { Finding } from "./finding.ts";
 
-/** Starts sandboxes to test what they reach. Returns nothing without an engine and an image. */
+/** Starts sandboxes to test what they reach. Returns nothing without an engine, an image and the chosen runtime. */
 export async function inspectEgress(
-  { engine, image }: SandboxFacts,
+  { engine, image, runtime }: SandboxFacts,
   policy: EgressPolicy,
   options: LabOptions,
 ): Promise<readonly Finding[]> {
-  if (!engine.ok || !image.ok) return [];
+  if (!engine.ok || !image.ok || runtime?.ok === false) return [];
   if (policy.mode === "bridge")
     return [toFinding("note", "--egress bridge is unsafe: nobody watches or refuses anything")];
   // The user did not name the hosts of a preset, so they are not contacted.
@@ -21,7 +22,7 @@ export async function inspectEgress(
     return [...(allowed === undefined ? [toUntried(policy)] : []), ...answers.map(toAnswerFinding)];
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    return [toFinding("failed", error instanceof Error ? error.message : String(error))];
+    return [toFinding("failed", withFlags(error instanceof Error ? error.message : String(error)))];
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ClaimResult, LabOptions } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
+import { withFlags } from "../../terminal/with-flags.ts";
 import type { Finding } from "./finding.ts";
 import type { Host } from "../../process/host.ts";
 import { toProof, type Proof } from "./proof.ts";
@@ -22,7 +23,7 @@ export async function proveClaims(
     return { problems: [], proof: toProof(await prove({ ...options, onResult }), isMoot) };
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    return toSkipped(error instanceof Error ? error.message : String(error));
+    return toSkipped(withFlags(error instanceof Error ? error.message : String(error)));
   }
 }
 

@@ -42,7 +42,7 @@ function toStart({ env, platform }: Host): string {
   if (env["DOCKER_HOST"]) return "unset DOCKER_HOST              # or start the engine that it names";
   return platform === "darwin"
     ? "open -a Docker"
-    : "sudo systemctl start docker    # Podman needs no root: docs/podman.md";
+    : "sudo systemctl start docker    # or, without root: systemctl --user start podman.socket";
 }
 
 function toLoginCommand(login: SandboxFacts["login"]): string | undefined {

@@ -22,7 +22,7 @@ export async function printReply(turn: Promise<Reply>, log: Log, host: Host): Pr
     const { code, message, report } = error;
     printMissed(report, host);
     host.report(escapeForTerminal(`${code}: ${message}`));
-    if (report.response !== undefined) host.report(`Its answer was:\n${sanitizeText(report.response)}`);
+    if (report.response !== undefined) reportAnswer("Its answer was:", report.response, host);
     printFacts(report, host);
     await log.delivered(toDelivered(report));
     return toExitCode(error);
@@ -56,9 +56,18 @@ function toPrinted(response: string, { columns }: Host): string {
 
 function printMissed({ missed = [] }: FailureReport, host: Host): void {
   for (const { response, when } of missed) {
-    host.report(`An earlier answer of this session, of ${when}, that nobody is known to have received:`);
-    host.report(sanitizeText(response));
+    reportAnswer(
+      `An earlier answer of this session, of ${when}, that nobody is known to have received:`,
+      response,
+      host,
+    );
   }
+}
+
+/** Reports an answer, with a mark before each line, so that none of them looks like one of budgie's. */
+function reportAnswer(title: string, response: string, host: Host): void {
+  host.report(title);
+  for (const line of sanitizeText(response).split("\n")) host.report(`| ${line}`);
 }
 
 type Facts = FailureReport & { readonly denied?: readonly string[] };

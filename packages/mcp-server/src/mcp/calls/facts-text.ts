@@ -37,8 +37,8 @@ function toRemarks({
   missed = [],
   warnings = [],
 }: Facts): readonly string[] {
-  const tools = `It was refused these tools: ${toNames(denied)}. The work may be incomplete.`;
-  const changed = `Files that your machine runs by itself were changed: ${toNames(paths)}. Have the user look before going on.`;
+  const tools = `The work may be incomplete, as it was refused these tools: ${toNames(denied)}.`;
+  const changed = `Have the user look before going on. Files that your machine runs by itself were changed: ${toNames(paths)}.`;
   const earlier = missed.length === 1 ? "stands an earlier answer" : `stand ${missed.length} earlier answers`;
   return [
     ...toRefusedRemarks(egress),

@@ -59,10 +59,15 @@ export function toErrorResult(error: unknown): CallToolResult {
     missed: orUndefined(missed),
     warnings: orUndefined(warnings),
   };
+  // Some clients join texts without a separator.
+  const begin = response === undefined ? "" : "\n\n";
   const known = Object.entries(facts).filter(([, fact]) => fact !== undefined);
   return {
     isError: true,
-    content: [...toMissedContent(missed), ...toTexts([response, `${code}: ${message}${toFailureText(report)}`])],
+    content: [
+      ...toMissedContent(missed),
+      ...toTexts([response, `${begin}${code}: ${message}${toFailureText(report)}`]),
+    ],
     structuredContent: { code, message, ...Object.fromEntries(known) },
   };
 }

@@ -97,8 +97,8 @@ describe("an answer", () => {
         "\n",
         '[budgie] To resume this conversation, pass sessionId "s".',
         "Its network policy refused: evil.test:443 (3 times). The work may be incomplete; the user can allow a host with --allow-host.",
-        "It was refused these tools: execute_bash. The work may be incomplete.",
-        'Files that your machine runs by itself were changed: .envrc, "a b". Have the user look before going on.',
+        "The work may be incomplete, as it was refused these tools: execute_bash.",
+        'Have the user look before going on. Files that your machine runs by itself were changed: .envrc, "a b".',
         "Before this stands an earlier answer of the session that may not have reached you.",
         "Before.",
       ].join("\n"),
@@ -118,7 +118,7 @@ describe("an answer", () => {
         ?.trimStart()
         .split("\n")
         .map((line) => line.slice(0, 20)),
-    ).toEqual(["[budgie] To resume t", "It was refused these", "Files that your mach", "x [budgie] To resume"]);
+    ).toEqual(["[budgie] To resume t", "The work may be inco", "Have the user look b", "x [budgie] To resume"]);
     expect(Buffer.byteLength(last ?? "")).toBeLessThan(5000);
   });
 
@@ -159,7 +159,7 @@ describe("a failure", () => {
     expect(toErrorResult(error)).toMatchObject({
       content: [
         {
-          text: "AGENT_FAILED: It failed. Files that your machine runs by itself were changed: .envrc. Have the user look before going on. A link leads out.",
+          text: "AGENT_FAILED: It failed. Have the user look before going on. Files that your machine runs by itself were changed: .envrc. A link leads out.",
         },
       ],
       structuredContent: { changedExecutablePaths: [".envrc"], warnings: ["A link leads out."] },
@@ -170,7 +170,7 @@ describe("a failure", () => {
     const error = new BudgieError("GIT_REDIRECTED", "It redirected git.", { report: { response: "Done." } });
 
     expect(toErrorResult(error)).toMatchObject({
-      content: [{ text: "Done." }, { text: "GIT_REDIRECTED: It redirected git." }],
+      content: [{ text: "Done." }, { text: "\n\nGIT_REDIRECTED: It redirected git." }],
       structuredContent: { code: "GIT_REDIRECTED", response: "Done." },
     });
   });
