@@ -172,10 +172,10 @@ describe("resolving", () => {
         asked.push(host);
         return new Promise((done) => (answer = () => done([])));
       },
-      { most: 1, waitMs: 20 },
+      { most: 1, waitMs: 500 },
     );
     const [first, late, again] = [resolve("first"), resolve("late"), resolve("again")];
-    await new Promise((done) => setTimeout(done, 50));
+    await new Promise((done) => setTimeout(done, 600));
     void resolve("again");
     answer();
 

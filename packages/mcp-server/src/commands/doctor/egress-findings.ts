@@ -6,11 +6,11 @@ import type { Finding } from "./finding.ts";
 
 /** Starts sandboxes to test what they reach. Returns nothing without an engine, an image and the chosen runtime. */
 export async function inspectEgress(
-  { engine, image, runtime }: SandboxFacts,
+  facts: SandboxFacts,
   policy: EgressPolicy,
   options: LabOptions,
 ): Promise<readonly Finding[]> {
-  if (!engine.ok || !image.ok || runtime?.ok === false) return [];
+  if (!canStart(facts)) return [];
   if (policy.mode === "bridge")
     return [toFinding("note", "--egress bridge is unsafe: nobody watches or refuses anything")];
   // The user did not name the hosts of a preset, so they are not contacted.
@@ -24,6 +24,10 @@ export async function inspectEgress(
     if (options.signal?.aborted) throw error;
     return [toFinding("failed", withFlags(error instanceof Error ? error.message : String(error)))];
   }
+}
+
+function canStart({ engine, image, runtime }: SandboxFacts): boolean {
+  return engine.ok && image.ok && runtime?.ok !== false;
 }
 
 function toUntried({ hosts, mode }: EgressPolicy): Finding {
