@@ -92,10 +92,10 @@ async function launch(turn: TurnStart): Promise<Launched> {
 async function launchWith(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Omit<Launched, "skeleton">> {
   const { container, visibility } = await createTurnContainer(turn, held, seccompFile);
   try {
-    refuseCancelled(turn.options.signal);
+    // Podman prepares a container when one attaches to it, and the session's container has to run by then.
+    await turn.network.joinable;
     const socket = await attach(turn.context.engine.endpoint.address, container.id);
     try {
-      await turn.network.joinable;
       refuseCancelled(turn.options.signal);
       await container.start(timeLimit());
       return { container, socket, root: await openConfirmedRoot(container, held, visibility) };
