@@ -143,10 +143,10 @@ describe("a sandboxed turn that fails", () => {
     await using user = await createBudgieUser();
     const { ask } = await user.start({ sandbox, args: ["--retry", "always"] });
 
-    const answer = await ask("code-reviewer", { prompt: "[[append tries: x]][[sleep 60000]]", timeout: "4s" });
+    const answer = await ask("code-reviewer", { prompt: "[[append tries: x]][[sleep 60000]]", timeout: "8s" });
 
     const sessionId = String(answer.structuredContent?.["sessionId"]);
-    expect(toText(answer)).toMatch(/^TIMED_OUT: The agent "code-reviewer" did not finish within 4s and was stopped\./);
+    expect(toText(answer)).toMatch(/^TIMED_OUT: The agent "code-reviewer" did not finish within 8s and was stopped\./);
     expect(readFileSync(join(user.workspace, "tries"), "utf8")).toBe("xx");
     expect(toText(await ask("code-reviewer", { prompt: "[[say: Here.]]", sessionId }))).toBe("Here.");
   });
