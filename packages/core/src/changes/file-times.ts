@@ -12,21 +12,38 @@ export type NotedTime = {
 
 // Linux takes file times from the last tick of its clock, at most 10 ms ago.
 const TICK_MS = 10;
+// A clock set back by less than this is harmless: `ready` waits one tick longer than file times need.
+const HARMLESS_MS = TICK_MS / 2;
 const MOST_SET_BACK_MS = 1000;
 
 /** Notes the current time. */
 export function noteTime(): NotedTime {
-  const beganMs = performance.now();
+  const began = compareClocks();
   // The end of this millisecond, so that a file that the caller has just written is older.
   const sinceMs = Date.now() + 1;
   return {
     ready: sleep(2 * TICK_MS),
     toSinceMs() {
-      // In this order: a pause in between then looks like a clock that was set back, and cannot hide one.
-      const nowMs = Date.now() + 1;
-      const setBackMs = Math.max(performance.now() - beganMs - (nowMs - sinceMs), 0);
-      return setBackMs > MOST_SET_BACK_MS ? undefined : sinceMs - setBackMs;
+      const setBackMs = began.mostMs - compareClocks().leastMs;
+      if (setBackMs > MOST_SET_BACK_MS) return undefined;
+      return setBackMs < HARMLESS_MS ? sinceMs : sinceMs - setBackMs;
     },
+  };
+}
+
+/**
+ * Returns bounds of how far the wall clock is ahead of the monotonic one. A pause of this process between the two readings widens them,
+ * so that it may look like a clock that was set back, and cannot hide one; the best of three readings has no such pause.
+ */
+function compareClocks(): { mostMs: number; leastMs: number } {
+  const readings = Array.from({ length: 3 }, () => {
+    const beforeMs = performance.now();
+    const wallMs = Date.now();
+    return { mostMs: wallMs - beforeMs, leastMs: wallMs - performance.now() };
+  });
+  return {
+    mostMs: Math.min(...readings.map(({ mostMs }) => mostMs)),
+    leastMs: Math.max(...readings.map(({ leastMs }) => leastMs)),
   };
 }
 

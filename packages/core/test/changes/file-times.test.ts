@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { isSince } from "../../src/changes/file-times.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { isSince, noteTime } from "../../src/changes/file-times.ts";
 
 describe("isSince", () => {
   it.each([
@@ -14,3 +14,41 @@ describe("isSince", () => {
     expect(isSince(timeMs, sinceMs)).toBe(expected);
   });
 });
+
+describe("noteTime", () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it.each([
+    ["nothing happened", {}, 1001],
+    ["this process was paused between its readings of the two clocks", { pauseMs: 50 }, 1001],
+    ["the clock was set back by less than file times need", { setBackMs: 4 }, 1001],
+    ["the clock was set back", { setBackMs: 100 }, 901],
+    ["the clock was set back during such a pause", { setBackMs: 100, pauseMs: 50 }, 901],
+    ["the clock was set back too far", { setBackMs: 1001 }, undefined],
+  ])("tells the noted time after %s", (_what, { pauseMs = 0, setBackMs = 0 }, expected) => {
+    const clock = startClock(1000);
+    const { toSinceMs } = noteTime();
+    clock.advance(500);
+    clock.setBack(setBackMs);
+    clock.pauseAfterNextReading(pauseMs);
+
+    expect(toSinceMs()).toBe(expected);
+  });
+});
+
+/** Replaces this process's wall clock and monotonic clock. */
+function startClock(startMs: number) {
+  let [elapsedMs, wallMs, pauseMs] = [0, startMs, 0];
+  vi.spyOn(performance, "now").mockImplementation(() => elapsedMs);
+  vi.spyOn(Date, "now").mockImplementation(() => {
+    const read = wallMs + elapsedMs;
+    elapsedMs += pauseMs;
+    pauseMs = 0;
+    return read;
+  });
+  return {
+    advance: (ms: number) => void (elapsedMs += ms),
+    setBack: (ms: number) => void (wallMs -= ms),
+    pauseAfterNextReading: (ms: number) => void (pauseMs = ms),
+  };
+}
