@@ -1,5 +1,6 @@
 import { Argument, type Command } from "commander";
 import type { Host } from "../process/host.ts";
+import { findSubcommand, listSubcommands } from "./help-commands.ts";
 
 /** Lists of words for arguments, by the name of the argument. */
 export type CompletionWords = Readonly<Record<string, () => readonly string[]>>;
@@ -55,7 +56,7 @@ function complete(program: Command, line: readonly string[], words: CompletionWo
   const listWords = (name = ""): readonly string[] => words[name]?.() ?? [];
   const valued = flags.find(({ flag, takesValue }) => takesValue && flag === before.at(-1));
   if (valued !== undefined) return listWords(valued.flag.slice(2)).filter(isStarted);
-  const plain = [...listCommands(command), ...listWords(argument?.name())];
+  const plain = [...listSubcommands(command), ...listWords(argument?.name())];
   const candidates = current.startsWith("-") ? flags.map(({ flag }) => flag) : plain;
   return [...new Set(candidates)].filter(isStarted);
 }
@@ -66,19 +67,12 @@ type Place = { readonly command: Command; readonly argument: Argument | undefine
 function findPlace(program: Command, line: readonly string[]): Place {
   let [command, operands] = [program, 0];
   for (const word of line) {
-    const child = command.commands.find((other) => other.name() === word || other.aliases().includes(word));
+    const child = findSubcommand(command, word);
     if (child !== undefined && operands === 0) command = child;
     else if (!word.startsWith("-")) operands += 1;
   }
   const { registeredArguments } = command;
   return { command, argument: registeredArguments[Math.min(operands, registeredArguments.length - 1)] };
-}
-
-function listCommands(parent: Command): readonly string[] {
-  return parent
-    .createHelp()
-    .visibleCommands(parent)
-    .map((command) => command.name());
 }
 
 function listOptions(command: Command): readonly { readonly flag: string; readonly takesValue: boolean }[] {

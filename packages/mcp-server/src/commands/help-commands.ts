@@ -8,27 +8,33 @@ export function addHelp(program: Command, showVersion: () => void): void {
     .command("help")
     .argument("[command...]", "a command, such as: runs ls")
     .description("show the help of a command")
-    .action((words: readonly string[]) => words.reduce(findCommand, program).outputHelp());
+    .action((words: readonly string[]) => words.reduce(requireSubcommand, program).outputHelp());
   program.command("version").description("print the version").action(showVersion);
-  program.command("mcp", { hidden: true }).action(() => findCommand(program, "serve").outputHelp());
+  program.command("mcp", { hidden: true }).action(() => requireSubcommand(program, "serve").outputHelp());
 }
 
-/** Finds a command below another. Throws `CONFIG_INVALID` with the most similar names. */
-function findCommand(parent: Command, name: string): Command {
-  const found = parent.commands.find((command) => command.name() === name || command.aliases().includes(name));
-  if (found !== undefined) return found;
-  throw unknownCommand(parent, name);
+function requireSubcommand(parent: Command, name: string): Command {
+  const found = findSubcommand(parent, name);
+  if (found === undefined) throw unknownCommand(parent, name);
+  return found;
 }
 
-/** Returns the error for a command that does not exist. */
+/** Finds a command below another, by its name or an alias. */
+export function findSubcommand(parent: Command, name: string): Command | undefined {
+  return parent.commands.find((command) => command.name() === name || command.aliases().includes(name));
+}
+
+/** Returns the names of the commands below another that its help shows. */
+export function listSubcommands(parent: Command): readonly string[] {
+  return parent
+    .createHelp()
+    .visibleCommands(parent)
+    .map((command) => command.name());
+}
+
+/** Returns the error for a command that does not exist, with the most similar names. */
 export function unknownCommand(parent: Command, name: string): BudgieError {
-  const near = didYouMean(
-    name,
-    parent
-      .createHelp()
-      .visibleCommands(parent)
-      .map((command) => command.name()),
-  );
+  const near = didYouMean(name, listSubcommands(parent));
   return new BudgieError("CONFIG_INVALID", `There is no command "${name}".${near} See "${toPath(parent)} --help".`);
 }
 
