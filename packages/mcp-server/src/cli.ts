@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { loadAgents } from "@budgie/core";
 import { runBuildImage } from "./commands/build-image-command.ts";
-import { loadSource, parseConfig, type Config } from "./config/config.ts";
+import { parseConfig, type Config } from "./config/config.ts";
 import { runDoctor } from "./commands/doctor/doctor-command.ts";
 import { addEgress } from "./commands/egress/egress-commands.ts";
 import { explainEgress } from "./commands/egress/egress-explain.ts";
@@ -83,7 +83,7 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
       refuseMisplaced(program);
       // Imported late: a server never needs it.
       const { runInstall } = await import("./commands/install/run-install.ts");
-      const { findMissing } = await import("./commands/install/find-missing.ts");
+      const { findMissing } = await import("./commands/doctor/find-missing.ts");
       const check = (args: readonly string[]) => {
         const server = checkServerOptions(createProgram(host, finish), args, host);
         return async () => (server === undefined ? [] : findMissing(server, host));
@@ -113,11 +113,7 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
 
   program.commandsGroup("Turns and sessions:");
   // The user who types it is to need no option for the safe way.
-  const sandboxedByDefault = (): Config => {
-    const values = toServerValues(program, host.env);
-    const isChosen = loadSource(values, host).given.sandbox !== undefined;
-    return parseConfig(isChosen ? values : { ...values, sandbox: true }, host);
-  };
+  const sandboxedByDefault = (): Config => parseConfig(toServerValues(program, host.env), host, { sandbox: true });
   addRun(program, {
     async run(options) {
       // Imported late, as it has all that a server has.

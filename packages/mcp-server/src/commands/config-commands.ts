@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { toConfigJsonSchema } from "../config/config-file-schema.ts";
 import { configSchema, type ConfigKey } from "../config/config-schema.ts";
-import { loadSource, parseConfig } from "../config/config.ts";
+import { loadSource, parseSource } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 import { escapeForTerminal } from "../terminal/printable.ts";
 import { toSafeJson } from "../terminal/safe-json.ts";
@@ -47,8 +47,9 @@ const SECRETS = ["BUDGIE_HTTP_TOKEN", "KIRO_API_KEY"];
 /** Collects the settings that a server would have. Throws `CONFIG_INVALID` as it would. */
 function collectSettings(program: Command, host: Host): Settings {
   const values = toServerValues(program, host.env);
-  const { content, file = "" } = loadSource(values, host);
-  const checked: Readonly<Record<string, unknown>> = parseConfig(values, host);
+  const source = loadSource(values, host);
+  const { content, file = "" } = source;
+  const checked: Readonly<Record<string, unknown>> = parseSource(source, host);
   const { agents, maxConcurrent: _, options, ...merged } = content;
   const inFile: Readonly<Record<string, unknown>> = {
     ...options,

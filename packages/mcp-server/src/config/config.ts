@@ -51,9 +51,18 @@ export type Config = Omit<
 /** Options whose default depends on the machine or on other options */
 type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPrompt";
 
-/** Checks the options. Throws `CONFIG_INVALID` naming the option, its value and what was expected. */
-export function parseConfig(values: Readonly<Record<string, unknown>>, host: Host): Config {
-  const source = loadSource(values, host);
+type Values = { readonly [Key in ConfigKey]?: unknown };
+
+/**
+ * Checks the options, and those of the configuration file that they name. `defaults` holds where neither gives a value. Throws
+ * `CONFIG_INVALID` naming the option, its value and what was expected.
+ */
+export function parseConfig(values: Values, host: Host, defaults: Values = {}): Config {
+  return parseSource(loadSource(values, host, defaults), host);
+}
+
+/** Checks the options of a loaded source, as {@link parseConfig} does. */
+export function parseSource(source: Source, host: Host): Config {
   const { given, toName } = source;
   const parsed = configSchema.safeParse(given);
   if (!parsed.success) throw toConfigError(parsed.error, given);
@@ -92,17 +101,17 @@ type Source = {
   readonly file: string | undefined;
   readonly content: ConfigFile;
   /** The values of the options, the file's included */
-  readonly given: { readonly [Key in ConfigKey]?: unknown };
+  readonly given: Values;
   /** Returns the name of an option in messages, by its place. */
   readonly toName: (key: ConfigKey) => string;
 };
 
 /** Loads the configuration file, and puts the options before it. */
-export function loadSource(values: Readonly<Record<string, unknown>>, host: Host): Source {
-  const named = configSchema.shape.config.safeParse(values["config"]).data;
+export function loadSource(values: Values, host: Host, defaults: Values = {}): Source {
+  const named = configSchema.shape.config.safeParse(values.config).data;
   const file = named === undefined ? undefined : toAbsolutePath(named, host);
   const content = loadConfigFile(file, host.home);
-  const given = { ...content.options, ...values };
+  const given = { ...defaults, ...content.options, ...values };
   const isInFile = (key: ConfigKey): boolean => values[key] === undefined && key in content.options;
   const toName = (key: ConfigKey): string => (isInFile(key) ? `"${key}" in "${file}"` : toOptionName(key));
   return { file, content, given, toName };

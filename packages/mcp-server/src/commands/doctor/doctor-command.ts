@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { BudgieError, createOwner, loadAgents, toHidableHooks, type Agent, type EgressPolicy } from "@budgie/core";
+import { BudgieError, loadAgents, toHidableHooks, type Agent, type EgressPolicy } from "@budgie/core";
 import type { LabOptions } from "@budgie/claims";
-import type { SandboxFacts } from "@budgie/runner-docker";
 import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import { inspectEgress } from "./egress-findings.ts";
+import { inspectMachine } from "./inspect-machine.ts";
 import { failureText, findingLines, isFailure, type Finding } from "./finding.ts";
 import { EXIT } from "../../process/exit-code.ts";
 import { toStyle } from "../../terminal/style.ts";
@@ -36,7 +36,7 @@ export async function runDoctor(config: Config, options: DoctorOptions, host: Ho
 type Examination = DoctorOptions & { readonly signal: AbortSignal };
 
 async function examine(config: Config, { egress, json, prove, signal }: Examination, host: Host): Promise<number> {
-  const facts = await inspect(config, host);
+  const facts = await inspectMachine(config, host);
   const lab = toLabOptions(config, signal, host);
   const findings = [
     ...toSandboxFindings(facts, config, host),
@@ -58,23 +58,10 @@ async function examine(config: Config, { egress, json, prove, signal }: Examinat
   return facts.engine.ok && facts.image.ok ? EXIT.failed : EXIT.unready;
 }
 
-async function inspect(config: Config, { env: hostEnv, home }: Host): Promise<SandboxFacts> {
-  const { inspectSandbox } = await import("@budgie/runner-docker");
-  const { credentials, kiroDataDir, runtime, sandboxImage: image, stateDir } = config;
-  const { record: owner } = createOwner({ stateDir });
-  const program = toProgram(config);
-  return inspectSandbox({ image, program, owner, kiroDataDir, home, hostEnv, credentials, runtime });
-}
-
 /** Returns the options of a lab with the profile of a turn. */
 function toLabOptions(config: Config, signal: AbortSignal, { env: hostEnv, home }: Host): LabOptions {
   const { caFile, credentials, runtime, sandboxImage: image } = config;
   return { image, home, hostEnv, credentials, runtime, caFile, upstreamProxy: toUpstreamProxy(hostEnv), signal };
-}
-
-/** Returns the program to look for in the image. Without `--sandbox` a path is one of the host's. */
-function toProgram({ kiroBinary, sandbox }: Config): string {
-  return sandbox || !kiroBinary.includes("/") ? kiroBinary : "kiro-cli";
 }
 
 function inspectAgents(config: Config): readonly Finding[] {
