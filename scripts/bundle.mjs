@@ -37,7 +37,7 @@ const PROGRAMS = {
 const EXTERNAL = ["better-sqlite3"];
 // Loaded late, and in a file of its own, since it costs 100 ms.
 const DOCKERODE = { id: "dockerode", file: "dockerode.cjs" };
-// What dockerode needs for SSH and for BuildKit's sessions, which budgie never uses.
+// Dockerode needs them for SSH and for BuildKit's sessions, which budgie never uses.
 const LEFT_OUT = ["@grpc/grpc-js", "@grpc/proto-loader", "protobufjs", "ssh2"];
 // The package's build for `require` is UMD, whose imports a bundler cannot follow.
 const ALIASES = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" };

@@ -4,7 +4,7 @@
 newer=trixie
 newer_debian=${BUDGIE_NEWER_DEBIAN:-$work/$newer}
 
-# What the machine's own Podman needs, and mmdebstrap.
+# mmdebstrap, and the packages that the machine's own Podman needs.
 engine_packages=(podman catatonit runc ca-certificates netavark aardvark-dns iptables slirp4netns uidmap
   mmdebstrap debian-archive-keyring)
 

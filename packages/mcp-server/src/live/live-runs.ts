@@ -49,7 +49,7 @@ export function createLiveRuns(isolation: Isolation): LiveRuns {
     if (!isFollowed) return;
     const unfollow = run.output.follow((text) => send({ text } satisfies Answer<"output">));
     const end = await Promise.race([run.ended, aborted(signal)]).finally(unfollow);
-    send({ end } satisfies Answer<"output">);
+    if (end !== undefined) send({ end } satisfies Answer<"output">);
   }
 
   return {

@@ -54,7 +54,7 @@ type EngineState = {
   containers: readonly Container[];
   /** Ids */
   removedCopies: readonly string[];
-  /** Of the session containers' image, once it is loaded */
+  /** The labels of the session containers' image, once it is loaded */
   imageLabels: Readonly<Record<string, string | undefined>>;
 };
 

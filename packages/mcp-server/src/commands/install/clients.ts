@@ -133,7 +133,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     projectFile: "opencode.json",
     type: "local",
     joinsArguments: true,
-    // Of the start too
+    // The start too has to end in this time
     keys: { timeout: HOUR.ms },
     wantsSafeNames: false,
   },

@@ -41,7 +41,7 @@ export function addRun(program: Command, { list, output, run, stop }: RunActions
     .action(({ json = false }: { readonly json?: boolean }) => list({ json }));
   program
     .command("logs")
-    .argument("<run>", 'a run\'s id as "budgie ps" shows it, or what it begins with')
+    .argument("<run>", 'a run\'s id as "budgie ps" shows it, or its beginning')
     .summary("print what the agent of a running turn has printed")
     .description(
       'Prints what the agent of a running turn has printed so far. "budgie runs show" has the answers of ended ones.',
@@ -50,7 +50,7 @@ export function addRun(program: Command, { list, output, run, stop }: RunActions
     .action((id: string, { follow = false }: { readonly follow?: boolean }) => output({ id, follow }));
   program
     .command("stop")
-    .argument("<run...>", 'ids of runs as "budgie ps" shows them, or what they begin with')
+    .argument("<run...>", 'ids of runs as "budgie ps" shows them, or their beginnings')
     .summary("cancel turns that wait or run")
     .description("Cancels turns, whichever server runs them, and waits until they have ended. Their callers are told.")
     .action((ids: readonly string[]) => stop(ids));
