@@ -19,7 +19,7 @@ export function syncThroughLinks(lab: Lab): Partial<Lab> {
       archive.finalize();
       const path = "/home/agent/.local/share/kiro-cli";
       await raw.container.putArchive(archive as unknown as NodeJS.ReadableStream, { path });
-      return lab.run(argv, later);
+      return await lab.run(argv, later);
     },
   };
 }

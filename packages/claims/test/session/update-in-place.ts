@@ -27,7 +27,7 @@ export function updateInPlace(lab: Lab): Partial<Lab> {
       }
       archive.finalize();
       await raw.container.putArchive(archive as unknown as NodeJS.ReadableStream, { path: FOLDER });
-      return lab.run(argv, later);
+      return await lab.run(argv, later);
     },
   };
 }

@@ -31,7 +31,7 @@ export async function createSessionDatabase(
   } finally {
     database.close();
   }
-  return readFile(path);
+  return await readFile(path);
 }
 
 export type Renewal = {
