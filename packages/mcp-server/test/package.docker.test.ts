@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -93,7 +93,9 @@ function toTarball(name: string): string {
 /** Installs tarballs as npm does for a user. Only better-sqlite3's binary is not downloaded. */
 async function install(folder: string, files: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
   mkdirSync(folder);
-  const options = ["--prefix", folder, "--prefer-offline", "--no-audit", "--no-fund"];
+  // Makes it a project. --prefix would do too, but makes npm ignore the machine's configuration, such as its certificates.
+  writeFileSync(join(folder, "package.json"), "{}");
+  const options = ["--prefer-offline", "--no-audit", "--no-fund"];
   await execute("npm", ["install", ...options, ...files], { cwd: folder, env: { ...process.env, ...env } });
 }
 
