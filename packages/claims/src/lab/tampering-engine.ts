@@ -31,26 +31,33 @@ export async function createTamperingEngine({ home, hostEnv }: EngineOptions): P
   const sockets = new Set<Socket>();
   let starts = 0;
   let hasBegun = false;
+  const sessionContainers = new Set<string | undefined>();
+  const isOfTurn = (request: RegExp, head: string): boolean => {
+    const id = request.exec(head)?.[1];
+    return id !== undefined && !sessionContainers.has(id);
+  };
   const tamperBefore = (head: string): void | Promise<void> => {
     if (CREATION.test(head) && !hasBegun) tampering?.atCreation?.();
-    if (hasBegun || !(ATTACH.test(head) || START.test(head))) return;
+    if (hasBegun || !(isOfTurn(ATTACH, head) || isOfTurn(START, head))) return;
     hasBegun = true;
     return tampering?.before();
   };
   const server = createServer((client) => {
     const engine = connect(socketPath);
-    let isStarting = false;
+    let [isStarting, createsSession] = [false, false];
     for (const socket of [client, engine]) sockets.add(socket.on("error", () => undefined));
     client.on("data", (chunk) => {
       const head = chunk.toString("latin1");
-      if (START.test(head)) isStarting = starts++ === 0;
+      if (isOfTurn(START, head)) isStarting = starts++ === 0;
+      createsSession ||= SESSION_CREATION.test(head);
       const tampered = tamperBefore(head);
       if (tampered === undefined) engine.write(chunk);
       else void tampered.then(() => engine.write(chunk));
     });
     engine.on("data", (chunk) => {
       if (isStarting) tampering?.after();
-      isStarting = false;
+      if (createsSession) sessionContainers.add(CREATED.exec(chunk.toString("latin1"))?.[1]);
+      [isStarting, createsSession] = [false, false];
       client.write(chunk);
     });
     client.on("end", () => engine.end()).on("close", () => engine.destroy());
@@ -69,10 +76,11 @@ export async function createTamperingEngine({ home, hostEnv }: EngineOptions): P
   };
 }
 
-// Session containers are recognised by their names.
 const CREATION = /^POST [^ ]*\/containers\/create\?name=budgie-(?!session-)/;
-const ATTACH = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/attach\?/;
-const START = /^POST [^ ]*\/containers\/[0-9a-f]{64}\/start /;
+const SESSION_CREATION = /^POST [^ ]*\/containers\/create\?name=budgie-session-/;
+const CREATED = /"Id":"([0-9a-f]{64})"/;
+const ATTACH = /^POST [^ ]*\/containers\/([0-9a-f]{64})\/attach\?/;
+const START = /^POST [^ ]*\/containers\/([0-9a-f]{64})\/start /;
 
 /** Callbacks around the creation and start of a turn's container. */
 export type Tampering = {

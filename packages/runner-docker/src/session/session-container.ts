@@ -44,22 +44,25 @@ export async function createSessionContainer(
   const { docker, pendingRemovals } = context.engine;
   const name = `budgie-session-${parts.session}`;
   const place: OwnPlace = { docker, name, labels: toLabels(context.owner.record, parts.session, "session") };
-  const container = docker.getContainer(name);
   // Serializes the stop of an idle container and its start for the next turn.
   const inTurn = pLimit(1);
+  // Its id, by which it is started and stopped: another program's container may have taken its name.
+  let id = (await inTurn(() => makeContainer(context, name, parts))).id;
 
-  async function ensure(): Promise<State> {
-    const state = await stateOf(place);
-    if (state !== "missing") return state;
+  async function ensure(): Promise<void> {
+    const found = await findThere(place);
+    if (found !== undefined) {
+      id = found.Id;
+      return;
+    }
     await refuseLostVolumes(docker, parts);
-    await makeContainer(context, name, parts);
-    return "stopped";
+    id = (await makeContainer(context, name, parts)).id;
   }
 
   async function start(): Promise<void> {
-    if (await startIfThere(container)) return;
+    if (await startIfThere(docker.getContainer(id))) return;
     await ensure();
-    await container.start(timeLimit());
+    await docker.getContainer(id).start(timeLimit());
   }
 
   async function lend(use: (copy: Docker.Container) => Promise<void>): Promise<void> {
@@ -74,25 +77,21 @@ export async function createSessionContainer(
     }
   }
 
-  await inTurn(() => makeContainer(context, name, parts));
   return {
-    handle: container,
+    handle: docker.getContainer(name),
     name,
-    ensure: async () => void (await inTurn(ensure)),
+    ensure: () => inTurn(ensure),
     start: () => inTurn(start),
-    stop: () => inTurn(() => killContainer(container)),
-    isRunning: async () => (await inTurn(() => stateOf(place))) === "running",
+    stop: () => inTurn(() => killContainer(docker.getContainer(id))),
+    isRunning: async () => (await inTurn(() => findThere(place)))?.State.Running === true,
     lend,
   };
 }
 
-type State = "missing" | "stopped" | "running";
-
-/** Reads its state. Throws `RUNNER_UNAVAILABLE` if another container has its name, since a turn would join that one's network. */
-async function stateOf(place: OwnPlace): Promise<State> {
+/** Finds it. Throws `RUNNER_UNAVAILABLE` if another container has its name, since a turn would join that one's network. */
+async function findThere(place: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
   const facts = await findOwn(place);
-  if (facts === undefined || isBeingRemoved(facts.State)) return "missing";
-  return facts.State.Running ? "running" : "stopped";
+  return facts === undefined || isBeingRemoved(facts.State) ? undefined : facts;
 }
 
 /** Starts it without checking first if it runs; `false` if it does not exist. */
