@@ -48,7 +48,7 @@ describe("budgie --sandbox ends", () => {
     expect(await listTraces(user)).toEqual([]);
   });
 
-  it("by kill -9, and gc-volumes removes its garbage and nothing of a live one", async () => {
+  it("by kill -9, and budgie gc removes its garbage and nothing of a live one", async () => {
     await using user = await createBudgieUser();
     const live = await user.start({ sandbox });
     const first = await live.ask("code-reviewer", { prompt: "Keep the word token-finch." });
@@ -63,7 +63,7 @@ describe("budgie --sandbox ends", () => {
     await dead.ended;
     const allTraces = await listKept(user);
 
-    const { exitCode, stdout } = await user.run(["gc-volumes"], toEngineVariables());
+    const { exitCode, stdout } = await user.run(["gc"], toEngineVariables());
     live.child.kill("SIGCONT");
 
     const left = await listKept(user);

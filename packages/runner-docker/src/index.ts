@@ -1,6 +1,6 @@
 // The public surface of @budgie/runner-docker: every export is named here, and becomes API.
 export { buildSandboxImage, type BuildOptions } from "./image/build-sandbox-image.ts";
-export { collectDockerGarbage, type CollectOptions } from "./maintenance/collect-garbage.ts";
+export { collectDockerGarbage, type CollectOptions, type CollectReport } from "./maintenance/collect-garbage.ts";
 export type { Credentials } from "./sandbox/credentials.ts";
 export { openDockerHomes, type DockerHomesOptions } from "./maintenance/session-homes.ts";
 export { createDockerRunner, type DockerRunnerOptions } from "./docker-runner.ts";

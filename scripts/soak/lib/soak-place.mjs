@@ -95,7 +95,7 @@ export async function createSoakPlace() {
       // The SDK's own close would kill it after some seconds.
       process.kill(transport.pid, "SIGTERM");
       await closed;
-      await run(process.execPath, [MAIN, "gc-volumes"], { env });
+      await run(process.execPath, [MAIN, "gc"], { env });
       const { stdout } = await run(process.execPath, [MAIN, "runs", "ls", "--last", "100000", "--json"], {
         env,
         maxBuffer: 2 ** 30,

@@ -3,9 +3,9 @@ import type { runBuildImage } from "./build-image-command.ts";
 import { append } from "./server-options.ts";
 import type { GcOptions } from "../garbage/gc-command.ts";
 
-type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json">> & Pick<GcOptions, "olderThan">;
+type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json" | "legacy">> & Pick<GcOptions, "olderThan">;
 
-/** Adds `budgie gc`, which the first budgie called `gc-volumes`. */
+/** Adds `budgie gc`, which was called `gc-volumes` first. */
 export function addGc(program: Command, run: (options: GcOptions) => Promise<void>): void {
   program
     .command("gc")
@@ -15,9 +15,10 @@ export function addGc(program: Command, run: (options: GcOptions) => Promise<voi
     .option("--dry-run", "say what would be removed, and remove nothing")
     .option("--force", "include what is younger than 24h and belongs to another machine or to a budgie in a container")
     .option("--older-than <duration>", "keep what is younger than this", "0")
+    .option("--legacy", "include the volumes that the original budgie, in Go, left; end that one before")
     .option("--json", "print JSON")
-    .action(({ dryRun = false, force = false, json = false, olderThan }: GcArguments) =>
-      run({ dryRun, force, json, olderThan }),
+    .action(({ dryRun = false, force = false, json = false, legacy = false, olderThan }: GcArguments) =>
+      run({ dryRun, force, json, legacy, olderThan }),
     );
 }
 

@@ -7,6 +7,7 @@ import {
   type GcReport,
   type Owner,
 } from "@budgie/core";
+import type { CollectReport } from "@budgie/runner-docker";
 import { createSessionRegister } from "@budgie/store";
 import type { Config } from "../config/config.ts";
 import { forgetRemoved } from "./sweep.ts";
@@ -20,28 +21,29 @@ export type GcOptions = {
   readonly force: boolean;
   /** A duration */
   readonly olderThan: string;
+  /** Includes the volumes that the original program, in Go, left */
+  readonly legacy: boolean;
   readonly json: boolean;
 };
 
 /**
- * Runs `budgie gc-volumes`: removes what dead owners left, and old resources of unreachable owners, on the engine and in local
+ * Runs `budgie gc`: removes what dead owners left, and old resources of unreachable owners, on the engine and in local
  * folders. Resolves to 1 if something could not be removed.
  */
 export async function runGc(config: Config, options: GcOptions, host: Host): Promise<number> {
-  const { dryRun, force } = options;
+  const { dryRun, force, legacy } = options;
   const { stateDir } = config;
   const olderThanMs = parseDuration(options.olderThan, "--older-than");
   const register = createSessionRegister({ stateDir, report: host.report });
   const policy: GcPolicy = { dryRun, force, olderThanMs, sessions: (id) => register.find(id) };
   const owner = createOwner({ stateDir });
-  const reports = [
-    await collectContainers(config, { owner, policy }, host),
-    await collectFolders(config, { owner, policy }, host),
-  ];
+  const onEngine = await collectContainers(config, { owner, policy, legacy }, host);
+  const reports = [onEngine, await collectFolders(config, { owner, policy }, host)];
   const report = {
     removed: reports.flatMap(({ removed }) => removed),
     kept: reports.flatMap(({ kept }) => kept),
     failed: reports.flatMap(({ failed }) => failed),
+    legacy: onEngine.legacy,
   };
   if (!dryRun) await forgetRemoved(report, register, owner);
   register.close();
@@ -51,16 +53,20 @@ export async function runGc(config: Config, options: GcOptions, host: Host): Pro
 
 type Collecting = { readonly owner: Owner; readonly policy: GcPolicy };
 
-async function collectContainers(config: Config, { owner, policy }: Collecting, host: Host): Promise<GcReport> {
+async function collectContainers(
+  config: Config,
+  { legacy, owner, policy }: Collecting & Pick<GcOptions, "legacy">,
+  host: Host,
+): Promise<CollectReport> {
   const { collectDockerGarbage } = await import("@budgie/runner-docker");
   const { env: hostEnv, home, report } = host;
   try {
-    return await collectDockerGarbage({ owner, stateDir: config.stateDir, home, hostEnv, policy });
+    return await collectDockerGarbage({ owner, stateDir: config.stateDir, home, hostEnv, policy, legacy });
   } catch (error) {
     // Local folders can be cleaned up without an engine.
     if (!(error instanceof BudgieError) || error.code !== "RUNNER_UNAVAILABLE") throw error;
     report(`No container engine is reachable, so only local session folders were looked at. ${error.message}`);
-    return { removed: [], kept: [], failed: [] };
+    return { removed: [], kept: [], failed: [], legacy: [] };
   }
 }
 
@@ -70,7 +76,7 @@ async function collectFolders(config: Config, { owner, policy }: Collecting, hos
   return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: host.env }).collectGarbage(policy);
 }
 
-function reportText({ failed, kept, removed }: GcReport, dryRun: boolean): string {
+function reportText({ failed, kept, legacy, removed }: CollectReport, dryRun: boolean): string {
   const done = dryRun ? "Would remove" : "Removed";
   const lines = [
     ...removed.map((item) => `${done.toLowerCase()} ${toName(item)}`),
@@ -82,7 +88,19 @@ function reportText({ failed, kept, removed }: GcReport, dryRun: boolean): strin
     ...(kept.length === 0 ? [] : [`kept ${kept.length}`]),
     ...(failed.length === 0 ? [] : [`failed to remove ${failed.length}`]),
   ];
-  return `${[...lines.map(escapeForTerminal), `${summary.join("; ")}.`].join("\n")}\n`;
+  return `${[...lines.map(escapeForTerminal), `${summary.join("; ")}.`, ...legacyLines(legacy)].join("\n")}\n`;
+}
+
+const NAMED = 3;
+
+function legacyLines(volumes: readonly GcItem[]): readonly string[] {
+  if (volumes.length === 0) return [];
+  const names = volumes.slice(0, NAMED).map(({ name }) => name);
+  const more = volumes.length > NAMED ? `, and ${volumes.length - NAMED} more` : "";
+  return [
+    `The original budgie left ${toCount(volumes)}, each perhaps with a whole login: ${names.join(", ")}${more}.`,
+    '"budgie gc --legacy" removes them. End the original before, since its sessions are such volumes too.',
+  ];
 }
 
 function toName({ kind, name, session }: GcItem): string {

@@ -35,7 +35,7 @@ async function askForRuns(owner: OwnerRecord, limitMs: number): Promise<FoundRun
       const { runs } = runAnswer.runs.parse(answer);
       return { runs: runs.map((run) => ({ ...run, owner })), silent: [] };
     }
-    // A command that holds a lock, such as "budgie gc-volumes", runs no turns.
+    // A command that holds a lock, such as "budgie gc", runs no turns.
     return { runs: [], silent: [] };
   } catch {
     // It answers too late, or with something else.

@@ -31,14 +31,14 @@ export function createShutdown({ events, exit, report }: Pick<Host, "events" | "
     if (exitCode !== undefined) return;
     exitCode = code;
     setTimeout(() => {
-      report(`Could not clean up within ${LIMIT_MS / 1000} s. "budgie gc-volumes" removes what is left.`);
+      report(`Could not clean up within ${LIMIT_MS / 1000} s. "budgie gc" removes what is left.`);
       exit(code || FAILED);
     }, LIMIT_MS);
     try {
       await close();
       exit(code);
     } catch (error) {
-      report(`Could not clean up: ${errorText(error)} "budgie gc-volumes" removes what is left.`);
+      report(`Could not clean up: ${errorText(error)} "budgie gc" removes what is left.`);
       exit(code || FAILED);
     }
   }

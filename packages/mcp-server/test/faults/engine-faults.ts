@@ -181,8 +181,8 @@ export const ENGINE_FAULTS: readonly Fault[] = [
       budgie().child.stdin?.end();
       await budgie().ended;
       await holding.remove({ force: true });
-      expect(budgie().stderr()).toContain("gc-volumes");
-      await user.run(["gc-volumes"], { DOCKER_HOST: engine().host });
+      expect(budgie().stderr()).toContain("budgie gc");
+      await user.run(["gc"], { DOCKER_HOST: engine().host });
     },
   },
   {

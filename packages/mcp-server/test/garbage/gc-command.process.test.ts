@@ -23,7 +23,7 @@ async function startSession(user: BudgieUser): Promise<{ readonly budgie: Budgie
   return { budgie, folder: join(user.sessionsDir, String(structuredContent?.["sessionId"])) };
 }
 
-describe("budgie gc-volumes", () => {
+describe("budgie gc", () => {
   it("removes the garbage of a killed budgie, and nothing of a live one", async () => {
     await using user = await createBudgieUser();
     const live = await startSession(user);
@@ -31,7 +31,7 @@ describe("budgie gc-volumes", () => {
     live.budgie.child.kill("SIGSTOP");
     const dead = await abandon(user);
 
-    const { exitCode, stderr, stdout } = await user.command(["gc-volumes"], NO_ENGINE);
+    const { exitCode, stderr, stdout } = await user.command(["gc"], NO_ENGINE);
     live.budgie.child.kill("SIGCONT");
 
     expect(exitCode).toBe(0);
@@ -50,11 +50,11 @@ describe("budgie gc-volumes", () => {
     await using user = await createBudgieUser();
     const { folder } = await abandon(user);
 
-    const { stdout } = await user.command(["gc-volumes", "--dry-run"], NO_ENGINE);
+    const { stdout } = await user.command(["gc", "--dry-run"], NO_ENGINE);
 
     expect(stdout).toBe(`would remove folder ${folder}\nWould remove 1 folder.\n`);
     expect(readdirSync(user.sessionsDir)).toHaveLength(1);
-    await user.command(["gc-volumes"], NO_ENGINE);
+    await user.command(["gc"], NO_ENGINE);
   });
 
   it("escapes names for a terminal", async () => {
@@ -66,11 +66,11 @@ describe("budgie gc-volumes", () => {
     writeFileSync(join(records, name), record.replace(user.sessionsDir, "/tmp/\\u001b[2J\\u009b31m"));
 
     const [plain, json] = [
-      await user.command(["gc-volumes", "--dry-run"], NO_ENGINE),
-      await user.command(["gc-volumes", "--dry-run", "--json"], NO_ENGINE),
+      await user.command(["gc", "--dry-run"], NO_ENGINE),
+      await user.command(["gc", "--dry-run", "--json"], NO_ENGINE),
     ];
     writeFileSync(join(records, name), record);
-    await user.command(["gc-volumes"], NO_ENGINE);
+    await user.command(["gc"], NO_ENGINE);
 
     expect(plain.stdout).toMatch(/^would remove folder \/tmp\/\?\[2J\?31m\//);
     expect(json.stdout.trim()).not.toMatch(/\p{C}/u);
@@ -81,17 +81,17 @@ describe("budgie gc-volumes", () => {
     await using user = await createBudgieUser();
     const { folder } = await abandon(user);
 
-    const { stdout } = await user.command(["gc-volumes", "--older-than", "24h"], NO_ENGINE);
+    const { stdout } = await user.command(["gc", "--older-than", "24h"], NO_ENGINE);
 
     expect(stdout).toBe(`kept folder ${folder}: it is younger than asked for\nRemoved nothing; kept 1.\n`);
-    await user.command(["gc-volumes"], NO_ENGINE);
+    await user.command(["gc"], NO_ENGINE);
   });
 
   it("prints its report as JSON", async () => {
     await using user = await createBudgieUser();
     const { folder } = await abandon(user);
 
-    const { stdout } = await user.command(["gc-volumes", "--json"], NO_ENGINE);
+    const { stdout } = await user.command(["gc", "--json"], NO_ENGINE);
 
     const session = folder.slice(user.sessionsDir.length + 1);
     expect(JSON.parse(stdout)).toEqual({
@@ -99,13 +99,14 @@ describe("budgie gc-volumes", () => {
       removed: [{ kind: "folder", name: folder, session }],
       kept: [],
       failed: [],
+      legacy: [],
     });
   });
 
   it("says so if there is nothing to do", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stdout } = await user.command(["gc-volumes"], NO_ENGINE);
+    const { exitCode, stdout } = await user.command(["gc"], NO_ENGINE);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "Removed nothing.\n" });
   });

@@ -95,7 +95,7 @@ describe("a budgie on the engine of another that was killed", () => {
   });
 });
 
-describe("budgie gc-volumes", () => {
+describe("budgie gc", () => {
   it("keeps a young session of another machine, and removes it with --force", async () => {
     await using user = await createBudgieUser();
     const docker = await openEngine();
@@ -113,9 +113,9 @@ describe("budgie gc-volumes", () => {
     const Labels = Object.fromEntries(Object.entries(labels).map(([key, value]) => [`dev.budgie${key}`, value]));
     await docker.createVolume({ Name: name, Labels });
 
-    const first = await user.run(["gc-volumes"], toEngineVariables());
+    const first = await user.run(["gc"], toEngineVariables());
     const before = await listTraces(user);
-    const second = await user.run(["gc-volumes", "--force", "--json"], toEngineVariables());
+    const second = await user.run(["gc", "--force", "--json"], toEngineVariables());
 
     expect(first.stdout).toMatch(new RegExp(`^kept volume ${name}: its owner is on another machine .*--force$`, "m"));
     expect(before).toEqual([name]);

@@ -99,7 +99,7 @@ describe("budgie", () => {
     expect(await budgie.ended).toEqual({ exitCode: 1, signal: null });
     // It did not wait for the agent, which a first signal waits for.
     expect(isAlive(agent)).toBe(true);
-    await user.run(["gc-volumes"], { DOCKER_HOST: "unix:///nowhere" });
+    await user.run(["gc"], { DOCKER_HOST: "unix:///nowhere" });
     expect(isAlive(agent)).toBe(false);
   });
 

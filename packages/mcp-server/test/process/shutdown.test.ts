@@ -49,7 +49,7 @@ describe("createShutdown", () => {
     await vi.advanceTimersByTimeAsync(1_000);
 
     expect({ exitsBefore, exits }).toEqual({ exitsBefore: [], exits: [1] });
-    expect(lines).toEqual(['Could not clean up within 9.5 s. "budgie gc-volumes" removes what is left.']);
+    expect(lines).toEqual(['Could not clean up within 9.5 s. "budgie gc" removes what is left.']);
   });
 
   it("exits with 1 if something cannot be closed, and names it", async () => {
@@ -60,7 +60,7 @@ describe("createShutdown", () => {
     await vi.advanceTimersByTimeAsync(0);
 
     expect(exits).toEqual([1]);
-    expect(lines).toEqual(['Could not clean up: The engine is gone. "budgie gc-volumes" removes what is left.']);
+    expect(lines).toEqual(['Could not clean up: The engine is gone. "budgie gc" removes what is left.']);
   });
 
   it("treats two signals within 100 ms as one, and exits at once with 1 on a later one", async () => {

@@ -110,7 +110,7 @@ async function pause(delayMs: number, closing: AbortSignal, waking = closing): P
 
 const UNVERIFIED =
   ` So a part of a turn or session may still run there. budgie retries its removal in the background; ` +
-  `if budgie ends first, "budgie gc-volumes" removes it.`;
+  `if budgie ends first, "budgie gc" removes it.`;
 
 /** Returns the error of a stop or a removal that the engine did not confirm. */
 export function toUnverified(cause: unknown): unknown {

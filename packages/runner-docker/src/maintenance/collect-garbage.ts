@@ -7,6 +7,7 @@ import type { HostEnvironment } from "../engine/find-engine.ts";
 import { toSocketsFolder } from "../proxy/host-proxy.ts";
 import { findLabelledThings, type LabelledThing } from "./find-labelled.ts";
 import { createGarbageRules } from "./garbage-rules.ts";
+import { findLegacyVolumes } from "./legacy-volumes.ts";
 
 export type DockerGcPolicy = GcPolicy & {
   /** The folder of the scratch folders and the proxy sockets of this host's owners */
@@ -15,15 +16,13 @@ export type DockerGcPolicy = GcPolicy & {
 
 /** Removes the containers, volumes and files in the state directory of dead owners, and keeps those of owners that may be alive. */
 export async function collectGarbage(docker: Docker, owner: Owner, policy: DockerGcPolicy): Promise<GcReport> {
-  const report = { removed: [] as GcItem[], kept: [] as Kept[], failed: [] as Kept[] };
+  const report = createReport();
   const things = await findLabelledThings(docker);
   const reasonToKeep = createGarbageRules(things, { owner, policy });
   const left = new Set<string>();
-  for (const { facts, item, remove } of things) {
-    const why = await reasonToKeep(facts);
-    if (why !== undefined) report.kept.push({ ...item, why });
-    else if (policy.dryRun) report.removed.push(item);
-    else await removeInto(report, item, remove);
+  for (const thing of things) {
+    const { facts, item } = thing;
+    await collect(thing, { report, why: await reasonToKeep(facts), dryRun: policy.dryRun });
     if (report.removed.at(-1) !== item) left.add(facts.owner.instance);
   }
   if (!policy.dryRun) await clearOwners(things, left, { owner, stateDir: policy.stateDir });
@@ -31,16 +30,25 @@ export async function collectGarbage(docker: Docker, owner: Owner, policy: Docke
 }
 
 type Kept = GcItem & { readonly why: string };
+type Report = { readonly removed: GcItem[]; readonly kept: Kept[]; readonly failed: Kept[] };
 
-async function removeInto(
-  report: { removed: GcItem[]; kept: Kept[]; failed: Kept[] },
-  item: GcItem,
-  remove: LabelledThing["remove"],
+function createReport(): Report {
+  return { removed: [], kept: [], failed: [] };
+}
+
+type Verdict = { readonly report: Report; readonly why: string | undefined; readonly dryRun: boolean };
+
+/** Removes a thing unless there is a reason to keep it, and writes the outcome into the report. */
+async function collect(
+  { item, remove }: Pick<LabelledThing, "item" | "remove">,
+  { dryRun, report, why }: Verdict,
 ): Promise<void> {
+  if (why !== undefined) return void report.kept.push({ ...item, why });
+  if (dryRun) return void report.removed.push(item);
   try {
-    const why = await remove();
-    if (why === undefined) report.removed.push(item);
-    else report.kept.push({ ...item, why });
+    const inUse = await remove();
+    if (inUse === undefined) report.removed.push(item);
+    else report.kept.push({ ...item, why: inUse });
   } catch (error) {
     report.failed.push({ ...item, why: error instanceof Error ? error.message : String(error) });
   }
@@ -85,10 +93,30 @@ export type CollectOptions = {
   readonly home: string;
   readonly hostEnv: HostEnvironment;
   readonly policy: GcPolicy;
+  /** Also removes the volumes that the original program, in Go, left */
+  readonly legacy?: boolean | undefined;
+};
+
+export type CollectReport = GcReport & {
+  /** The volumes that the original program left, unless `legacy` was set */
+  readonly legacy: readonly GcItem[];
 };
 
 /** Removes the garbage of dead owners from the user's engine, without an image. Throws `RUNNER_UNAVAILABLE` without an engine. */
-export async function collectDockerGarbage(options: CollectOptions): Promise<GcReport> {
+export async function collectDockerGarbage(options: CollectOptions): Promise<CollectReport> {
+  const { legacy = false, owner, policy, stateDir } = options;
   const { docker } = await connectEngine(options.hostEnv, options.home);
-  return collectGarbage(docker, options.owner, { ...options.policy, stateDir: options.stateDir });
+  const ours = await collectGarbage(docker, owner, { ...policy, stateDir });
+  const volumes = await findLegacyVolumes(docker);
+  if (!legacy) return { ...ours, legacy: volumes.map(({ item }) => item) };
+  const report = createReport();
+  for (const volume of volumes) {
+    await collect(volume, { report, why: volume.reasonToKeep(policy), dryRun: policy.dryRun });
+  }
+  return {
+    removed: [...ours.removed, ...report.removed],
+    kept: [...ours.kept, ...report.kept],
+    failed: [...ours.failed, ...report.failed],
+    legacy: [],
+  };
 }

@@ -1,9 +1,9 @@
 import type Docker from "dockerode";
 import type { GcItem } from "@budgie/core";
 import { timeLimit } from "../engine/time-limits.ts";
-import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
 import { OURS, parseLabels, type LabelFacts } from "../engine/labels.ts";
 import { removeContainer } from "../engine/remove-container.ts";
+import { removeVolume } from "./remove-volume.ts";
 
 /** A container or volume with budgie's labels. */
 export type LabelledThing = {
@@ -44,15 +44,4 @@ async function findVolumes(docker: Docker): Promise<readonly LabelledThing[]> {
     const item = { kind: "volume", name: Name, session: facts.session || undefined } as const;
     return { item, facts, isRunning: false, remove: () => removeVolume(docker.getVolume(Name)) };
   });
-}
-
-async function removeVolume(volume: Docker.Volume): Promise<string | undefined> {
-  try {
-    await volume.remove(timeLimit());
-  } catch (error) {
-    // A container that was created meanwhile, such as by a budgie that resumed the session.
-    if (statusOf(error) === 409) return "a container uses it";
-    ignoreMissing(error);
-  }
-  return undefined;
 }

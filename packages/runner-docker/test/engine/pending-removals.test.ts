@@ -12,7 +12,7 @@ describe("pending removals", () => {
 
     await expect(firstAttempt).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
-      message: expect.stringMatching(/HTTP 500.*retries its removal.*gc-volumes/),
+      message: expect.stringMatching(/HTTP 500.*retries its removal.*"budgie gc"/),
     });
     await gone;
     expect(tries()).toBeGreaterThan(3);

@@ -31,7 +31,7 @@ describe("an engine that hangs", () => {
 
     expect(error).toMatchObject({
       code: "RUNNER_UNAVAILABLE",
-      message: expect.stringMatching(/did not answer in time.* may still run there\. budgie retries .*gc-volumes/),
+      message: expect.stringMatching(/did not answer in time.* may still run there\. budgie retries .*"budgie gc"/),
     });
     expect(tookMs).toBeLessThan(timeoutMs + GRACE_MS + BOUND_MS);
     expect(left).toHaveLength(1);

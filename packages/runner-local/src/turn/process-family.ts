@@ -137,7 +137,7 @@ function survivorsError(left: readonly ProcessEntry[]): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
     `Processes of the agent were killed and still live (pid ${pids}): the system holds them, or they belong to another user. ` +
-      `Look at them with "ps"; "budgie gc-volumes" ends what is left of a session whose budgie has ended.`,
+      `Look at them with "ps"; "budgie gc" ends what is left of a session whose budgie has ended.`,
   );
 }
 

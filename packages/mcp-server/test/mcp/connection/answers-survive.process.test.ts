@@ -163,7 +163,7 @@ describe("a budgie that is killed during a turn", () => {
         lastError: "lost: The budgie that ran it ended before the turn did.",
       }),
     );
-    await user.command(["gc-volumes"], { DOCKER_HOST: "unix:///nowhere" });
+    await user.command(["gc"], { DOCKER_HOST: "unix:///nowhere" });
   });
 });
 
