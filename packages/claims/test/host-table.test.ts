@@ -43,7 +43,7 @@ function readRows(): readonly (readonly string[])[] {
 
 type Name = { readonly kind: string; readonly name: string };
 
-/** Returns the names in a cell: tests by their file and their title or its beginning, claims and faults by the word before them. */
+/** Returns the names in a cell: tests by their file and the beginning of their title, claims and faults by the word before them. */
 function toNames(cell: string): readonly Name[] {
   return [...cell.matchAll(/(claim |fault |)`([^`]+)`/g)].map(([, kind = "", name = ""]) => ({
     kind: kind.trim(),
@@ -60,13 +60,11 @@ function hasFunction(place: string): boolean {
 function isShown({ kind, name }: Name): boolean {
   if (kind === "claim") return CLAIMS.some(({ id }) => id === name);
   if (kind === "fault") return readFaults().includes(`"${name}"`);
-  const [file = "", title = ""] = name.split(" > ", 2);
+  const [file = "", title = ""] = name.split("#", 2);
   const text = readCode("test", file) ?? readCode("src", file);
-  if (text === undefined) return false;
-  if (!title.endsWith("…")) return [`"${title}"`, `\`${title}\``].some((quoted) => text.includes(quoted));
-  // A shortened title must be the beginning of one title alone.
-  const start = title.slice(0, -1);
-  return text.split(`"${start}`).length + text.split(`\`${start}`).length === 3;
+  // Exactly one title has this beginning.
+  const beginning = new RegExp(`["\`]${title.replaceAll("-", "[^\\p{L}\\p{N}]+")}`, "gu");
+  return title !== "" && text?.match(beginning)?.length === 1;
 }
 
 /** Reads a file of the package that its name begins with. */

@@ -2,7 +2,7 @@ import type { FaultPlace } from "./helpers/fault-place.ts";
 
 /** A real fault while budgie works. */
 export type Fault = {
-  /** Its name in the table of docs/reliability.md */
+  /** Its name in the list of docs/reliability.md */
   readonly name: string;
   /** Where agents run: on the tests' engine, on one that may be broken, or without a sandbox */
   readonly on: "engine" | "own engine" | "no sandbox";

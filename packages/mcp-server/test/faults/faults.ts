@@ -6,7 +6,7 @@ import type { Fault } from "./fault.ts";
 import { MACHINE_FAULTS } from "./machine-faults.ts";
 import { NETWORK_FAULTS } from "./network-faults.ts";
 
-/** All faults, in the order of the table in docs/reliability.md. */
+/** All faults, in the order of the list in docs/reliability.md. */
 export const FAULTS: readonly Fault[] = [
   ...BUDGIE_FAULTS,
   ...AGENT_FAULTS,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CLAIM_GROUPS } from "@budgie/claims";
-import { toTestId } from "./helpers/claims-table.ts";
+import { toTestId } from "./helpers/claims-list.ts";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 
