@@ -136,7 +136,9 @@ describe("a sandboxed turn that fails", () => {
 
     const answer = await ask("code-reviewer", { prompt: "Hello" });
 
-    expect(toText(answer)).toMatch(/^COMMAND_NOT_FOUND: There is no program "no-such-kiro" where the agent runs\./);
+    expect(toText(answer)).toMatch(
+      /^COMMAND_NOT_FOUND: There is no program "no-such-kiro" that the agent's user can run\./,
+    );
   });
 
   it("by a timeout was tried twice, and leaves a session that can be resumed", async () => {

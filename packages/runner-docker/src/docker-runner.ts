@@ -13,6 +13,7 @@ import { connectEngine, type Engine } from "./engine/engine.ts";
 import { createEngineVisibility } from "./session/engine-visibility.ts";
 import type { LookInto } from "./container-files/container-root.ts";
 import { usualSockets, type HostEnvironment } from "./engine/find-engine.ts";
+import { findAgentProgram } from "./image/find-agent-program.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
 import type { StartProxy } from "./proxy/host-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
@@ -24,6 +25,8 @@ import { toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./s
 export type DockerRunnerOptions = {
   /** Any image with a `/bin/sh`, and with the agents' programs on its PATH */
   readonly image: string;
+  /** The agents' program, which is looked for at once in an image like those of the original's Dockerfile; default none */
+  readonly program?: string | undefined;
   readonly owner: Owner;
   /** The folder of budgie's files on the host */
   readonly stateDir: string;
@@ -84,6 +87,7 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
   const image = await (finding ?? findImage(engine, options.image));
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
   const user = toSandboxUser(caller, engine.users);
+  await refuseOriginals(engine, image, { user, ...options });
   const sessions = new Map<SessionId, Promise<DockerSession>>();
   const scratchDir = join(options.stateDir, "scratch", options.owner.record.instance);
   let context: SandboxContext | undefined;
@@ -129,6 +133,18 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
       if (failed !== undefined) throw failed.reason;
     },
   };
+}
+
+type ProgramSeeker = Pick<DockerRunnerOptions, "owner" | "program"> & { readonly user: SandboxUser };
+
+/** Throws `IMAGE_NOT_FOUND` for an image of the original in which agents cannot run their program. Others are not looked into. */
+async function refuseOriginals(
+  engine: Engine,
+  image: SandboxImage,
+  { owner, program, user }: ProgramSeeker,
+): Promise<void> {
+  if (!image.isLikeOriginals || program === undefined) return;
+  await findAgentProgram(engine, { image, program, user, owner: owner.record });
 }
 
 /** Lists the paths that no workspace may contain. Each usual socket is one, since any engine gives access to the host. */

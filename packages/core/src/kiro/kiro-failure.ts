@@ -58,8 +58,8 @@ function stopped(finished: Finished, context: FailureContext): BudgieError | und
     case "command-not-found":
       return new BudgieError(
         "COMMAND_NOT_FOUND",
-        `There is no program "${binary}" where the agent runs. Install kiro-cli there (in the sandbox image, for ` +
-          `--sandbox), or name it with --kiro-binary.`,
+        `There is no program "${binary}" that the agent's user can run. Install kiro-cli, or name it with --kiro-binary. ` +
+          `With --sandbox it has to be in the image: "budgie build-image" builds one, and "budgie doctor" looks into yours.`,
       );
     case "out-of-memory":
       return new BudgieError(

@@ -11,6 +11,7 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
     acceptWeaker,
     caFile,
     credentials,
+    kiroBinary: program,
     kiroDataDir,
     runtime,
     sandboxImage: image,
@@ -23,7 +24,7 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
     const { createDockerRunner } = await import("@budgie/runner-docker");
     const upstreamProxy = toUpstreamProxy(hostEnv);
     const network = { caFile, upstreamProxy } satisfies Partial<DockerRunnerOptions>;
-    const place = { image, owner, stateDir, kiroDataDir, home, hostEnv };
+    const place = { image, program, owner, stateDir, kiroDataDir, home, hostEnv };
     return createDockerRunner({ ...place, acceptWeaker, credentials, runtime, keepSessionsMs, ...network });
   }
   const { createLocalRunner } = await import("@budgie/runner-local");

@@ -15,6 +15,8 @@ export type SandboxImage = {
   readonly platform: string;
   /** The image's `PATH` */
   readonly path: string;
+  /** True if its configuration is that of images by the original's Dockerfile, where only root reached the agents' program */
+  readonly isLikeOriginals: boolean;
 };
 
 type Facts = {
@@ -23,6 +25,8 @@ type Facts = {
   readonly Os?: string;
   readonly Architecture?: string;
   readonly Config?: {
+    readonly Entrypoint?: readonly string[] | null;
+    readonly WorkingDir?: string;
     readonly Env?: readonly string[] | null;
     readonly Volumes?: Readonly<Record<string, unknown>> | null;
   };
@@ -42,7 +46,12 @@ export async function findImage({ endpoint }: Pick<Engine, "endpoint">, name: st
     created: new Date(facts.Created),
     platform: `${facts.Os ?? "unknown"}/${facts.Architecture ?? "unknown"}`,
     path: path ?? USUAL_PATH,
+    isLikeOriginals: isLikeOriginals(facts),
   };
+}
+
+function isLikeOriginals({ Config }: Facts): boolean {
+  return Config?.WorkingDir === "/workspace" && Config.Entrypoint?.join(" ") === "/entrypoint.sh";
 }
 
 async function inspectImage({ address }: Endpoint, name: string): Promise<Facts> {

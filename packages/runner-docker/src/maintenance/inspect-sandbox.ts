@@ -1,23 +1,17 @@
-import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { BudgieError, createSessionId, type OwnerRecord } from "@budgie/core";
+import { BudgieError, type OwnerRecord } from "@budgie/core";
 import { checkRuntime } from "../engine/check-runtime.ts";
-import { createContainer } from "../engine/create-container.ts";
-import { translated } from "../engine/docker-errors.ts";
 import type { EngineProtection } from "../engine/engine-protections.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
-import { toLabels } from "../engine/labels.ts";
-import { removeContainer } from "../engine/remove-container.ts";
 import { findImage, type SandboxImage } from "../image/find-image.ts";
-import { findProgram } from "../image/find-program.ts";
+import { findAgentProgram } from "../image/find-agent-program.ts";
 import { toAccessTokenLogin } from "../login/access-token-login.ts";
 import { DATABASE } from "../login/kiro-database.ts";
 import { type KiroLogin, loadKiroLogin } from "../login/kiro-login.ts";
-import { toIdleContainer } from "../sandbox/container-options.ts";
 import type { Credentials } from "../sandbox/credentials.ts";
-import { type Caller, type SandboxUser, toSandboxUser, toUserNotices } from "../sandbox/sandbox-user.ts";
+import { type Caller, toSandboxUser, toUserNotices } from "../sandbox/sandbox-user.ts";
 
 export type InspectOptions = {
   readonly image: string;
@@ -94,7 +88,7 @@ async function inspectImage(
   const image = await attempt(() => findImage(facts, name));
   if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" } };
   const question = { image: image.facts, program, owner, user: toSandboxUser(caller, facts.users) };
-  const path = translated(inspectPrograms(facts, question), name);
+  const path = findAgentProgram(facts, question);
   return { image, program: await attempt(async () => ({ path: await path })) };
 }
 
@@ -143,27 +137,5 @@ async function attempt<Facts>(look: () => Promise<Facts>): Promise<Part<Facts>> 
   } catch (error) {
     if (error instanceof BudgieError) return { ok: false, problem: error.message };
     return { ok: false, problem: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-type ProgramsQuestion = {
-  readonly image: SandboxImage;
-  readonly program: string;
-  readonly user: SandboxUser;
-  /** The owner of the container, should it be left behind */
-  readonly owner: OwnerRecord;
-};
-
-/** Finds the path of the agents' program in an image. Throws if the image lacks it or the shell that starts it. */
-async function inspectPrograms(engine: Engine, question: ProgramsQuestion): Promise<string> {
-  const { image, owner, program, user } = question;
-  const labels = toLabels(owner, createSessionId(), "session");
-  const body = toIdleContainer(image.id, labels);
-  const container = await createContainer(engine, `budgie-doctor-${randomUUID().slice(0, 8)}`, body);
-  try {
-    await findProgram(container, { program: "/bin/sh", path: image.path, user });
-    return await findProgram(container, { program, path: image.path, user });
-  } finally {
-    await removeContainer(container);
   }
 }

@@ -3,7 +3,8 @@ import { readFileSync, realpathSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
-import { createSessionId, type Command, type RunnerSession } from "@budgie/core";
+import { createOwner, createSessionId, type Command, type RunnerSession } from "@budgie/core";
+import { inspectSandbox } from "@budgie/runner-docker";
 import { createHostHome } from "@budgie/testkit";
 import { buildImage, type ContextFiles } from "./build-image.ts";
 import { createEngineProxy } from "../helpers/engine-proxy.ts";
@@ -72,6 +73,34 @@ describe("an image with only /bin/sh and kiro-cli", () => {
 
     expect(await child.exit).toMatchObject({ signal: "SIGKILL", reason: undefined });
     await runner.close();
+  });
+});
+
+describe("an image by the original's Dockerfile", () => {
+  // Kiro's installer puts its programs there when root runs it.
+  const ORIGINAL = `FROM ${BASE_IMAGE}
+RUN chmod 700 /root
+COPY kiro-cli /root/.local/bin/kiro-cli
+WORKDIR /workspace
+ENTRYPOINT ["/entrypoint.sh"]`;
+
+  it("is refused at the start, and by the doctor, unless agents can run their program", async () => {
+    await using image = await buildImage(ORIGINAL, { "kiro-cli": KIRO });
+    const message =
+      `The image "${image.name}" was built for the original budgie, whose agents were root. ` +
+      `The image has no "kiro-cli" on its PATH, /usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin. ` +
+      `Build it anew: "budgie build-image --tag ${image.name}".`;
+    await using linked = await buildImage(`FROM ${image.name}\nRUN cp /root/.local/bin/kiro-cli /usr/local/bin`);
+    const program = "kiro-cli";
+
+    const starting = place.createRunner({ image: image.name, program });
+
+    await expect(starting).rejects.toMatchObject({ code: "IMAGE_NOT_FOUND", message });
+    const owner = createOwner({ stateDir: place.stateDir }).record;
+    const machine = { owner, kiroDataDir: place.root, home: place.root, hostEnv: process.env };
+    const facts = await inspectSandbox({ ...machine, image: image.name, program });
+    expect(facts.program).toEqual({ ok: false, problem: message });
+    await expect(place.createRunner({ image: linked.name, program })).resolves.toBeDefined();
   });
 });
 

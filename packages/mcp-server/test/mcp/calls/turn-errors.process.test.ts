@@ -81,7 +81,7 @@ describe("an impossible call", () => {
     const answer = await ask("code-reviewer", { prompt: "p" });
 
     expect(toText(answer)).toMatch(
-      /^COMMAND_NOT_FOUND: There is no program "\/nowhere\/kiro-cli" where the agent runs\./,
+      /^COMMAND_NOT_FOUND: There is no program "\/nowhere\/kiro-cli" that the agent's user can run\./,
     );
   });
 });

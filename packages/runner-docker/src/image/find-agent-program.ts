@@ -1,0 +1,51 @@
+import { randomUUID } from "node:crypto";
+import { BudgieError, createSessionId, type OwnerRecord } from "@budgie/core";
+import { createContainer } from "../engine/create-container.ts";
+import { translated } from "../engine/docker-errors.ts";
+import type { Engine } from "../engine/engine.ts";
+import { toLabels } from "../engine/labels.ts";
+import { removeContainer } from "../engine/remove-container.ts";
+import { toIdleContainer } from "../sandbox/container-options.ts";
+import type { SandboxUser } from "../sandbox/sandbox-user.ts";
+import type { SandboxImage } from "./find-image.ts";
+import { findProgram } from "./find-program.ts";
+
+export type AgentProgramQuestion = {
+  readonly image: SandboxImage;
+  /** A name, or an absolute path */
+  readonly program: string;
+  readonly user: SandboxUser;
+  /** The owner of the container, should it be left behind */
+  readonly owner: OwnerRecord;
+};
+
+/**
+ * Finds the path of the agents' program in an image. Throws if the image lacks it or the shell that starts it, with
+ * `IMAGE_NOT_FOUND` if the original's Dockerfile built it. It only creates a container that never starts.
+ */
+export async function findAgentProgram(engine: Engine, question: AgentProgramQuestion): Promise<string> {
+  const { image } = question;
+  try {
+    return await translated(findInImage(engine, question), image.name);
+  } catch (error) {
+    if (!image.isLikeOriginals || error instanceof BudgieError || !(error instanceof Error)) throw error;
+    throw new BudgieError(
+      "IMAGE_NOT_FOUND",
+      `The image "${image.name}" was built for the original budgie, whose agents were root. ${error.message} ` +
+        `Build it anew: "budgie build-image --tag ${image.name}".`,
+      { cause: error },
+    );
+  }
+}
+
+async function findInImage(engine: Engine, { image, owner, program, user }: AgentProgramQuestion): Promise<string> {
+  const labels = toLabels(owner, createSessionId(), "session");
+  const body = toIdleContainer(image.id, labels);
+  const container = await createContainer(engine, `budgie-doctor-${randomUUID().slice(0, 8)}`, body);
+  try {
+    await findProgram(container, { program: "/bin/sh", path: image.path, user });
+    return await findProgram(container, { program, path: image.path, user });
+  } finally {
+    await removeContainer(container);
+  }
+}
