@@ -15,6 +15,8 @@ describe("isSince", () => {
   });
 });
 
+type Steps = { readonly pauseMs?: number; readonly setBackMs?: number };
+
 describe("noteTime", () => {
   afterEach(() => void vi.restoreAllMocks());
 
@@ -25,7 +27,7 @@ describe("noteTime", () => {
     ["the clock was set back", { setBackMs: 100 }, 901],
     ["the clock was set back during such a pause", { setBackMs: 100, pauseMs: 50 }, 901],
     ["the clock was set back too far", { setBackMs: 1001 }, undefined],
-  ])("tells the noted time after %s", (_what, { pauseMs = 0, setBackMs = 0 }, expected) => {
+  ])("tells the noted time after %s", (_what, { pauseMs = 0, setBackMs = 0 }: Steps, expected) => {
     const clock = startClock(1000);
     const { toSinceMs } = noteTime();
     clock.advance(500);
