@@ -54,6 +54,32 @@ describe("budgie --sandbox", () => {
     expect(hashDatabase(user)).toEqual(before);
   });
 
+  it("shows an agent the files of ~/.kiro that it names, read-only, and names those that it does not show", async () => {
+    await using user = await createBudgieUser();
+    const { agentsDir, home } = user.host;
+    for (const name of ["shared", "notes/deep", "settings"]) mkdirSync(join(home, ".kiro", name), { recursive: true });
+    const files = { "shared/role.md": "a role", "notes/deep/a.md": "a note", "settings/mcp.json": "a secret" };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(home, ".kiro", name), text);
+    const path = join(agentsDir, "shell-worker.json");
+    const agent = JSON.parse(readFileSync(path, "utf8")) as object;
+    const resources = [
+      "file://~/.kiro/notes/**/*.md",
+      `file://${home}/.kiro/notes/deep/a.md`,
+      "file://~/.kiro/settings/*",
+    ];
+    writeFileSync(path, JSON.stringify({ ...agent, prompt: "file://../shared/role.md", resources }));
+    const { ask, stderr } = await user.start({ sandbox });
+
+    const note = ".kiro/notes/deep/a.md";
+    const script = `cat ~/.kiro/shared/role.md ~/${note} ${home}/${note}; (echo x >~/${note}) 2>&1; ls ~/.kiro/settings 2>&1`;
+    const answer = await ask("shell-worker", { prompt: `[[run: ${script}]]` });
+
+    const why = 'names: "file://~/.kiro/settings/*" (it may hold secrets).';
+    expect(toText(answer)).toMatch(/^a rolea notea note.*Read-only file system\n.*No such file/);
+    expect(answer.structuredContent?.["warnings"]).toContainEqual(expect.stringContaining(why));
+    expect(stderr()).toContain(why);
+  });
+
   it("warns a caller who is root, and nobody else", async () => {
     await using user = await createBudgieUser();
     const { ask, stderr } = await user.start({ sandbox });

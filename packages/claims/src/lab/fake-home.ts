@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { toAgentProjections, toSharedProjections, type Projection } from "@budgie/core";
+import { findAgentFiles, toSharedProjections, type Projection } from "@budgie/core";
 import { DATABASE } from "@budgie/runner-docker/lab";
 import { loadSqlite } from "@budgie/store";
 
@@ -53,6 +53,7 @@ export type SecretPath = (typeof SECRET_PATHS)[number];
 const SHOWN: Readonly<Record<string, string>> = {
   ".kiro/agents/reviewer.json": '{ "name": "reviewer" }\n',
   ".kiro/steering/style.md": "Write short sentences.\n",
+  ".kiro/notes/terms.md": "Say folder.\n",
   "code/app/readme.md": "A project.\n",
 };
 
@@ -87,8 +88,13 @@ export async function createFakeHome(path: string): Promise<FakeHome> {
 
 /** Returns the files of the home that a Kiro agent's turn is shown. */
 export function toProjections({ agentsDir, path, promptsDir }: FakeHome): readonly Projection[] {
-  const agent = { file: join(agentsDir, "reviewer.json"), promptFile: undefined };
-  return [...toSharedProjections(path, promptsDir), ...toAgentProjections(agent)];
+  const shared = toSharedProjections(path, promptsDir);
+  // An agent file that names all that it can
+  const named = [".kiro/**", ...SECRET_PATHS].map((name) => {
+    return { uri: `file://~/${name}`, path: `~/${name}`, of: "resources" } as const;
+  });
+  const agent = { name: "reviewer", file: join(agentsDir, "reviewer.json"), named };
+  return [...shared, ...findAgentFiles(agent, { home: path, shared }).projections];
 }
 
 /** Renews the login like the user's own Kiro, so that the next turn of a session gets it again. */

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { matchesGlob } from "../text/matches-glob.ts";
 import type { AgentHook } from "./agent-hooks.ts";
+import type { NamedFile } from "./named-files.ts";
 
 /** A configured agent, as budgie offers it. */
 export type Agent = {
@@ -21,6 +23,8 @@ export type Agent = {
   readonly hasModel: boolean;
   /** Commands that Kiro runs by itself while the agent works */
   readonly hooks?: readonly AgentHook[];
+  /** The files that its own file names outside the workspace, its prompt included */
+  readonly named?: readonly NamedFile[];
   /** The reason why its file cannot be used at the moment; the other fields are then from its last usable content */
   readonly broken?: string | undefined;
 };
@@ -33,6 +37,7 @@ export const agentFileSchema = z.looseObject({
   name: z.string().regex(NAME, "must not be empty, begin with a blank, a dash or a dot, or hold a slash"),
   description: z.string().nullish(),
   prompt: z.string().nullish(),
+  resources: z.unknown().optional(),
   tools: z.array(z.string()).optional(),
   allowedTools: z.array(z.string()).optional(),
   hooks: z.unknown().optional(),
@@ -64,18 +69,5 @@ export function allowsFileTools({ allowedTools = [], tools = ["*"] }: AgentFile)
 /** Matches a native tool against a pattern: a glob without `@`, or `@builtin` for all of them. */
 function matches(pattern: string, tool: string): boolean {
   if (pattern === "@builtin") return true;
-  return isCovered(pattern, tool);
-}
-
-/** Matches a name against a glob of `*` and `?`. Backtracks to the last star only, so that no glob takes exponential time. */
-function isCovered(glob: string, name: string): boolean {
-  let [at, star, resume] = [0, -1, 0];
-  let next = 0;
-  while (next < name.length) {
-    if (glob[at] === "*") [star, resume, at] = [at, next, at + 1];
-    else if (glob[at] === "?" || glob[at] === name[next]) [at, next] = [at + 1, next + 1];
-    else if (star < 0) return false;
-    else [at, next, resume] = [star + 1, resume + 1, resume + 1];
-  }
-  return glob.slice(at).replaceAll("*", "") === "";
+  return matchesGlob(pattern, tool);
 }

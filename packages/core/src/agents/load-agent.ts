@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { agentFileSchema, allowsFileTools, toSubAgentDescription, type Agent, type AgentFile } from "./agent.ts";
 import { toAgentHooks } from "./agent-hooks.ts";
 import { parseAgentProfile, toEnhancedDescription, toWhenToUse, type AgentProfile } from "./agent-profile.ts";
+import { toNamedFiles } from "./named-files.ts";
 import { reloadFile, UNREADABLE, type LoadedFile } from "./reload-file.ts";
 import { parseJson } from "../text/parse-json.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
@@ -70,6 +71,7 @@ function toSubAgent(
     writesFiles: allowsFileTools(value),
     model: profile?.model ?? undefined,
     hasModel: typeof value.model === "string" && value.model !== "",
+    named: toNamedFiles(value, file),
     ...(value.hooks === undefined ? {} : { hooks: toAgentHooks(value.hooks) }),
     broken: problem,
   };

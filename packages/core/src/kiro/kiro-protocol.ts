@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { BudgieError } from "../errors.ts";
 import { toSummaryPrompt, toTurnPrompt, type PromptFiles, type PromptPaths } from "../protocol/prompt-templates.ts";
+import type { Agent } from "../agents/agent.ts";
 import type { Protocol, ProtocolAnswer, ProtocolTurn } from "../protocol/protocol.ts";
 import { runToEnd, type Finished } from "../protocol/run-process.ts";
 import type { Command, Projection } from "../runner/runner.ts";
 import type { BoundedOutput } from "../protocol/bounded-output.ts";
 import type { OutputFiles } from "../protocol/output-files.ts";
 import { toCountText } from "../text/text.ts";
+import { findAgentFiles, type AgentFiles } from "./agent-files.ts";
 import { toAgentProjections, toKiroCommand, toModel, type KiroModels } from "./kiro-command.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
@@ -19,6 +21,8 @@ export type KiroOptions = KiroModels & {
   readonly env: Readonly<Record<string, string>>;
   /** Host files and folders that every agent may read */
   readonly projections: readonly Projection[];
+  /** The user's home, if agents run in a sandbox, which shows files that they name below its `~/.kiro` */
+  readonly sandboxHome?: string | undefined;
   /** The files for long outputs; if left out, their middle is discarded */
   readonly outputFiles?: OutputFiles | undefined;
   /** Appends the output of every run to `chat-<id>.txt` in the session's home */
@@ -29,10 +33,12 @@ export type KiroOptions = KiroModels & {
 export function createKiroProtocol(options: KiroOptions): Protocol {
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
+    const { projections, warnings } = findFiles(options, turn.agent);
+    const ownOptions = { ...options, projections: [...options.projections, ...projections] };
     const paths = responsePaths(turn, turn.agent.writesFiles || options.trustAllTools);
     const prompt = await toTurnPrompt(turn.prompt, options.prompts, paths);
     const { resume, timeoutMs } = turn;
-    const finished = await run(options, turn, { prompt, answerFile: paths.responseName, resume, timeoutMs });
+    const finished = await run(ownOptions, turn, { prompt, answerFile: paths.responseName, resume, timeoutMs });
     const file = toFileAnswer(finished);
     const failure = toKiroFailure(finished, {
       agent: turn.agent.name,
@@ -40,11 +46,17 @@ export function createKiroProtocol(options: KiroOptions): Protocol {
       timeoutMs: turn.timeoutMs,
       answered: file !== undefined,
     });
-    if (failure !== undefined) throw failure;
-    if (file !== undefined)
-      return toProtocolAnswer([finished], { response: file, file: paths.responseName, warnings: [] });
-    return askAgain({ options, turn, paths, finished, remainingMs: deadline - performance.now() });
+    // The agent may have failed for want of a file.
+    if (failure !== undefined) throw Object.assign(failure, { report: { ...failure.report, warnings } });
+    if (file !== undefined) return toProtocolAnswer([finished], { response: file, file: paths.responseName, warnings });
+    const remainingMs = deadline - performance.now();
+    return askAgain({ options: ownOptions, turn, paths, finished, remainingMs, warnings });
   };
+}
+
+function findFiles({ projections: shared, sandboxHome: home }: KiroOptions, agent: Agent): AgentFiles {
+  if (home !== undefined) return findAgentFiles(agent, { home, shared });
+  return { projections: toAgentProjections(agent), warnings: [] };
 }
 
 type Unanswered = {
@@ -53,12 +65,21 @@ type Unanswered = {
   readonly paths: ResponsePaths;
   readonly finished: Finished;
   readonly remainingMs: number;
+  readonly warnings: readonly string[];
 };
 
 /** Asks an agent that finished without an answer file to write one, once. Otherwise its output is the answer. */
-async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswered): Promise<ProtocolAnswer> {
+async function askAgain({
+  options,
+  turn,
+  paths,
+  finished,
+  remainingMs,
+  warnings,
+}: Unanswered): Promise<ProtocolAnswer> {
   if (paths.responseFile === undefined) {
-    return toPrintedAnswer(turn, [finished], "The agent may not write files, so this answer was read from its output.");
+    const how = "The agent may not write files, so this answer was read from its output.";
+    return toPrintedAnswer(turn, [finished], [...warnings, how]);
   }
   const prompt = await toSummaryPrompt(options.prompts, paths);
   const timeoutMs = Math.max(remainingMs, 1);
@@ -70,16 +91,17 @@ async function askAgain({ options, turn, paths, finished, remainingMs }: Unanswe
 
   const file = toFileAnswer(second);
   const runs = [finished, second] as const;
-  if (file !== undefined) return toProtocolAnswer(runs, { response: file, file: paths.responseName, warnings: [] });
-  return toPrintedAnswer(turn, runs, "The agent wrote no answer file, so this answer was read from its output.");
+  if (file !== undefined) return toProtocolAnswer(runs, { response: file, file: paths.responseName, warnings });
+  const how = "The agent wrote no answer file, so this answer was read from its output.";
+  return toPrintedAnswer(turn, runs, [...warnings, how]);
 }
 
 /** The run of the prompt, and the run that asked for its answer again. */
 type Runs = readonly [Finished, Finished?];
 
-function toPrintedAnswer({ agent }: ProtocolTurn, runs: Runs, warning: string): ProtocolAnswer {
+function toPrintedAnswer({ agent }: ProtocolTurn, runs: Runs, warnings: readonly string[]): ProtocolAnswer {
   const response = toAnswer(runs[0].stdout.text);
-  if (response !== "") return toProtocolAnswer(runs, { response, file: undefined, warnings: [warning] });
+  if (response !== "") return toProtocolAnswer(runs, { response, file: undefined, warnings });
   throw new BudgieError("AGENT_FAILED", `The agent "${agent.name}" finished its turn and said nothing. Ask it again.`);
 }
 
@@ -103,7 +125,7 @@ async function run(
     resume,
     trustAllTools: options.trustAllTools,
     env: options.env,
-    projections: [...options.projections, ...toAgentProjections(agent)],
+    projections: options.projections,
   });
   // NUL means nothing to a model, and may end the input of the process.
   const input = prompt.replaceAll("\0", "");

@@ -23,6 +23,7 @@ describe("loadAgents", () => {
         writesFiles: true,
         model: undefined,
         hasModel: false,
+        named: [],
       },
     ]);
     expect(problems).toEqual([]);

@@ -105,6 +105,17 @@ describe("the Kiro protocol", () => {
 
     expect(runs[0]?.command.projections.at(-1)).toEqual({ source: promptFile, home });
   });
+
+  it("says in a reply, and in an error, which of the agent's files a sandbox does not show", async () => {
+    const agent = { ...AGENT, named: [{ uri: "file://~/role.md", path: "~/role.md", of: "prompt" }] } as const;
+    const warnings = [expect.stringContaining('"file://~/role.md" (it is not below ~/.kiro)')];
+    const inSandbox = { agent, options: { sandboxHome: "/home/me" } };
+    const missing: FakeProgram = () => ({ ...PRINTED, stderr: FALLBACK });
+
+    expect(await ask(answering("x"), inSandbox)).toMatchObject({ warnings });
+    expect(await ask(answering("x"), { agent })).toMatchObject({ warnings: [] });
+    await expect(ask(missing, inSandbox)).rejects.toMatchObject({ code: "AGENT_NOT_FOUND", report: { warnings } });
+  });
 });
 
 const OPTIONS: KiroOptions = {

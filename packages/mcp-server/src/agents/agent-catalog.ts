@@ -6,7 +6,7 @@ import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 import type { LoadedTools } from "./load-tools.ts";
 import { acceptAgents, type AcceptedAgents } from "./accept-agents.ts";
-import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
+import { findProblems, type Offer } from "./find-problems.ts";
 
 /** The current agents and their tools. */
 export type AgentCatalog = {
@@ -27,8 +27,7 @@ export type AgentCatalogOptions = {
   /** Leaves out agents whose tool names collide with others. */
   readonly accept: (agents: readonly Agent[], before: readonly Agent[]) => AcceptedAgents;
   readonly toTools: (agents: readonly Agent[]) => readonly Tool[];
-  /** Returns problems that clients may have with tools. */
-  readonly findProblems: (tools: readonly Tool[]) => readonly string[];
+  readonly findProblems: (offer: Offer) => readonly string[];
   /** The settings of single agents: the agent's name, and the place of the setting for messages */
   readonly settings: readonly (readonly [agent: string, place: string])[];
   readonly report: (line: string) => void;
@@ -39,7 +38,11 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
   const { accept, findProblems, first, folders, report, settings, toTools } = options;
   let { accepted, loaded, tools } = first;
   let settled = { loaded, accepted };
-  let reported: ReadonlySet<string> = new Set([...loaded.problems, ...accepted.refusals, ...findProblems(tools)]);
+  let reported: ReadonlySet<string> = new Set([
+    ...loaded.problems,
+    ...accepted.refusals,
+    ...findProblems({ agents: accepted.agents, tools }),
+  ]);
 
   function look(): void {
     const next = loadAgents(folders, loaded);
@@ -72,7 +75,12 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
       const before = tools;
       tools = toTools(accepted.agents);
       const { agents, refusals } = accepted;
-      tell([...loaded.problems, ...refusals, ...findAbandonedSettings(agents, settings), ...findProblems(tools)]);
+      tell([
+        ...loaded.problems,
+        ...refusals,
+        ...findAbandonedSettings(agents, settings),
+        ...findProblems({ agents, tools }),
+      ]);
       const change = toChangeText(before, tools);
       if (change !== undefined) report(change);
       return change !== undefined;
@@ -124,7 +132,7 @@ function toNames(names: readonly string[]): string {
 export function toCatalogOptions(
   first: LoadedTools,
   config: Config,
-  { report }: Pick<Host, "report">,
+  { home, report }: Pick<Host, "home" | "report">,
 ): AgentCatalogOptions {
   const { config: file = "", maxTurnsPerMinute, policies } = config;
   return {
@@ -133,7 +141,7 @@ export function toCatalogOptions(
     report,
     accept: (agents, before) => acceptAgents(agents, config, before),
     toTools: (agents) => toTools(agents, config),
-    findProblems: toNameWarnings,
+    findProblems: (offer) => findProblems(offer, config, { home }),
     settings: [
       ...[...policies.agents.keys()].map((agent) => [agent, `a section of "${file}"`] as const),
       ...[...maxTurnsPerMinute.agents.keys()].map((agent) => [agent, "a rate of --max-turns-per-minute"] as const),

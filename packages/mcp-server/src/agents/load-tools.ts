@@ -2,7 +2,7 @@ import { loadAgents, type LoadedAgents } from "@budgie/core";
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 import { acceptAgents, type AcceptedAgents } from "./accept-agents.ts";
-import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
+import { findProblems } from "./find-problems.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { toTools } from "../mcp/tools/tools.ts";
 import { refuseUnknownAgents } from "../config/agent-policies.ts";
@@ -14,7 +14,7 @@ export type LoadedTools = {
 };
 
 /** Loads the agents, creates the tools of those whose names do not collide, and reports all problems. */
-export function loadTools(config: Config, { report }: Pick<Host, "report">): LoadedTools {
+export function loadTools(config: Config, { home, report }: Pick<Host, "home" | "report">): LoadedTools {
   const loaded = loadAgents(config);
   const { agents, problems } = loaded;
   for (const problem of problems) report(problem);
@@ -26,6 +26,6 @@ export function loadTools(config: Config, { report }: Pick<Host, "report">): Loa
   const accepted = acceptAgents(agents, config);
   for (const refusal of accepted.refusals) report(refusal);
   const tools = toTools(accepted.agents, config);
-  for (const warning of toNameWarnings(tools)) report(warning);
+  for (const problem of findProblems({ agents: accepted.agents, tools }, config, { home })) report(problem);
   return { loaded, accepted, tools };
 }

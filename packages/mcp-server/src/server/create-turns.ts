@@ -58,7 +58,7 @@ export type TurnsOptions = {
 /** Creates the parts that run turns with this runner. Throws for agents and options that do not fit. */
 export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const { config, host, origin, owner, reportAgents: report = host.report, runner } = options;
-  const first = loadTools(config, { report });
+  const first = loadTools(config, { ...host, report });
   const catalog = createAgentCatalog(toCatalogOptions(first, config, { ...host, report }));
 
   const { keepAnswers, retention, stateDir } = config;
@@ -138,6 +138,7 @@ function toKiroOptions(config: Config, { env, home }: Host, outputFiles: OutputF
     // Without a sandbox the agent inherits Kiro's variables.
     env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
     projections: toSharedProjections(home, config.promptsDir),
+    sandboxHome: config.sandbox ? home : undefined,
     outputFiles,
     verbose: config.verbose,
   };

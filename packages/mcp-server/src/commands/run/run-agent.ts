@@ -86,7 +86,7 @@ async function openTurns(config: Config, host: Host): Promise<Turns> {
 
 /** Finds the agent's name. Reports the problems of all agents if there is none. */
 function findUsableAgent(wanted: string, config: Config, host: Host): string {
-  const { accepted, loaded } = loadTools(config, { report: () => undefined });
+  const { accepted, loaded } = loadTools(config, { ...host, report: () => undefined });
   try {
     return findAgent(accepted.agents, wanted, config).name;
   } catch (error) {

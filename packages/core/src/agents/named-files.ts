@@ -1,0 +1,31 @@
+import { dirname, posix, resolve } from "node:path";
+import { z } from "zod";
+
+/** A file that an agent file names outside the workspace, or a glob of such files. */
+export type NamedFile = {
+  /** The name in the agent file, such as `file://~/.kiro/shared/rules.md` */
+  readonly uri: string;
+  /** An absolute path on the host, one that begins with `~/`, or one that begins with `../` and counts from the workspace */
+  readonly path: string;
+  readonly of: "prompt" | "resources";
+};
+
+// Only Kiro validates an agent file: budgie skips entries that it does not understand.
+const resourcesSchema = z.array(z.unknown()).catch([]);
+// Text, or a knowledge base
+const resourceSchema = z.union([z.string(), z.looseObject({ source: z.string() }).transform(({ source }) => source)]);
+
+type Naming = { readonly prompt?: string | null | undefined; readonly resources?: unknown };
+
+/** Lists the files that an agent file names outside the workspace. Kiro resolves prompts from the file's folder, and resources from the workspace. */
+export function toNamedFiles({ prompt, resources }: Naming, file: string): readonly NamedFile[] {
+  const named = resourcesSchema.parse(resources).flatMap((entry) => {
+    const uri = resourceSchema.safeParse(entry).data ?? "";
+    const path = posix.normalize(/^(?:file|skill):\/\/(.+)$/.exec(uri)?.[1] ?? "");
+    return /^(?:\/|~\/|\.\.\/)/.test(path) ? [{ uri, path, of: "resources" } as const] : [];
+  });
+  const path = /^file:\/\/(.+)$/.exec(prompt ?? "")?.[1];
+  if (path === undefined) return named;
+  const target = path.startsWith("~/") ? posix.normalize(path) : resolve(dirname(file), path);
+  return [{ uri: prompt ?? "", path: target, of: "prompt" }, ...named];
+}

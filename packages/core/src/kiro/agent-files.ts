@@ -1,0 +1,150 @@
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import type { Agent } from "../agents/agent.ts";
+import type { NamedFile } from "../agents/named-files.ts";
+import { isWithin } from "../policy/is-within.ts";
+import type { Projection } from "../runner/runner.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
+import { truncateText } from "../text/text.ts";
+import { expandGlob, toFixedPart } from "./expand-glob.ts";
+import { toAgentProjections } from "./kiro-command.ts";
+
+/** The files of one agent in a sandbox. */
+export type AgentFiles = {
+  readonly projections: readonly Projection[];
+  /** A sentence about those that a sandbox does not show; empty if there are none */
+  readonly warnings: readonly string[];
+};
+
+export type AgentFilesPlace = {
+  /** The user's home */
+  readonly home: string;
+  /** The projections that every agent has */
+  readonly shared: readonly Projection[];
+};
+
+type Owner = Pick<Agent, "file" | "name" | "named">;
+
+// Each file becomes two mounts.
+const MOST_FILES = 64;
+const LARGEST_BYTES = 2 ** 20;
+const MOST_ENTRIES = 2_000;
+
+/** Finds an agent's own files, and the files below the user's `~/.kiro` that it names, as they are now. */
+export function findAgentFiles(agent: Owner, place: AgentFilesPlace): AgentFiles {
+  const found = (agent.named ?? []).flatMap((named) => find(named, agent, place));
+  const promptFile = found.find(({ isShownAnyway, of }) => of === "prompt" && isShownAnyway)?.path;
+  const others = found.filter(({ isShownAnyway }) => !isShownAnyway);
+  const paths = others.flatMap(({ path, why }) => (why === undefined ? [path] : []));
+  const shown = new Set([...new Set(paths)].slice(0, MOST_FILES));
+  const hidden = others.filter(({ path }) => !shown.has(path));
+  return {
+    projections: [
+      ...toAgentProjections({ file: agent.file, promptFile }),
+      ...[...shown].map((source) => ({ source, home: relative(place.home, source) })),
+    ],
+    warnings: toWarnings(
+      agent.name,
+      hidden.map(({ uri, why = `there are more than ${MOST_FILES}` }) => [uri, why]),
+    ),
+  };
+}
+
+type Found = NamedFile & {
+  /** The reason for not showing it; `undefined` if it can be shown */
+  readonly why: string | undefined;
+  /** True if the agent finds it without a projection of its own */
+  readonly isShownAnyway: boolean;
+};
+
+function find(named: NamedFile, agent: Owner, place: AgentFilesPlace): readonly Found[] {
+  const path = named.path.startsWith("~/") ? join(place.home, named.path.slice(2)) : named.path;
+  return judgeAll({ ...named, path }, join(place.home, ".kiro")).map(({ file, why }) => {
+    const one = { ...named, path: file };
+    const isRefused = named.of === "prompt" && why === SECRET;
+    return { ...one, why, isShownAnyway: !isRefused && isShownAnyway(one, agent, place) };
+  });
+}
+
+function isShownAnyway({ of, path, uri }: NamedFile, { file }: Owner, { home, shared }: AgentFilesPlace): boolean {
+  const start = uri.slice(uri.indexOf("://") + 3);
+  // A sandbox has projections at their paths on the host too.
+  if (start.startsWith("/") && of === "prompt") return true;
+  if (!start.startsWith("~/") && of === "prompt") return isWithin(path, dirname(file));
+  const isAtHome = (folder: Projection): boolean => join(home, folder.home ?? "") === folder.source;
+  return shared.some((folder) => isWithin(path, folder.source) && (start.startsWith("/") || isAtHome(folder)));
+}
+
+type Judged = {
+  readonly file: string;
+  /** The reason for not showing it; `undefined` if it is shown */
+  readonly why: string | undefined;
+};
+
+function judgeAll({ of, path, uri }: NamedFile, kiroDir: string): readonly Judged[] {
+  if (!isWithin(path, kiroDir)) {
+    // Nothing is missing in a sandbox that the host does not have. A path that counts from the workspace cannot be looked up.
+    const isMissing = of === "resources" && path.startsWith("/") && !existsSync(toFixedPart(path));
+    return isMissing ? [] : [{ file: path, why: "it is not below ~/.kiro" }];
+  }
+  if (of === "resources" && /[[{]/.test(uri)) return [{ file: path, why: "of patterns, budgie knows *, ? and **" }];
+  if (of === "prompt" || toFixedPart(path) === path) return judge(path, kiroDir);
+  return expandGlob(path, MOST_ENTRIES)
+    .flatMap((file) => judge(file, kiroDir))
+    .filter(({ why }) => why !== NO_FILE);
+}
+
+const NO_FILE = "it is not a file";
+const SECRET = "it may hold secrets";
+
+/** Judges a path below `~/.kiro`; empty if there is nothing. */
+function judge(file: string, kiroDir: string): readonly Judged[] {
+  try {
+    const [real, realDir] = [realpathSync(file), realpathSync(kiroDir)];
+    return [{ file, why: findReason(real, realDir, isSecret(file, kiroDir)) }];
+  } catch {
+    return [];
+  }
+}
+
+function findReason(real: string, kiroDir: string, isNamedSecret: boolean): string | undefined {
+  const found = statSync(real);
+  if (!isWithin(real, kiroDir)) return "a symlink leads out of ~/.kiro";
+  if (!found.isFile()) return NO_FILE;
+  if (isNamedSecret || isSecret(real, kiroDir)) return SECRET;
+  return found.size > LARGEST_BYTES ? `it is larger than ${LARGEST_BYTES / 2 ** 20} MiB` : undefined;
+}
+
+// Settings hold tokens of MCP servers, and would change how Kiro works. `sub-agents` has the homes of sessions.
+const SECRET_FOLDERS = /^(?:hooks|logs|session-index|sessions|settings|sub-agents)$/i;
+const SECRET_NAMES = /^\.|^mcp\.json$|\.(?:db|env|key|p12|pem|pfx|sqlite3?)$/i;
+
+/** Tells by its name whether a file below `~/.kiro` may hold secrets. An agent file may, in its MCP servers. */
+function isSecret(path: string, kiroDir: string): boolean {
+  if (!isWithin(path, kiroDir)) return false;
+  const names = relative(kiroDir, path).split("/");
+  const [first = ""] = names;
+  const isAgent = first.toLowerCase() === "agents" && /\.json$/i.test(path);
+  return isAgent || SECRET_FOLDERS.test(first) || names.some((name) => SECRET_NAMES.test(name));
+}
+
+// A result is read by a model.
+const MOST_NAMED = 5;
+const LONGEST_BYTES = 200;
+
+function toWarnings(agent: string, hidden: readonly (readonly [uri: string, why: string])[]): readonly string[] {
+  const reasons = new Map<string, string>();
+  for (const [uri, why] of hidden) if (!reasons.has(uri)) reasons.set(uri, why);
+  if (reasons.size === 0) return [];
+  const named = [...reasons].slice(0, MOST_NAMED);
+  const rest = reasons.size > MOST_NAMED ? ` and ${reasons.size - MOST_NAMED} more` : "";
+  const list = named.map(([uri, why]) => `${JSON.stringify(toLine(uri))} (${why})`).join(", ");
+  return [
+    `A sandbox does not show all that the agent ${JSON.stringify(agent)} names: ${list}${rest}. ` +
+      `Keep it in a folder of its own below ~/.kiro, in the directory of the call, or in the sandbox's image.`,
+  ];
+}
+
+function toLine(text: string): string {
+  return sanitizeText(truncateText(text, LONGEST_BYTES)).replaceAll(/\s/g, " ");
+}
