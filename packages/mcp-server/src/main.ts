@@ -1,5 +1,6 @@
 import "./zod-no-jit.ts"; // Before any schema is made
 import { homedir } from "node:os";
+import { readClientEnvironment } from "./process/client-environment.ts";
 import type { Host } from "./process/host.ts";
 import { runProgram } from "./run-program.ts";
 
@@ -10,6 +11,7 @@ process.stdout.on("error", () => undefined);
 
 const host: Host = {
   env: process.env,
+  clientEnv: () => readClientEnvironment(process.ppid),
   home: homedir(),
   cwd: process.cwd(),
   platform: process.platform,

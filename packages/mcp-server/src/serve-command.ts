@@ -5,7 +5,7 @@ import { toDoubleDashed } from "./commands/go-flags.ts";
 import { listTools } from "./commands/list-tools.ts";
 import { findServerOption, SERVER_FLAGS, toServerValues } from "./commands/server-options.ts";
 import { parseConfig, type Config } from "./config/config.ts";
-import { checkSandboxOptions, refuseRootAnywhere } from "./config/sandbox-options.ts";
+import { checkSandboxOptions, refuseInSandbox } from "./config/sandbox-options.ts";
 import { listUnknownVariables } from "./config/unknown-variables.ts";
 import type { Host } from "./process/host.ts";
 import { serve } from "./server/serve.ts";
@@ -63,7 +63,7 @@ export function checkServerOptions(program: Command, args: readonly string[], ho
   const [odd] = [...operands, ...unknown];
   if (odd !== undefined) throw unexpected(odd);
   const config = parseConfig(toServerValues(program, {}), host);
-  refuseRootAnywhere(config, host);
+  refuseInSandbox(config, host);
   // In a sandbox it also wants an API key, which the client's entry may set.
   if (!config.sandbox) checkSandboxOptions(config, host);
   toAllowedRoots(config);

@@ -47,7 +47,7 @@ export const configSchema = z.strictObject({
   env: z
     .array(variable)
     .default([])
-    .describe("one more environment variable for agents, unless in a sandbox; repeatable"),
+    .describe("one more environment variable for agents, by its name; not with --sandbox; repeatable"),
   kiroBinary: path.default("kiro-cli").describe("Kiro's program; with --sandbox, the one in the image"),
   kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
   stateDir: path

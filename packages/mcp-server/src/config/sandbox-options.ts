@@ -3,13 +3,13 @@ import type { Config } from "./config.ts";
 import type { Host } from "../process/host.ts";
 
 /**
- * Checks the sandbox options. Throws `CONFIG_INVALID` for sandbox options without `--sandbox` and, as root, for `--sandbox` without `--allow-root`;
+ * Checks the sandbox options. Throws `CONFIG_INVALID` for sandbox options without `--sandbox`, and for what {@link refuseInSandbox} refuses;
  * `LOGIN_REQUIRED` for a missing API key.
  */
 export function checkSandboxOptions(config: Config, { env, uid }: Pick<Host, "env" | "uid">): void {
   const { credentials, sandbox } = config;
   if (!sandbox) return refuseWithoutSandbox(config);
-  refuseRootAnywhere(config, { uid });
+  refuseInSandbox(config, { uid });
   if (credentials !== "api-key" || Object.keys(toSandboxSecrets(credentials, env)).length > 0) return;
   throw new BudgieError(
     "LOGIN_REQUIRED",
@@ -17,11 +17,17 @@ export function checkSandboxOptions(config: Config, { env, uid }: Pick<Host, "en
   );
 }
 
-/** Throws `CONFIG_INVALID` for `--sandbox` as root without `--allow-root`: root may use every directory. */
-export function refuseRootAnywhere(
-  { allowRoot, sandbox }: Pick<Config, "allowRoot" | "sandbox">,
+/** Throws `CONFIG_INVALID` for `--sandbox` with `--env`, and as root without `--allow-root`: root may use every directory. */
+export function refuseInSandbox(
+  { allowRoot, env: [variable], sandbox }: Pick<Config, "allowRoot" | "env" | "sandbox">,
   { uid }: Pick<Host, "uid">,
 ): void {
+  if (sandbox && variable !== undefined) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `--env ${variable} cannot be used with --sandbox: a sandbox gets no variable of this machine. Leave --env out, or set the variable in the sandbox's image.`,
+    );
+  }
   if (uid !== 0 || !sandbox || allowRoot.length > 0) return;
   throw new BudgieError(
     "CONFIG_INVALID",

@@ -3,6 +3,8 @@ import type { Readable, Writable } from "node:stream";
 /** The environment of budgie's process. Only `main.ts` takes it from `process`. */
 export type Host = {
   readonly env: NodeJS.ProcessEnv;
+  /** Reads the environment with which the MCP client was started; `undefined` if it is unknown. */
+  readonly clientEnv: () => NodeJS.ProcessEnv | undefined;
   readonly home: string;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;

@@ -1,6 +1,7 @@
 import type { Owner, Runner } from "@budgie/core";
 import type { DockerRunnerOptions } from "@budgie/runner-docker";
 import { checkSandboxOptions, toUpstreamProxy } from "../config/sandbox-options.ts";
+import { toEntryVariables, toLeftOutNotice } from "../process/agent-environment.ts";
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 
@@ -27,6 +28,10 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
     const place = { image, program, owner, stateDir, kiroDataDir, home, hostEnv };
     return createDockerRunner({ ...place, acceptWeaker, credentials, runtime, keepSessionsMs, ...network });
   }
-  const { createLocalRunner } = await import("@budgie/runner-local");
-  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env: config.env, keepSessionsMs });
+  const { createLocalRunner, toHostEnvironment } = await import("@budgie/runner-local");
+  // Over HTTP, no client starts budgie.
+  const entry = config.transport === "stdio" ? toEntryVariables(hostEnv, host.clientEnv()) : [];
+  const env = [...config.env, ...entry];
+  for (const notice of toLeftOutNotice(hostEnv, toHostEnvironment(hostEnv, env))) host.report(notice);
+  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env, keepSessionsMs });
 }

@@ -6,6 +6,7 @@ import type { Host } from "../../src/process/host.ts";
 export function toSilentHost(given: Pick<Host, "cwd" | "home"> & Partial<Host>): Host {
   return {
     env: {},
+    clientEnv: () => undefined,
     platform: "linux",
     uid: 1000,
     stdin: new PassThrough(),

@@ -166,7 +166,7 @@ describe("an agent", () => {
 
   it("gets Kiro's and the named variables, and no others of the host", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.serve({
+    const { ask, stderr } = await user.serve({
       args: ["--env", "MY_PROXY,MY_REGION"],
       env: { MY_PROXY: "p", MY_REGION: "r", KIRO_API_KEY: "key", AWS_SECRET_ACCESS_KEY: "secret" },
     });
@@ -176,5 +176,31 @@ describe("an agent", () => {
     const seen = JSON.parse(toText(answer)) as Record<string, string>;
     expect(seen).toMatchObject({ MY_PROXY: "p", MY_REGION: "r", KIRO_API_KEY: "key", HOME: user.host.home });
     expect(seen).not.toHaveProperty("AWS_SECRET_ACCESS_KEY");
+    expect(stderr()).toMatch(/^budgie: Agents do not get these variables: AWS_SECRET_ACCESS_KEY\. .*--env NAME\.$/m);
+  });
+
+  it.runIf(process.platform === "linux")("gets what the client's entry sets, and nothing of the client", async () => {
+    await using user = await createBudgieUser();
+    // This process is the client, whose own variables budgie finds in /proc.
+    const own = readFileSync("/proc/self/environ", "utf8")
+      .split("\0")
+      .filter((entry) => entry.startsWith("VITEST"));
+    const [name = "", value = ""] = own[0]?.split("=") ?? [];
+    const env = {
+      ENTRY_TOKEN: "e",
+      [name]: value,
+      AWS_PROFILE: "p",
+      BUDGIE_HTTP_TOKEN: "t",
+      NODE_OPTIONS: "--no-warnings",
+    };
+    const { ask } = await user.start({ env });
+
+    const answer = await ask("code-reviewer", { prompt: "[[env]]" });
+
+    const seen = JSON.parse(toText(answer)) as Record<string, string>;
+    expect(name).not.toBe("");
+    expect(seen).toMatchObject({ ENTRY_TOKEN: "e", AWS_PROFILE: "p" });
+    expect(seen).not.toHaveProperty(name);
+    for (const hidden of ["BUDGIE_HTTP_TOKEN", "NODE_OPTIONS"]) expect(seen).not.toHaveProperty(hidden);
   });
 });

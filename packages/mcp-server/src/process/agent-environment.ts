@@ -1,0 +1,26 @@
+import type { Host } from "./host.ts";
+
+/** Names the variables that the entry of budgie in its client's configuration sets, as far as they are for agents. */
+export function toEntryVariables(env: Host["env"], clientEnv: Host["env"] | undefined): readonly string[] {
+  if (clientEnv === undefined) return [];
+  return Object.keys(env).filter((name) => env[name] !== clientEnv[name] && !NOT_FOR_AGENTS.test(name));
+}
+
+// budgie's own, those of launchers and shells, and those that change how a program is loaded
+const NOT_FOR_AGENTS =
+  /^(?:(?:BUDGIE|DYLD|ELECTRON|LD|npm)_.*|_|COLOR|EDITOR|INIT_CWD|NODE|NODE_OPTIONS|NODE_PATH|OLDPWD|PWD|SHLVL)$/;
+
+const MOST_NAMED = 5;
+
+/** Returns a line with the names of variables that agents do not get and may miss; none if there are none. */
+export function toLeftOutNotice(env: Host["env"], passed: Readonly<Record<string, string>>): readonly string[] {
+  const names = Object.keys(env).filter((name) => !(name in passed) && MISSED.test(name) && !NOT_FOR_AGENTS.test(name));
+  if (names.length === 0) return [];
+  const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  const named = names.toSorted().slice(0, MOST_NAMED).join(", ");
+  return [`Agents do not get these variables: ${named}${rest}. Pass on what they need with --env NAME.`];
+}
+
+// Most others say how a terminal or a desktop looks.
+const MISSED =
+  /^(?:SSH_AUTH_SOCK|KUBECONFIG|VIRTUAL_ENV|PYTHONPATH|GOPATH|(?:AWS|AZURE|DOCKER|GH|GITHUB|GITLAB|GOOGLE|NPM)_\w+|\w+_(?:HOME|KEY|PASSWORD|SECRET|TOKEN|URL))$/;

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { toLeftOutNotice, toEntryVariables } from "../../src/process/agent-environment.ts";
+
+describe("toEntryVariables", () => {
+  it("names what the client's entry set or changed", () => {
+    const client = { SAME: "1", CHANGED: "1", ONLY: "1" };
+
+    expect(toEntryVariables({ SAME: "1", CHANGED: "2", NEW: "" }, client)).toEqual(["CHANGED", "NEW"]);
+  });
+
+  it("names none where the client's environment is unknown", () => {
+    expect(toEntryVariables({ NEW: "1" }, undefined)).toEqual([]);
+  });
+
+  it.each("BUDGIE_HTTP_TOKEN BUDGIE_SANDBOX npm_config_x NODE_OPTIONS LD_PRELOAD INIT_CWD _ SHLVL".split(" "))(
+    "leaves out %s, which is for budgie, or of a launcher",
+    (name) => {
+      expect(toEntryVariables({ [name]: "1" }, {})).toEqual([]);
+    },
+  );
+});
+
+describe("toLeftOutNotice", () => {
+  it("names variables that agents may miss, and never a value", () => {
+    const env = { SSH_AUTH_SOCK: "a", AWS_PROFILE: "b", JAVA_HOME: "c", GITHUB_TOKEN: "d", WINDOWID: "e", PATH: "f" };
+
+    expect(toLeftOutNotice(env, { PATH: "f" })).toEqual([
+      "Agents do not get these variables: AWS_PROFILE, GITHUB_TOKEN, JAVA_HOME, SSH_AUTH_SOCK. Pass on what they need with --env NAME.",
+    ]);
+  });
+
+  it("names five, and counts the rest", () => {
+    const env = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`AWS_${index}`, "x"]));
+
+    expect(toLeftOutNotice(env, {}).join("")).toContain(": AWS_0, AWS_1, AWS_2, AWS_3, AWS_4 and 4 more. ");
+  });
+
+  it("is silent if nothing is left out that matters, or whose name is odd", () => {
+    const env = { AWS_PROFILE: "b", WINDOWID: "e", BUDGIE_HTTP_TOKEN: "t", "AWS_\u001B[31m": "x", npm_config_key: "x" };
+
+    expect(toLeftOutNotice(env, { AWS_PROFILE: "b" })).toEqual([]);
+  });
+});
