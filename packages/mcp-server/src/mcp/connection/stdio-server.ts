@@ -20,11 +20,13 @@ export type StdioServerOptions = {
 
 /** Creates the server for the one client on stdin and stdout. It reads nothing before it is started. */
 export function createStdioServer({ connect, host, onClientClosed }: StdioServerOptions): ToolServer {
-  const connection = connect(createStdioTransport(host), onClientClosed);
+  const transport = createStdioTransport(host);
+  const connection = connect(transport, onClientClosed);
+  const onInputEnd = (): void => void transport.answered().then(onClientClosed);
   return {
     async start() {
       // The SDK's transport handles neither the end of stdin nor errors of stdout.
-      host.stdin.on("end", onClientClosed).on("close", onClientClosed);
+      host.stdin.on("end", onInputEnd).on("close", onInputEnd);
       host.stdout.on("error", onClientClosed);
       await connection.start();
     },

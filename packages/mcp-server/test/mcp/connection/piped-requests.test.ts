@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { createPipedRequests } from "../../../src/mcp/connection/piped-requests.ts";
+
+const request = (id: number, method = "tools/call") => ({ jsonrpc: "2.0", id, method }) as const;
+const answer = (id: number) => ({ jsonrpc: "2.0", id, result: {} }) as const;
+const cancel = (requestId: number) => {
+  return { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } } as const;
+};
+
+function create() {
+  const requests = createPipedRequests();
+  const isAnswered = async (): Promise<boolean> => {
+    const now = new Promise<boolean>((resolve) => setImmediate(resolve, false));
+    return Promise.race([requests.answered().then(() => true), now]);
+  };
+  return { ...requests, isAnswered };
+}
+
+describe("requests that come before the answer to initialize", () => {
+  it("are waited for, whatever the order of their answers", async () => {
+    const { isAnswered, received, written } = create();
+    for (const message of [request(1, "initialize"), request(2), request(3, "tools/list")]) received(message);
+    written(answer(1));
+    written(answer(3));
+
+    const before = await isAnswered();
+    written(answer(2));
+
+    expect([before, await isAnswered()]).toEqual([false, true]);
+  });
+
+  it("are waited for with those that follow", async () => {
+    const { isAnswered, received, written } = create();
+    received(request(1, "initialize"));
+    received({ jsonrpc: "2.0", method: "notifications/initialized" });
+    written(answer(1));
+    received(request(2));
+
+    expect(await isAnswered()).toBe(false);
+  });
+
+  it("are not waited for once they are cancelled", async () => {
+    const { isAnswered, received, written } = create();
+    for (const message of [request(1, "initialize"), request(2), cancel(2)]) received(message);
+    written(answer(1));
+
+    expect(await isAnswered()).toBe(true);
+  });
+});
+
+describe("a client that waits for the answer to initialize", () => {
+  it.each([[[]], [[request(7, "ping")]], [[request(7, "server/discover")]]])(
+    "has its calls cancelled when it closes stdin, also after %j",
+    async (first) => {
+      const { isAnswered, received, written } = create();
+      const isProbe = first[0]?.method === "server/discover";
+      for (const message of [...(isProbe ? first : []), request(1, "initialize"), ...(isProbe ? [] : first)])
+        received(message);
+      written(answer(1));
+      received(request(2));
+
+      expect(await isAnswered()).toBe(true);
+    },
+  );
+});
