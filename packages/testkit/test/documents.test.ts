@@ -20,6 +20,14 @@ it("the pages of docs have at most 18,000 words together", () => {
   expect(words.length).toBeLessThanOrEqual(18_000);
 });
 
+it("the recording of the demo is small, and names nobody's folders", () => {
+  const picture = readFileSync(join(DOCS, "demo.svg"), "utf8");
+
+  expect(picture.length).toBeLessThan(60_000);
+  expect(picture).toContain("All checks passed.");
+  expect(picture.match(/\/(?:tmp|var\/tmp|root|Users)\/|\/home\/(?!me\b|agent\b)/)).toBeNull();
+});
+
 it.each([README, join(ROOT, "AGENTS.md"), ...PAGES].map((page) => [relative(ROOT, page), page]))(
   "the links of %s lead to existing files and headings",
   (_name, page) => {
