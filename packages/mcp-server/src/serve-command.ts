@@ -1,15 +1,15 @@
 import type { Command } from "commander";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, loadAgents } from "@budgie/core";
 import { unknownCommand } from "./commands/help-commands.ts";
 import { toDoubleDashed } from "./commands/go-flags.ts";
 import { listTools } from "./commands/list-tools.ts";
 import { findServerOption, SERVER_FLAGS, toServerValues } from "./commands/server-options.ts";
+import { refuseUnknownAgents } from "./config/agent-policies.ts";
 import { parseConfig, type Config } from "./config/config.ts";
-import { checkSandboxOptions, refuseInSandbox } from "./config/sandbox-options.ts";
 import { listUnknownVariables } from "./config/unknown-variables.ts";
 import type { Host } from "./process/host.ts";
+import { checkOptions } from "./server/check-options.ts";
 import { serve } from "./server/serve.ts";
-import { toAllowedRoots } from "./server/workspace-rules.ts";
 
 type ServeContext = {
   readonly host: Host;
@@ -63,10 +63,8 @@ export function checkServerOptions(program: Command, args: readonly string[], ho
   const [odd] = [...operands, ...unknown];
   if (odd !== undefined) throw unexpected(odd);
   const config = parseConfig(toServerValues(program, {}), host);
-  refuseInSandbox(config, host);
-  // In a sandbox it also wants an API key, which the client's entry may set.
-  if (!config.sandbox) checkSandboxOptions(config, host);
-  toAllowedRoots(config);
+  checkOptions(config, host);
+  refuseUnknownAgents(config, loadAgents(config).agents);
   if (config.transport === "stdio") return config;
   throw new BudgieError(
     "CONFIG_INVALID",

@@ -22,7 +22,7 @@ export function loadTools(config: Config, { home, report }: Pick<Host, "home" | 
   if (agents.length === 0 && (loaded.files.size > 0 || problems.length === 0)) {
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
   }
-  refuseUnknownAgents(config.policies, agents, config.config);
+  refuseUnknownAgents(config, agents);
   const accepted = acceptAgents(agents, config);
   for (const refusal of accepted.refusals) report(refusal);
   const tools = toTools(accepted.agents, config);

@@ -7,10 +7,12 @@ import {
   type Loosening,
   type Policy,
   type Tightening,
+  type TurnRateLimits,
 } from "@budgie/core";
 import type { AgentSection } from "./config-file.ts";
 import { toSectionHosts } from "./egress-list.ts";
 import { needsSandbox } from "./egress-ceiling.ts";
+import { refuseUnknownRates } from "./turn-rate-limits.ts";
 
 /** The policies of agents: the ceiling from the options, and the tightened ones from sections. */
 export type Policies = {
@@ -53,10 +55,22 @@ function toTightening(
   return { ...section, egress: section.egress ?? (egress.mode === "none" ? "none" : "allowlist"), allowedHosts };
 }
 
-/** Throws `CONFIG_INVALID` for a section of an unknown agent: a mistyped name would leave the real one unrestricted. */
-export function refuseUnknownAgents({ agents: policies }: Policies, agents: readonly Agent[], file = ""): void {
+/** Options that name agents. */
+type AgentOptions = {
+  /** The file that the sections come from */
+  readonly config?: string | undefined;
+  readonly policies: Policies;
+  readonly maxTurnsPerMinute: TurnRateLimits;
+};
+
+/**
+ * Throws `CONFIG_INVALID` for a section or a rate of an unknown agent: a mistyped name would leave the real one unrestricted.
+ */
+export function refuseUnknownAgents(options: AgentOptions, agents: readonly Agent[]): void {
+  const { config: file = "", maxTurnsPerMinute, policies } = options;
+  refuseUnknownRates(maxTurnsPerMinute, agents);
   const known = agents.map(({ name }) => name);
-  const unknown = [...policies.keys()].find((name) => !known.includes(name));
+  const unknown = [...policies.agents.keys()].find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new BudgieError(
     "CONFIG_INVALID",

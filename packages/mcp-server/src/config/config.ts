@@ -8,7 +8,7 @@ import { toEgressCeiling } from "./egress-ceiling.ts";
 import type { Host } from "../process/host.ts";
 import { toAbsolutePath, findExistingFile, refuseMissing, toKiroDataDir, toStateDir } from "./host-paths.ts";
 import type { SoftDeadline } from "./tool-options.ts";
-import { toFlag, toOptionName } from "./option-names.ts";
+import { toOptionName } from "./option-names.ts";
 import { parseTime } from "./option-values.ts";
 import { toPolicies, type Policies } from "./agent-policies.ts";
 import { toTurnRateLimits } from "./turn-rate-limits.ts";
@@ -76,11 +76,11 @@ export function parseSource(source: Source, host: Host): Config {
     ...toAccess({ ...options, ...limits }, source, host),
     agentsDir: toAgentsDir(options.agentsDir, source, host),
     sessionsDir: toAbsolutePath(options.sessionsDir, host),
-    caFile: findExistingFile(options.caFile, toFlag("caFile"), host),
+    caFile: findExistingFile(options.caFile, toName("caFile"), host),
     systemPrompt:
-      findExistingFile(options.systemPrompt, toFlag("systemPrompt"), host) ?? join(promptsDir, "_system.md"),
+      findExistingFile(options.systemPrompt, toName("systemPrompt"), host) ?? join(promptsDir, "_system.md"),
     contextSummaryPrompt:
-      findExistingFile(options.contextSummaryPrompt, toFlag("contextSummaryPrompt"), host) ??
+      findExistingFile(options.contextSummaryPrompt, toName("contextSummaryPrompt"), host) ??
       join(promptsDir, "_context-summary.md"),
     kiroBinary: options.sandbox ? options.kiroBinary : toBinary(options.kiroBinary, host),
     kiroDataDir: toAbsolutePath(options.kiroDataDir ?? toKiroDataDir(host), host),

@@ -14,10 +14,10 @@ export function toAbsolutePath(path: string, { cwd, home }: Pick<Place, "cwd" | 
 /** Finds the file that an option names. Throws `CONFIG_INVALID` if it does not exist; returns `undefined` without an option. */
 export function findExistingFile(
   file: string | undefined,
-  flag: string,
+  option: string,
   place: Pick<Place, "cwd" | "home">,
 ): string | undefined {
-  return file === undefined ? undefined : refuseMissing(toAbsolutePath(file, place), { kind: "file", option: flag });
+  return file === undefined ? undefined : refuseMissing(toAbsolutePath(file, place), { kind: "file", option });
 }
 
 /** Returns a path that exists. Throws `CONFIG_INVALID` for another. */

@@ -3,32 +3,23 @@ import type { Config } from "./config.ts";
 import type { Host } from "../process/host.ts";
 
 /**
- * Checks the sandbox options. Throws `CONFIG_INVALID` for sandbox options without `--sandbox`, and for what {@link refuseInSandbox} refuses;
- * `LOGIN_REQUIRED` for a missing API key.
+ * Checks the sandbox options. Throws `CONFIG_INVALID` for sandbox options without `--sandbox`, for `--env` with it and, as root, for
+ * `--sandbox` without `--allow-root`: root may use every directory.
  */
-export function checkSandboxOptions(config: Config, { env, uid }: Pick<Host, "env" | "uid">): void {
-  const { credentials, sandbox } = config;
+export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">): void {
+  const {
+    allowRoot,
+    env: [variable],
+    sandbox,
+  } = config;
   if (!sandbox) return refuseWithoutSandbox(config);
-  refuseInSandbox(config, { uid });
-  if (credentials !== "api-key" || Object.keys(toSandboxSecrets(credentials, env)).length > 0) return;
-  throw new BudgieError(
-    "LOGIN_REQUIRED",
-    "KIRO_API_KEY is not set, and --credentials api-key hands over nothing else. Set it where budgie is started, or choose another of --credentials.",
-  );
-}
-
-/** Throws `CONFIG_INVALID` for `--sandbox` with `--env`, and as root without `--allow-root`: root may use every directory. */
-export function refuseInSandbox(
-  { allowRoot, env: [variable], sandbox }: Pick<Config, "allowRoot" | "env" | "sandbox">,
-  { uid }: Pick<Host, "uid">,
-): void {
-  if (sandbox && variable !== undefined) {
+  if (variable !== undefined) {
     throw new BudgieError(
       "CONFIG_INVALID",
       `--env ${variable} cannot be used with --sandbox: a sandbox gets no variable of this machine. Leave --env out, or set the variable in the sandbox's image.`,
     );
   }
-  if (uid !== 0 || !sandbox || allowRoot.length > 0) return;
+  if (uid !== 0 || allowRoot.length > 0) return;
   throw new BudgieError(
     "CONFIG_INVALID",
     "Started by root, --sandbox needs --allow-root, since root may use any directory of this machine. Allow the directories that calls may work in, or start budgie as an ordinary user.",
@@ -64,6 +55,15 @@ function refuseWithoutSandbox({ acceptWeaker, caFile, credentials, protectExecut
   throw new BudgieError(
     "CONFIG_INVALID",
     `--runtime "${runtime}" needs --sandbox: without one there is no container. Add --sandbox, or leave --runtime out.`,
+  );
+}
+
+/** Throws `LOGIN_REQUIRED` for `--credentials api-key` without a key. */
+export function refuseMissingKey({ credentials, sandbox }: Config, { env }: Pick<Host, "env">): void {
+  if (!sandbox || credentials !== "api-key" || Object.keys(toSandboxSecrets(credentials, env)).length > 0) return;
+  throw new BudgieError(
+    "LOGIN_REQUIRED",
+    "KIRO_API_KEY is not set, and --credentials api-key hands over nothing else. Set it where budgie is started, or choose another of --credentials.",
   );
 }
 

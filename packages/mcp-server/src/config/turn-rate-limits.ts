@@ -11,11 +11,11 @@ export function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
   return { all, agents: new Map(limited) };
 }
 
-/** Returns the limits unchanged. Throws `CONFIG_INVALID` for a limit of an unknown agent, which would have no effect. */
-export function checkTurnRates(limits: TurnRateLimits, agents: readonly Agent[]): TurnRateLimits {
+/** Throws `CONFIG_INVALID` for a limit of an unknown agent, which would have no effect. */
+export function refuseUnknownRates(limits: TurnRateLimits, agents: readonly Agent[]): void {
   const known = agents.map(({ name }) => name);
   const unknown = [...limits.agents.keys()].find((name) => !known.includes(name));
-  if (unknown === undefined) return limits;
+  if (unknown === undefined) return;
   throw new BudgieError(
     "CONFIG_INVALID",
     `There is no agent "${unknown}" for --max-turns-per-minute. The agents are: ${known.join(", ") || "none"}.`,

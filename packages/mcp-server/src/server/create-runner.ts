@@ -1,13 +1,13 @@
 import type { Owner, Runner } from "@budgie/core";
 import type { DockerRunnerOptions } from "@budgie/runner-docker";
-import { checkSandboxOptions, toUpstreamProxy } from "../config/sandbox-options.ts";
+import { refuseMissingKey, toUpstreamProxy } from "../config/sandbox-options.ts";
 import { toEntryVariables, toLeftOutNotice } from "../process/agent-environment.ts";
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 
-/** Creates the configured runner. The other one is never loaded, nor used as a fallback. */
+/** Creates the runner of checked options. The other one is never loaded, nor used as a fallback. */
 export async function createRunner(config: Config, host: Host, owner: Owner): Promise<Runner> {
-  checkSandboxOptions(config, host);
+  refuseMissingKey(config, host);
   const {
     acceptWeaker,
     caFile,

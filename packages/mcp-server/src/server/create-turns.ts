@@ -22,7 +22,6 @@ import { loadTools } from "../agents/load-tools.ts";
 import type { Config } from "../config/config.ts";
 import { DEFAULT_MODEL } from "../config/option-values.ts";
 import { toSandboxSecrets } from "../config/sandbox-options.ts";
-import { checkTurnRates } from "../config/turn-rate-limits.ts";
 import { sweepGarbage } from "../garbage/sweep.ts";
 import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
 import { createLiveRuns } from "../live/live-runs.ts";
@@ -77,7 +76,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     protocol: createKiroProtocol(toKiroOptions(config, host, outputFiles)),
     textLimits: toTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
-    maxTurnsPerMinute: checkTurnRates(config.maxTurnsPerMinute, first.loaded.agents),
+    maxTurnsPerMinute: config.maxTurnsPerMinute,
     turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
     policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
     workspaceRules: loadWorkspaceRules(config, host, runner),

@@ -28,10 +28,7 @@ export type HttpOptions = {
  */
 export function loadHttpOptions(config: Config, program: Host): HttpOptions | undefined {
   const given = takeHttpToken(program);
-  if (config.transport === "stdio") {
-    refuseForStdio(config);
-    return undefined;
-  }
+  if (config.transport === "stdio") return undefined;
   const { host = "127.0.0.1", httpAllowRemote, httpSessionTtl = "30m", httpTokenFile, port = 3333 } = config;
   const isRemote = !isLoopback(host);
   if (isRemote && !httpAllowRemote) {
@@ -66,8 +63,8 @@ const OF_HTTP = [
   "httpSessionTtl",
 ] as const satisfies readonly ConfigKey[];
 
-/** Throws for HTTP options with stdio: the user expects budgie to listen. */
-function refuseForStdio(config: Config): void {
+/** Throws `CONFIG_INVALID` for HTTP options with stdio: the user expects budgie to listen. */
+export function refuseForStdio(config: Config): void {
   const given = OF_HTTP.find((key) => {
     const value = config[key];
     return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;

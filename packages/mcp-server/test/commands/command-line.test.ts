@@ -154,7 +154,7 @@ describe("the command line", () => {
     ],
     [
       ["--system-prompt", "/nowhere.md"],
-      'There is no file "/nowhere.md" for --system-prompt. Create it, or leave the option out.',
+      'There is no file "/nowhere.md" for --system-prompt (or BUDGIE_SYSTEM_PROMPT). Create it, or leave the option out.',
     ],
   ])("refuses %j in one line", async (argv, message) => {
     await using user = await createBudgieUser();

@@ -63,13 +63,15 @@ describe("toPolicies", () => {
 describe("refuseUnknownAgents", () => {
   it("refuses a section of an unknown agent, and names the known ones", () => {
     const agent = createAgent("writer");
+    const maxTurnsPerMinute = { all: undefined, agents: new Map() };
+    const options = { policies: policiesOf({}), config: file, maxTurnsPerMinute };
 
-    expect(() => refuseUnknownAgents(policiesOf({}), [agent], file)).toThrow(
+    expect(() => refuseUnknownAgents(options, [agent])).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
         message: `The file "${file}" has a section for the agent "reviewer", which does not exist. Known agents: "writer". Correct the name, or remove the section.`,
       }),
     );
-    expect(() => refuseUnknownAgents(policiesOf({}), [{ ...agent, name: "reviewer" }], file)).not.toThrow();
+    expect(() => refuseUnknownAgents(options, [{ ...agent, name: "reviewer" }])).not.toThrow();
   });
 });

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseConfig } from "../../src/config/config.ts";
 import { loadConfigFile } from "../../src/config/config-file.ts";
+import { toSilentHost } from "../helpers/to-silent-host.ts";
 
 let folder: string;
 let file: string;
@@ -146,6 +148,16 @@ describe("loadConfigFile", () => {
   it("refuses a missing file", () => {
     expect(() => loadConfigFile(join(folder, "gone.json"), "/home/me")).toThrow(
       `Cannot read the file "${join(folder, "gone.json")}" of --config: ENOENT. Correct it, or leave the option out.`,
+    );
+  });
+});
+
+describe("a file that the configuration file names and that is missing", () => {
+  it.each(["caFile", "systemPrompt", "contextSummaryPrompt"])("is reported with the place of %s", (key) => {
+    writeFileSync(file, JSON.stringify({ [key]: "gone" }));
+
+    expect(() => parseConfig({ config: file }, toSilentHost({ home: "/home/me", cwd: "/cwd" }))).toThrow(
+      `There is no file "${join(folder, "gone")}" for "${key}" in "${file}". Create it, or leave the option out.`,
     );
   });
 });

@@ -168,7 +168,10 @@ describe("parseConfig", () => {
       { allowPreset: ["npm"] },
       "Without --sandbox nothing can hold an agent to --allow-preset. Add --sandbox, or leave it out.",
     ],
-    [{ caFile: "gone.pem" }, 'There is no file "/cwd/gone.pem" for --ca-file. Create it, or leave the option out.'],
+    [
+      { caFile: "gone.pem" },
+      'There is no file "/cwd/gone.pem" for --ca-file (or BUDGIE_CA_FILE). Create it, or leave the option out.',
+    ],
     [
       { sweepEvery: "often" },
       'Expected --sweep-every (or BUDGIE_SWEEP_EVERY) to be a duration such as "90s", "10m" or "1h30m", got "often".',
@@ -180,11 +183,11 @@ describe("parseConfig", () => {
     [{ agentTimeout: "0s" }, 'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be longer than nothing, got "0s".'],
     [
       { systemPrompt: "gone.md" },
-      'There is no file "/cwd/gone.md" for --system-prompt. Create it, or leave the option out.',
+      'There is no file "/cwd/gone.md" for --system-prompt (or BUDGIE_SYSTEM_PROMPT). Create it, or leave the option out.',
     ],
     [
       { contextSummaryPrompt: "~/gone.md" },
-      'There is no file "/home/me/gone.md" for --context-summary-prompt. Create it, or leave the option out.',
+      'There is no file "/home/me/gone.md" for --context-summary-prompt (or BUDGIE_CONTEXT_SUMMARY_PROMPT). Create it, or leave the option out.',
     ],
   ])("refuses %j", (values, message) => {
     expect(() => parseConfig(values, host)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message }));

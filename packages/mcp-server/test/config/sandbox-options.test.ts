@@ -42,7 +42,7 @@ describe("a sandbox that root starts", () => {
     parseConfig({ sandbox: true, ...values }, toSilentHost({ home: "/root", cwd: "/root" }));
 
   it("needs allowed roots, because root owns every directory", () => {
-    expect(() => checkSandboxOptions(config({}), { env: {}, uid: 0 })).toThrow(
+    expect(() => checkSandboxOptions(config({}), { uid: 0 })).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
         message: expect.stringMatching(
@@ -53,10 +53,10 @@ describe("a sandbox that root starts", () => {
   });
 
   it("starts with one, as an ordinary user's does without", () => {
-    checkSandboxOptions(config({ allowRoot: ["~/code"] }), { env: {}, uid: 0 });
-    checkSandboxOptions(config({}), { env: {}, uid: 1000 });
-    checkSandboxOptions(config({}), { env: {}, uid: undefined });
-    checkSandboxOptions(config({ sandbox: false }), { env: {}, uid: 0 });
+    checkSandboxOptions(config({ allowRoot: ["~/code"] }), { uid: 0 });
+    checkSandboxOptions(config({}), { uid: 1000 });
+    checkSandboxOptions(config({}), { uid: undefined });
+    checkSandboxOptions(config({ sandbox: false }), { uid: 0 });
   });
 });
 

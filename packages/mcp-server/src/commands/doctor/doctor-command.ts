@@ -76,7 +76,7 @@ function inspectAgents(config: Config): readonly Finding[] {
     ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
     ...agents.flatMap(inspectHooks),
     ...acceptAgents(agents, config).refusals.map((text): Finding => ({ state: "failed", what: "agents", text })),
-    ...inspectNames(() => refuseUnknownAgents(config.policies, agents, config.config)),
+    ...inspectNames(() => refuseUnknownAgents(config, agents)),
   ];
 }
 

@@ -14,7 +14,7 @@ export type ExplainOptions = {
 /** Runs `budgie egress explain`: prints the hosts that an agent may reach, and the source of each. */
 export function explainEgress(spelling: string, { config, json }: ExplainOptions, { stdout }: Host): number {
   const { agents } = loadAgents(config);
-  refuseUnknownAgents(config.policies, agents, config.config);
+  refuseUnknownAgents(config, agents);
   const { name: agent } = findAgent(agents, spelling, config);
   const { egress } = config.policies.agents.get(agent) ?? config.policies.ceiling;
   const hosts = toEffective(egress).map((entry) => ({ ...entry, unverified: isUnverified(entry) }));

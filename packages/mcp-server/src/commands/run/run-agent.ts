@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { BudgieError, createOwner } from "@budgie/core";
 import { loadTools } from "../../agents/load-tools.ts";
 import type { Config } from "../../config/config.ts";
+import { checkSandboxOptions } from "../../config/sandbox-options.ts";
 import { findAgent } from "../../mcp/names/find-agent.ts";
 import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
@@ -38,6 +39,7 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
   // The user chooses the directory, where a server's client would. A link on the way is judged, since an agent may have made it.
   const allowRoot = given.allowRoot.length > 0 || directory !== named ? given.allowRoot : [directory];
   const config: Config = { ...given, allowRoot, keepSessions: true };
+  checkSandboxOptions(config, host);
   const agent = findUsableAgent(options.agent, config, host);
   const prompt = options.prompt === "-" ? await text(host.stdin) : options.prompt;
 

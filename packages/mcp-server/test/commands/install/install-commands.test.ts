@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toServer } from "./client-settings.ts";
 import { createInstallUser } from "./create-install-user.ts";
@@ -27,6 +28,11 @@ describe("the arguments of install and uninstall", () => {
     [["install", "kiro", "--agent-timeout", "15m"], `Options of the server, such as --agent-timeout, go behind "--".`],
     [["install", "kiro", "--", "--allow-root", "/nope"], `There is no directory "/nope" for --allow-root (ENOENT).`],
     [["install", "kiro", "--", "--no-sandbox", "--runtime", "runsc"], `--runtime "runsc" needs --sandbox`],
+    [["install", "kiro", "--", "--port", "3333"], "--port is for --transport http"],
+    [
+      ["install", "kiro", "--", "--max-turns-per-minute", "raeder=5"],
+      `There is no agent "raeder" for --max-turns-per-`,
+    ],
     [["install", "emacs"], `There is no client "emacs". Clients: kiro, claude, cursor, `],
     [["install", "claude-desktop"], `There is no client "claude-desktop". Did you mean "claude"? Clients: `],
     [["uninstall", "gem"], `There is no client "gem". Did you mean "gemini"? Clients: `],
@@ -42,6 +48,26 @@ describe("the arguments of install and uninstall", () => {
       message: expect.stringContaining(message),
     });
     expect(user.files()).toEqual({});
+  });
+
+  it("refuses a section of an unknown agent, as the server does", async () => {
+    using user = createInstallUser();
+    user.write(join(user.project, "budgie.json"), JSON.stringify({ agents: { raeder: {} } }));
+    const options = ["--config", "budgie.json"];
+
+    await expect(user.run(["install", "kiro", "--", ...options])).rejects.toThrow(
+      'has a section for the agent "raeder"',
+    );
+    await expect(user.run(["--no-sandbox", ...options])).rejects.toThrow('has a section for the agent "raeder"');
+    expect(Object.keys(user.files())).toEqual(["project/budgie.json"]);
+  });
+
+  it("leaves a missing API key to the client's entry, which may set it", async () => {
+    using user = createInstallUser();
+
+    const { exitCode } = await user.run(["install", "kiro", "--", "--credentials", "api-key"]);
+
+    expect(exitCode).toBe(0);
   });
 
   it("refuses root a sandbox without allowed roots, which would not start", async () => {
