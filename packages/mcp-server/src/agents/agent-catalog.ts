@@ -75,12 +75,8 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
       const before = tools;
       tools = toTools(accepted.agents);
       const { agents, refusals } = accepted;
-      tell([
-        ...loaded.problems,
-        ...refusals,
-        ...findAbandonedSettings(agents, settings),
-        ...findProblems({ agents, tools }),
-      ]);
+      const abandoned = findAbandonedSettings([...agents, ...loaded.agents], settings);
+      tell([...loaded.problems, ...refusals, ...abandoned, ...findProblems({ agents, tools })]);
       const change = toChangeText(before, tools);
       if (change !== undefined) report(change);
       return change !== undefined;
@@ -88,6 +84,7 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
   };
 }
 
+/** Finds the settings of agents that are neither on offer nor left out. */
 function findAbandonedSettings(agents: readonly Agent[], settings: AgentCatalogOptions["settings"]): readonly string[] {
   const known = new Set(agents.map(({ name }) => name));
   return settings

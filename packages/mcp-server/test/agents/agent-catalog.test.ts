@@ -113,6 +113,16 @@ describe("createAgentCatalog", () => {
     expect(reports).toEqual([expect.stringContaining('changed "a", "b"')]);
   });
 
+  it("does not call an agent with settings gone while it is left out for its tool's name", () => {
+    write("a", toAgent("B"));
+    const catalog = createCatalog();
+    write("c", toAgent("c"));
+    catalog.settle();
+
+    expect(catalog.agents().map(({ name }) => name)).toEqual(["B", "c"]);
+    expect(reports).toEqual(['The tools changed: added "c"; changed "b".']);
+  });
+
   it("warns when an agent with settings is removed", () => {
     const catalog = createCatalog();
     rmSync(join(agentsDir, "b.json"));

@@ -71,20 +71,26 @@ function inspectAgents(config: Config): readonly Finding[] {
   if (files.size === 0 && problem !== undefined) {
     return [{ state: "failed", what: "agents", text: problem, todo: `mkdir -p "${config.agentsDir}"` }];
   }
+  const { agents: offered, refusals } = acceptAgents(agents, config);
   return [
-    toAgentsFinding(agents, config),
+    ...toAgentsFindings(offered, refusals, config),
     ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
     ...agents.flatMap(inspectHooks),
-    ...acceptAgents(agents, config).refusals.map((text): Finding => ({ state: "failed", what: "agents", text })),
+    ...refusals.map((text): Finding => ({ state: "failed", what: "agents", text })),
     ...inspectNames(() => refuseUnknownAgents(config, agents)),
   ];
 }
 
-function toAgentsFinding(agents: readonly Agent[], { agentsDir }: Config): Finding {
-  const names = agents.map(({ name }) => name).join(", ");
-  if (agents.length > 0) return { state: "ok", what: "agents", text: `${names}, in "${agentsDir}"` };
+function toAgentsFindings(
+  offered: readonly Agent[],
+  refusals: readonly string[],
+  { agentsDir }: Config,
+): readonly Finding[] {
+  const names = offered.map(({ name }) => name).join(", ");
+  if (offered.length > 0) return [{ state: "ok", what: "agents", text: `${names}, in "${agentsDir}"` }];
+  if (refusals.length > 0) return [];
   const text = `none, in "${agentsDir}": the description of one must begin with "sub-agent:"`;
-  return { state: "failed", what: "agents", text };
+  return [{ state: "failed", what: "agents", text }];
 }
 
 function inspectHooks({ hooks = [], name }: Agent): readonly Finding[] {

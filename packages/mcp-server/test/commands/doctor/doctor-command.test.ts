@@ -56,14 +56,17 @@ describe("budgie doctor", () => {
     expect(stdout).toMatch(/^failed {2}agents {5}none, in ".*": the description of one must begin with "sub-agent:"$/m);
   });
 
-  it("refuses agents whose tools would have the same name", async () => {
+  it("names an agent whose tool would have another's name as left out, and not among those on offer", async () => {
     await using user = await createBudgieUser();
     const twin = { name: "Reader", description: "sub-agent: Twin" };
     writeFileSync(join(user.host.agentsDir, "twin.json"), JSON.stringify(twin));
 
     const { stdout } = await user.command(["doctor"], NO_ENGINE);
 
-    expect(stdout).toMatch(/^failed {2}agents {5}The agents "reader" .* would both be the tool/m);
+    expect(stdout).toMatch(/^ok {6}agents {5}code-reviewer, reader, shell-worker, in /m);
+    expect(stdout).toMatch(
+      /^failed {2}agents {5}The agents "reader" .* would both be the tool .* Until then, ".*twin\.json" is left out\.$/m,
+    );
   });
 
   it("refuses a section of an unknown agent", async () => {
