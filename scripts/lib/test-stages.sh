@@ -15,7 +15,8 @@ prepare_main_stages() {
   if [ -x "$node22" ]; then export BUDGIE_NODE22="$node22"; fi
   # A test compares the committed forwarder with a fresh build, which only these compilers reproduce byte for byte.
   if is_root_on_debian && [ "$(uname -m)" = x86_64 ] && grep -q '^12' /etc/debian_version; then
-    step "Install the forwarder's compilers" apt_install gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+    step "Install the forwarder's compilers, and other shells" \
+      apt_install gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static zsh fish
     export BUDGIE_FORWARDER_TOOLS=installed
   fi
 }

@@ -1,4 +1,4 @@
-import { Argument, type Command } from "commander";
+import { Argument, type Command, type Option } from "commander";
 import type { Host } from "../process/host.ts";
 import { findSubcommand, listSubcommands } from "./help-commands.ts";
 
@@ -39,9 +39,10 @@ compdef _budgie budgie
 `,
   fish: `function __budgie_complete
   set -l words (commandline -opc) (commandline -ct)
-  budgie __complete -- $words[2..] 2>/dev/null
+  set -l found (budgie __complete -- $words[2..] 2>/dev/null)
+  if set -q found[1]; printf '%s\\n' $found; else; __fish_complete_path (commandline -ct); end
 end
-complete -c budgie -a '(__budgie_complete)'
+complete -c budgie -f -a '(__budgie_complete)'
 `,
 } as const;
 
@@ -50,14 +51,14 @@ function complete(program: Command, line: readonly string[], words: CompletionWo
   const before = line.slice(0, -1);
   const current = line.at(-1) ?? "";
   const { argument, command } = findPlace(program, before);
-  const flags = [...listOptions(command), ...(command === program ? [] : listOptions(program))];
+  const options = listOptions(program, command);
   // A shell would interpret other characters of a name.
   const isStarted = (word: string): boolean => word.startsWith(current) && /^[\w.-]+$/.test(word);
   const listWords = (name = ""): readonly string[] => words[name]?.() ?? [];
-  const valued = flags.find(({ flag, takesValue }) => takesValue && flag === before.at(-1));
-  if (valued !== undefined) return listWords(valued.flag.slice(2)).filter(isStarted);
+  const valued = findValued(options, before.at(-1));
+  if (valued !== undefined) return listWords(valued.name()).filter(isStarted);
   const plain = [...listSubcommands(command), ...listWords(argument?.name())];
-  const candidates = current.startsWith("-") ? flags.map(({ flag }) => flag) : plain;
+  const candidates = current.startsWith("-") ? options.flatMap(({ long }) => long ?? []) : plain;
   return [...new Set(candidates)].filter(isStarted);
 }
 
@@ -66,7 +67,8 @@ type Place = { readonly command: Command; readonly argument: Argument | undefine
 /** Finds the innermost command that words name, and the argument that comes next. */
 function findPlace(program: Command, line: readonly string[]): Place {
   let [command, operands] = [program, 0];
-  for (const word of line) {
+  for (const [index, word] of line.entries()) {
+    if (findValued(listOptions(program, command), line[index - 1]) !== undefined) continue;
     const child = findSubcommand(command, word);
     if (child !== undefined && operands === 0) command = child;
     else if (!word.startsWith("-")) operands += 1;
@@ -75,9 +77,12 @@ function findPlace(program: Command, line: readonly string[]): Place {
   return { command, argument: registeredArguments[Math.min(operands, registeredArguments.length - 1)] };
 }
 
-function listOptions(command: Command): readonly { readonly flag: string; readonly takesValue: boolean }[] {
-  return command
-    .createHelp()
-    .visibleOptions(command)
-    .flatMap(({ long, required }) => (long ? [{ flag: long, takesValue: required }] : []));
+/** Lists the options that a command accepts, those of the server included. */
+function listOptions(program: Command, command: Command): readonly Option[] {
+  return [...new Set([command, program])].flatMap((each) => each.createHelp().visibleOptions(each));
+}
+
+/** Finds the option that a word names, if its value is the word after it. */
+function findValued(options: readonly Option[], word: string | undefined): Option | undefined {
+  return options.find(({ long, required, short }) => required && word !== undefined && [long, short].includes(word));
 }
