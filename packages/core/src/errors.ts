@@ -11,6 +11,7 @@ export type UndeliveredAnswer = {
 /** Every code a {@link BudgieError} can carry; `docs/errors.md` has a heading for each. */
 export const ERROR_CODES = [
   "CONFIG_INVALID",
+  "STATE_UNUSABLE",
   "INPUT_INVALID",
   "AGENT_NOT_FOUND",
   "SESSION_NOT_FOUND",

@@ -1,5 +1,5 @@
 // The public surface of @budgie/runner-docker: every export is named here, and becomes API.
-export { buildSandboxImage, type BuildOptions } from "./image/build-sandbox-image.ts";
+export { buildSandboxImage, type BuildOptions, type Built } from "./image/build-sandbox-image.ts";
 export { collectDockerGarbage, type CollectOptions, type CollectReport } from "./maintenance/collect-garbage.ts";
 export type { Credentials } from "./sandbox/credentials.ts";
 export { openDockerHomes, type DockerHomesOptions } from "./maintenance/session-homes.ts";

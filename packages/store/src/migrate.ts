@@ -46,7 +46,7 @@ const MIGRATIONS: readonly string[] = [
   `ALTER TABLE sessions ADD COLUMN origin TEXT`,
 ];
 
-/** Migrates an open database to the current version, or throws `CONFIG_INVALID` if it is of a newer budgie. */
+/** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if it is of a newer budgie. */
 export async function migrate(database: Database): Promise<void> {
   // Makes an empty file return unused pages to the file system. It has no effect once the file has tables.
   database.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA foreign_keys = ON");
@@ -63,7 +63,7 @@ export async function migrate(database: Database): Promise<void> {
   const version = readVersion(database);
   if (version > MIGRATIONS.length) {
     throw new BudgieError(
-      "CONFIG_INVALID",
+      "STATE_UNUSABLE",
       `The run log is of a newer budgie (version ${version}, and this one knows ${MIGRATIONS.length}). Update budgie, or choose another place by ${toOption("stateDir")}.`,
     );
   }

@@ -12,7 +12,7 @@ import { createStateDatabase } from "./state-database.ts";
 
 /** A register in a file that several processes write and read. */
 export type SessionRegisterFile = SessionRegister & {
-  /** Throws `CONFIG_INVALID` if sessions cannot be recorded; creates nothing. */
+  /** Throws `STATE_UNUSABLE` if sessions cannot be recorded; creates nothing. */
   readonly check: () => Promise<void>;
   readonly close: () => void;
 };
@@ -68,7 +68,7 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
         await state.check();
       } catch (error) {
         const { message } = state.toProblem(error);
-        throw new BudgieError("CONFIG_INVALID", `Sessions cannot be kept: ${message}`, { cause: error });
+        throw new BudgieError("STATE_UNUSABLE", `Sessions cannot be kept: ${message}`, { cause: error });
       }
     },
     close: state.close,

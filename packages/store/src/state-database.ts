@@ -58,7 +58,7 @@ export function createStateDatabase(stateDir: string): StateDatabase {
       if (error instanceof BudgieError) return error;
       const reason = error instanceof Error ? error.message : String(error);
       return new BudgieError(
-        "CONFIG_INVALID",
+        "STATE_UNUSABLE",
         `Cannot use the run log "${path}" (${reason}). Make it writable, or move it away if it is broken.`,
         { cause: error },
       );

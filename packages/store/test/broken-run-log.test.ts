@@ -17,7 +17,7 @@ describe("a run log that cannot be used", () => {
       `Turns are not logged: Cannot use the run log "${join(stateDir, "runs.sqlite3")}" (file is not a database). Make it writable, or move it away if it is broken.`,
     ]);
     await expect(openArchive(stateDir).recent(ALL)).rejects.toMatchObject({
-      code: "CONFIG_INVALID",
+      code: "STATE_UNUSABLE",
       message: /file is not a database/,
     });
   });
@@ -48,7 +48,7 @@ describe("a run log that cannot be used", () => {
     damage(join(stateDir, "runs.sqlite3"));
 
     await expect(openArchive(stateDir).recent(ALL)).rejects.toMatchObject({
-      code: "CONFIG_INVALID",
+      code: "STATE_UNUSABLE",
       message: /malformed/,
     });
     log.close();

@@ -117,7 +117,7 @@ describe("the register of sessions", () => {
     expect(register.reports).toEqual([
       expect.stringMatching(/^Sessions are not written down: .*file is not a database.*Make it writable/),
     ]);
-    await expect(register.list()).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    await expect(register.list()).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
   });
 });
 

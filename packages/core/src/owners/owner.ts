@@ -178,7 +178,7 @@ function unusable(folder: string, error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException).code;
   if (error instanceof BudgieError || code === undefined) return error;
   return new BudgieError(
-    "CONFIG_INVALID",
+    "STATE_UNUSABLE",
     `Cannot keep a lock in "${folder}" (${code}). Make it writable, or choose another place by ${toOption("stateDir")}.`,
     { cause: error },
   );

@@ -176,7 +176,7 @@ describe("createOwner", () => {
     const owner = createOwnerFor(stateDir);
 
     await expect(owner.hold()).rejects.toMatchObject({
-      code: "CONFIG_INVALID",
+      code: "STATE_UNUSABLE",
       message: expect.stringMatching(
         /^Cannot keep a lock in ".*state\/owners" \(ENOTDIR\)\. .* the option "stateDir"\.$/,
       ),

@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BudgieError } from "@budgie/core";
+import { EXIT } from "../process/exit-code.ts";
 import type { Host } from "../process/host.ts";
 import { toAbsolutePath } from "../config/host-paths.ts";
+import { escapeForTerminal } from "../terminal/printable.ts";
 
 export type BuildImageOptions = {
   readonly tag: string;
@@ -18,7 +20,7 @@ export async function runBuildImage({ buildArgs, context, tag }: BuildImageOptio
   const contextDir = findContext(context, host);
   const { buildSandboxImage } = await import("@budgie/runner-docker");
   const progress = createProgress(host);
-  const { imageId } = await buildSandboxImage({
+  const { failure, imageId } = await buildSandboxImage({
     tag,
     contextDir,
     buildArgs: Object.fromEntries(buildArgs.map(parseBuildArg)),
@@ -26,8 +28,12 @@ export async function runBuildImage({ buildArgs, context, tag }: BuildImageOptio
     hostEnv: host.env,
     onProgress: progress.tell,
   }).finally(progress.clear);
+  if (failure !== undefined) {
+    host.report(`The sandbox image was not built: ${escapeForTerminal(failure)}`);
+    return EXIT.failed;
+  }
   host.stdout.write(`Built ${tag} (${imageId}).\n`);
-  return 0;
+  return EXIT.done;
 }
 
 // As engines read it: a registry with an optional port, the name's parts in lower case, and a tag.

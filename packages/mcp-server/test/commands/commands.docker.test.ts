@@ -57,7 +57,7 @@ describe("budgie build-image", () => {
     const argv = ["build-image", "--tag", "budgie-build-test:never", "--context", context];
     const { exitCode, stderr } = await user.run(argv, toEngineVariables());
 
-    expect(exitCode).toBe(2);
+    expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^budgie: The sandbox image was not built: .*code: 7\n$/);
   });
 });

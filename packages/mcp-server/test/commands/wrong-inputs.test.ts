@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createBudgieUser, type BudgieUser } from "../helpers/start-budgie.ts";
@@ -7,7 +7,7 @@ const ENV = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
 type Row = readonly [typed: string, said: string, exitCode: number];
 
-// CONFIG is a configuration file; HOME, AGENTS and FILE are paths of the user's.
+// CONFIG is a configuration file, BROKEN a state directory with a broken run log; HOME, AGENTS and FILE are paths of the user's.
 const ROWS: readonly Row[] = [
   ["dotcor", 'There is no command "dotcor". Did you mean "doctor"? See "budgie --help".', 2],
   ["emacs", 'There is no command "emacs". See "budgie --help".', 2],
@@ -59,6 +59,7 @@ const ROWS: readonly Row[] = [
     "Cannot reach a container engine at unix:///nowhere/docker.sock (from DOCKER_HOST)",
     3,
   ],
+  ["runs ls --state-dir BROKEN", 'Cannot use the run log "BROKEN/runs.sqlite3" (file is not a database). Make it', 1],
   ["doctor all", `Too many arguments for 'doctor'. Expected 0 arguments but got 1. See "budgie doctor --help".`, 2],
 ];
 
@@ -66,6 +67,8 @@ describe("a wrong input", () => {
   let user: BudgieUser;
   beforeAll(async () => {
     user = await createBudgieUser();
+    mkdirSync(join(user.host.home, "broken"));
+    writeFileSync(join(user.host.home, "broken", "runs.sqlite3"), "This is no database. ".repeat(500));
     writeFileSync(join(user.host.home, "budgie.json"), JSON.stringify({ agentTimout: "1m" }));
   });
   afterAll(async () => user[Symbol.asyncDispose]());
@@ -74,12 +77,13 @@ describe("a wrong input", () => {
     const fill = (text: string): string =>
       text
         .replaceAll("CONFIG", join(user.host.home, "budgie.json"))
+        .replaceAll("BROKEN", join(user.host.home, "broken"))
         .replaceAll("AGENTS", user.host.agentsDir)
         .replaceAll("HOME", user.host.home);
     const finished = await user.command(typed.split(" ").map(fill), ENV);
 
     expect(finished).toMatchObject({ exitCode, stdout: "" });
-    expect(finished.stderr).toContain(`budgie: ${said.replace(/CONFIG(?=")/, fill).replace(/AGENTS(?=")/, fill)}`);
+    expect(finished.stderr).toContain(`budgie: ${said.replace(/(?:CONFIG|AGENTS|BROKEN)(?=["/])/, fill)}`);
     expect(finished.stderr.trimEnd()).not.toContain("\n");
   });
 });

@@ -32,7 +32,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
       const filler = join(folder, "filler");
       execFileSync("sh", ["-c", 'dd if=/dev/zero of="$1" bs=1k 2>/dev/null || true', "sh", filler]);
       const { code, end, text } = await call().told;
-      expect(end === "refused" ? code : `${end} ${text}`).toMatch(/^(answered|RUNNER_UNAVAILABLE|CONFIG_INVALID)$/);
+      expect(end === "refused" ? code : `${end} ${text}`).toMatch(/^(answered|RUNNER_UNAVAILABLE|STATE_UNUSABLE)$/);
       expect(budgie().child.exitCode).toBeNull();
       rmSync(filler);
     },

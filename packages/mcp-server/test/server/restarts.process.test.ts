@@ -23,7 +23,7 @@ it.each([
   const { exitCode, stderr } = await user.run(["--keep-sessions", ...args]);
 
   expect({ exitCode, stderr }).toEqual({
-    exitCode: 2,
+    exitCode: 1,
     stderr: expect.stringMatching(/^budgie: Sessions cannot be kept: /m),
   });
   expect(stderr).toContain(why);

@@ -1,7 +1,6 @@
 import type { Readable } from "node:stream";
 import type Docker from "dockerode";
 import { pack } from "tar-fs";
-import { BudgieError } from "@budgie/core";
 import { connectEngine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
 
@@ -19,8 +18,13 @@ export type BuildOptions = {
 
 type BuildEvent = { readonly stream?: string; readonly error?: string; readonly status?: string };
 
-/** Builds the sandbox image on the user's engine. Throws `CONFIG_INVALID` with the build's last error. */
-export async function buildSandboxImage(options: BuildOptions): Promise<{ readonly imageId: string }> {
+/** The id of a built image, or the last error of a build that failed. */
+export type Built =
+  | { readonly imageId: string; readonly failure?: undefined }
+  | { readonly imageId?: undefined; readonly failure: string };
+
+/** Builds the sandbox image on the user's engine. Throws `RUNNER_UNAVAILABLE` if there is none. */
+export async function buildSandboxImage(options: BuildOptions): Promise<Built> {
   const { docker } = await connectEngine(options.hostEnv, options.home);
   // The checkout's times and owners would defeat the engine's cache.
   const context = pack(options.contextDir, {
@@ -28,23 +32,23 @@ export async function buildSandboxImage(options: BuildOptions): Promise<{ readon
     map: (header) => Object.assign(header, { uid: 0, gid: 0, mtime: new Date(0) }),
   });
   const { buildArgs, tag } = options;
-  const stream = await docker
-    .buildImage(context as unknown as NodeJS.ReadableStream, {
-      t: tag,
-      buildargs: { ...buildArgs },
-      rm: true,
-      forcerm: true,
-    })
-    .catch((cause: unknown) => {
-      throw buildFailed(cause instanceof Error ? cause.message : String(cause), cause);
-    });
-  await follow(docker, stream as Readable, options.onProgress);
-  const { Id } = await docker.getImage(tag).inspect();
-  return { imageId: Id };
+  const how = { t: tag, buildargs: { ...buildArgs }, rm: true, forcerm: true };
+  try {
+    const stream = await docker.buildImage(context as unknown as NodeJS.ReadableStream, how);
+    const failure = await follow(docker, stream as Readable, options.onProgress);
+    if (failure !== undefined) return { failure: failure.trim() };
+    return { imageId: (await docker.getImage(tag).inspect()).Id };
+  } catch (cause) {
+    return { failure: (cause instanceof Error ? cause.message : String(cause)).trim() };
+  }
 }
 
-/** Follows the build to its end. A failed build ends its stream without an error: only the last event reports it. */
-async function follow(docker: Docker, stream: Readable, onProgress: BuildOptions["onProgress"]): Promise<void> {
+/** Follows the build to its end, and returns its error. A failed build ends its stream without an error: only the last event reports it. */
+async function follow(
+  docker: Docker,
+  stream: Readable,
+  onProgress: BuildOptions["onProgress"],
+): Promise<string | undefined> {
   let begun = "";
   const tell = (text: string): void => {
     const lines = (begun + text).split("\n");
@@ -62,10 +66,5 @@ async function follow(docker: Docker, stream: Readable, onProgress: BuildOptions
     );
   });
   tell("\n");
-  const failure = events.find((event) => event.error !== undefined);
-  if (failure?.error !== undefined) throw buildFailed(failure.error);
-}
-
-function buildFailed(reason: string, cause?: unknown): BudgieError {
-  return new BudgieError("CONFIG_INVALID", `The sandbox image was not built: ${reason.trim()}`, { cause });
+  return events.find((event) => event.error !== undefined)?.error;
 }

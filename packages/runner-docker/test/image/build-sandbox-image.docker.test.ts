@@ -39,11 +39,11 @@ function build(dockerfile: string) {
 
 describe("buildSandboxImage", () => {
   it("builds from the Dockerfile and docker/ only, with build arguments, and reports each line", async () => {
-    const { imageId } = await build(
+    const built = await build(
       `FROM ${BASE_IMAGE}\nARG GREETING\nCOPY . /context\nRUN printf "%s\\nagain\\n" "$GREETING" && ls /context && test ! -e /context/secret`,
     );
 
-    expect((await (await testEngine()).getImage(tag).inspect()).Id).toBe(imageId);
+    expect(built).toEqual({ imageId: (await (await testEngine()).getImage(tag).inspect()).Id });
     expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^Step 1\/4/), "hello", "again"]));
   });
 
@@ -51,10 +51,7 @@ describe("buildSandboxImage", () => {
     ["a step that fails", `FROM ${BASE_IMAGE}\nRUN exit 3`, /non-zero code: 3/],
     ["a Dockerfile that is none", "NONSENSE", /unknown instruction/i],
   ])("fails with the build's last error on %s", async (_, dockerfile, reason) => {
-    await expect(build(dockerfile)).rejects.toMatchObject({
-      code: "CONFIG_INVALID",
-      message: expect.stringMatching(reason),
-    });
+    expect(await build(dockerfile)).toEqual({ failure: expect.stringMatching(reason) });
   });
 
   it("needs an engine", async () => {
