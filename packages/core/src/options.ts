@@ -1,5 +1,24 @@
 /** The options of budgie's packages that messages name. A program with names of its own for them replaces these. */
-export const OPTION_NAMES = ["acceptWeaker", "credentials", "image", "runtime", "sessionsDir", "stateDir"] as const;
+export const OPTION_NAMES = [
+  "acceptWeaker",
+  "agentsDir",
+  "allowedRoots",
+  "binary",
+  "credentials",
+  "diskBytes",
+  "force",
+  "image",
+  "maxPromptBytes",
+  "model",
+  "protectExecutablePaths",
+  "queued",
+  "retry",
+  "runtime",
+  "sessionsDir",
+  "stateDir",
+  "timeoutMs",
+  "trustAllTools",
+] as const;
 
 export type OptionName = (typeof OPTION_NAMES)[number];
 

@@ -62,9 +62,7 @@ describe("a budgie that an agent started", () => {
 
     const answer = await ask("shell-worker", { prompt: `[[run: ${toCall(user, deeper)}]]` });
 
-    expect(toText(answer)).toMatch(
-      /answered: [^]*refused: TOO_DEEP: .* --max-depth 2 of the outermost budgie allows no further nesting/,
-    );
+    expect(toText(answer)).toMatch(/answered: [^]*refused: TOO_DEEP: .* allows a depth of 2 and no further nesting/);
     expect(user.kiroCalls()).toHaveLength(2);
   });
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "./agent.ts";
 import { loadAgent, type LoadedAgent } from "./load-agent.ts";
+import { toOption } from "../options.ts";
 
 /** The agents in the order of their file names, and the problems with other files. */
 export type LoadedAgents = {
@@ -57,7 +58,7 @@ function listFiles(agentsDir: string, before: LoadedAgents | undefined): Listed 
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const rest = before === undefined || before.agents.length === 0 ? "" : " Its agents stay as they were.";
-    const remedy = `Create it, or name another with --agents-dir.${rest}`;
+    const remedy = `Create it, or name another by ${toOption("agentsDir")}.${rest}`;
     const fault =
       code === "ENOENT"
         ? `There is no agents directory "${agentsDir}".`

@@ -1,4 +1,5 @@
 import { BudgieError, type ErrorCode } from "../errors.ts";
+import { toOption } from "../options.ts";
 import { toDurationText } from "../text/duration.ts";
 import type { Finished } from "../protocol/run-process.ts";
 import { hasMessage, saysFinished, toAnswer, toEvidence, toLineAt, toPlainText } from "./kiro-output.ts";
@@ -58,8 +59,8 @@ function stopped(finished: Finished, context: FailureContext): BudgieError | und
     case "command-not-found":
       return new BudgieError(
         "COMMAND_NOT_FOUND",
-        `There is no program "${binary}" that the agent's user can run. Install kiro-cli, or name it with --kiro-binary. ` +
-          `With --sandbox it has to be in the image: "budgie build-image" builds one, and "budgie doctor" looks into yours.`,
+        `There is no program "${binary}" that the agent's user can run. Install kiro-cli, or name it by ${toOption("binary")}. ` +
+          `A sandbox has the image's: "budgie build-image" builds one, and "budgie doctor" looks into yours.`,
       );
     case "out-of-memory":
       return new BudgieError(
@@ -69,7 +70,7 @@ function stopped(finished: Finished, context: FailureContext): BudgieError | und
     case "disk-limit":
       return new BudgieError(
         "DISK_LIMIT",
-        `The agent "${agent}" was stopped because its session's home exceeded its limit ("limits.disk" of --config), or ` +
+        `The agent "${agent}" was stopped because its session's home exceeded its limit (${toOption("diskBytes")}), or ` +
           `because a disk that it writes to was nearly full. The session has ended, and its home is removed. ` +
           `Have it write less.`,
       );
@@ -91,7 +92,7 @@ function ranOutOfTime({ stderr, stdout }: Finished, { agent, timeoutMs }: Failur
   return new BudgieError(
     "TIMED_OUT",
     `The agent "${agent}" did not finish within ${toDurationText(timeoutMs)} and was stopped. ` +
-      `Give it a smaller task, or more time with --agent-timeout.`,
+      `Give it a smaller task, or more time by ${toOption("timeoutMs")}.`,
   );
 }
 
@@ -130,14 +131,14 @@ const SYMPTOMS: readonly Symptom[] = [
     says: /Model '[^'\n]*' does not exist/i,
     code: "AGENT_FAILED",
     toMessage: (agent, line) =>
-      `Kiro refused the model of the agent "${agent}" (${line}). Set another in its prompt file, or with --model.`,
+      `Kiro refused the model of the agent "${agent}" (${line}). Set another in its prompt file, or by ${toOption("model")}.`,
   },
   {
     says: /Tool approval required but --no-interactive was specified/i,
     code: "AGENT_FAILED",
     toMessage: (agent) =>
       `The agent "${agent}" wanted a tool that it may not use unasked, and Kiro ended the turn. ` +
-      `Add the tool to its "allowedTools", or start budgie with --trust-all-tools.`,
+      `Add the tool to its "allowedTools", or allow all by ${toOption("trustAllTools")}.`,
   },
 ];
 
@@ -169,6 +170,6 @@ function loginRequired(agent: string): BudgieError {
   return new BudgieError(
     "LOGIN_REQUIRED",
     `Kiro has no valid login for the agent "${agent}". Run "kiro-cli login" on this machine, or set KIRO_API_KEY; ` +
-      `a sandbox gets what --credentials says.`,
+      `a sandbox gets what ${toOption("credentials")} says.`,
   );
 }

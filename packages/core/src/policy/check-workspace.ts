@@ -1,6 +1,7 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
 import { BudgieError } from "../errors.ts";
+import { toOption } from "../options.ts";
 import { isWithin } from "./is-within.ts";
 import { resolveSystemLinks } from "./system-links.ts";
 import { findRefusal, type AllowedRoot, type WorkspaceRefusal, type WorkspaceRules } from "./workspace-rules.ts";
@@ -31,7 +32,7 @@ async function findLinkRefusal(
   if (path === meant || allowedRoots.some(isAllowed)) return undefined;
   return {
     what: "is named by a link that an agent may have made",
-    remedy: `Pass ${JSON.stringify(path)} if you mean that, or start budgie with --allow-root for a directory that holds both.`,
+    remedy: `Pass ${JSON.stringify(path)} if you mean that, or allow a directory that holds both by ${toOption("allowedRoots")}.`,
   };
 }
 

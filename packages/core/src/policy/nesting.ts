@@ -27,8 +27,8 @@ export function checkNesting(nesting: Nesting): void {
   if (!isTooDeep(nesting)) return;
   throw new BudgieError(
     "TOO_DEEP",
-    `An agent started this budgie, and --max-depth ${nesting.most} of the outermost budgie allows no further nesting: no ` +
-      `agent was started. Do the work without this tool. The user can raise --max-depth there.`,
+    `An agent started this budgie, and the outermost budgie allows a depth of ${nesting.most} and no further nesting: no ` +
+      `agent was started. Do the work without this tool. The user can allow a greater depth there.`,
   );
 }
 

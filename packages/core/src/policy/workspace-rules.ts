@@ -2,6 +2,7 @@ import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isWithin } from "./is-within.ts";
 import { loadMounts, toOtherNames, toShownPlaces } from "./bind-mounts.ts";
+import { toOption } from "../options.ts";
 
 /** The rules for directories that may be a workspace. */
 export type WorkspaceRules = {
@@ -44,7 +45,7 @@ export async function findRefusal(
   const roots = allowedRoots.map(({ path }) => JSON.stringify(path)).join(", ");
   return {
     what: `lies in none of the allowed roots (${roots})`,
-    remedy: "Pass one in there, or start budgie with one more --allow-root.",
+    remedy: `Pass one in there, or allow one more by ${toOption("allowedRoots")}.`,
   };
 }
 
@@ -96,7 +97,7 @@ function judge(directory: string, things: readonly Located[], roots: readonly st
   return folder === undefined ? undefined : { what: toClosedText(folder), remedy: NAME_IT };
 }
 
-const NAME_IT = "Pass a project's own directory, or start budgie with --allow-root for one in there.";
+const NAME_IT = `Pass a project's own directory, or allow one in there by ${toOption("allowedRoots")}.`;
 
 function toClosedText(folder: string): string {
   return `lies in ${JSON.stringify(folder)}, where programs keep logins and settings`;

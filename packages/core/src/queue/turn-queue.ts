@@ -1,4 +1,5 @@
 import { BudgieError } from "../errors.ts";
+import { toOption } from "../options.ts";
 import { toCountText } from "../text/text.ts";
 import type { TurnLimits } from "./turn-limits.ts";
 import type { TurnRate } from "./turn-rate.ts";
@@ -175,7 +176,7 @@ function toFull({ agent, session }: ComingTurn, { queued }: TurnLimits, running:
   const [wait, run] = [toCountText(queued), toCountText(running)];
   return new BudgieError(
     "QUEUE_FULL",
-    `No more turns may wait: ${wait} do, which is what --max-queued allows, and ${run} run. Nothing was started for ` +
+    `No more turns may wait: ${wait} do, which is what ${toOption("queued")} allows, and ${run} run. Nothing was started for ` +
       `"${agent}". Call again when some of them are over.`,
     { report: { sessionId: session } },
   );

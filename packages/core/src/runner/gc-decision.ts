@@ -1,5 +1,6 @@
 import type { OwnerState } from "../owners/owner-state.ts";
 import type { GcPolicy } from "./runner.ts";
+import { toOption } from "../options.ts";
 
 /** A thing of a session or an owner that may be garbage. */
 export type GcSubject = {
@@ -35,7 +36,7 @@ function toReasonOutOfSight(subject: GcSubject, { force, olderThanMs }: GcPolicy
   const where = "its owner is on another machine or in another pid namespace";
   if (hasLease === true) return `${where}, and runs a turn`;
   if (force === true || toAgeMs(subject) >= Math.max(FOREIGN_MS, keepMs, olderThanMs)) return undefined;
-  return `${where}, and cannot be asked; it goes when it is 24 h old, or with --force`;
+  return `${where}, and cannot be asked; it goes when it is 24 h old, or with ${toOption("force")}`;
 }
 
 /** Counts a time in the future as now: it is from a wrong clock. */

@@ -80,6 +80,6 @@ export function sessionNotFound(sessionId: string): BudgieError {
   return new BudgieError(
     "SESSION_NOT_FOUND",
     `There is no session "${sessionId}" here: sessions end with the budgie that began them, unless it keeps them, and when ` +
-      `nobody uses them for longer than --session-ttl. Leave "sessionId" out to begin a new one.`,
+      `nobody uses them for too long. Leave "sessionId" out to begin a new one.`,
   );
 }

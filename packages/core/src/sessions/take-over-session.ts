@@ -54,11 +54,10 @@ function taken(id: string): BudgieError {
 }
 
 function otherIsolation({ id, isolation }: RegisteredSession): BudgieError {
-  const [kind, remedy] =
-    isolation === "container" ? ["in a sandbox", "with --sandbox"] : ["without a sandbox", "without --sandbox"];
+  const kind = isolation === "container" ? "in a sandbox" : "without a sandbox";
   return new BudgieError(
     "SESSION_NOT_FOUND",
-    `The session "${id}" was begun ${kind}. Start budgie ${remedy} to resume it, or leave "sessionId" out to begin a new one.`,
+    `The session "${id}" was begun ${kind}. Resume it ${kind}, or leave "sessionId" out to begin a new one.`,
   );
 }
 

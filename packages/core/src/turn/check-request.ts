@@ -1,5 +1,6 @@
 import type { Agent } from "../agents/agent.ts";
 import { BudgieError } from "../errors.ts";
+import { toOption } from "../options.ts";
 import { checkWorkspace } from "../policy/check-workspace.ts";
 import { narrowPolicy, type Loosening, type Policy } from "../policy/policy.ts";
 import type { WorkspaceRules } from "../policy/workspace-rules.ts";
@@ -64,7 +65,7 @@ export function parsePrompt(prompt: string, agent: string, { maxPromptBytes, san
     throw new BudgieError(
       "INPUT_INVALID",
       `The prompt for "${agent}" has ${toCountText(bytes)} bytes, and ${toCountText(maxPromptBytes)} are allowed. ` +
-        `Put the material into a file in the directory and name that, or raise --max-prompt-bytes.`,
+        `Put the material into a file in the directory and name that, or raise ${toOption("maxPromptBytes")}.`,
     );
   }
   const text = sanitize ? sanitizeText(prompt) : prompt;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type ErrorCode } from "../errors.ts";
+import { toOption } from "../options.ts";
 import type { WorkspaceChanges } from "../changes/watch-workspace.ts";
 
 /** The modes of retrying an attempt that timed out or crashed; `safe`: only if it changed nothing in the workspace. */
@@ -53,7 +54,7 @@ async function checkSafeToRetry(failure: BudgieError, { end, mode, signal, findC
     count === 0
       ? `and it is unknown whether the workspace changed during it: ${unknown}`
       : `and the workspace changed during it: ${toList(paths, count)}`;
-  throw indeterminate(failure, what, { paths, hint: "; --retry always retries regardless" });
+  throw indeterminate(failure, what, { paths, hint: `; the mode "always" of ${toOption("retry")} retries regardless` });
 }
 
 const MOST_NAMED = 10;

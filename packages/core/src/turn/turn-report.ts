@@ -5,6 +5,7 @@ import {
 } from "../changes/watch-executable-paths.ts";
 import type { EgressCount, EgressDenial, EgressReport } from "../egress.ts";
 import { BudgieError, type FailureReport, type TurnReport } from "../errors.ts";
+import { toOption } from "../options.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import type { Reply } from "./turn.ts";
 
@@ -83,7 +84,7 @@ function toRedirected(
   const named = gitChanges.slice(0, MOST_NAMED).join(" ");
   return new BudgieError(
     "GIT_REDIRECTED",
-    `The turn redirected git by paths that --protect-executable-paths cannot protect. ${named} ` +
+    `The turn redirected git by paths that ${toOption("protectExecutablePaths")} cannot protect. ${named} ` +
       `Run no git in "${directory}" or below before you have looked at these paths, and removed or restored them.`,
     { report: { response } },
   );

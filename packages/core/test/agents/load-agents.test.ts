@@ -114,7 +114,7 @@ describe("loadAgents", () => {
 
     expect(loadAgents({ agentsDir, promptsDir: agentsDir })).toMatchObject({
       agents: [],
-      problems: [expect.stringMatching(/^There is no agents directory ".*none"\. .*--agents-dir\.$/)],
+      problems: [expect.stringMatching(/^There is no agents directory ".*none"\. .*the option "agentsDir"\.$/)],
     });
   });
 

@@ -104,7 +104,7 @@ describe("the Kiro protocol with a real process", () => {
 
     await expect(turn).rejects.toMatchObject({
       code: "AGENT_FAILED",
-      message: expect.stringMatching(/"allowedTools".*--trust-all-tools/),
+      message: expect.stringMatching(/"allowedTools".*"trustAllTools"/),
     });
   });
 

@@ -127,7 +127,7 @@ describe("guarded paths", () => {
   it("include all dot-directories of a home, which no list could name", async () => {
     for (const folder of [".config/gh", "code/app/.claude/worktrees/one"])
       mkdirSync(join(home, folder), { recursive: true });
-    const remedy = "Pass a project's own directory, or start budgie with --allow-root for one in there.";
+    const remedy = `Pass a project's own directory, or allow one in there by the option "allowedRoots".`;
 
     for (const [folder, closed] of [
       [".config", ".config"],
@@ -160,7 +160,7 @@ describe("allowed roots", () => {
   it("exclude everything else, and are named in the refusal", async () => {
     mkdirSync(join(home, "code-of-others"));
     const rules = allowing(join(home, "code"));
-    const message = `lies in none of the allowed roots ("${join(home, "code")}"). Pass one in there, or start budgie`;
+    const message = `lies in none of the allowed roots ("${join(home, "code")}"). Pass one in there, or allow one more`;
 
     await expect(checkWorkspace(home, rules)).rejects.toMatchObject(refused(message));
     await expect(checkWorkspace(join(home, "code-of-others"), rules)).rejects.toMatchObject(refused(message));

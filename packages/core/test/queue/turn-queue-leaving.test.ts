@@ -88,7 +88,7 @@ describe("a full turn queue", () => {
       code: "QUEUE_FULL",
       report: { sessionId: "s" },
       message:
-        "No more turns may wait: 3 do, which is what --max-queued allows, and 2 run. " +
+        'No more turns may wait: 3 do, which is what the option "queued" allows, and 2 run. ' +
         'Nothing was started for "agent". Call again when some of them are over.',
     });
     expect(waiting()).toEqual(["c", "d", "e"]);

@@ -39,7 +39,7 @@ describe("a kept session of another process", () => {
 
   it.each([
     ["was not kept", { keepMs: undefined }, /^There is no session/],
-    ["was begun in a sandbox", { isolation: "container" as const }, /Start budgie with --sandbox/],
+    ["was begun in a sandbox", { isolation: "container" as const }, /Resume it in a sandbox, or leave/],
     ["has expired", { usedMs: Date.now() - DAY_MS - 1000 }, /unused for longer than the 24h00m/],
   ])("is refused when it %s", async (_what, over, message) => {
     const { store, register, session } = await createKept({ over });

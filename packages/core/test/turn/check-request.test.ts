@@ -15,7 +15,7 @@ describe("parsePrompt", () => {
         code: "INPUT_INVALID",
         message:
           'The prompt for "tester" has 400,001 bytes, and 400,000 are allowed. ' +
-          "Put the material into a file in the directory and name that, or raise --max-prompt-bytes.",
+          'Put the material into a file in the directory and name that, or raise the option "maxPromptBytes".',
       }),
     );
   });

@@ -116,7 +116,7 @@ describe("withRetry", () => {
         message:
           "The agent's progress is indeterminate, so the turn was not retried: its first attempt failed, and the workspace changed " +
           'during it: "a.txt". It broke. Look at what was done, and ask again in the same session to continue from there; ' +
-          "--retry always retries regardless.",
+          'the mode "always" of the option "retry" retries regardless.',
         report: { changedPaths: ["a.txt"] },
         cause: { code },
       });
@@ -155,7 +155,7 @@ describe("withRetry", () => {
 
       expect({ tries, code: error.code }).toEqual({ tries: 1, code: "INDETERMINATE" });
       // No other mode would retry either.
-      expect(error.message).toMatch(/unknown whether the agent has ended\. x (?!.*--retry)/);
+      expect(error.message).toMatch(/unknown whether the agent has ended\. x (?!.*"retry")/);
     }
   });
 

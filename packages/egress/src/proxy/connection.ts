@@ -64,7 +64,7 @@ const PRIVATE = "its name resolves to no public address";
 function toRemedy({ host, port }: Target, why: string): { readonly remedy?: string } {
   if (port === 0) return {};
   const name = port === 443 ? host : `${host}:${port}`;
-  if (why.includes("allow-list")) return { remedy: `To allow it, the user can start budgie with --allow-host ${name}` };
-  if (why === PRIVATE) return { remedy: `If it must be reached, the user can pin it: --allow-host ${name}=ADDRESS` };
+  if (why.includes("allow-list")) return { remedy: `If it is needed, the user can allow "${name}"` };
+  if (why === PRIVATE) return { remedy: `If it must be reached, the user can pin it as "${name}=ADDRESS"` };
   return {};
 }

@@ -38,7 +38,7 @@ describe("resolving", () => {
       const place = await createProxyPlace(toPolicy("allowlist", "allowed.test"), { lookup });
       const { head } = await openTunnel(place.socketPath, "allowed.test:443");
 
-      expect(head).toMatch(/^HTTP\/1\.1 403 .*no public address.*--allow-host allowed\.test=ADDRESS/s);
+      expect(head).toMatch(/^HTTP\/1\.1 403 .*no public address.* as "allowed\.test=ADDRESS"/s);
       expect(asked()).toBe(1);
       expect((await place.session.take()).denied).toMatchObject([{ host: "allowed.test", port: 443 }]);
       await place.close();

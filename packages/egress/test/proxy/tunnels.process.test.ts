@@ -105,9 +105,7 @@ describe("tunnels", () => {
   it("do not reach another port of an allowed host", async () => {
     const { head } = await openTunnel(place.socketPath, "allowed.test:22");
 
-    expect(head).toMatch(
-      /^HTTP\/1\.1 403 .*allowed\.test:22: port not on the allow-list.*--allow-host allowed\.test:22/s,
-    );
+    expect(head).toMatch(/^HTTP\/1\.1 403 .*allowed\.test:22: port not on the allow-list.* allow "allowed\.test:22"/s);
   });
 
   it.each(["allowed.test", "allowed.test:", "allowed.test:0", "allowed.test:65536", "allowed.test:443:443", ":443"])(
@@ -125,7 +123,7 @@ describe("tunnels", () => {
     expect(head).toContain("Connection: close");
     expect(head).toContain("budgie's egress policy refused evil.test:443: not on the allow-list.");
     expect(head).toContain("Tell the user");
-    expect(head).toContain("--allow-host evil.test\n");
+    expect(head).toContain('the user can allow "evil.test"\n');
   });
 
   it("echo no control characters, and no long names", async () => {

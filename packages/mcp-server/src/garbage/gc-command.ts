@@ -14,6 +14,7 @@ import { forgetRemoved } from "./sweep.ts";
 import type { Host } from "../process/host.ts";
 import { toSafeJson } from "../terminal/safe-json.ts";
 import { escapeForTerminal } from "../terminal/printable.ts";
+import { withFlags } from "../terminal/with-flags.ts";
 
 export type GcOptions = {
   readonly dryRun: boolean;
@@ -41,14 +42,18 @@ export async function runGc(config: Config, options: GcOptions, host: Host): Pro
   const reports = [onEngine, await collectFolders(config, { owner, policy }, host)];
   const report = {
     removed: reports.flatMap(({ removed }) => removed),
-    kept: reports.flatMap(({ kept }) => kept),
-    failed: reports.flatMap(({ failed }) => failed),
+    kept: reports.flatMap(({ kept }) => kept).map(withFlagsInReason),
+    failed: reports.flatMap(({ failed }) => failed).map(withFlagsInReason),
     legacy: onEngine.legacy,
   };
   if (!dryRun) await forgetRemoved(report, register, owner);
   register.close();
   host.stdout.write(options.json ? toSafeJson({ dryRun, ...report }) : reportText(report, dryRun));
   return report.failed.length === 0 ? 0 : 1;
+}
+
+function withFlagsInReason<Item extends { readonly why: string }>(item: Item): Item {
+  return { ...item, why: withFlags(item.why) };
 }
 
 type Collecting = { readonly owner: Owner; readonly policy: GcPolicy };

@@ -7,9 +7,21 @@ export function withFlags(message: string): string {
 
 const FLAGS: Readonly<Record<OptionName, string>> = {
   acceptWeaker: "--accept-weaker",
+  agentsDir: "--agents-dir",
+  allowedRoots: "--allow-root",
+  binary: "--kiro-binary",
   credentials: "--credentials",
+  diskBytes: '"limits.disk" of --config',
+  force: "--force",
   image: "--sandbox-image",
+  maxPromptBytes: "--max-prompt-bytes",
+  model: "--model",
+  protectExecutablePaths: "--protect-executable-paths",
+  queued: "--max-queued",
+  retry: "--retry",
   runtime: "--runtime",
   sessionsDir: "--sessions-dir",
   stateDir: "--state-dir",
+  timeoutMs: "--agent-timeout",
+  trustAllTools: "--trust-all-tools",
 };

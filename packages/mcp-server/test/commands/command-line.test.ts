@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { createFakeEngine } from "../../../runner-docker/test/helpers/fake-engine.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { toFlag } from "../../src/config/option-names.ts";
 import { runProgram } from "../../src/run-program.ts";
@@ -228,26 +227,6 @@ describe("the server on a terminal", () => {
     expect(lines[0]).toContain("waits on stdin for an MCP client");
     expect(lines[1]).toContain('"budgie install CLIENT"');
     expect(lines.at(-1)).toContain("Serving 4 tools");
-  });
-});
-
-describe("build-image", () => {
-  it("fails with exit code 1 if the engine does not build the image, and says why in one line", async () => {
-    await using user = await createBudgieUser();
-    const refusal = { status: 400, body: { message: "unknown instruction:\u001b[2J NONSENSE" } };
-    await using engine = await createFakeEngine({
-      "GET /version": { ApiVersion: "1.41" },
-      "GET /info": {},
-      "POST /build": [refusal],
-    });
-
-    const finished = await user.command(["build-image"], engine.hostEnv);
-
-    expect(finished).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(finished.stderr).toMatch(
-      /^budgie: The sandbox image was not built: .*unknown instruction:\S+ NONSENSE\s*\n$/,
-    );
-    expect(finished.stderr).not.toContain("\u001b");
   });
 });
 

@@ -75,7 +75,7 @@ async function refuseWithoutNode(container: Docker.Container, { image, user }: P
     throw new BudgieError(
       "RUNNER_UNAVAILABLE",
       `The egress proxy cannot run: this engine cannot mount a socket of the host, so it runs in the sandbox image "${image.name}". ` +
-        `${cause.message} Add Node.js 20.19 or later to the image, or choose --egress none or bridge.`,
+        `${cause.message} Add Node.js 20.19 or later to the image, or choose "none" or "bridge" as the mode of egress.`,
       { cause },
     );
   });

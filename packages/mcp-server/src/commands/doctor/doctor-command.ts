@@ -14,6 +14,7 @@ import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 import { acceptAgents } from "../../agents/accept-agents.ts";
 import { refuseUnknownAgents } from "../../config/agent-policies.ts";
+import { withFlags } from "../../terminal/with-flags.ts";
 import { isProven, proofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { toSandboxFindings } from "./sandbox-findings.ts";
@@ -38,14 +39,14 @@ type Examination = DoctorOptions & { readonly signal: AbortSignal };
 async function examine(config: Config, { egress, json, prove, signal }: Examination, host: Host): Promise<number> {
   const facts = await inspectMachine(config, host);
   const lab = toLabOptions(config, signal, host);
-  const findings = [
+  const findings: readonly Finding[] = [
     ...toSandboxFindings(facts, config, host),
     ...(await inspectEgress(facts, egress, lab)),
     ...inspectAgents(config),
     ...inspectDirectories(config),
     ...inspectSqlite(),
     ...listUnknownVariables(host.env).map((text): Finding => ({ state: "note", what: "variable", text })),
-  ];
+  ].map((finding) => ({ ...finding, text: withFlags(finding.text) }));
   const style = toStyle(host);
   const sound = findings.filter((finding) => !isFailure(finding));
   if (!json) host.stdout.write(findingLines(sound, style));

@@ -1,7 +1,6 @@
 import type { EgressPolicy } from "@budgie/core";
 import type { EgressAnswer, LabOptions } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
-import { withFlags } from "../../terminal/with-flags.ts";
 import type { Finding } from "./finding.ts";
 
 /** Starts sandboxes to test what they reach. Returns nothing without an engine, an image and the chosen runtime. */
@@ -22,7 +21,7 @@ export async function inspectEgress(
     return [...(allowed === undefined ? [toUntried(policy)] : []), ...answers.map(toAnswerFinding)];
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    return [toFinding("failed", withFlags(error instanceof Error ? error.message : String(error)))];
+    return [toFinding("failed", error instanceof Error ? error.message : String(error))];
   }
 }
 

@@ -3,7 +3,6 @@ import type { SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "../../config/config.ts";
 import type { Finding } from "./finding.ts";
 import type { Host } from "../../process/host.ts";
-import { withFlags } from "../../terminal/with-flags.ts";
 import { toSandboxSecrets } from "../../config/sandbox-options.ts";
 
 /** Returns the findings about the engine, the image, the program and the login. */
@@ -114,9 +113,7 @@ function toFinding<Facts>(
   part: { readonly ok: true; readonly facts: Facts } | { readonly ok: false; readonly problem: string },
   toText: (facts: Facts) => string,
 ): Finding {
-  return part.ok
-    ? { state: "ok", what, text: toText(part.facts) }
-    : { state: "failed", what, text: withFlags(part.problem) };
+  return part.ok ? { state: "ok", what, text: toText(part.facts) } : { state: "failed", what, text: part.problem };
 }
 
 function toAge(date: Date): string {

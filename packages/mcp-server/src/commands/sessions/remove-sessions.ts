@@ -3,6 +3,7 @@ import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { withSessions, type KnownSession, type Sessions } from "./known-sessions.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
+import { withFlags } from "../../terminal/with-flags.ts";
 
 export type RemoveSessionsOptions = { readonly ids: readonly string[]; readonly json: boolean };
 
@@ -46,7 +47,7 @@ async function removeOne(
     return undefined;
   } catch (error) {
     // One failure, such as a protected folder, must not stop the others.
-    return error instanceof Error ? error.message : String(error);
+    return withFlags(error instanceof Error ? error.message : String(error));
   }
 }
 

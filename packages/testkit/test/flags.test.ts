@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { PACKAGES, readSources } from "./helpers/read-sources.ts";
+
+const LIBRARIES = ["core", "egress", "store", "runner-local", "runner-docker"];
+
+// Flags of programs that a library starts, or tells the user to start
+const OF_PROGRAMS = {
+  "core/src/kiro/kiro-command.ts": ["--agent", "--model", "--no-interactive", "--resume", "--trust-all-tools"],
+  "runner-docker/src/login/copy-session-database.ts": ["--max-old-space-size", "--no-warnings"],
+  "store/src/sqlite.ts": ["--ignore-scripts", "--include", "--prefix"],
+};
+
+// The command line replaces the names of options (with-flags.ts), and other programs have no flags.
+it("the libraries name no flag of budgie", () => {
+  const found = LIBRARIES.flatMap((name) => [...readSources(join(PACKAGES, name, "src"))].map(listFlags(name)));
+
+  expect(Object.fromEntries(found.filter(([, flags]) => flags.length > 0))).toEqual(OF_PROGRAMS);
+});
+
+const COMMENT = /^\s*(?:\/?\*|\/\/).*$/gm;
+const LITERAL = /"(?:[^"\\\n]|\\.)*"|`[^`]*`|'(?:[^'\\\n]|\\.)*'/g;
+
+function listFlags(library: string) {
+  return ([file, text]: readonly [string, string]): readonly [string, readonly string[]] => {
+    const literals = text.replaceAll(COMMENT, "").match(LITERAL) ?? [];
+    return [`${library}/src/${file}`, [...new Set(literals.join("\n").match(/--[a-z][a-z-]*/g))].toSorted()];
+  };
+}
