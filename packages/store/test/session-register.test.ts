@@ -47,6 +47,17 @@ describe("the register of sessions", () => {
     register.close();
   });
 
+  it("keeps the origin of a session that a server uses later", async () => {
+    const register = open(createFolder());
+    const session = makeSession({ origin: "run" });
+    await register.save(session);
+
+    await register.save({ ...session, origin: undefined, usedMs: 99 });
+
+    expect(await register.find(session.id)).toEqual({ ...session, usedMs: 99 });
+    register.close();
+  });
+
   it("gives a session to one of several simultaneous callers", async () => {
     const stateDir = createFolder();
     const session = makeSession();

@@ -7,6 +7,8 @@ const LIBRARIES = ["core", "egress", "store", "runner-local", "runner-docker"];
 // Flags of programs that a library starts, or tells the user to start
 const OF_PROGRAMS = {
   "core/src/kiro/kiro-command.ts": ["--agent", "--model", "--no-interactive", "--resume", "--trust-all-tools"],
+  // "budgie build-image --tag"
+  "runner-docker/src/image/find-agent-program.ts": ["--tag"],
   "runner-docker/src/login/copy-session-database.ts": ["--max-old-space-size", "--no-warnings"],
   "store/src/sqlite.ts": ["--ignore-scripts", "--include", "--prefix"],
 };

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   BudgieError,
   createRunTurn,
@@ -6,8 +6,9 @@ import {
   type EgressReport,
   type Isolation,
   type Protocol,
+  type Runner,
 } from "@budgie/core";
-import { createFakeRunner } from "@budgie/testkit";
+import { createFakeRunner, type FakeEnd } from "@budgie/testkit";
 import { AGENT } from "../helpers/agent.ts";
 import { failureOf } from "../helpers/failure-of.ts";
 
@@ -34,6 +35,31 @@ describe("a turn", () => {
     expect(egress?.denied).toHaveLength(201);
     expect(egress?.denied[0]).toEqual({ ...REFUSED, host: "0.test", count: 2 });
     expect(egress?.denied.at(-1)).toEqual({ ...REFUSED, host: "(others)", port: 0, count: 200 });
+  });
+
+  it("tells its caller each second what came since, and reports that in the end too", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const since = [
+      { allowed: [WEB], denied: [] },
+      { allowed: [], denied: [REFUSED] },
+    ];
+    const { end, runTurn } = createLong(since);
+    const told: EgressReport[] = [];
+
+    const phases: string[] = [];
+    const turn = runTurn(TURN, {
+      onProgress: ({ phase }) => void phases.push(phase),
+      onEgress: (report) => void told.push(report),
+    });
+    await vi.waitFor(() => expect(phases).toContain("running"));
+    await vi.advanceTimersByTimeAsync(2_000);
+    end();
+    const { egress } = await turn;
+    await vi.advanceTimersByTimeAsync(5_000);
+
+    expect(told).toEqual(since);
+    expect(egress).toEqual({ allowed: [WEB], denied: [REFUSED] });
   });
 
   it("reports nothing if the network was not monitored", async () => {
@@ -70,9 +96,10 @@ type Oddities = {
   readonly failure?: BudgieError;
   readonly isolation?: Isolation;
   readonly mode?: EgressMode;
+  readonly runner?: Runner;
 };
 
-function create({ failure, isolation = "container", mode = "allowlist", processes, report }: Oddities) {
+function create({ failure, isolation = "container", mode = "allowlist", processes, report, ...given }: Oddities) {
   const protocol: Protocol = async ({ directory, session, signal }) => {
     const command = { argv: ["x"], env: {}, projections: [] } as const;
     for (let count = 1; count < processes; count++) await session.start(command, { directory, input: "", signal });
@@ -80,7 +107,7 @@ function create({ failure, isolation = "container", mode = "allowlist", processe
     if (failure !== undefined) throw failure;
     return { response: "done", file: undefined, exit: await child.exit, denied: [], warnings: [] };
   };
-  const runner = createFakeRunner(() => (report === undefined ? {} : { egress: report }));
+  const { runner = createFakeRunner(() => (report === undefined ? {} : { egress: report })) } = given;
   const policy = { workspace: "rw", egress: { mode, hosts: [] }, limits: {}, timeoutMs: 1000 } as const;
   const runTurn = createRunTurn({
     agents: () => [AGENT],
@@ -90,4 +117,22 @@ function create({ failure, isolation = "container", mode = "allowlist", processe
     workspaceRules: { allowedRoots: [], guarded: undefined },
   });
   return { runTurn };
+}
+
+/** Creates a turn whose process runs until it is ended, with these reports of its network on the way. */
+function createLong(since: readonly EgressReport[]) {
+  let end = (): void => undefined;
+  const ended = new Promise<FakeEnd>((resolve) => (end = () => resolve({})));
+  const nothing: EgressReport = { allowed: [], denied: [] };
+  const reports = [...since];
+  const runner = createFakeRunner(() => ended);
+  const openSession: Runner["openSession"] = async (id) => {
+    const session = await runner.openSession(id);
+    const takeEgress = async (): Promise<EgressReport> => reports.shift() ?? nothing;
+    return {
+      ...session,
+      start: async (...args) => ({ ...(await session.start(...args)), egress: ended.then(takeEgress), takeEgress }),
+    };
+  };
+  return { end, runTurn: create({ processes: 1, runner: { ...runner, openSession } }).runTurn };
 }

@@ -4,7 +4,9 @@ import { toProgressText } from "../../mcp/calls/progress.ts";
 import type { LiveLine } from "../../terminal/live-line.ts";
 
 /** The status of a turn in the last line of a terminal. */
-export type LiveStatus = Required<Pick<TurnHooks, "onEgress" | "onOutput" | "onProgress">> & {
+export type LiveStatus = {
+  readonly [Hook in "onEgress" | "onOutput" | "onProgress"]: NonNullable<TurnHooks[Hook]>;
+} & {
   /** Removes the line for good */
   readonly clear: () => void;
 };

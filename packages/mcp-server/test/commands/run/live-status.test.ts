@@ -1,5 +1,77 @@
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { EgressReport, TurnProgress } from "@budgie/core";
 import { createLiveStatus } from "../../../src/commands/run/live-status.ts";
+
+const RUNNING: TurnProgress = {
+  phase: "running",
+  attempt: 1,
+  agent: "reader",
+  runId: "r",
+  sessionId: undefined,
+  sinceMs: 0,
+};
+
+function denying(...hosts: readonly string[]): EgressReport {
+  return { allowed: [], denied: hosts.map((host) => ({ host, port: 443, count: 1, why: "x" })) };
+}
+
+describe("the live status of a turn", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  function create() {
+    const shown: string[] = [];
+    const status = createLiveStatus({ show: (text) => void shown.push(text), clear: () => void shown.push("") });
+    /** Returns the parts of the line that a moment later is shown. */
+    const parts = () => {
+      vi.advanceTimersByTime(250);
+      return shown.at(-1)?.split("  |  ").slice(1);
+    };
+    return { ...status, shown, parts };
+  }
+
+  it("begins with the turn's first phase, and is shown again and again until it is removed", () => {
+    const { clear, onOutput, onProgress, shown } = create();
+    onOutput(Buffer.from("early"), "stdout");
+    vi.advanceTimersByTime(1_000);
+    expect(shown).toEqual([]);
+
+    onProgress(RUNNING);
+    vi.advanceTimersByTime(500);
+    expect(shown).toHaveLength(3);
+    expect(shown[0]).toMatch(/reader.*  \|  early$/);
+
+    clear();
+    vi.advanceTimersByTime(1_000);
+    expect(shown.slice(3)).toEqual([""]);
+  });
+
+  it("has the last line that the agent printed, without colours, and with characters that came in two chunks", () => {
+    const { onOutput, onProgress, parts } = create();
+    onProgress(RUNNING);
+    const [first, second] = [
+      Buffer.from("> \u001B[1mLooking\u001B[0m\n> Gr\u00fc").subarray(0, -1),
+      Buffer.from("\u00fcn"),
+    ];
+
+    onOutput(first, "stdout");
+    onOutput(Buffer.from("an error"), "stderr");
+    onOutput(second.subarray(1), "stdout");
+    onOutput(Buffer.from("\n  \n"), "stdout");
+
+    expect(parts()).toEqual(["Gr\u00fcn"]);
+  });
+
+  it("names each refused host once", () => {
+    const { onEgress, onProgress, parts } = create();
+    onProgress(RUNNING);
+
+    onEgress(denying("a.test", "b.test"));
+    onEgress(denying("a.test", "c.test", "d.test", "e.test", "f.test"));
+
+    expect(parts()).toEqual(["refused: a.test, b.test, c.test, d.test, e.test"]);
+  });
+});
 
 it("bounds and sanitizes what an agent and its hosts put into a terminal's last line", () => {
   const shown: string[] = [];
@@ -8,11 +80,11 @@ it("bounds and sanitizes what an agent and its hosts put into a terminal's last 
     return { host: `${index}-${"h".repeat(300)}`, port: 443, count: 1, why: "not on the allow-list" };
   });
 
-  status.onEgress?.({ allowed: [], denied });
-  for (let index = 0; index < 100; index++) status.onOutput?.(Buffer.from("x".repeat(10_000)), "stdout");
-  status.onOutput?.(Buffer.from("\u001B]0;title\u0007\u009B2Jthe end\r"), "stdout");
+  status.onEgress({ allowed: [], denied });
+  for (let index = 0; index < 100; index++) status.onOutput(Buffer.from("x".repeat(10_000)), "stdout");
+  status.onOutput(Buffer.from("\u001B]0;title\u0007\u009B2Jthe end\r"), "stdout");
   const sinceMs = performance.now();
-  status.onProgress?.({ agent: "worker", runId: "1", sessionId: undefined, phase: "running", attempt: 1, sinceMs });
+  status.onProgress({ agent: "worker", runId: "1", sessionId: undefined, phase: "running", attempt: 1, sinceMs });
   status.clear();
 
   const [line = ""] = shown;
