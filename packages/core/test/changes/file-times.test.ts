@@ -20,7 +20,7 @@ type Steps = { readonly pauseMs?: number; readonly setBackMs?: number };
 describe("noteTime", () => {
   afterEach(() => void vi.restoreAllMocks());
 
-  it.each([
+  it.each<[string, { readonly pauseMs?: number; readonly setBackMs?: number }, number | undefined]>([
     ["nothing happened", {}, 1001],
     ["this process was paused between its readings of the two clocks", { pauseMs: 50 }, 1001],
     ["the clock was set back by less than file times need", { setBackMs: 4 }, 1001],
