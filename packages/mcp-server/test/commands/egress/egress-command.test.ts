@@ -217,7 +217,7 @@ Never allowed by name:
 
     const { exitCode, stderr } = await user.command(["egress", "suggest"]);
 
-    expect(exitCode).toBe(2);
+    expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^budgie: Cannot use the run log ".*runs\.sqlite3" \(file is not a database\)\..*\n$/);
   });
 });
