@@ -103,8 +103,8 @@ function legacyLines(volumes: readonly GcItem[]): readonly string[] {
   const names = volumes.slice(0, NAMED).map(({ name }) => name);
   const more = volumes.length > NAMED ? `, and ${volumes.length - NAMED} more` : "";
   return [
-    `The original budgie left ${toCount(volumes)}, each perhaps with a whole login: ${names.join(", ")}${more}.`,
-    '"budgie gc --legacy" removes them. End the original before, since its sessions are such volumes too.',
+    `The original budgie left ${toCount(volumes)} that may hold a login: ${names.join(", ")}${more}.`,
+    '"budgie gc --legacy" removes what no container uses. End the original before: its sessions are such volumes too.',
   ];
 }
 

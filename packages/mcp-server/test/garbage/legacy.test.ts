@@ -43,8 +43,8 @@ describe("budgie gc on an engine where the original left volumes", () => {
       exitCode: 0,
       stdout:
         "Removed nothing.\n" +
-        `The original budgie left 5 volumes, each perhaps with a whole login: ${first}, ${second}, ${third}, and 2 more.\n` +
-        '"budgie gc --legacy" removes them. End the original before, since its sessions are such volumes too.\n',
+        `The original budgie left 5 volumes that may hold a login: ${first}, ${second}, ${third}, and 2 more.\n` +
+        '"budgie gc --legacy" removes what no container uses. End the original before: its sessions are such volumes too.\n',
     });
     expect(removals(engine)).toEqual([]);
   });
