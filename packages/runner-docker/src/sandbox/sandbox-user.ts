@@ -20,7 +20,7 @@ export function toSandboxUser({ gid, uid }: Caller, users: Engine["users"]): San
 }
 
 const ROOT =
-  "budgie was started by root: agents run as uid 0 in the sandbox, with every capability dropped. Start it as an ordinary user for one more layer of protection.";
+  "Root started budgie: agents run as uid 0 in the sandbox, with every capability dropped. Start it as an ordinary user for one more layer of protection.";
 const REMAPPED =
   "The engine remaps user ids, so agents are another user in the workspace: they can change only files that everybody may write.";
 

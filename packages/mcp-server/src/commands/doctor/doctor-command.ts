@@ -49,11 +49,11 @@ async function examine(config: Config, { egress, json, prove, signal }: Examinat
   ].map((finding) => ({ ...finding, text: withFlags(finding.text) }));
   const style = toStyle(host);
   const sound = findings.filter((finding) => !isFailure(finding));
-  if (!json) host.stdout.write(findingLines(sound, style));
+  if (!json) host.stdout.write(findingLines(sound, style, host.columns));
   const { problems, proof } = prove ? await proveClaims(facts, lab, host) : { problems: [], proof: undefined };
   const all = [...sound, ...findings.filter(isFailure), ...problems];
   const isWell = !all.some(isFailure) && (proof === undefined || isProven(proof));
-  const rest = [...(proof === undefined ? [] : ["\n", proofText(proof), "\n"]), failureText(all, style)];
+  const rest = [...(proof === undefined ? [] : ["\n", proofText(proof), "\n"]), failureText(all, style, host.columns)];
   host.stdout.write(json ? `${JSON.stringify({ ok: isWell, findings: all, proof })}\n` : rest.join(""));
   if (isWell) return EXIT.done;
   return facts.engine.ok && facts.image.ok ? EXIT.failed : EXIT.unready;

@@ -1,3 +1,4 @@
+import { Help } from "commander";
 import type { Style } from "../../terminal/style.ts";
 
 /** The result of one check. */
@@ -12,20 +13,30 @@ export type Finding = {
 
 const COLOURS = { ok: "green", note: "yellow", failed: "red" } as const;
 
-/** Returns a line for each finding. */
-export function findingLines(findings: readonly Finding[], style: Style): string {
+/** Returns a line for each finding, wrapped to the width of a terminal. */
+export function findingLines(findings: readonly Finding[], style: Style, columns: number | undefined): string {
   return findings
-    .map(({ state, text, what }) => `${style(COLOURS[state], state.padEnd(7))} ${what.padEnd(10)} ${text}\n`)
+    .map(
+      ({ state, text, what }) =>
+        `${style(COLOURS[state], state.padEnd(7))} ${what.padEnd(10)} ${wrap(text, columns)}\n`,
+    )
     .join("");
 }
 
+const INDENT = 19;
+
+function wrap(text: string, columns: number | undefined): string {
+  if (columns === undefined) return text;
+  return new Help().boxWrap(text, columns - INDENT).replaceAll("\n", `\n${" ".repeat(INDENT)}`);
+}
+
 /** Returns the failures, and below them the commands to type; nothing without failures. */
-export function failureText(findings: readonly Finding[], style: Style): string {
+export function failureText(findings: readonly Finding[], style: Style, columns: number | undefined): string {
   const failures = findings.filter(isFailure);
   const commands = new Set(failures.flatMap(({ todo = [] }) => todo));
   const todo = [...commands].map((command) => `  ${command}\n`);
   const title = `\n${style("bold", "To do:")}\n`;
-  return [findingLines(failures, style), ...(todo.length === 0 ? [] : [title, ...todo])].join("");
+  return [findingLines(failures, style, columns), ...(todo.length === 0 ? [] : [title, ...todo])].join("");
 }
 
 export function isFailure({ state }: Finding): boolean {

@@ -15,10 +15,13 @@ export async function showOutput(config: Config, { follow, id }: ShowOutputOptio
     signal.throwIfAborted();
     const { owner, runId } = findLiveRun(found, id);
     let isWhole = false;
+    let isInLine = false;
     for await (const answer of askRun(owner, { ask: "output", runId, follow }, signal)) {
       const { end, text = "" } = runAnswer.output.parse(answer);
       // An agent wrote it, and a terminal obeys control characters.
       host.stdout.write(sanitizeText(text));
+      if (text !== "") isInLine = !text.endsWith("\n");
+      if (isInLine && (end !== undefined || !follow)) host.stdout.write("\n");
       if (end !== undefined) host.report(`The turn has ended: ${end}.`);
       isWhole = !follow || end !== undefined;
     }

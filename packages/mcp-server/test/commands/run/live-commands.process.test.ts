@@ -23,13 +23,17 @@ describe("a turn that runs in another process", () => {
     const { ask } = await user.start({ clientName: "some-client" });
     const call = ask("shell-worker", { prompt: WORK });
     const { runId } = await findRunning(user);
-    await waitFor(async () => (await user.command(["logs", runId])).stdout.includes("First I read."));
+    const printed = await waitFor(async () => {
+      const { stdout } = await user.command(["logs", runId]);
+      return stdout.includes("First I read.") && stdout;
+    });
     const id = runId.slice(0, 8);
 
     const table = await user.command(["ps"]);
     const followed = user.command(["logs", "--follow", id]);
     const stopped = await user.command(["stop", id]);
 
+    expect(printed).toMatch(/First I read\.\n$/);
     expect(table.stdout.split("\n")).toEqual([
       expect.stringMatching(/^RUN +AGENT +STATE +AGE +CLIENT +SESSION +CPU TIME +MEMORY +RUNS IN$/),
       expect.stringMatching(
@@ -54,6 +58,7 @@ describe("a turn that runs in another process", () => {
     await findRunning(user);
     const waiting = await waitFor(async () => (await ps(user)).find(({ phase }) => phase === "waiting"));
 
+    await waitFor(() => user.kiroCalls().length === 1);
     expect((await user.command(["ps"])).stdout).toMatch(/code-reviewer +waiting \(1\) /);
     for (const { runId } of [waiting, await findRunning(user)]) await user.command(["stop", runId]);
 

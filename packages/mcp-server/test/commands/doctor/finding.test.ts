@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { findingLines, type Finding } from "../../../src/commands/doctor/finding.ts";
+
+const FINDING: Finding = { state: "note", what: "caller", text: "One two three four five six seven eight nine ten." };
+const plain = (_: unknown, text: string): string => text;
+
+it.each([
+  [60, "note    caller     One two three four five six seven eight\n                   nine ten.\n"],
+  [80, "note    caller     One two three four five six seven eight nine ten.\n"],
+  [undefined, "note    caller     One two three four five six seven eight nine ten.\n"],
+])("a finding is wrapped below itself in %s columns", (columns, lines) => {
+  expect(findingLines([FINDING], plain, columns)).toBe(lines);
+});
