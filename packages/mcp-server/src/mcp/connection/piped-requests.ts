@@ -2,7 +2,7 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.
 import { toCancelledRequest } from "./delivery-tracker.ts";
 
 /**
- * The open requests of a client. If one sends more before `initialize` is answered, which MCP forbids, its messages were piped
+ * The open requests of a client. If one calls a tool before `initialize` is answered, which MCP forbids, its messages were piped
  * in, and the end of stdin is not its decision to stop.
  */
 export type PipedRequests = {
@@ -31,7 +31,7 @@ export function createPipedRequests(): PipedRequests {
     received(message) {
       if (!("method" in message)) return;
       close(toCancelledRequest(message));
-      isPiped ||= initialize !== undefined && open.has(initialize) && message.method !== "ping";
+      isPiped ||= initialize !== undefined && open.has(initialize) && message.method === "tools/call";
       if (!("id" in message)) return;
       open.add(message.id);
       if (message.method === "initialize") initialize = message.id;
