@@ -68,11 +68,14 @@ function find(named: NamedFile, agent: Owner, place: AgentFilesPlace): readonly 
 
 function isShownAnyway({ of, path, uri }: NamedFile, { file }: Owner, { home, shared }: AgentFilesPlace): boolean {
   const start = uri.slice(uri.indexOf("://") + 3);
-  // A sandbox has projections at their paths on the host too.
-  if (start.startsWith("/") && of === "prompt") return true;
-  if (!start.startsWith("~/") && of === "prompt") return isWithin(path, dirname(file));
-  const isAtHome = (folder: Projection): boolean => join(home, folder.home ?? "") === folder.source;
-  return shared.some((folder) => isWithin(path, folder.source) && (start.startsWith("/") || isAtHome(folder)));
+  if (of === "prompt" && start.startsWith("/")) return true;
+  const beside = { source: dirname(file), home: ".kiro/agents" };
+  const folders = of === "prompt" ? [beside, ...shared] : shared;
+  return folders.some((folder) => {
+    // A sandbox has projections at their paths on the host too, and relative prompts count from the agent's file.
+    const isFound = start.startsWith("/") || (folder === beside && !start.startsWith("~/"));
+    return isWithin(path, folder.source) && (isFound || join(home, folder.home ?? "") === folder.source);
+  });
 }
 
 type Judged = {
@@ -116,16 +119,18 @@ function findReason(real: string, kiroDir: string, isNamedSecret: boolean): stri
 }
 
 // Settings hold tokens of MCP servers, and would change how Kiro works. `sub-agents` has the homes of sessions.
-const SECRET_FOLDERS = /^(?:hooks|logs|session-index|sessions|settings|sub-agents)$/i;
+const SECRET_FOLDERS = /^(?:hooks|logs|session-index|sessions|settings|sub-agents(?!\/prompts\/))(?:\/|$)/i;
 const SECRET_NAMES = /^\.|^mcp\.json$|\.(?:db|env|key|p12|pem|pfx|sqlite3?)$/i;
 
 /** Tells by its name whether a file below `~/.kiro` may hold secrets. An agent file may, in its MCP servers. */
 function isSecret(path: string, kiroDir: string): boolean {
   if (!isWithin(path, kiroDir)) return false;
-  const names = relative(kiroDir, path).split("/");
-  const [first = ""] = names;
-  const isAgent = first.toLowerCase() === "agents" && /\.json$/i.test(path);
-  return isAgent || SECRET_FOLDERS.test(first) || names.some((name) => SECRET_NAMES.test(name));
+  const below = relative(kiroDir, path);
+  return (
+    /^agents\/.*\.json$/is.test(below) ||
+    SECRET_FOLDERS.test(below) ||
+    below.split("/").some((name) => SECRET_NAMES.test(name))
+  );
 }
 
 // A result is read by a model.

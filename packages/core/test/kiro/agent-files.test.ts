@@ -82,6 +82,39 @@ describe("findAgentFiles", () => {
     ]);
   });
 
+  it("shows a prompt in the folders that every sandbox has, even if they are symlinks out of ~/.kiro", () => {
+    const user = createUser("own/p.md");
+    const dotfiles = join(user.home, "dotfiles");
+    for (const name of ["agents", "steering"]) {
+      mkdirSync(join(dotfiles, name), { recursive: true });
+      writeFileSync(join(dotfiles, name, "p.md"), "");
+      symlinkSync(join(dotfiles, name), join(user.home, ".kiro", name));
+    }
+
+    for (const prompt of ["./p.md", "~/.kiro/agents/p.md", "../steering/p.md", "~/.kiro/steering/p.md"].map(toUri)) {
+      const { projections, warnings } = user.find({ prompt });
+      expect(warnings).toEqual([]);
+      expect(projections).toHaveLength(2);
+    }
+  });
+
+  it("shows a prompt file of the default folder, though another is configured", () => {
+    const user = createUser("sub-agents/prompts/p.md");
+    const agent = { name: "a", file: join(user.home, ".kiro/agents/a.json"), named: [] };
+    const named = [
+      {
+        uri: "file://../sub-agents/prompts/p.md",
+        path: join(user.home, ".kiro/sub-agents/prompts/p.md"),
+        of: "prompt",
+      },
+    ] as const;
+
+    expect(findAgentFiles({ ...agent, named }, { home: user.home, shared: [] })).toMatchObject({
+      projections: [{}, { home: ".kiro/sub-agents/prompts/p.md" }],
+      warnings: [],
+    });
+  });
+
   it("names files elsewhere that the host has, and folders", () => {
     const user = createUser("notes/a.md");
     writeFileSync(join(user.home, "rules.md"), "");
