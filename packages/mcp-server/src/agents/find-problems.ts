@@ -10,12 +10,18 @@ export type Offer = { readonly agents: readonly Agent[]; readonly tools: readonl
 /** Returns problems that clients may have with tools, and agents with a sandbox. */
 export function findProblems(
   { agents, tools }: Offer,
-  { promptsDir, sandbox }: Pick<Config, "promptsDir" | "sandbox">,
+  config: Pick<Config, "promptsDir" | "sandbox">,
+  host: Pick<Host, "home">,
+): readonly string[] {
+  return [...toNameWarnings(tools), ...(config.sandbox ? findHiddenFiles(agents, config, host) : [])];
+}
+
+/** Returns a sentence for each agent that names files that a sandbox does not show. */
+export function findHiddenFiles(
+  agents: readonly Agent[],
+  { promptsDir }: Pick<Config, "promptsDir">,
   { home }: Pick<Host, "home">,
 ): readonly string[] {
   const shared = toSharedProjections(home, promptsDir);
-  return [
-    ...toNameWarnings(tools),
-    ...(sandbox ? agents.flatMap((agent) => findAgentFiles(agent, { home, shared }).warnings) : []),
-  ];
+  return agents.flatMap((agent) => findAgentFiles(agent, { home, shared }).warnings);
 }

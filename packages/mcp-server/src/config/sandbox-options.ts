@@ -16,7 +16,7 @@ export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">):
   if (variable !== undefined) {
     throw new BudgieError(
       "CONFIG_INVALID",
-      `--env ${variable} cannot be used with --sandbox: a sandbox gets no variable of this machine. Leave --env out, or set the variable in the sandbox's image.`,
+      `--env ${variable} (or BUDGIE_ENV) is for agents without a sandbox, which gets no variable of this machine. Leave it out, choose --no-sandbox, or set the variable in the sandbox's image.`,
     );
   }
   if (uid !== 0 || allowRoot.length > 0) return;

@@ -15,7 +15,10 @@ describe("budgie does not start", () => {
     [["--ca-file", "/etc/passwd"], /^budgie: --ca-file "\/etc\/passwd" needs --sandbox: /],
     [["--egress", "open"], /^budgie: Without --sandbox nothing can hold an agent to --egress\./],
     [["--protect-executable-paths"], /^budgie: --protect-executable-paths needs --sandbox: /],
-    [["--sandbox", "--env", "GITHUB_TOKEN"], /^budgie: --env GITHUB_TOKEN cannot be used with --sandbox: /],
+    [
+      ["--sandbox", "--env", "GITHUB_TOKEN"],
+      /^budgie: --env GITHUB_TOKEN \(or BUDGIE_ENV\) is for agents without a sandbox/,
+    ],
     [["--sandbox", "--credentials", "api-key"], /^budgie: KIRO_API_KEY is not set, /, 1],
   ])("with %j, and says why in one line", async (argv, message, code = 2) => {
     await using user = await createBudgieUser();

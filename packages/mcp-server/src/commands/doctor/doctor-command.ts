@@ -13,6 +13,7 @@ import { listUnknownVariables } from "../../config/unknown-variables.ts";
 import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 import { acceptAgents } from "../../agents/accept-agents.ts";
+import { findHiddenFiles } from "../../agents/find-problems.ts";
 import { refuseUnknownAgents } from "../../config/agent-policies.ts";
 import { withFlags } from "../../terminal/with-flags.ts";
 import { isProven, proofText } from "./proof.ts";
@@ -42,7 +43,7 @@ async function examine(config: Config, { egress, json, prove, signal }: Examinat
   const findings: readonly Finding[] = [
     ...toSandboxFindings(facts, config, host),
     ...(await inspectEgress(facts, egress, lab)),
-    ...inspectAgents(config),
+    ...inspectAgents(config, host),
     ...inspectDirectories(config),
     ...inspectSqlite(),
     ...listUnknownVariables(host.env).map((text): Finding => ({ state: "note", what: "variable", text })),
@@ -65,7 +66,7 @@ function toLabOptions(config: Config, signal: AbortSignal, { env: hostEnv, home 
   return { image, home, hostEnv, credentials, runtime, caFile, upstreamProxy: toUpstreamProxy(hostEnv), signal };
 }
 
-function inspectAgents(config: Config): readonly Finding[] {
+function inspectAgents(config: Config, host: Host): readonly Finding[] {
   const { agents, files, problems } = loadAgents(config);
   const [problem] = problems;
   // The problem of the directory itself
@@ -75,11 +76,15 @@ function inspectAgents(config: Config): readonly Finding[] {
   const { agents: offered, refusals } = acceptAgents(agents, config);
   return [
     ...toAgentsFindings(offered, refusals, config),
-    ...problems.map((text): Finding => ({ state: "note", what: "agents", text })),
+    ...[...problems, ...findHiddenFiles(agents, config, host)].map(toNote),
     ...agents.flatMap(inspectHooks),
     ...refusals.map((text): Finding => ({ state: "failed", what: "agents", text })),
     ...inspectNames(() => refuseUnknownAgents(config, agents)),
   ];
+}
+
+function toNote(text: string): Finding {
+  return { state: "note", what: "agents", text };
 }
 
 function toAgentsFindings(
@@ -97,13 +102,7 @@ function toAgentsFindings(
 function inspectHooks({ hooks = [], name }: Agent): readonly Finding[] {
   const hidden = toHidableHooks(hooks).join(", ");
   if (hidden === "") return [];
-  return [
-    {
-      state: "note",
-      what: "agents",
-      text: `a sandbox may hide these hooks of "${name}", which then do not run: ${hidden}`,
-    },
-  ];
+  return [toNote(`a sandbox may hide these hooks of "${name}", which then do not run: ${hidden}`)];
 }
 
 function inspectNames(check: () => unknown): readonly Finding[] {

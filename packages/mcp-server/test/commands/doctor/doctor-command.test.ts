@@ -128,10 +128,10 @@ describe("budgie doctor", () => {
     expect(none.stdout).toMatch(/^ok {6}secrets {4}none in a sandbox's variables$/m);
   });
 
-  it("notes hooks that a sandbox hides", async () => {
+  it("notes hooks and files that a sandbox hides", async () => {
     await using user = await createBudgieUser();
     const hooks = { preToolUse: [{ command: "bash .kiro/hooks/guard.sh" }] };
-    const agent = { name: "guarded", description: "sub-agent: Is guarded", hooks };
+    const agent = { name: "guarded", description: "sub-agent: Is guarded", hooks, resources: ["file://../up.md"] };
     writeFileSync(join(user.host.agentsDir, "guarded.json"), JSON.stringify(agent));
 
     const { stdout } = await user.command(["doctor"], NO_ENGINE);
@@ -140,7 +140,10 @@ describe("budgie doctor", () => {
       'note    agents     a sandbox may hide these hooks of "guarded", which then do not run: ' +
         'guard hook "bash .kiro/hooks/guard.sh" (preToolUse)\n',
     );
-    expect(stdout).not.toContain('hooks of "code-reviewer"');
+    expect(stdout).toContain(
+      'note    agents     A sandbox does not show all that the agent "guarded" names: "file://../up.md" ',
+    );
+    expect(stdout).not.toMatch(/^note.*"code-reviewer"/m);
   });
 
   it("reports a directory that is not writable", async () => {
