@@ -6,7 +6,7 @@ import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import { inspectEgress } from "./egress-findings.ts";
 import { inspectMachine } from "./inspect-machine.ts";
-import { failureText, findingLines, isFailure, type Finding } from "./finding.ts";
+import { failureText, findingLines, isFailure, withoutRepeats, type Finding } from "./finding.ts";
 import { EXIT } from "../../process/exit-code.ts";
 import { toStyle } from "../../terminal/style.ts";
 import { listUnknownVariables } from "../../config/unknown-variables.ts";
@@ -40,14 +40,15 @@ type Examination = DoctorOptions & { readonly signal: AbortSignal };
 async function examine(config: Config, { egress, json, prove, signal }: Examination, host: Host): Promise<number> {
   const facts = await inspectMachine(config, host);
   const lab = toLabOptions(config, signal, host);
-  const findings: readonly Finding[] = [
+  const found: readonly Finding[] = [
     ...toSandboxFindings(facts, config, host),
     ...(await inspectEgress(facts, egress, lab)),
     ...inspectAgents(config, host),
     ...inspectDirectories(config),
     ...inspectSqlite(),
     ...listUnknownVariables(host.env).map((text): Finding => ({ state: "note", what: "variable", text })),
-  ].map((finding) => ({ ...finding, text: withFlags(finding.text) }));
+  ];
+  const findings = withoutRepeats(found).map((finding) => ({ ...finding, text: withFlags(finding.text) }));
   const style = toStyle(host);
   const sound = findings.filter((finding) => !isFailure(finding));
   if (!json) host.stdout.write(findingLines(sound, style, host.columns));

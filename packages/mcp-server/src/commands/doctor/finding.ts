@@ -39,6 +39,14 @@ export function failureText(findings: readonly Finding[], style: Style, columns:
   return [findingLines(failures, style, columns), ...(todo.length === 0 ? [] : [title, ...todo])].join("");
 }
 
+/** Removes the failures of what cannot be looked at without SQLite, if that is missing. */
+export function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
+  if (!findings.some(({ what }) => what === "sqlite")) return findings;
+  return findings.filter((finding) => !isFailure(finding) || !NEED_SQLITE.has(finding.what));
+}
+
+const NEED_SQLITE: ReadonlySet<string> = new Set(["login", "egress"]);
+
 export function isFailure({ state }: Finding): boolean {
   return state === "failed";
 }
