@@ -19,7 +19,7 @@ describe("a sandboxed call that begins a session, up to the start of its contain
     await using user = await createBudgieUser();
     const { ask } = await user.serve({ sandbox: true, env: engine.hostEnv });
     const call = () => ask("code-reviewer", { prompt: "Hello" });
-    const isStart = ({ path }: ClientRequest) => /^\/containers\/[0-9a-f]{64}\/start$/.test(path);
+    const isStart = ({ path }: ClientRequest) => engine.startsTurn(path);
     await call();
     first = await traceCall(call, isStart);
     second = await traceCall(call, isStart);

@@ -8,7 +8,11 @@ import { text } from "node:stream/consumers";
 import { WHOLE_ENGINE } from "../../../runner-docker/test/helpers/fake-engine.ts";
 
 /** An engine on which a sandbox can be prepared, and is never started. */
-export type StartingEngine = AsyncDisposable & { readonly hostEnv: { readonly DOCKER_HOST: string } };
+export type StartingEngine = AsyncDisposable & {
+  readonly hostEnv: { readonly DOCKER_HOST: string };
+  /** Tells whether a request with this path starts a turn's container, and not a session's. */
+  readonly startsTurn: (path: string) => boolean;
+};
 
 /**
  * Serves an engine that creates what a session needs, lets a turn's container be created once the session's home is filled,
@@ -41,6 +45,10 @@ export async function createStartingEngine(): Promise<StartingEngine> {
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   return {
     hostEnv: { DOCKER_HOST: `unix://${socket}` },
+    startsTurn(path) {
+      const [, key = ""] = /^\/containers\/([^/]+)\/start$/.exec(path) ?? [];
+      return isTurn(findContainer(state, key));
+    },
     async [Symbol.asyncDispose]() {
       for (const stream of attached) stream.destroy();
       server.closeAllConnections();
@@ -91,8 +99,8 @@ const ANSWERS: Readonly<Record<string, (asked: Asked, state: EngineState) => Ans
   "PUT containers": () => [200],
   "POST containers"(asked, state) {
     if (asked.key === "create") return create(asked, state);
-    const isTurn = findContainer(state, asked.key)?.Name.startsWith(nameOf("turn")) === true;
-    return asked.verb === "start" && isTurn ? [500, { message: "This engine starts no turn." }] : [204];
+    const startsTurn = asked.verb === "start" && isTurn(findContainer(state, asked.key));
+    return startsTurn ? [500, { message: "This engine starts no turn." }] : [204];
   },
   "DELETE containers"({ key }, state) {
     const found = findContainer(state, key);
@@ -118,6 +126,10 @@ function answer(
 
 function findContainer({ containers }: EngineState, key: string): Container | undefined {
   return containers.find(({ Id, Name }) => Id === key || Name === `/${key}`);
+}
+
+function isTurn(container: Container | undefined): boolean {
+  return container?.Name.startsWith(nameOf("turn")) === true;
 }
 
 function create({ body, url: { searchParams } }: Asked, state: EngineState): Answer {
