@@ -1,5 +1,5 @@
 // node scripts/record-demo.mjs: runs the demo, and draws what it prints as docs/demo.svg. It needs what scripts/demo sets up.
-// With --check FILE it compares the picture with a file that contains the demo's output, and exits with 1 if they differ.
+// With --check FILE it compares the picture with the output of scripts/demo, and exits with 1 if they differ.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
@@ -29,13 +29,16 @@ async function record() {
 }
 
 async function check(output) {
-  const printed = (await readFile(output, "utf8")).split("\n").map(withoutMachine).map(toScreenLine).map(withoutIds);
   const drawn = readTerminalSvg(await readFile(PICTURE, "utf8")).map(withoutIds);
-  const missing = drawn.filter((line) => !printed.includes(line));
-  if (drawn.length > 20 && missing.length === 0) return;
-  console.error(
-    `docs/demo.svg has lines that the demo does not print. Run scripts/record-demo.mjs.\n${missing.join("\n")}`,
-  );
+  const all = (await readFile(output, "utf8")).split("\n").map(withoutMachine).map(toScreenLine).map(withoutIds);
+  // The demo's set-up prints lines before it.
+  const printed = all.slice(all.indexOf(drawn[0]), all.lastIndexOf(drawn.at(-1)) + 1).filter((line) => line !== "");
+  const differences = [
+    ...drawn.filter((line) => !printed.includes(line)).map((line) => `- ${line}`),
+    ...printed.filter((line) => !drawn.includes(line)).map((line) => `+ ${line}`),
+  ];
+  if (differences.length === 0) return;
+  console.error(`docs/demo.svg is not what the demo prints. Run scripts/record-demo.mjs.\n${differences.join("\n")}`);
   process.exitCode = 1;
 }
 
