@@ -27,7 +27,9 @@ export function toGuardedPaths(paths: UserPaths): readonly GuardedPath[] {
     { path: kiroDataDir, what: "Kiro's login and conversations" },
     { path: stateDir, what: "budgie's own state" },
     { path: sessionsDir, what: "budgie's session folders" },
-    ...(isAbsolute(runtimeDir) ? [{ path: runtimeDir, what: "the sockets of your login" }] : []),
+    ...(isAbsolute(runtimeDir)
+      ? [{ path: runtimeDir, what: "the sockets of your login, which XDG_RUNTIME_DIR names" }]
+      : []),
     ...KERNEL.map((path) => ({ path, what: "the system's own view of this machine" })),
     ...SERVICES.map((path) => ({ path, what: "the sockets of this machine's services", except: [home, "/run/media"] })),
     ...SYSTEM.map((path) => ({ path, what: "the system's own files", except: [home] })),
