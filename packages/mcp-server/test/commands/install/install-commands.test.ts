@@ -50,15 +50,20 @@ describe("the arguments of install and uninstall", () => {
     expect(user.files()).toEqual({});
   });
 
-  it("refuses a section of an unknown agent, as the server does", async () => {
+  it.each([
+    ["a section of an unknown agent", ["--no-sandbox", "--config", "budgie.json"]],
+    ["a rate of an unknown agent", ["--no-sandbox", "--max-turns-per-minute", "raeder=5"]],
+    ["an option of HTTP", ["--no-sandbox", "--http-session-ttl", "1m"]],
+    ["an option that needs a sandbox", ["--no-sandbox", "--protect-executable-paths"]],
+    ["an option that a sandbox excludes", ["--sandbox", "--env", "TOKEN"]],
+    ["a missing root", ["--sandbox", "--allow-root", "/nope"]],
+  ])("refuses %s with the server's words, and writes nothing", async (_what, options) => {
     using user = createInstallUser();
     user.write(join(user.project, "budgie.json"), JSON.stringify({ agents: { raeder: {} } }));
-    const options = ["--config", "budgie.json"];
+    const refusal = await user.run(options).catch((error: unknown) => error);
 
-    await expect(user.run(["install", "kiro", "--", ...options])).rejects.toThrow(
-      'has a section for the agent "raeder"',
-    );
-    await expect(user.run(["--no-sandbox", ...options])).rejects.toThrow('has a section for the agent "raeder"');
+    expect(refusal).toMatchObject({ code: "CONFIG_INVALID" });
+    await expect(user.run(["install", "kiro", "--", ...options])).rejects.toEqual(refusal);
     expect(Object.keys(user.files())).toEqual(["project/budgie.json"]);
   });
 
