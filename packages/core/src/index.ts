@@ -1,6 +1,6 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export { toHidableHooks, type AgentHook } from "./agents/agent-hooks.ts";
-export type { Agent } from "./agents/agent.ts";
+export { AGENT_NAME, type Agent, type AgentProgram } from "./agents/agent.ts";
 export { truncateText } from "./text/text.ts";
 export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "./policy/nesting.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./text/duration.ts";
@@ -42,10 +42,11 @@ export { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord }
 export type { OwnerState } from "./owners/owner-state.ts";
 export { createMemoryRunLog } from "./runs/memory-run-log.ts";
 export { createTail } from "./protocol/bounded-output.ts";
+export { toExitFailure, type ExitContext } from "./protocol/exit-failure.ts";
 export { createOutputFiles, type OutputFiles } from "./protocol/output-files.ts";
 export type { PromptFiles } from "./protocol/prompt-templates.ts";
 export type { BegunRun, FinishedRun, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";
-export type { Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol/protocol.ts";
+export type { OnOutput, Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol/protocol.ts";
 export { createRunTurn, type TurnDependencies } from "./turn/run-turn.ts";
 export { withReport } from "./turn/turn-report.ts";
 export {

@@ -11,13 +11,15 @@ export type Agent = {
   readonly description: string;
   /** The advice when to use it and when not, from the prompt file; may be empty */
   readonly whenToUse: string;
-  /** Absolute path of the agent's JSON file */
+  /** Absolute path of the agent's JSON file, or the place in the configuration file that defines it */
   readonly file: string;
   /** Absolute path of the file that its `prompt` names, if it names one */
   readonly promptFile: string | undefined;
   /** True if it may use `fs_read` and `fs_write`, and so can write its answer to a file */
   readonly writesFiles: boolean;
-  /** The model in the prompt file's frontmatter */
+  /** The program that answers in place of Kiro; left out for Kiro's agents */
+  readonly program?: AgentProgram | undefined;
+  /** The model in the prompt file's frontmatter, or in the configuration */
   readonly model: string | undefined;
   /** True if its own file names a model, which Kiro takes unless the command names another */
   readonly hasModel: boolean;
@@ -29,12 +31,21 @@ export type Agent = {
   readonly broken?: string | undefined;
 };
 
+/** A program that speaks the Agent Client Protocol on its stdin and stdout. */
+export type AgentProgram = {
+  readonly argv: readonly [string, ...string[]];
+  /** The names of the variables that it gets from budgie's environment */
+  readonly env: readonly string[];
+  /** The answer when it asks for permission to use a tool */
+  readonly permission: "allow" | "deny";
+};
+
 // A name becomes part of an argv and of a file name: no separators, no control characters, no leading dash or dot.
-const NAME = /^(?![\s\-.])[^/\\\p{Cc}]+$/u;
+export const AGENT_NAME = /^(?![\s\-.])[^/\\\p{Cc}]+$/u;
 
 /** The part of a Kiro agent file that budgie reads. */
 export const agentFileSchema = z.looseObject({
-  name: z.string().regex(NAME, "must not be empty, begin with a blank, a dash or a dot, or hold a slash"),
+  name: z.string().regex(AGENT_NAME, "must not be empty, begin with a blank, a dash or a dot, or hold a slash"),
   description: z.string().nullish(),
   prompt: z.string().nullish(),
   resources: z.unknown().optional(),

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "./agent.ts";
-import { loadAgent, type LoadedAgent } from "./load-agent.ts";
+import { loadAgent, type LoadedAgent, type PromptFolder } from "./load-agent.ts";
 import { toOption } from "../options.ts";
 
 /** The agents in the order of their file names, and the problems with other files. */
@@ -18,6 +18,8 @@ export type AgentFolders = {
   readonly agentsDir: string;
   /** The folder of `<agent>.md` prompt files with frontmatter */
   readonly promptsDir: string;
+  /** Agents that the configuration defines, which come first; default none */
+  readonly configuredAgents?: readonly Agent[] | undefined;
 };
 
 /**
@@ -25,20 +27,17 @@ export type AgentFolders = {
  * changed, keeps the agent of a file that became malformed, and returns the same list objects if nothing changed.
  */
 export function loadAgents(folders: AgentFolders, before?: LoadedAgents): LoadedAgents {
-  const listed = listFiles(folders.agentsDir, before);
-  // The folder is missing for a moment while a tool replaces it as a whole.
-  const paths = listed.paths ?? [...(before?.files.keys() ?? [])];
+  const { paths, problem } = listFiles(folders, before);
   const gone = findGonePrompts(folders, before);
   const folder = { promptsDir: folders.promptsDir, isGone: gone !== undefined };
-  const files = new Map<string, LoadedAgent>();
-  for (const path of paths) {
-    const known = before?.files.get(path);
-    files.set(path, listed.paths === undefined && known !== undefined ? known : loadAgent(path, folder, known));
-  }
-  const agents = [...files.values()].flatMap(({ agent }) => agent ?? []);
-  const folderProblems = [listed.problem, gone].filter((problem) => problem !== undefined);
+  // The folder is missing for a moment while a tool replaces it as a whole.
+  const files =
+    paths === undefined ? (before?.files ?? new Map<string, LoadedAgent>()) : loadFiles(paths, folder, before);
+  const loaded = [...files.values()].flatMap(({ agent }) => agent ?? []);
+  const agents = [...(folders.configuredAgents ?? []), ...loaded];
+  const folderProblems = [problem, gone].filter((problem) => problem !== undefined);
   const fileProblems = [...files.values()].flatMap((file) => file.problems);
-  const problems = [...folderProblems, ...fileProblems, ...toReadOnlyProblem(agents)];
+  const problems = [...folderProblems, ...fileProblems, ...toReadOnlyProblem(loaded)];
   return {
     agents: orSame(agents, before?.agents),
     problems: orSame(problems, before?.problems),
@@ -46,17 +45,27 @@ export function loadAgents(folders: AgentFolders, before?: LoadedAgents): Loaded
   };
 }
 
+function loadFiles(
+  paths: readonly string[],
+  folder: PromptFolder,
+  before: LoadedAgents | undefined,
+): ReadonlyMap<string, LoadedAgent> {
+  return new Map(paths.map((path) => [path, loadAgent(path, folder, before?.files.get(path))]));
+}
+
 type Listed = { readonly paths: readonly string[] | undefined; readonly problem: string | undefined };
 
 // Lock files of Emacs, and files in which macOS keeps attributes on other file systems.
 const LITTER = /^\.[#_]/;
 
-function listFiles(agentsDir: string, before: LoadedAgents | undefined): Listed {
+function listFiles({ agentsDir, configuredAgents }: AgentFolders, before: LoadedAgents | undefined): Listed {
   try {
     const names = readdirSync(agentsDir).filter((name) => name.endsWith(".json") && !LITTER.test(name));
     return { paths: names.toSorted().map((name) => resolve(agentsDir, name)), problem: undefined };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
+    // Who has other agents need not have Kiro's.
+    if (code === "ENOENT" && configuredAgents !== undefined) return { paths: undefined, problem: undefined };
     const rest = before === undefined || before.agents.length === 0 ? "" : " Its agents stay as they were.";
     const remedy = `Create it, or name another by ${toOption("agentsDir")}.${rest}`;
     const fault =

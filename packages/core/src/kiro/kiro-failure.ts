@@ -1,6 +1,6 @@
 import { BudgieError, type ErrorCode } from "../errors.ts";
 import { toOption } from "../options.ts";
-import { toDurationText } from "../text/duration.ts";
+import { toExitFailure } from "../protocol/exit-failure.ts";
 import type { Finished } from "../protocol/run-process.ts";
 import { hasMessage, saysFinished, toAnswer, toEvidence, toLineAt, toPlainText } from "./kiro-output.ts";
 
@@ -47,36 +47,15 @@ function saysFallback(line: string): boolean {
   });
 }
 
-function stopped(finished: Finished, context: FailureContext): BudgieError | undefined {
+function stopped({ exit, stderr, stdout }: Finished, context: FailureContext): BudgieError | undefined {
   const { agent, binary } = context;
-  switch (finished.exit.reason) {
-    case "timeout":
-      return ranOutOfTime(finished, context);
-    case "cancelled":
-      return new BudgieError("CANCELLED", `The turn of "${agent}" was cancelled, and the agent stopped.`);
-    case "shutdown":
-      return new BudgieError("CANCELLED", `The turn of "${agent}" was stopped because budgie is ending.`);
-    case "command-not-found":
-      return new BudgieError(
-        "COMMAND_NOT_FOUND",
-        `There is no program "${binary}" that the agent's user can run. Install kiro-cli, or name it by ${toOption("binary")}. ` +
-          `A sandbox has the image's: "budgie build-image" builds one, and "budgie doctor" looks into yours.`,
-      );
-    case "out-of-memory":
-      return new BudgieError(
-        "OUT_OF_MEMORY",
-        `The agent "${agent}" was killed because it used more memory than its sandbox has. Give it a smaller task.`,
-      );
-    case "disk-limit":
-      return new BudgieError(
-        "DISK_LIMIT",
-        `The agent "${agent}" was stopped because its session's home exceeded its limit (${toOption("diskBytes")}), or ` +
-          `because a disk that it writes to was nearly full. The session has ended, and its home is removed. ` +
-          `Have it write less.`,
-      );
-    case undefined:
-      return undefined;
-  }
+  if (exit.reason === "timeout" && waitsForLogin(stdout.text + stderr.text)) return loginRequired(agent);
+  if (exit.reason !== "command-not-found") return toExitFailure(exit, { ...context, program: binary });
+  return new BudgieError(
+    "COMMAND_NOT_FOUND",
+    `There is no program "${binary}" that the agent's user can run. Install kiro-cli, or name it by ${toOption("binary")}. ` +
+      `A sandbox has the image's: "budgie build-image" builds one, and "budgie doctor" looks into yours.`,
+  );
 }
 
 // Kiro prints this instead of an answer if there is no login, and then waits forever.
@@ -85,15 +64,6 @@ const LOGIN_WAIT = /(?:open|visit) (?:this|the following) (?:URL|link)|device co
 /** Returns true if Kiro has asked for a login. An agent that has answered has one, and may be talking about logins. */
 export function waitsForLogin(output: string): boolean {
   return !hasMessage(output) && LOGIN_WAIT.test(toPlainText(output));
-}
-
-function ranOutOfTime({ stderr, stdout }: Finished, { agent, timeoutMs }: FailureContext): BudgieError {
-  if (waitsForLogin(stdout.text + stderr.text)) return loginRequired(agent);
-  return new BudgieError(
-    "TIMED_OUT",
-    `The agent "${agent}" did not finish within ${toDurationText(timeoutMs)} and was stopped. ` +
-      `Give it a smaller task, or more time by ${toOption("timeoutMs")}.`,
-  );
 }
 
 // The first engine's words when the service gave up in the middle of a turn; it then ends with exit code 0 or 1.

@@ -17,6 +17,8 @@ export type ProtocolTurn = {
   readonly signal: AbortSignal | undefined;
   /** Called with all output of the agent program as it arrives; default nobody */
   readonly onOutput?: OnOutput | undefined;
+  /** Called with the agent's present activity, such as the title of a tool, on one line; default nobody */
+  readonly onActivity?: ((activity: string) => void) | undefined;
 };
 
 /** Follows the output of a process. It must return at once, and must not throw. */

@@ -17,6 +17,8 @@ export type TurnPhase =
       readonly phase: "running";
       /** The number of the attempt; 2 after the first timed out or crashed */
       readonly attempt: number;
+      /** The agent's present activity on one line, in its own words; left out if its program does not tell */
+      readonly activity?: string | undefined;
     };
 
 /** A turn to queue, and how its caller follows it. */

@@ -59,6 +59,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
         timeoutMs,
         signal,
         onOutput,
+        onActivity: (activity) => turn.onPhase({ phase: "running", attempt: number, activity }),
       });
     },
     {

@@ -50,7 +50,7 @@ function collectSettings(program: Command, host: Host): Settings {
   const source = loadSource(values, host);
   const { content, file = "" } = source;
   const checked: Readonly<Record<string, unknown>> = parseSource(source, host);
-  const { agents, maxConcurrent: _, options, ...merged } = content;
+  const { agents, configuredAgents: _, maxConcurrent: __, options, ...merged } = content;
   const inFile: Readonly<Record<string, unknown>> = {
     ...options,
     ...merged,

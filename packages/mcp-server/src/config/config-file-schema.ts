@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EGRESS_MODES } from "@budgie/core";
+import { AGENT_NAME, EGRESS_MODES } from "@budgie/core";
 import { configSchema, type ConfigKey } from "./config-schema.ts";
 import { PRESET_NAMES } from "./egress-list.ts";
 
@@ -38,16 +38,43 @@ const egress = {
     .optional(),
 };
 
-/** The section of one agent. */
-export const agentSection = z.strictObject(
-  {
-    ...egress,
-    workspace: z.enum(["ro", "rw"], '"ro" or "rw"').optional(),
-    limits: limits.optional(),
-    timeout: z.string('a duration such as "90s" or "10m"').optional(),
-    maxConcurrent: z.int("a whole number of at least 1").min(1, "a whole number of at least 1").optional(),
-  },
-  "an object",
+const restrictions = {
+  ...egress,
+  workspace: z.enum(["ro", "rw"], '"ro" or "rw"').optional(),
+  limits: limits.optional(),
+  timeout: z.string('a duration such as "90s" or "10m"').optional(),
+  maxConcurrent: z.int("a whole number of at least 1").min(1, "a whole number of at least 1").optional(),
+};
+
+const variables = z.array(
+  z.string("the name of a variable").regex(/^[A-Za-z_]\w*$/, "the name of a variable"),
+  "a list of names of variables",
+);
+
+/** The section of an agent of Kiro's, or of a program that speaks ACP. */
+export const agentSection = z.discriminatedUnion(
+  "protocol",
+  [
+    z.strictObject({ protocol: z.literal("kiro").optional(), ...restrictions }),
+    z.strictObject({
+      protocol: z.literal("acp").describe("the Agent Client Protocol, which the program speaks on stdin and stdout"),
+      description: z.string("a text for the tool").min(1, "a text for the tool").describe("what the agent is for"),
+      command: z.string("a program").min(1, "a program").describe("the program; with --sandbox, the one in the image"),
+      args: z.array(z.string("a text"), "a list of texts").default([]).describe("its arguments"),
+      env: variables.default([]).describe("names of variables that it gets from budgie's environment, such as its key"),
+      model: z
+        .string("a model")
+        .min(1, "a model")
+        .optional()
+        .describe("the model to ask for; the program's by default"),
+      permission: z
+        .enum(["allow", "deny"], '"allow" or "deny"')
+        .default("allow")
+        .describe("the answer when it asks whether it may use a tool; the sandbox is what holds it"),
+      ...restrictions,
+    }),
+  ],
+  { error: ({ code }) => (code === "invalid_union" ? '"kiro" or "acp"' : "an object") },
 );
 
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
@@ -74,9 +101,13 @@ export function toConfigFileSchema() {
         .optional()
         .describe(toDescription("allowRoot")),
       agents: z
-        .record(z.string(), agentSection, "an object")
+        .record(z.string().regex(AGENT_NAME), agentSection, {
+          error: ({ code }) => (code === "invalid_key" ? "the name of an agent" : "an object"),
+        })
         .default({})
-        .describe("what single agents may do, by name; a section can only tighten"),
+        .describe(
+          "single agents, by name: what they may do, which can only be less than all may, and programs beside Kiro",
+        ),
     },
     "an object",
   );

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { z } from "zod";
-import { BudgieError, parseJson, parseTimeout, type EgressMode, type Tightening } from "@budgie/core";
+import { BudgieError, parseJson, parseTimeout, type Agent, type EgressMode, type Tightening } from "@budgie/core";
 import { FILE_OPTIONS, toConfigFileSchema, type agentSection } from "./config-file-schema.ts";
 import type { ConfigKey } from "./config-schema.ts";
 import type { HostWishes } from "./egress-list.ts";
@@ -15,6 +15,8 @@ export type ConfigFile = EgressWishes & {
   readonly allowRoot: readonly string[];
   /** By agent */
   readonly agents: ReadonlyMap<string, AgentSection>;
+  /** The agents that the file defines */
+  readonly configuredAgents: readonly Agent[];
   /** The limits on concurrent turns, by agent; only agents whose sections set one */
   readonly maxConcurrent: ReadonlyMap<string, number>;
 };
@@ -29,7 +31,8 @@ export type AgentSection = Omit<Tightening, "allowedHosts"> & EgressWishes;
 
 /** Loads a configuration file; without one the result is empty. Throws `CONFIG_INVALID` naming the file and the fault. */
 export function loadConfigFile(file: string | undefined, home: string): ConfigFile {
-  if (file === undefined) return { options: {}, allowRoot: [], agents: new Map(), maxConcurrent: new Map() };
+  if (file === undefined)
+    return { options: {}, allowRoot: [], agents: new Map(), configuredAgents: [], maxConcurrent: new Map() };
   const content = readJson(file);
   const schema = toConfigFileSchema();
   const parsed = schema.safeParse(content);
@@ -51,6 +54,9 @@ export function loadConfigFile(file: string | undefined, home: string): ConfigFi
     ...(allowPreset === undefined ? {} : { allowPreset }),
     allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)),
     agents: new Map(sections),
+    configuredAgents: Object.entries(agents).flatMap(([name, section]) =>
+      section.protocol === "acp" ? [toAgent(name, section, file)] : [],
+    ),
     maxConcurrent: new Map(maxConcurrent),
   };
 }
@@ -91,12 +97,30 @@ function readJson(file: string): unknown {
   }
 }
 
-function toAgentSection(section: z.infer<typeof agentSection>, option: string): AgentSection {
-  const { limits: { cpus, disk, memory, pids } = {}, maxConcurrent: _, timeout, ...rest } = section;
+type Section = z.infer<typeof agentSection>;
+
+function toAgentSection(section: Section, option: string): AgentSection {
+  const { limits: { cpus, disk, memory, pids } = {}, timeout, ...rest } = section;
+  const kept = (["allowHost", "allowPreset", "egress", "workspace"] as const).filter((key) => rest[key] !== undefined);
   return {
-    ...rest,
+    ...Object.fromEntries(kept.map((key) => [key, rest[key]])),
     limits: { cpus, pids, memoryBytes: memory, diskBytes: disk },
     timeoutMs: timeout === undefined ? undefined : parseTimeout(timeout, option),
+  };
+}
+
+function toAgent(name: string, section: Extract<Section, { readonly protocol: "acp" }>, file: string): Agent {
+  const { args, command, description, env, model, permission } = section;
+  return {
+    name,
+    description,
+    whenToUse: "",
+    file: `"agents.${name}" in ${file}`,
+    promptFile: undefined,
+    writesFiles: false,
+    program: { argv: [command, ...args], env, permission },
+    model,
+    hasModel: false,
   };
 }
 

@@ -1,6 +1,13 @@
 import { join } from "node:path";
 import type { z } from "zod";
-import { BudgieError, parseDuration, parseTimeout, type TurnLimitWishes, type TurnRateLimits } from "@budgie/core";
+import {
+  BudgieError,
+  parseDuration,
+  parseTimeout,
+  type Agent,
+  type TurnLimitWishes,
+  type TurnRateLimits,
+} from "@budgie/core";
 import type { Retention } from "@budgie/store";
 import { loadConfigFile, type ConfigFile } from "./config-file.ts";
 import { configSchema, type ConfigKey } from "./config-schema.ts";
@@ -36,6 +43,8 @@ export type Config = Omit<
   Readonly<Record<FilledIn, string>> & {
     /** Empty allows every directory */
     readonly allowRoot: readonly string[];
+    /** The agents that the configuration file defines; `undefined` if there are none */
+    readonly configuredAgents: readonly Agent[] | undefined;
     readonly policies: Policies;
     readonly maxTurnsPerMinute: TurnRateLimits;
     readonly retention: Retention;
@@ -137,12 +146,13 @@ function toAccess(
   >,
   { content, file, toName }: Source,
   host: Host,
-): Pick<Config, "allowRoot" | "config" | "policies" | "turnLimits"> {
-  const { agents, allowRoot, maxConcurrent, options: _, ...inFile } = content;
+): Pick<Config, "allowRoot" | "config" | "configuredAgents" | "policies" | "turnLimits"> {
+  const { agents, allowRoot, configuredAgents, maxConcurrent, options: _, ...inFile } = content;
   const { sandbox } = options;
   const timeoutMs = parseTimeout(options.agentTimeout, toName("agentTimeout"));
   return {
     config: file,
+    configuredAgents: configuredAgents.length === 0 ? undefined : configuredAgents,
     allowRoot: options.allowRoot?.map((root) => toAbsolutePath(root, host)) ?? allowRoot,
     policies: toPolicies({
       ceiling: {

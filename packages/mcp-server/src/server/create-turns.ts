@@ -1,12 +1,8 @@
 import {
-  createKiroProtocol,
   createOutputFiles,
   createRunTurn,
   createSessionStore,
-  toSharedProjections,
   toTurnLimits,
-  type KiroModels,
-  type KiroOptions,
   type Nesting,
   type OutputFiles,
   type Owner,
@@ -18,10 +14,9 @@ import {
 } from "@budgie/core";
 import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
 import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
+import { createProtocol } from "../agents/create-protocol.ts";
 import { loadTools } from "../agents/load-tools.ts";
 import type { Config } from "../config/config.ts";
-import { DEFAULT_MODEL } from "../config/option-values.ts";
-import { toSandboxSecrets } from "../config/sandbox-options.ts";
 import { sweepGarbage } from "../garbage/sweep.ts";
 import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
 import { createLiveRuns } from "../live/live-runs.ts";
@@ -73,7 +68,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     runner,
     nesting,
     retry: config.retry,
-    protocol: createKiroProtocol(toKiroOptions(config, host, outputFiles)),
+    protocol: createProtocol(config, host, outputFiles),
     textLimits: toTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: config.maxTurnsPerMinute,
@@ -120,25 +115,4 @@ async function pruneOutputs(files: OutputFiles): Promise<readonly string[]> {
 
 function toTextLimits({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): TextLimits {
   return { maxAnswerBytes, maxPromptBytes, sanitize };
-}
-
-/** An agent's own file takes precedence over the default model, and `--model` over the file. */
-function toModels({ model }: Config): KiroModels {
-  if (model === undefined) return { model, defaultModel: DEFAULT_MODEL };
-  return { model: model === "auto" ? undefined : model, defaultModel: undefined };
-}
-
-function toKiroOptions(config: Config, { env, home }: Host, outputFiles: OutputFiles): KiroOptions {
-  return {
-    binary: config.kiroBinary,
-    ...toModels(config),
-    trustAllTools: config.trustAllTools,
-    prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
-    // Without a sandbox the agent inherits Kiro's variables.
-    env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
-    projections: toSharedProjections(home, config.promptsDir),
-    sandboxHome: config.sandbox ? home : undefined,
-    outputFiles,
-    verbose: config.verbose,
-  };
 }

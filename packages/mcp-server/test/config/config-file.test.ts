@@ -19,18 +19,22 @@ function load(content: unknown) {
   return loadConfigFile(file, "/home/me");
 }
 
+const ACP = { protocol: "acp", description: "Codes.", command: "codex-acp" };
+
 describe("loadConfigFile", () => {
   it("returns nothing if no file is configured", () => {
     expect(loadConfigFile(undefined, "/home/me")).toEqual({
       options: {},
       allowRoot: [],
       agents: new Map(),
+      configuredAgents: [],
       maxConcurrent: new Map(),
     });
     expect(load({})).toEqual({
       options: {},
       allowRoot: [],
       agents: new Map(),
+      configuredAgents: [],
       maxConcurrent: new Map(),
     });
   });
@@ -75,10 +79,27 @@ describe("loadConfigFile", () => {
     expect(agents.has("b")).toBe(true);
   });
 
+  it("reads an agent that speaks ACP, with its restrictions", () => {
+    const coder = { ...ACP, env: ["OPENAI_API_KEY"], model: "m", workspace: "ro" };
+    const { agents, configuredAgents } = load({ agents: { coder, a: { protocol: "kiro" } } });
+
+    expect(configuredAgents).toEqual([
+      expect.objectContaining({
+        name: "coder",
+        description: "Codes.",
+        file: `"agents.coder" in ${file}`,
+        model: "m",
+        program: { argv: ["codex-acp"], env: ["OPENAI_API_KEY"], permission: "allow" },
+      }),
+    ]);
+    expect(agents.get("coder")).toEqual({ workspace: "ro", limits: {}, timeoutMs: undefined });
+  });
+
   it("accepts hosts for all agents and for one", () => {
     const {
       agents,
-      maxConcurrent: _,
+      configuredAgents: _,
+      maxConcurrent: __,
       ...all
     } = load({
       egress: "allowlist",
@@ -138,6 +159,13 @@ describe("loadConfigFile", () => {
     [{ agents: { a: { maxConcurrent: 0 } } }, "to be a whole number of at least 1."],
     [{ agents: { a: { maxConcurrent: "2" } } }, 'Expected "agents.a.maxConcurrent" in'],
     [{ agents: { a: true } }, "to be an object."],
+    [{ agents: { a: { protocol: "mcp" } } }, 'Expected "agents.a.protocol" in'],
+    [{ agents: { a: { protocol: "mcp" } } }, 'to be "kiro" or "acp".'],
+    [{ agents: { a: { protocol: "acp", description: "x" } } }, 'Expected "agents.a.command" in'],
+    [{ agents: { a: { command: "codex-acp" } } }, 'has a key that is unknown in "agents.a": "command".'],
+    [{ agents: { a: { ...ACP, env: ["A=secret"] } } }, "to be the name of a variable."],
+    [{ agents: { a: { ...ACP, permission: "ask" } } }, 'to be "allow" or "deny".'],
+    [{ agents: { "../a": ACP } }, "to be the name of an agent."],
   ])("refuses %j, and names the file", (content, message) => {
     const naming = expect.stringContaining(`"${file}"`);
 

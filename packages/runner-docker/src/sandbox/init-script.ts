@@ -5,7 +5,8 @@ export const NOT_RUN = 125;
 //
 // Budgie writes to its stdin. The first line starts the command, and contains the number of lines of input that follow ("live":
 // the rest of stdin is the agent's). So a container can start before its home is filled. After the input, stdin is a lease: it
-// stays silent, ends when budgie does, and then the script ends all processes.
+// stays silent, ends when budgie does, and then the script ends all processes. In a live conversation the agent's own input is the
+// lease, and an agent that does not end with it is ended some seconds later.
 //
 // The exit marker, on both streams, contains the command's exit code (`exit-marker.ts`). The token before it is only in this
 // shell's memory: a process that can read that can also make the shell exit with any code.
@@ -17,7 +18,6 @@ const LINES: readonly string[] = [
   "unset budgie_lines budgie_token",
   `read -r budgie_lines budgie_token <&3 || exit ${NOT_RUN}`,
   `command -v "$1" >/dev/null || { echo "$1: not found in the sandbox" >&2; exit ${NOT_RUN}; }`,
-  '[ "$budgie_lines" = live ] && exec "$@" <&3 3<&-',
   "feed() {",
   '  while [ "$budgie_lines" -gt 1 ]; do',
   "    IFS= read -r line <&3 || return",
@@ -32,8 +32,15 @@ const LINES: readonly string[] = [
   "  while IFS= read -r line <&3; do :; done",
   "  kill -TERM -1; sleep 2; kill -KILL -1",
   "}",
+  "converse() {",
+  // The loop is for images without cat.
+  "  cat <&3 || while IFS= read -r line <&3; do printf '%s\\n' \"$line\"; done",
+  "  exec >/dev/null",
+  "  sleep 2; lease",
+  "}",
+  'input() { if [ "$budgie_lines" = live ]; then converse & else feed; lease & fi; }',
   // The lease is a grandchild: a shell that waits for one process of a pipeline waits for all of them.
-  `{ trap '' PIPE; feed; lease & } 2>/dev/null | "$@" 3<&- &`,
+  `{ trap '' PIPE; input; } 2>/dev/null | "$@" 3<&- &`,
   "agent=$!",
   `trap 'kill -TERM "$agent" 2>/dev/null' TERM`,
   'wait "$agent"; code=$?',
@@ -55,8 +62,8 @@ const LINES: readonly string[] = [
 /** The program that a turn's container runs, for `/bin/sh -c`. */
 export const INIT_SCRIPT = LINES.join("\n");
 
-/** Returns the text for the init script's stdin. An `undefined` input means a live conversation, which has no exit marker. */
+/** Returns the text for the init script's stdin. An `undefined` input means a live conversation. */
 export function toInitInput(input: string | undefined, token: string): string {
-  if (input === undefined) return "live\n";
+  if (input === undefined) return `live ${token}\n`;
   return `${input.split("\n").length} ${token}\n${input}\n`;
 }

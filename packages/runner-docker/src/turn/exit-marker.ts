@@ -1,4 +1,4 @@
-import { PassThrough, Transform } from "node:stream";
+import { Transform } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ContainerRoot } from "../container-files/container-root.ts";
 
@@ -20,19 +20,8 @@ export type Output = {
 // The longest exit code, number and newline.
 const LONGEST_BYTES = 64;
 
-/** Creates a stream that passes everything on except the exit marker after `token`. Without a token there is no marker. */
-export function createOutput(token: string | undefined): Output {
-  const { exitMarker, stream } = token === undefined ? createUnmarked() : createMarked(token);
-  return { stream, exitMarker, end: () => void stream.push(null) };
-}
-
-type MarkedStream = Pick<Output, "exitMarker" | "stream">;
-
-function createUnmarked(): MarkedStream {
-  return { stream: new PassThrough(), exitMarker: new Promise(() => undefined) };
-}
-
-function createMarked(token: string): MarkedStream {
+/** Creates a stream that passes everything on except the exit marker after `token`. */
+export function createOutput(token: string): Output {
   // Text has no NUL character, so no part of a conversation is ever delayed.
   const mark = Buffer.from(`\0${token} `);
   let resolveMarker: (marker: ExitMarker) => void = () => undefined;
@@ -52,7 +41,7 @@ function createMarked(token: string): MarkedStream {
     },
     flush: (done) => done(null, held),
   });
-  return { stream, exitMarker };
+  return { stream, exitMarker, end: () => void stream.push(null) };
 }
 
 type Found = { readonly at: number; readonly marker: ExitMarker | undefined };

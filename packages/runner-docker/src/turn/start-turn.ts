@@ -62,7 +62,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
     pendingRemovals: context.engine.pendingRemovals,
     heldBytes: turn.heldBytes,
     diskBytes: toLowerLimits(context.limits, options.access?.limits ?? {}).diskBytes,
-    token: options.input === undefined ? undefined : token,
+    token,
   });
   void child.gone.then(() => removeSkeleton(launched.value.skeleton));
   if (prepared.status === "rejected" || options.signal?.aborted === true) {

@@ -33,8 +33,8 @@ export type StartedTurn = {
   readonly socket: Duplex;
   /** `undefined` if the container is not accessible */
   readonly root: ContainerRoot | undefined;
-  /** Precedes its exit marker; `undefined` if it writes none */
-  readonly token: string | undefined;
+  /** Precedes its exit marker */
+  readonly token: string;
   /** Limit of the session's home */
   readonly diskBytes: number;
   /** Size of the home before the turn; `undefined` if unknown */

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { INIT_SCRIPT, toInitInput } from "../../src/sandbox/init-script.ts";
 
 it.each([
-  ["a live conversation", undefined, "live\n"],
+  ["a live conversation", undefined, "live token\n"],
   ["an empty input", "", "1 token\n\n"],
   ["a line without an end", "one", "1 token\none\n"],
   ["a line with one", "one\n", "2 token\none\n\n"],

@@ -16,11 +16,14 @@ const ENDING = "sleep 1; echo said; echo so >&2; exit 3";
 const NOTHING = "nothing yet";
 
 describe("the end of a turn", () => {
-  it("is known before the engine reports it, with all output", async () => {
+  it.each([
+    ["a turn with its whole input", { input: "" }],
+    ["a live conversation", {}],
+  ])("is known before the engine reports it, with all output, for %s", async (_what, options) => {
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
     const session = await runner.openSession(createSessionId());
-    const { child, said } = await start(session, { input: "" });
+    const { child, said } = await start(session, options);
     const answer = proxy.hush();
 
     expect(await child.exit).toEqual({ exitCode: 3, signal: undefined, reason: undefined, oomKilled: false });
@@ -31,17 +34,17 @@ describe("the end of a turn", () => {
     await runner.close();
   });
 
-  it("is reported by the engine for a live conversation, which has no exit marker", async () => {
-    await using proxy = await createEngineProxy();
-    const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
+  it("comes some seconds after the end of a live conversation's input, which an agent ignores", async () => {
+    const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
-    const { child, said } = await start(session, {});
-    const answer = proxy.hush();
+    const argv = ["sh", "-c", "read line; echo $line; exec tail -f /dev/null"] as const;
+    const child = await session.start({ argv, env: {}, projections: [] }, { directory: place.workspace });
+    const said = text(child.stdout);
 
-    expect(await said).toEqual(["said\n", "so\n"]);
-    expect(await Promise.race([child.exit, sleep(300, NOTHING)])).toBe(NOTHING);
-    answer();
-    expect((await child.exit).exitCode).toBe(3);
+    child.stdin.end("hello\n");
+
+    expect(await child.exit).toMatchObject({ signal: "SIGTERM", reason: undefined });
+    expect(await said).toBe("hello\n");
     await runner.close();
   });
 

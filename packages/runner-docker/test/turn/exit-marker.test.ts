@@ -88,13 +88,6 @@ describe("an output with an exit marker", () => {
 
     expect(heard.join("")).toBe(`a\0${TOKEN}x${TOKEN}\0b`);
   });
-
-  it("passes everything on without a token", async () => {
-    const output = createOutput(undefined);
-    say(output, "a\0");
-
-    expect(output.stream.read()).toEqual(Buffer.from("a\0"));
-  });
 });
 
 describe("awaitExitMarker", () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { toText, type Content } from "./content.ts";
 import type { LlmApi } from "./llm-api.ts";
-import type { Reply, Schema } from "./scripted-model.ts";
+import type { Answered, Schema } from "./scripted-model.ts";
 
 type Request = {
   readonly model: string;
@@ -33,7 +33,7 @@ export const chatCompletions: LlmApi = {
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
-function toDelta(reply: Reply): object {
+function toDelta(reply: Answered): object {
   if (reply.kind === "text") return { role: "assistant", content: reply.text };
   const { name } = reply;
   const call = { name, arguments: JSON.stringify(reply.arguments) };

@@ -30,8 +30,15 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
     return;
   }
   const body = await json(request);
+  const reply = toReply(api.parse(body));
+  if (reply.kind === "hang") return;
+  if (reply.kind === "fail") {
+    response.writeHead(reply.status, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error: { message: "The model was told to fail.", type: "test", code: "test" } }));
+    return;
+  }
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const { data, event } of api.answer(toReply(api.parse(body)), body)) {
+  for (const { data, event } of api.answer(reply, body)) {
     if (event !== undefined) response.write(`event: ${event}\n`);
     response.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { toText, type Content } from "./content.ts";
 import type { LlmApi, LlmEvent } from "./llm-api.ts";
-import type { Reply, Schema } from "./scripted-model.ts";
+import type { Answered, Schema } from "./scripted-model.ts";
 
 type Request = {
   readonly model: string;
@@ -51,7 +51,7 @@ function toEvent(type: string, fields: object): LlmEvent {
   return { event: type, data: { type, ...fields } };
 }
 
-function toItem(reply: Reply): { readonly id: string } {
+function toItem(reply: Answered): { readonly id: string } {
   const [id, status] = [`item_${randomUUID()}`, "completed"];
   if (reply.kind === "text") {
     const content = [{ type: "output_text", text: reply.text, annotations: [] }];

@@ -17,15 +17,29 @@ export type Schema = {
 };
 
 export type Reply =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "call"; readonly name: string; readonly arguments: Readonly<Record<string, string>> };
+  | Answered
+  /** No answer at all */
+  | { readonly kind: "hang" }
+  | { readonly kind: "fail"; readonly status: number };
 
-/** Returns the reply by the last prompt's script: one call for each `[[write PATH: TEXT]]`, then all `[[say: TEXT]]`. */
+/** An answer that a model streams. */
+export type Answered =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "call"; readonly name: string; readonly arguments: Readonly<Record<string, boolean | string>> };
+
+/**
+ * Returns the reply by the last prompt's script: one call for each `[[write PATH: TEXT]]` and `[[run: COMMAND]]`, then all `[[say: TEXT]]`.
+ * `[[recall]]` says the words of earlier prompts that begin with "token-", `[[hang]]` never answers, and `[[fail: STATUS]]` fails.
+ */
 export function toReply({ prompts, toolResults, tools }: Conversation): Reply {
   const script = prompts.map((prompt) => parseScript(prompt).directives).findLast(({ length }) => length > 0) ?? [];
-  const next = script.filter(({ name }) => name === "write")[toolResults];
-  if (next !== undefined) return toWrite(next, tools);
-  const words = script.filter(({ name }) => name === "say").map(({ text }) => text);
+  const next = script.filter(({ name }) => name === "write" || name === "run")[toolResults];
+  if (next !== undefined) return next.name === "write" ? toWrite(next, tools) : toRun(next.text, tools);
+  if (script.some(({ name }) => name === "hang")) return { kind: "hang" };
+  const failure = script.find(({ name }) => name === "fail");
+  if (failure !== undefined) return { kind: "fail", status: Number(failure.text) };
+  const recalled = prompts.join(" ").match(/token-\w+/g) ?? [];
+  const words = script.flatMap(({ name, text }) => (name === "say" ? [text] : name === "recall" ? recalled : []));
   return { kind: "text", text: words.join("\n") };
 }
 
@@ -40,13 +54,19 @@ function toWrite({ argument, text }: Directive, tools: readonly Tool[]): Reply {
       return { kind: "call", name, arguments: { [path]: argument, content: text } };
     }
   }
+  return toRun(`printf %s ${quote(text)} >${quote(argument)}`, tools);
+}
+
+/** Returns a call that runs a command. */
+function toRun(line: string, tools: readonly Tool[]): Reply {
   for (const { name, parameters } of tools) {
     const command = findParameter(parameters, COMMAND_NAMES);
-    if (command !== undefined) {
-      return { kind: "call", name, arguments: { [command]: `printf %s ${quote(text)} >${quote(argument)}` } };
-    }
+    if (command === undefined) continue;
+    // Qwen Code refuses a call without it.
+    const more = findParameter(parameters, ["is_background"]) === undefined ? {} : { is_background: false };
+    return { kind: "call", name, arguments: { [command]: line, ...more } };
   }
-  return { kind: "text", text: `None of my tools can write: ${tools.map(({ name }) => name).join(", ")}` };
+  return { kind: "text", text: `None of my tools can run a command: ${tools.map(({ name }) => name).join(", ")}` };
 }
 
 function findParameter({ properties = {} }: Schema, names: readonly string[]): string | undefined {

@@ -1,5 +1,5 @@
 import type { ProgressToken, ServerNotification } from "@modelcontextprotocol/sdk/types.js";
-import { toDurationText, type TurnProgress } from "@budgie/core";
+import { sanitizeText, toDurationText, type TurnProgress } from "@budgie/core";
 
 /** The progress notifications of one call. */
 export type Progress = {
@@ -61,16 +61,17 @@ function toPlace(turn: TurnProgress): string {
     case "starting":
       return "starting";
     case "running":
-      return `running ${turn.attempt}`;
+      return `running ${turn.attempt} ${turn.activity}`;
   }
 }
 
-/** Returns the phase of a turn and its duration: `code-reviewer: running, second try, 1m20s`. */
+/** Returns the phase of a turn, its duration and the agent's activity: `code-reviewer: running, second try, 1m20s: Edit a.ts`. */
 export function toProgressText(turn: TurnProgress): string {
   const seconds = Math.floor((performance.now() - turn.sinceMs) / 1000);
   const place = toPlaceText(turn);
-  if (seconds === 0) return `${turn.agent}: ${place}`;
-  return `${turn.agent}: ${place}${place === SECOND_TRY ? "," : ""} ${toDurationText(1000 * seconds)}`;
+  const activity = turn.phase === "running" && turn.activity !== undefined ? `: ${sanitizeText(turn.activity)}` : "";
+  if (seconds === 0) return `${turn.agent}: ${place}${activity}`;
+  return `${turn.agent}: ${place}${place === SECOND_TRY ? "," : ""} ${toDurationText(1000 * seconds)}${activity}`;
 }
 
 const SECOND_TRY = "running, second try";

@@ -1,0 +1,14 @@
+import type { Command } from "@budgie/core";
+
+/** The answer to an agent that asks for permission to use a tool. The container, not this, is what holds an agent. */
+export type PermissionPolicy = "allow" | "deny";
+
+/** A program that speaks ACP on its stdin and stdout. */
+export type AcpProgram = {
+  readonly command: Command;
+  readonly permission: PermissionPolicy;
+  /** The model to ask for; `undefined` leaves the choice to the program */
+  readonly model?: string | undefined;
+  /** The mode that a session must be in, such as the name of Kiro's agent; default any */
+  readonly mode?: string | undefined;
+};

@@ -1,0 +1,95 @@
+import { z } from "zod";
+
+/** The parts of updates that make up an answer; all else is ignored. */
+const update = z.discriminatedUnion("sessionUpdate", [
+  z.object({
+    sessionUpdate: z.literal("agent_message_chunk"),
+    content: z.object({ type: z.literal("text"), text: z.string() }),
+    messageId: z.string().nullish(),
+  }),
+  // After a permission, some agents send only the second of these.
+  z.object({ sessionUpdate: z.enum(["tool_call", "tool_call_update"]), title: z.string().nullish() }),
+  z.object({ sessionUpdate: z.literal("plan"), entries: z.array(z.object({ status: z.string() })) }),
+]);
+
+const notification = z.object({ sessionId: z.string(), update });
+
+/** The answer of a turn, as its updates arrive. */
+export type Answer = {
+  /** Takes the parameters of a `session/update`. */
+  readonly add: (params: unknown) => void;
+  /** Returns the last message */
+  readonly text: () => string;
+  /** True if the last message is longer than budgie keeps */
+  readonly isTruncated: () => boolean;
+};
+
+export type AnswerOptions = {
+  readonly sessionId: string;
+  /** Called with the text of messages, and a line for each tool and plan */
+  readonly onText: (text: string) => void;
+  /** Called with the title of a tool, or the state of a plan */
+  readonly onActivity: (activity: string) => void;
+};
+
+// Answers are truncated further on; this bounds the memory that an agent can take.
+const LONGEST_CHARACTERS = 4 * 1024 * 1024;
+const LONGEST_TITLE = 200;
+
+/**
+ * Creates the answer of a turn: the text after the last use of a tool, or after the last message id. It begins anew only when new text
+ * comes, since many agents end with a tool call's update.
+ */
+export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): Answer {
+  let text = "";
+  let isFresh = true;
+  let isTruncated = false;
+  let messageId: string | undefined;
+
+  function addText(chunk: string, id: string | undefined): void {
+    if (chunk === "") return;
+    const isNext = isFresh || (id !== undefined && messageId !== undefined && id !== messageId);
+    if (isNext) [text, isTruncated] = ["", false];
+    [isFresh, messageId] = [false, id ?? messageId];
+    isTruncated ||= text.length + chunk.length > LONGEST_CHARACTERS;
+    text += chunk.slice(0, LONGEST_CHARACTERS - text.length);
+    onText(chunk);
+  }
+
+  function show(activity: string): void {
+    onText(`\n[${activity}]\n`);
+    onActivity(activity);
+  }
+
+  return {
+    add(params) {
+      const { data } = notification.safeParse(params);
+      if (data?.sessionId !== sessionId) return;
+      const found = data.update;
+      switch (found.sessionUpdate) {
+        case "agent_message_chunk":
+          return addText(found.content.text, found.messageId ?? undefined);
+        case "tool_call":
+        case "tool_call_update":
+          isFresh = true;
+          if (found.title) show(toTitle(found.title));
+          return;
+        case "plan":
+          return show(toPlanText(found.entries));
+      }
+    },
+    text: () => text,
+    isTruncated: () => isTruncated,
+  };
+}
+
+/** Returns the title of a tool on one line. An agent chose it. */
+export function toTitle(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= LONGEST_TITLE ? line : `${line.slice(0, LONGEST_TITLE)}...`;
+}
+
+function toPlanText(entries: readonly { readonly status: string }[]): string {
+  const done = entries.filter(({ status }) => status === "completed").length;
+  return `plan: ${done} of ${entries.length} done`;
+}

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import * as acp from "@agentclientprotocol/sdk";
+import { BudgieError, createTail, type AgentProcess, type Exit, type OnOutput, type StopReason } from "@budgie/core";
+import { toMessageStream } from "./message-stream.ts";
+import type { Permissions } from "./permissions.ts";
+
+/** A running agent, and the JSON-RPC connection with it. */
+export type Connection = {
+  /**
+   * Sends a request. Rejects with the agent's own error as it is, an `acp.RequestError`, with `TIMED_OUT` after `timeoutMs`, and with
+   * {@link EndedError} if the agent ends before it answers.
+   */
+  readonly request: <Response>(method: string, params: unknown, timeoutMs?: number) => Promise<Response>;
+  readonly notify: (method: string, params: unknown) => Promise<void>;
+  /** Sets the receiver of updates, which are not checked; without one they are discarded. */
+  readonly onUpdate: (receive: ((params: unknown) => void) | undefined) => void;
+  /** Ends the agent: closes its stdin, and stops it if it does not end by itself. Resolves to its exit. */
+  readonly end: () => Promise<Exit>;
+  /** Stops the agent now. Resolves to its exit. */
+  readonly stop: (reason: StopReason) => Promise<Exit>;
+};
+
+/** The error of a request to an agent that has ended. It is translated before it leaves this package. */
+export class EndedError extends Error {
+  readonly exit: Exit;
+  /** The end of what the agent printed to stderr */
+  readonly stderr: string;
+
+  constructor(exit: Exit, stderr: string) {
+    super("The agent has ended.");
+    this.exit = exit;
+    this.stderr = stderr;
+  }
+}
+
+export type ConnectionOptions = {
+  readonly permissions: Permissions;
+  readonly onOutput: OnOutput | undefined;
+};
+
+const KEPT_STDERR_BYTES = 8 * 1024;
+// Some agents, such as codex-acp, do not end with their input.
+const END_LIMIT_MS = 500;
+// Its pipes close before its exit is known.
+const EXIT_LIMIT_MS = 2000;
+
+/** Connects with a started agent. */
+export function connectAgent(child: AgentProcess, { onOutput, permissions }: ConnectionOptions): Connection {
+  const stderr = createTail(KEPT_STDERR_BYTES);
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr.add(chunk);
+    onOutput?.(chunk, "stderr");
+  });
+  let receive: ((params: unknown) => void) | undefined;
+  const stream = toMessageStream({
+    stdin: child.stdin,
+    stdout: child.stdout,
+    onUpdate: (params) => receive?.(params),
+  });
+  const connection = acp
+    .client({ name: "budgie" })
+    // Others, such as those for files and terminals of this machine, are refused as unknown.
+    .onRequest(acp.methods.client.session.requestPermission, ({ params }) => permissions.answer(params))
+    .connect(stream);
+
+  async function whenEnded(): Promise<EndedError> {
+    await connection.closed;
+    const exit = await settle(child);
+    return new EndedError(exit, Buffer.concat(stderr.chunks()).toString("utf8"));
+  }
+
+  return {
+    async request<Response>(method: string, params: unknown, timeoutMs?: number): Promise<Response> {
+      const answer = connection.agent.request<Response>(method, params);
+      const limited = timeoutMs === undefined ? answer : withLimit(answer, { method, timeoutMs });
+      try {
+        return await limited;
+      } catch (error) {
+        // A connection that failed is one whose agent broke the protocol, or has ended.
+        if (!connection.signal.aborted || error instanceof BudgieError) throw error;
+        const { reason } = connection.signal as { reason: unknown };
+        if (reason instanceof BudgieError) throw reason;
+        throw await whenEnded();
+      }
+    },
+    notify: (method, params) => connection.agent.notify(method, params),
+    onUpdate(next) {
+      receive = next;
+    },
+    async end() {
+      child.stdin.end();
+      const isEnded = await within(child.exit, END_LIMIT_MS);
+      if (!isEnded) await child.stop("shutdown");
+      connection.close();
+      return child.exit;
+    },
+    async stop(reason) {
+      await child.stop(reason);
+      connection.close();
+      return child.exit;
+    },
+  };
+}
+
+/** Resolves to the exit of an agent whose output has ended. */
+async function settle(child: AgentProcess): Promise<Exit> {
+  if (!(await within(child.exit, EXIT_LIMIT_MS))) await child.stop("shutdown");
+  return child.exit;
+}
+
+/** Resolves to true if the work settles in time. */
+async function within(work: Promise<unknown>, limitMs: number): Promise<boolean> {
+  const timer = new AbortController();
+  const late = sleep(limitMs, false, { signal: timer.signal }).catch(() => false);
+  const settled = work.then(
+    () => true,
+    () => true,
+  );
+  return Promise.race([settled, late]).finally(() => timer.abort());
+}
+
+async function withLimit<T>(
+  work: Promise<T>,
+  { method, timeoutMs }: { readonly method: string; readonly timeoutMs: number },
+): Promise<T> {
+  if (await within(work, timeoutMs)) return work;
+  work.catch(() => undefined);
+  throw new BudgieError("TIMED_OUT", `The agent did not answer "${method}" within ${Math.round(timeoutMs / 1000)} s.`);
+}

@@ -1,0 +1,45 @@
+import { RequestError } from "@agentclientprotocol/sdk";
+import { BudgieError, toExitFailure, type Exit, type ExitContext } from "@budgie/core";
+import { EndedError } from "./connection.ts";
+import { toReason } from "./conversation.ts";
+
+// ACP's code for an agent that has no login.
+const AUTH_REQUIRED = -32_000;
+
+/** Translates an error of a turn. Those that are budgie's own, or nobody's, stay as they are. */
+export function toFailure(error: unknown, turn: ExitContext): unknown {
+  if (error instanceof EndedError) return toEndFailure(error, turn);
+  if (!(error instanceof RequestError)) return error;
+  const reason = toReason(error);
+  if (error.code === AUTH_REQUIRED) {
+    return new BudgieError(
+      "LOGIN_REQUIRED",
+      `The program "${turn.program}" of the agent "${turn.agent}" has no login (${reason}). Pass on its key or its login file.`,
+      { cause: error },
+    );
+  }
+  return new BudgieError("AGENT_FAILED", `The agent "${turn.agent}" failed (${reason}).`, { cause: error });
+}
+
+function toEndFailure({ exit, stderr }: EndedError, turn: ExitContext): BudgieError {
+  const { agent, program } = turn;
+  const known = toExitFailure(exit, turn);
+  if (known !== undefined) return known;
+  const evidence = toEvidence(stderr);
+  return new BudgieError(
+    "AGENT_CRASHED",
+    `The program "${program}" of the agent "${agent}" ended before it answered, with ${toExitText(exit)}: ${evidence}`,
+  );
+}
+
+function toExitText({ exitCode, signal }: Exit): string {
+  if (signal !== undefined) return signal;
+  return exitCode === undefined ? "an unknown exit code" : `exit code ${exitCode}`;
+}
+
+const LONGEST_EVIDENCE = 1000;
+
+function toEvidence(stderr: string): string {
+  const text = stderr.replace(/\s+/g, " ").trim();
+  return text === "" ? "it said nothing" : text.slice(-LONGEST_EVIDENCE);
+}

@@ -1,0 +1,51 @@
+import { BudgieError, type Agent, type ProtocolAnswer, type ProtocolTurn } from "@budgie/core";
+import { createAcpProtocol, type AcpProgram } from "../../src/index.ts";
+import type { ScriptedAgent } from "./scripted-agent.ts";
+
+export type RunOptions = Partial<Pick<ProtocolTurn, "onActivity" | "onOutput" | "resume" | "signal" | "timeoutMs">> &
+  Partial<Pick<AcpProgram, "mode" | "model" | "permission">> & {
+    readonly startTimeoutMs?: number;
+    readonly cancelTimeoutMs?: number;
+  };
+
+/** Runs a turn with a scripted agent. */
+export async function run({ session }: ScriptedAgent, options: RunOptions = {}): Promise<ProtocolAnswer> {
+  const { cancelTimeoutMs, mode, model, permission = "allow", startTimeoutMs, ...turn } = options;
+  const command = { argv: ["coder-acp"] as const, env: {}, projections: [] };
+  const protocol = createAcpProtocol({
+    toProgram: () => ({ command, permission, mode, model }),
+    startTimeoutMs,
+    cancelTimeoutMs,
+  });
+  return protocol({
+    agent: AGENT,
+    session,
+    directory: "/project",
+    prompt: "Do it",
+    resume: false,
+    timeoutMs: 60_000,
+    signal: undefined,
+    ...turn,
+  });
+}
+
+/** Returns the error of a turn that must fail. */
+export async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
+  const error = await turn.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+  if (error instanceof BudgieError) return error;
+  throw new Error(`Expected a BudgieError, got ${String(error)}.`);
+}
+
+const AGENT: Agent = {
+  name: "coder",
+  description: "Codes.",
+  whenToUse: "",
+  file: "/nowhere/coder.json",
+  promptFile: undefined,
+  writesFiles: true,
+  model: undefined,
+  hasModel: false,
+};

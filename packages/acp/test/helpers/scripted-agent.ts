@@ -1,0 +1,129 @@
+import { PassThrough } from "node:stream";
+import { createInterface } from "node:readline";
+import {
+  BudgieError,
+  createSessionId,
+  type AgentProcess,
+  type Exit,
+  type RunnerSession,
+  type StopReason,
+} from "@budgie/core";
+
+/** The agent's side of its connection, as raw messages. */
+type AgentSide = {
+  readonly send: (message: unknown) => void;
+  /** Writes bytes as they are */
+  readonly print: (text: string) => void;
+  readonly update: (update: Readonly<Record<string, unknown>>, sessionId?: string) => void;
+  readonly say: (text: string, messageId?: string) => void;
+  /** Sends a request to the client. Resolves to the whole answer */
+  readonly ask: (method: string, params: unknown) => Promise<Readonly<Record<string, unknown>>>;
+  /** Ends the process. */
+  readonly exit: (exit: Partial<Exit>, stderr?: string) => void;
+  /** Resolves when the client sends this notification. */
+  readonly notified: (method: string) => Promise<unknown>;
+};
+
+/** Answers a request with a result, or an error by throwing `{ code, message, data }`. */
+type Handler = (params: never, agent: AgentSide) => unknown;
+
+export type Script = Readonly<Record<string, Handler>> & { readonly ignoresEnd?: never };
+
+export type ScriptedAgent = {
+  readonly session: RunnerSession;
+  /** The requests and notifications that the agent got, over all its processes */
+  readonly received: readonly { readonly method: string; readonly params: unknown }[];
+  readonly stops: readonly StopReason[];
+  readonly files: Map<string, string>;
+};
+
+/** A new conversation `c1`, and an answer to each prompt. */
+export const POLITE: Script = {
+  initialize: () => ({ protocolVersion: 1, agentCapabilities: { loadSession: true }, authMethods: [] }),
+  "session/new": () => ({ sessionId: "c1" }),
+  "session/load": () => null,
+  "session/prompt": (_params, agent) => {
+    agent.say("Hello.");
+    return { stopReason: "end_turn" };
+  },
+};
+
+/** Creates a session whose program is a script. */
+export function createScriptedAgent(script: Script, { endsWithInput = true } = {}): ScriptedAgent {
+  const received: { method: string; params: unknown }[] = [];
+  const stops: StopReason[] = [];
+  const files = new Map<string, string>();
+  const session: RunnerSession = {
+    id: createSessionId(),
+    paths: () => ({ workspace: "/workspace", home: "/home/agent" }),
+    async start(_command, { signal }) {
+      if (signal?.aborted === true) throw new BudgieError("CANCELLED", "The turn was cancelled before its start.");
+      return startProcess({ script, received, stops, endsWithInput, signal });
+    },
+    readFile: async (name) => files.get(name),
+    appendFile: async (name, text) => void files.set(name, (files.get(name) ?? "") + text),
+    remove: async () => files.clear(),
+  };
+  return { session, received, stops, files };
+}
+
+type Process = Pick<ScriptedAgent, "stops"> & {
+  readonly script: Script;
+  readonly received: { method: string; params: unknown }[];
+  readonly stops: StopReason[];
+  readonly endsWithInput: boolean;
+  readonly signal: AbortSignal | undefined;
+};
+
+function startProcess({ endsWithInput, received, script, signal, stops }: Process): AgentProcess {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const answers = new Map<unknown, (message: Readonly<Record<string, unknown>>) => void>();
+  const waiting = new Map<string, (params: unknown) => void>();
+  let end: (exit: Exit) => void = () => undefined;
+  const exited = new Promise<Exit>((resolve) => (end = resolve));
+  let id = 1000;
+
+  const agent: AgentSide = {
+    send: (message) => agent.print(`${JSON.stringify({ jsonrpc: "2.0", ...(message as object) })}\n`),
+    print: (text) => void (stdout.writableEnded || stdout.write(text)),
+    update: (update, sessionId = "c1") => agent.send({ method: "session/update", params: { sessionId, update } }),
+    say: (text, messageId) =>
+      agent.update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text }, messageId }),
+    ask(method, params) {
+      const asked = id++;
+      agent.send({ id: asked, method, params });
+      return new Promise((resolve) => answers.set(asked, resolve));
+    },
+    exit(exit, said = "") {
+      if (stdout.writableEnded) return;
+      stderr.end(said);
+      stdout.end();
+      end({ exitCode: undefined, signal: undefined, reason: undefined, oomKilled: false, ...exit });
+    },
+    notified: (method) => new Promise((resolve) => waiting.set(method, resolve)),
+  };
+
+  async function take(line: string): Promise<void> {
+    const message = JSON.parse(line) as { id?: number; method?: string; params: unknown };
+    if (message.method === undefined) return answers.get(message.id)?.(message as never);
+    received.push({ method: message.method, params: message.params });
+    if (message.id === undefined) return waiting.get(message.method)?.(message.params);
+    try {
+      const handler = script[message.method];
+      if (handler === undefined) throw { code: -32601, message: "Method not found" };
+      agent.send({ id: message.id, result: await handler(message.params as never, agent) });
+    } catch (error) {
+      agent.send({ id: message.id, error });
+    }
+  }
+
+  const lines = createInterface({ input: stdin });
+  lines.on("line", (line) => void take(line));
+  lines.on("close", () => endsWithInput && agent.exit({ exitCode: 0 }));
+  const stop = async (reason: StopReason): Promise<void> => {
+    stops.push(reason);
+    agent.exit({ signal: "SIGTERM", reason });
+  };
+  signal?.addEventListener("abort", () => void stop("cancelled"));
+  return { stdin, stdout, stderr, exit: exited, stop };
+}

@@ -1,0 +1,67 @@
+import {
+  BudgieError,
+  createKiroProtocol,
+  toSharedProjections,
+  type Agent,
+  type KiroModels,
+  type KiroOptions,
+  type OutputFiles,
+  type Protocol,
+} from "@budgie/core";
+import type { AcpProgram } from "@budgie/acp";
+import type { Config } from "../config/config.ts";
+import { DEFAULT_MODEL } from "../config/option-values.ts";
+import { toSandboxSecrets } from "../config/sandbox-options.ts";
+import type { Host } from "../process/host.ts";
+
+/** Creates the protocol of all agents: ACP for those with a program of their own, and Kiro's for the others. */
+export function createProtocol(config: Config, host: Host, outputFiles: OutputFiles): Protocol {
+  const kiro = createKiroProtocol(toKiroOptions(config, host, outputFiles));
+  let acp: Promise<Protocol> | undefined;
+  return (turn) => {
+    if (turn.agent.program === undefined) return kiro(turn);
+    acp ??= loadAcp(host.env);
+    return acp.then((protocol) => protocol(turn));
+  };
+}
+
+async function loadAcp(env: Host["env"]): Promise<Protocol> {
+  // Imported late, since most servers have Kiro's agents alone.
+  const { createAcpProtocol } = await import("@budgie/acp");
+  return createAcpProtocol({ toProgram: (agent) => toProgram(agent, env) });
+}
+
+function toProgram({ file, model, name, program }: Agent, env: Host["env"]): AcpProgram {
+  if (program === undefined) throw new TypeError(`The agent "${name}" has no program.`);
+  const { argv, env: names, permission } = program;
+  const missing = names.filter((variable) => !env[variable]);
+  if (missing.length > 0) {
+    throw new BudgieError(
+      "LOGIN_REQUIRED",
+      `The agent "${name}" (${file}) needs ${missing.join(", ")}, which is not set where budgie was started. Set it, or take it out of "env".`,
+    );
+  }
+  const passed = Object.fromEntries(names.map((variable) => [variable, env[variable] ?? ""]));
+  return { command: { argv, env: passed, projections: [] }, permission, model };
+}
+
+/** An agent's own file takes precedence over the default model, and `--model` over the file. */
+function toModels({ model }: Config): KiroModels {
+  if (model === undefined) return { model, defaultModel: DEFAULT_MODEL };
+  return { model: model === "auto" ? undefined : model, defaultModel: undefined };
+}
+
+function toKiroOptions(config: Config, { env, home }: Host, outputFiles: OutputFiles): KiroOptions {
+  return {
+    binary: config.kiroBinary,
+    ...toModels(config),
+    trustAllTools: config.trustAllTools,
+    prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
+    // Without a sandbox the agent inherits Kiro's variables.
+    env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
+    projections: toSharedProjections(home, config.promptsDir),
+    sandboxHome: config.sandbox ? home : undefined,
+    outputFiles,
+    verbose: config.verbose,
+  };
+}

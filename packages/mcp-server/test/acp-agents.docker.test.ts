@@ -1,0 +1,135 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createCertificateAuthority, createFakeLlm, type CertificateAuthority, type FakeLlm } from "@budgie/testkit";
+import { listTraces } from "./helpers/engine.ts";
+import { createBudgieUser, toText, type BudgieUser } from "./helpers/start-budgie.ts";
+
+const PROGRAMS_IMAGE = process.env["BUDGIE_TEST_PROGRAMS_IMAGE"] ?? "budgie-programs:latest";
+
+let authority: CertificateAuthority;
+let llm: FakeLlm;
+beforeAll(async () => {
+  authority = await createCertificateAuthority();
+  llm = await createFakeLlm(await authority.issue("llm.test"));
+});
+afterAll(async () => {
+  await llm[Symbol.asyncDispose]();
+  await authority[Symbol.asyncDispose]();
+});
+
+const PROGRAMS = {
+  Codex: () => ({
+    command: "sh",
+    args: [
+      "-c",
+      `mkdir -p ~/.codex
+      cat >~/.codex/config.toml <<END
+model = "gpt-5.4-mini"
+model_provider = "fake"
+approval_policy = "untrusted"
+sandbox_mode = "danger-full-access"
+[model_providers.fake]
+name = "fake"
+base_url = "https://llm.test:${llm.port}/v1"
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+END
+      exec /opt/programs/node_modules/@zed-industries/codex-acp-linux-*/bin/codex-acp`,
+    ],
+    env: ["OPENAI_API_KEY"],
+  }),
+  "Qwen Code": () => ({
+    command: "sh",
+    args: [
+      "-c",
+      `mkdir -p ~/.qwen
+      echo '{ "model": { "generationConfig": { "maxRetries": 0 } }, "security": { "auth": { "selectedType": "openai" } } }' >~/.qwen/settings.json
+      exec qwen --acp --auth-type openai --openai-base-url https://llm.test:${llm.port}/v1 --model fake`,
+    ],
+    env: ["OPENAI_API_KEY"],
+  }),
+};
+
+describe.each(Object.entries(PROGRAMS))("%s over ACP, in a sandbox that reaches only its model", (_, toProgram) => {
+  it("writes a file, and remembers it in a new container", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await startWith(user, { coder: { protocol: "acp", description: "Codes.", ...toProgram() } });
+
+    const first = await ask("coder", {
+      prompt: "Remember token-parrot. [[write /workspace/hello.txt: by ACP]] [[say: It is written.]]",
+    });
+    expect(first).toMatchObject({
+      structuredContent: { response: "It is written.", isolation: "container", denied: [] },
+    });
+    expect(readFileSync(join(user.workspace, "hello.txt"), "utf8")).toBe("by ACP");
+    const { sessionId } = first.structuredContent as { sessionId: string };
+
+    const second = await ask("coder", { sessionId, prompt: "[[recall]]" });
+    expect(second.structuredContent).toMatchObject({ response: "token-parrot", sessionId });
+  });
+
+  it("is cancelled in the middle of a tool call, and leaves nothing", async () => {
+    const user = await createBudgieUser();
+    const { ask, client } = await startWith(user, {
+      coder: { protocol: "acp", description: "Codes.", ...toProgram() },
+    });
+    const cancelling = new AbortController();
+    const running = ask("coder", { prompt: "[[run: touch /workspace/began; tail -f /dev/null]]" }, cancelling.signal);
+    running.catch(() => undefined);
+    await expect
+      .poll(() => {
+        try {
+          return readFileSync(join(user.workspace, "began"), "utf8");
+        } catch {
+          return undefined;
+        }
+      })
+      .toBe("");
+
+    cancelling.abort();
+    await expect(running).rejects.toThrow();
+    await client.close();
+    await user[Symbol.asyncDispose]();
+
+    expect(await listTraces(user)).toEqual([]);
+  });
+
+  it("is denied its tools by the policy, which the result says", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await startWith(user, {
+      coder: { protocol: "acp", description: "Codes.", permission: "deny", ...toProgram() },
+    });
+
+    const result = await ask("coder", { prompt: "[[write /workspace/hello.txt: by ACP]] [[say: I tried.]]" });
+
+    // Codex then ends its turn without a word, and Qwen Code goes on.
+    expect(JSON.stringify(result)).toMatch(/refused these tools: [^"]*hello\.txt/);
+    expect(() => readFileSync(join(user.workspace, "hello.txt"))).toThrow("ENOENT");
+  });
+
+  it("reports an error of its model", async () => {
+    await using user = await createBudgieUser();
+    const { ask } = await startWith(user, { coder: { protocol: "acp", description: "Codes.", ...toProgram() } });
+
+    const result = await ask("coder", { prompt: "[[fail: 400]]" });
+
+    expect(result).toMatchObject({ isError: true, structuredContent: { code: "AGENT_FAILED" } });
+    expect(toText(result)).toContain("told to fail");
+  });
+});
+
+async function startWith(user: BudgieUser, agents: Readonly<Record<string, unknown>>) {
+  const config = join(user.host.home, "budgie.json");
+  writeFileSync(
+    config,
+    JSON.stringify({ caFile: authority.file, allowHost: [`llm.test:${llm.port}=127.0.0.1`], agents }),
+  );
+  return user.start({
+    sandbox: true,
+    args: ["--sandbox-image", PROGRAMS_IMAGE, "--config", config],
+    env: { OPENAI_API_KEY: "test-key" },
+  });
+}
