@@ -106,7 +106,7 @@ describe.each(Object.entries(PROGRAMS))("%s over ACP, in a sandbox that reaches 
     const result = await ask("coder", { prompt: "[[write /workspace/hello.txt: by ACP]] [[say: I tried.]]" });
 
     // Codex then ends its turn without a word, and Qwen Code goes on.
-    expect(JSON.stringify(result)).toMatch(/refused these tools: [^"]*hello\.txt/);
+    expect(JSON.stringify(result)).toMatch(/refused these tools: .*hello\.txt/);
     expect(() => readFileSync(join(user.workspace, "hello.txt"))).toThrow("ENOENT");
   });
 

@@ -27,6 +27,8 @@ export type TurnDependencies = {
   readonly agents: () => readonly Agent[];
   readonly runner: Runner;
   readonly protocol: Protocol;
+  /** The protocol of agents with a program of their own; default `protocol` */
+  readonly acp?: Protocol;
   /** Returns an agent's policy */
   readonly policyOf: (agent: string) => Policy;
   readonly workspaceRules: WorkspaceRules;
@@ -64,12 +66,12 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     runner,
     turnLimits = toTurnLimits({}, runner.capacity),
   } = dependencies;
-  const protocol = withTextLimits(dependencies.protocol, textLimits);
+  const protocolOf = chooseProtocol(dependencies, textLimits);
   const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
   const queue = createTurnQueue(turnLimits, rate);
   const { sessions: store = createSessionStore(runner) } = dependencies;
   const inCallOrder = createKeyedOrder();
-  const parts = { runner, protocol, nesting, retry, retryDelayMs, protectExecutablePaths };
+  const parts = { runner, nesting, retry, retryDelayMs, protectExecutablePaths };
 
   async function findTurn(asked: TurnRequest): Promise<FoundTurn> {
     const request = await checkRequest(asked, { ...dependencies, textLimits });
@@ -115,6 +117,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     if (tracker.hasWaited()) findAgent(dependencies.agents(), request.agent.name);
     const { onEgress, onOutput, onPhase, runId: id, signal } = tracker;
     const hooks = { onEgress, onOutput, onPhase, signal };
+    const protocol = protocolOf(request.agent);
     const subject = { id, agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
     // Includes opening the session, which fails without an engine.
     return recordRun(runLog, subject, async (notes) => {
@@ -125,7 +128,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
       return session.inUse(() =>
         endFailedSession(store, session, () =>
           withChangesAndEgress(watch, (watched) =>
-            answerTurn({ ...parts, ...watched, ...hooks, request, session, notes }),
+            answerTurn({ ...parts, ...watched, ...hooks, protocol, request, session, notes }),
           ),
         ),
       );
@@ -139,6 +142,14 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const tracker = trackTurn(hooks, { agent: request.agent.name, sessionId: asked.sessionId });
     return named === undefined ? begin({ tracker, request }) : resume({ tracker, request }, named);
   };
+}
+
+function chooseProtocol(
+  { protocol, acp = protocol }: Pick<TurnDependencies, "acp" | "protocol">,
+  limits: TextLimits,
+): (agent: Agent) => Protocol {
+  const [others, kiro] = [withTextLimits(acp, limits), withTextLimits(protocol, limits)];
+  return ({ program }) => (program === undefined ? kiro : others);
 }
 
 /** Runs a turn, notes its session as used, and discards the session if no process ever started or it cannot safely be resumed. */

@@ -14,7 +14,7 @@ import {
 } from "@budgie/core";
 import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
 import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
-import { createProtocol } from "../agents/create-protocol.ts";
+import { createProtocols } from "../agents/create-protocols.ts";
 import { loadTools } from "../agents/load-tools.ts";
 import type { Config } from "../config/config.ts";
 import { sweepGarbage } from "../garbage/sweep.ts";
@@ -68,7 +68,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     runner,
     nesting,
     retry: config.retry,
-    protocol: createProtocol(config, host, outputFiles),
+    ...createProtocols(config, host, outputFiles),
     textLimits: toTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: config.maxTurnsPerMinute,

@@ -7,6 +7,7 @@ import {
   type KiroOptions,
   type OutputFiles,
   type Protocol,
+  type TurnDependencies,
 } from "@budgie/core";
 import type { AcpProgram } from "@budgie/acp";
 import type { Config } from "../config/config.ts";
@@ -14,14 +15,18 @@ import { DEFAULT_MODEL } from "../config/option-values.ts";
 import { toSandboxSecrets } from "../config/sandbox-options.ts";
 import type { Host } from "../process/host.ts";
 
-/** Creates the protocol of all agents: ACP for those with a program of their own, and Kiro's for the others. */
-export function createProtocol(config: Config, host: Host, outputFiles: OutputFiles): Protocol {
-  const kiro = createKiroProtocol(toKiroOptions(config, host, outputFiles));
+/** The ways to talk to agents. */
+type Protocols = Required<Pick<TurnDependencies, "acp" | "protocol">>;
+
+/** Creates the protocols: Kiro's, and ACP for agents with a program of their own. */
+export function createProtocols(config: Config, host: Host, outputFiles: OutputFiles): Protocols {
   let acp: Promise<Protocol> | undefined;
-  return (turn) => {
-    if (turn.agent.program === undefined) return kiro(turn);
-    acp ??= loadAcp(host.env);
-    return acp.then((protocol) => protocol(turn));
+  return {
+    protocol: createKiroProtocol(toKiroOptions(config, host, outputFiles)),
+    acp(turn) {
+      acp ??= loadAcp(host.env);
+      return acp.then((protocol) => protocol(turn));
+    },
   };
 }
 
