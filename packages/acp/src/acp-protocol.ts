@@ -1,4 +1,5 @@
-import { methods, type PromptResponse } from "@agentclientprotocol/sdk";
+import { methods } from "@agentclientprotocol/sdk";
+import { z } from "zod";
 import {
   BudgieError,
   toExitFailure,
@@ -97,7 +98,8 @@ async function ask(working: Working): Promise<{ answer: Answer; stopReason: stri
   // NUL means nothing to a model.
   const prompt = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
   try {
-    const response = connection.request<PromptResponse>(methods.agent.session.prompt, { sessionId, prompt });
+    const expected = { answer: z.object({ stopReason: z.string() }) };
+    const response = connection.request(methods.agent.session.prompt, { sessionId, prompt }, expected);
     // A turn that ends early does not wait for it.
     response.catch(() => undefined);
     const ending = await firstOf(response, turn.signal, deadline);
@@ -108,6 +110,7 @@ async function ask(working: Working): Promise<{ answer: Answer; stopReason: stri
     const exit = await connection.stop(ending);
     throw new EndedError({ ...exit, reason: ending }, "");
   } finally {
+    connection.onUpdate(undefined);
     throttle.end();
   }
 }

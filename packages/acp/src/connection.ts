@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as acp from "@agentclientprotocol/sdk";
+import type { z } from "zod";
 import { BudgieError, createTail, type AgentProcess, type Exit, type OnOutput, type StopReason } from "@budgie/core";
 import { toMessageStream } from "./message-stream.ts";
 import type { Permissions } from "./permissions.ts";
@@ -7,10 +8,14 @@ import type { Permissions } from "./permissions.ts";
 /** A running agent, and the JSON-RPC connection with it. */
 export type Connection = {
   /**
-   * Sends a request. Rejects with the agent's own error as it is, an `acp.RequestError`, with `TIMED_OUT` after `timeoutMs`, and with
-   * {@link EndedError} if the agent ends before it answers.
+   * Sends a request. Rejects with the agent's own error as it is, an `acp.RequestError`, with `AGENT_FAILED` for an answer that is none,
+   * with `TIMED_OUT` after a limit, and with {@link EndedError} if the agent ends before it answers.
    */
-  readonly request: <Response>(method: string, params: unknown, timeoutMs?: number) => Promise<Response>;
+  readonly request: <Schema extends z.ZodType>(
+    method: string,
+    params: unknown,
+    expected: Expected<Schema>,
+  ) => Promise<z.infer<Schema>>;
   readonly notify: (method: string, params: unknown) => Promise<void>;
   /** Sets the receiver of updates, which are not checked; without one they are discarded. */
   readonly onUpdate: (receive: ((params: unknown) => void) | undefined) => void;
@@ -18,6 +23,12 @@ export type Connection = {
   readonly end: () => Promise<Exit>;
   /** Stops the agent now. Resolves to its exit. */
   readonly stop: (reason: StopReason) => Promise<Exit>;
+};
+
+type Expected<Schema extends z.ZodType> = {
+  readonly answer: Schema;
+  /** Default none */
+  readonly timeoutMs?: number | undefined;
 };
 
 /** The error of a request to an agent that has ended. It is translated before it leaves this package. */
@@ -70,11 +81,11 @@ export function connectAgent(child: AgentProcess, { onOutput, permissions }: Con
   }
 
   return {
-    async request<Response>(method: string, params: unknown, timeoutMs?: number): Promise<Response> {
-      const answer = connection.agent.request<Response>(method, params);
-      const limited = timeoutMs === undefined ? answer : withLimit(answer, { method, timeoutMs });
+    async request(method, params, { answer, timeoutMs }) {
+      const answered = connection.agent.request(method, params);
+      const limited = timeoutMs === undefined ? answered : withLimit(answered, { method, timeoutMs });
       try {
-        return await limited;
+        return parseAnswer(method, await limited, answer);
       } catch (error) {
         // A connection that failed is one whose agent broke the protocol, or has ended.
         if (!connection.signal.aborted || error instanceof BudgieError) throw error;
@@ -100,6 +111,16 @@ export function connectAgent(child: AgentProcess, { onOutput, permissions }: Con
       return child.exit;
     },
   };
+}
+
+function parseAnswer<Schema extends z.ZodType>(method: string, value: unknown, schema: Schema): z.infer<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new BudgieError(
+    "AGENT_FAILED",
+    `The agent's program answered "${method}" with something that is not ACP (${issue?.path.join(".") || "it"}: ${issue?.message}). Try another version of it.`,
+  );
 }
 
 /** Resolves to the exit of an agent whose output has ended. */

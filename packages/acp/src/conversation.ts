@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { methods, PROTOCOL_VERSION, RequestError } from "@agentclientprotocol/sdk";
-import type { InitializeResponse, LoadSessionResponse, NewSessionResponse } from "@agentclientprotocol/sdk";
-import { BudgieError } from "@budgie/core";
+import { z } from "zod";
+import { BudgieError, sanitizeText } from "@budgie/core";
 import type { AcpProgram } from "./acp-program.ts";
 import type { Connection } from "./connection.ts";
 
@@ -31,7 +31,7 @@ const { agent: METHODS } = methods;
  */
 export async function openConversation(connection: Connection, options: OpenOptions): Promise<Conversation> {
   const { timeoutMs } = options;
-  const { agentCapabilities = {} } = await connection.request<InitializeResponse>(
+  const { agentCapabilities, protocolVersion } = await connection.request(
     METHODS.initialize,
     {
       protocolVersion: PROTOCOL_VERSION,
@@ -39,8 +39,14 @@ export async function openConversation(connection: Connection, options: OpenOpti
       clientCapabilities: {},
       clientInfo: { name: "budgie", version: "1" },
     },
-    timeoutMs,
+    { answer: initialized, timeoutMs },
   );
+  if (protocolVersion !== PROTOCOL_VERSION) {
+    throw new BudgieError(
+      "AGENT_FAILED",
+      `The program of the agent "${options.agent}" speaks version ${protocolVersion} of ACP, and budgie speaks ${PROTOCOL_VERSION}. Use another version of it.`,
+    );
+  }
   const { id, state } =
     options.id === undefined
       ? await begin(connection, options)
@@ -49,33 +55,48 @@ export async function openConversation(connection: Connection, options: OpenOpti
   return { id, warnings: await setModel(connection, { ...options, id, state }) };
 }
 
+const capabilities = z.object({
+  loadSession: z.boolean().nullish(),
+  sessionCapabilities: z.object({ resume: z.unknown() }).partial().nullish(),
+});
+
+const initialized = z.object({ protocolVersion: z.number(), agentCapabilities: capabilities.nullish() });
+
+const state = z.object({
+  modes: z.object({ currentModeId: z.string() }).nullish(),
+  configOptions: z.array(z.object({ id: z.string(), category: z.string().nullish() })).nullish(),
+});
+
+const begun = state.extend({ sessionId: z.string().min(1).max(1000) });
+
 /** The parts of the answers to `session/new`, `session/resume` and `session/load` that budgie reads; the last may be `null`. */
-type State = Pick<LoadSessionResponse, "configOptions" | "modes"> | null;
+type State = z.infer<typeof state> | null;
 
 type Opened = { readonly id: string; readonly state: State };
 
 async function begin(connection: Connection, { cwd, timeoutMs }: OpenOptions): Promise<Opened> {
   const params = { cwd, mcpServers: [] };
-  const state = await connection.request<NewSessionResponse>(METHODS.session.new, params, timeoutMs);
-  return { id: state.sessionId, state };
+  const opened = await connection.request(METHODS.session.new, params, { answer: begun, timeoutMs });
+  return { id: opened.sessionId, state: opened };
 }
 
 async function resume(
   connection: Connection,
   { agent, cwd, id, timeoutMs }: OpenOptions & { readonly id: string },
-  { loadSession = false, sessionCapabilities }: NonNullable<InitializeResponse["agentCapabilities"]>,
+  { loadSession, sessionCapabilities }: z.infer<typeof capabilities>,
 ): Promise<Opened> {
   const params = { sessionId: id, cwd, mcpServers: [] };
+  const expected = { answer: state.nullable(), timeoutMs };
   try {
     if (sessionCapabilities?.resume) {
-      const state = await connection.request<State>(METHODS.session.resume, params, timeoutMs).catch(unlessUnknown);
-      if (state !== UNKNOWN) return { id, state };
+      const resumed = await connection.request(METHODS.session.resume, params, expected).catch(unlessUnknown);
+      if (resumed !== UNKNOWN) return { id, state: resumed };
     }
     if (loadSession) {
       const quiet = untilQuiet(connection);
-      const state = await connection.request<State>(METHODS.session.load, params, timeoutMs);
+      const loaded = await connection.request(METHODS.session.load, params, expected);
       await quiet();
-      return { id, state };
+      return { id, state: loaded };
     }
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
@@ -125,7 +146,10 @@ async function checkMode(
   if (mode === undefined || current === mode) return;
   const params = { sessionId: id, modeId: mode };
   // The answer for a resumed conversation need not name its mode.
-  if (current === undefined && (await isAccepted(connection.request(METHODS.session.setMode, params, timeoutMs))))
+  if (
+    current === undefined &&
+    (await isAccepted(connection.request(METHODS.session.setMode, params, { answer: z.unknown(), timeoutMs })))
+  )
     return;
   throw new BudgieError(
     "AGENT_NOT_FOUND",
@@ -157,7 +181,7 @@ async function setModel(
       ? ["session/set_model", { sessionId: id, modelId: model }]
       : [METHODS.session.setConfigOption, { sessionId: id, configId: option.id, value: model }];
   try {
-    await connection.request(method, params, timeoutMs);
+    await connection.request(method, params, { answer: z.unknown(), timeoutMs });
     return [];
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
@@ -182,5 +206,5 @@ export function toReason({ code, data, message }: RequestError): string {
   >;
   const detail = [details, inner, data].find((text): text is string => typeof text === "string" && text !== message);
   const text = detail === undefined ? message : `${message}: ${detail}`;
-  return `${text.replace(/\s+/g, " ").slice(0, LONGEST_REASON)}, ${code}`;
+  return `${sanitizeText(text).replace(/\s+/g, " ").slice(0, LONGEST_REASON)}, ${code}`;
 }

@@ -1,5 +1,5 @@
 import { RequestError } from "@agentclientprotocol/sdk";
-import { BudgieError, toExitFailure, type Exit, type ExitContext } from "@budgie/core";
+import { BudgieError, sanitizeText, toExitFailure, type Exit, type ExitContext } from "@budgie/core";
 import { EndedError } from "./connection.ts";
 import { toReason } from "./conversation.ts";
 
@@ -40,6 +40,6 @@ function toExitText({ exitCode, signal }: Exit): string {
 const LONGEST_EVIDENCE = 1000;
 
 function toEvidence(stderr: string): string {
-  const text = stderr.replace(/\s+/g, " ").trim();
+  const text = sanitizeText(stderr).replace(/\s+/g, " ").trim();
   return text === "" ? "it said nothing" : text.slice(-LONGEST_EVIDENCE);
 }

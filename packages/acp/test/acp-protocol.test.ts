@@ -114,7 +114,7 @@ describe("progress", () => {
       onOutput: (chunk) => (output += chunk.toString()),
     });
 
-    expect(activities).toEqual(["Edit \u001B[31ma.ts", "plan: 1 of 2 done"]);
+    expect(activities).toEqual(["Edit a.ts", "plan: 1 of 2 done"]);
     expect(output).toContain("[plan: 1 of 2 done]\nDone.");
   });
 });

@@ -69,6 +69,21 @@ describe("the answer", () => {
     expect(printed).not.toHaveBeenCalled();
   });
 
+  it("is bounded, and says that its end is missing", async () => {
+    const agent = createScriptedAgent({
+      ...POLITE,
+      "session/prompt": (_params, io) => {
+        for (let piece = 0; piece < 5; piece++) io.say("x".repeat(2 ** 20));
+        return { stopReason: "end_turn" };
+      },
+    });
+
+    const { response, warnings } = await run(agent);
+
+    expect(response).toHaveLength(4 * 2 ** 20);
+    expect(warnings).toEqual(["The answer was too long, and its end was discarded."]);
+  });
+
   it("fails for a message larger than budgie reads, and ends the agent", async () => {
     const agent = createScriptedAgent({
       ...POLITE,

@@ -61,6 +61,32 @@ describe("an agent that does not work", () => {
     expect(await run(agent)).toMatchObject({ response: "Half", warnings: [expect.stringContaining(warning)] });
   });
 
+  it.each([
+    ["initialize", {}],
+    ["initialize", null],
+    ["session/new", { sessionId: 1 }],
+    ["session/new", { sessionId: "" }],
+    ["session/prompt", null],
+    ["session/prompt", { stopReason: ["end_turn"] }],
+  ])("that answers %s with %j fails, and is ended", async (method, answer) => {
+    const agent = createScriptedAgent({ ...POLITE, [method]: () => answer });
+
+    expect(await failureOf(run(agent))).toMatchObject({
+      code: "AGENT_FAILED",
+      message: expect.stringContaining(`"${method}" with something that is not ACP`),
+    });
+    expect(agent.stops).toEqual(["shutdown"]);
+  });
+
+  it("that speaks another version fails", async () => {
+    const agent = createScriptedAgent({ ...POLITE, initialize: () => ({ protocolVersion: 2 }) });
+
+    expect(await failureOf(run(agent))).toMatchObject({
+      code: "AGENT_FAILED",
+      message: expect.stringContaining("version 2 of ACP"),
+    });
+  });
+
   it("that refuses the prompt fails, with what it said", async () => {
     const agent = createScriptedAgent({
       ...POLITE,

@@ -27,6 +27,21 @@ describe("a request for permission", () => {
     expect(denied).toEqual(["Write a.txt"]);
   });
 
+  it("names at most 100 of the denied tools", async () => {
+    const agent = createScriptedAgent({
+      ...POLITE,
+      "session/prompt": async (_params, io) => {
+        for (let count = 0; count < 120; count++) {
+          await io.ask("session/request_permission", toRequest("c1", OPTIONS));
+        }
+        io.say("Gave up.");
+        return { stopReason: "end_turn" };
+      },
+    });
+
+    expect((await run(agent, { permission: "deny" })).denied).toHaveLength(100);
+  });
+
   it("without an option that fits is cancelled", async () => {
     const { answers, agent } = createAsking("c1", OPTIONS.slice(0, 1));
 

@@ -64,6 +64,8 @@ export type {
   AgentProcess,
   Capacity,
   Command,
+  Cover,
+  CoverEntry,
   Exit,
   GcItem,
   GcPolicy,

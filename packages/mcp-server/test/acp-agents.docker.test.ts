@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCertificateAuthority, createFakeLlm, type CertificateAuthority, type FakeLlm } from "@budgie/testkit";
@@ -95,6 +95,21 @@ describe.each(Object.entries(PROGRAMS))("%s over ACP, in a sandbox that reaches 
     await user[Symbol.asyncDispose]();
 
     expect(await listTraces(user)).toEqual([]);
+  });
+
+  it("sees no definition of an agent that the repository has for its program", async () => {
+    await using user = await createBudgieUser();
+    for (const folder of [".codex", ".qwen"]) mkdirSync(join(user.workspace, folder));
+    writeFileSync(join(user.workspace, ".qwen/settings.json"), '{ "mcpServers": { "evil": { "command": "true" } } }');
+    writeFileSync(join(user.workspace, ".codex/config.toml"), "model = 'evil'");
+    writeFileSync(join(user.workspace, ".mcp.json"), '{ "mcpServers": { "evil": { "command": "true" } } }');
+    const { ask } = await startWith(user, { coder: { protocol: "acp", description: "Codes.", ...toProgram() } });
+    const command = "cd /workspace; { ls -A .qwen .codex; cat .mcp.json; } >seen 2>&1";
+
+    await ask("coder", { prompt: `[[run: ${command}]] [[say: Done.]]` });
+
+    expect(readFileSync(join(user.workspace, "seen"), "utf8")).toBe('.codex:\n\n.qwen:\n{ "mcpServers": {} }\n');
+    expect(readFileSync(join(user.workspace, ".codex/config.toml"), "utf8")).toContain("evil");
   });
 
   it("is denied its tools by the policy, which the result says", async () => {

@@ -114,7 +114,7 @@ async function makeFolder(path: string): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const message = `Cannot make the folder of the sessions "${path}" (${code}). Name another by ${toOption("sessionsDir")}.`;
+    const message = `Cannot make the folder of the sessions "${path}" (${code}). Name another with ${toOption("sessionsDir")}.`;
     throw new BudgieError("CONFIG_INVALID", message, { cause });
   }
 }

@@ -64,7 +64,7 @@ export async function migrate(database: Database): Promise<void> {
   if (version > MIGRATIONS.length) {
     throw new BudgieError(
       "STATE_UNUSABLE",
-      `The run log is of a newer budgie (version ${version}, and this one knows ${MIGRATIONS.length}). Update budgie, or choose another place by ${toOption("stateDir")}.`,
+      `The run log is of a newer budgie (version ${version}, and this one knows ${MIGRATIONS.length}). Update budgie, or choose another place with ${toOption("stateDir")}.`,
     );
   }
   for (const statement of MIGRATIONS.slice(version)) database.exec(statement);

@@ -67,7 +67,7 @@ function listFiles({ agentsDir, configuredAgents }: AgentFolders, before: Loaded
     // Who has other agents need not have Kiro's.
     if (code === "ENOENT" && configuredAgents !== undefined) return { paths: undefined, problem: undefined };
     const rest = before === undefined || before.agents.length === 0 ? "" : " Its agents stay as they were.";
-    const remedy = `Create it, or name another by ${toOption("agentsDir")}.${rest}`;
+    const remedy = `Create it, or name another with ${toOption("agentsDir")}.${rest}`;
     const fault =
       code === "ENOENT"
         ? `There is no agents directory "${agentsDir}".`

@@ -53,7 +53,7 @@ function stopped({ exit, stderr, stdout }: Finished, context: FailureContext): B
   if (exit.reason !== "command-not-found") return toExitFailure(exit, { ...context, program: binary });
   return new BudgieError(
     "COMMAND_NOT_FOUND",
-    `There is no program "${binary}" that the agent's user can run. Install kiro-cli, or name it by ${toOption("binary")}. ` +
+    `There is no program "${binary}" that the agent's user can run. Install kiro-cli, or name it with ${toOption("binary")}. ` +
       `A sandbox has the image's: "budgie build-image" builds one, and "budgie doctor" looks into yours.`,
   );
 }
@@ -101,14 +101,14 @@ const SYMPTOMS: readonly Symptom[] = [
     says: /Model '[^'\n]*' does not exist/i,
     code: "AGENT_FAILED",
     toMessage: (agent, line) =>
-      `Kiro refused the model of the agent "${agent}" (${line}). Set another in its prompt file, or by ${toOption("model")}.`,
+      `Kiro refused the model of the agent "${agent}" (${line}). Set another in its prompt file, or with ${toOption("model")}.`,
   },
   {
     says: /Tool approval required but --no-interactive was specified/i,
     code: "AGENT_FAILED",
     toMessage: (agent) =>
       `The agent "${agent}" wanted a tool that it may not use unasked, and Kiro ended the turn. ` +
-      `Add the tool to its "allowedTools", or allow all by ${toOption("trustAllTools")}.`,
+      `Add the tool to its "allowedTools", or allow all with ${toOption("trustAllTools")}.`,
   },
 ];
 

@@ -109,7 +109,7 @@ async function takeLock(
   if (Buffer.byteLength(record.lock) > LONGEST_SOCKET_PATH) {
     throw new BudgieError(
       "CONFIG_INVALID",
-      `The state directory "${dirname(folder)}" is too long for a socket in it. Choose a shorter one by ${toOption("stateDir")}.`,
+      `The state directory "${dirname(folder)}" is too long for a socket in it. Choose a shorter one with ${toOption("stateDir")}.`,
     );
   }
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -179,7 +179,7 @@ function unusable(folder: string, error: unknown): unknown {
   if (error instanceof BudgieError || code === undefined) return error;
   return new BudgieError(
     "STATE_UNUSABLE",
-    `Cannot keep a lock in "${folder}" (${code}). Make it writable, or choose another place by ${toOption("stateDir")}.`,
+    `Cannot keep a lock in "${folder}" (${code}). Make it writable, or choose another place with ${toOption("stateDir")}.`,
     { cause: error },
   );
 }

@@ -32,7 +32,7 @@ async function findLinkRefusal(
   if (path === meant || allowedRoots.some(isAllowed)) return undefined;
   return {
     what: "is named by a link that an agent may have made",
-    remedy: `Pass ${JSON.stringify(path)} if you mean that, or allow a directory that holds both by ${toOption("allowedRoots")}.`,
+    remedy: `Pass ${JSON.stringify(path)} if you mean that, or allow a directory that holds both with ${toOption("allowedRoots")}.`,
   };
 }
 

@@ -45,7 +45,7 @@ export async function findRefusal(
   const roots = allowedRoots.map(({ path }) => JSON.stringify(path)).join(", ");
   return {
     what: `lies in none of the allowed roots (${roots})`,
-    remedy: `Pass one in there, or allow one more by ${toOption("allowedRoots")}.`,
+    remedy: `Pass one in there, or allow one more with ${toOption("allowedRoots")}.`,
   };
 }
 
@@ -97,7 +97,7 @@ function judge(directory: string, things: readonly Located[], roots: readonly st
   return folder === undefined ? undefined : { what: toClosedText(folder), remedy: NAME_IT };
 }
 
-const NAME_IT = `Pass a project's own directory, or allow one in there by ${toOption("allowedRoots")}.`;
+const NAME_IT = `Pass a project's own directory, or allow one in there with ${toOption("allowedRoots")}.`;
 
 function toClosedText(folder: string): string {
   return `lies in ${JSON.stringify(folder)}, where programs keep logins and settings`;

@@ -21,7 +21,7 @@ export function toExitFailure(
       return new BudgieError(
         "TIMED_OUT",
         `The agent "${agent}" did not finish within ${toDurationText(timeoutMs)} and was stopped. ` +
-          `Give it a smaller task, or more time by ${toOption("timeoutMs")}.`,
+          `Give it a smaller task, or more time with ${toOption("timeoutMs")}.`,
       );
     case "cancelled":
       return new BudgieError("CANCELLED", `The turn of "${agent}" was cancelled, and the agent stopped.`);

@@ -72,7 +72,14 @@ export type Command = {
   readonly projections: readonly Projection[];
   /** The login that the process needs in a sandbox; without one `start` rejects with `LOGIN_REQUIRED` */
   readonly login?: "kiro" | undefined;
+  /** Entries of the workspace that a sandbox replaces, as a repository could redefine the agent there, besides Kiro's */
+  readonly hidden?: Readonly<Record<string, Cover>> | undefined;
 };
+
+/** The replacement of a file or folder: an empty folder, a file with this content, or a folder of which only some entries are replaced. */
+export type Cover = CoverEntry | { readonly entries: Readonly<Record<string, CoverEntry>> };
+
+export type CoverEntry = "empty folder" | { readonly content: string };
 
 /** A host path that a sandbox shows read-only: at the same absolute path, and below the agent's `$HOME` if `home` is set. */
 export type Projection = {

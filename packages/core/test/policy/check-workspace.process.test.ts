@@ -43,7 +43,7 @@ describe("checkWorkspace", () => {
       code: "WORKSPACE_INVALID",
       message:
         `The directory "${link}" (really "${other}") is named by a link that an agent may have made. ` +
-        `Pass "${other}" if you mean that, or allow a directory that holds both by the option "allowedRoots".`,
+        `Pass "${other}" if you mean that, or allow a directory that holds both with the option "allowedRoots".`,
     });
     await expect(checkWorkspace(join(link, "ui"), IN_A_SANDBOX)).rejects.toThrow("by a link");
     await expect(checkWorkspace(`${link}/../other`, IN_A_SANDBOX)).rejects.toThrow("by a link");

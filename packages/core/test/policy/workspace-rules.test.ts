@@ -127,7 +127,7 @@ describe("guarded paths", () => {
   it("include all dot-directories of a home, which no list could name", async () => {
     for (const folder of [".config/gh", "code/app/.claude/worktrees/one"])
       mkdirSync(join(home, folder), { recursive: true });
-    const remedy = `Pass a project's own directory, or allow one in there by the option "allowedRoots".`;
+    const remedy = `Pass a project's own directory, or allow one in there with the option "allowedRoots".`;
 
     for (const [folder, closed] of [
       [".config", ".config"],

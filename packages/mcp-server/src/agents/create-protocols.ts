@@ -3,6 +3,7 @@ import {
   createKiroProtocol,
   toSharedProjections,
   type Agent,
+  type Command,
   type KiroModels,
   type KiroOptions,
   type OutputFiles,
@@ -32,11 +33,13 @@ export function createProtocols(config: Config, host: Host, outputFiles: OutputF
 
 async function loadAcp(env: Host["env"]): Promise<Protocol> {
   // Imported late, since most servers have Kiro's agents alone.
-  const { createAcpProtocol } = await import("@budgie/acp");
-  return createAcpProtocol({ toProgram: (agent) => toProgram(agent, env) });
+  const { createAcpProtocol, PROGRAM_DEFINITIONS: hidden } = await import("@budgie/acp");
+  return createAcpProtocol({ toProgram: (agent) => toProgram(agent, { env, hidden }) });
 }
 
-function toProgram({ file, model, name, program }: Agent, env: Host["env"]): AcpProgram {
+type Given = Pick<Host, "env"> & Pick<Command, "hidden">;
+
+function toProgram({ file, model, name, program }: Agent, { env, hidden }: Given): AcpProgram {
   if (program === undefined) throw new TypeError(`The agent "${name}" has no program.`);
   const { argv, env: names, permission } = program;
   const missing = names.filter((variable) => !env[variable]);
@@ -47,7 +50,7 @@ function toProgram({ file, model, name, program }: Agent, env: Host["env"]): Acp
     );
   }
   const passed = Object.fromEntries(names.map((variable) => [variable, env[variable] ?? ""]));
-  return { command: { argv, env: passed, projections: [] }, permission, model };
+  return { command: { argv, env: passed, projections: [], hidden }, permission, model };
 }
 
 /** An agent's own file takes precedence over the default model, and `--model` over the file. */

@@ -24,11 +24,11 @@ describe("a message of a package", () => {
   });
 
   it("has the command line's names in the result of a call", () => {
-    const error = new BudgieError("IMAGE_NOT_FOUND", `Name another by ${toOption("image")}.`);
+    const error = new BudgieError("IMAGE_NOT_FOUND", `Name another with ${toOption("image")}.`);
 
     expect(toErrorResult(error)).toMatchObject({
-      content: [{ text: "IMAGE_NOT_FOUND: Name another by --sandbox-image." }],
-      structuredContent: { message: "Name another by --sandbox-image." },
+      content: [{ text: "IMAGE_NOT_FOUND: Name another with --sandbox-image." }],
+      structuredContent: { message: "Name another with --sandbox-image." },
     });
   });
 });

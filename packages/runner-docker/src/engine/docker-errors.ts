@@ -83,7 +83,7 @@ function fromConnection(cause: EngineError): Error {
     });
   }
   if (NO_ROOM.has(cause.code ?? "")) {
-    const message = `budgie cannot write its own files (${cause.code}). Make room, or choose another place by ${toOption("stateDir")}.`;
+    const message = `budgie cannot write its own files (${cause.code}). Make room, or choose another place with ${toOption("stateDir")}.`;
     return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
   }
   if (!LOST.has(cause.code ?? "")) return cause;
@@ -96,7 +96,7 @@ export function imageNotFound(image: string, cause?: unknown): BudgieError {
   return new BudgieError(
     "IMAGE_NOT_FOUND",
     `The sandbox image "${image}" is not on the engine. ` +
-      `Build it with "budgie build-image", or name another by ${toOption("image")}.`,
+      `Build it with "budgie build-image", or name another with ${toOption("image")}.`,
     { cause },
   );
 }

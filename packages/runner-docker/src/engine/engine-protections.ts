@@ -83,7 +83,7 @@ export function checkProtections(protections: readonly EngineProtection[], accep
   const names = missing.map(({ name }) => name).join(",");
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `${missing.map(({ text }) => text).join(" ")} To run agents there anyway, accept that by ${toOption("acceptWeaker")} ${names}.`,
+    `${missing.map(({ text }) => text).join(" ")} To run agents there anyway, accept that with ${toOption("acceptWeaker")} ${names}.`,
   );
 }
 

@@ -1,25 +1,22 @@
 import { mkdir, opendir, readlink, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, type Command, type Cover, type CoverEntry } from "@budgie/core";
 import type { HeldSource, HeldSources } from "./mount-sources.ts";
 
 /**
  * The paths in its working folder from which Kiro, or its predecessor Amazon Q, takes an agent's definition: agents, MCP
  * servers, settings and hooks. Paths that it reads as context, such as `.kiro/steering`, are not hidden.
  */
-const PLACES: Readonly<Record<string, Places>> = {
-  ".kiro": { agents: "folder", settings: "folder", hooks: "folder" },
-  ".amazonq": { "cli-agents": "folder", "mcp.json": "list" },
+const KIRO: Readonly<Record<string, Cover>> = {
+  ".kiro": { entries: { agents: "empty folder", settings: "empty folder", hooks: "empty folder" } },
+  ".amazonq": { entries: { "cli-agents": "empty folder", "mcp.json": { content: '{ "mcpServers": {} }\n' } } },
 };
 
 // Each entry becomes a mount.
 const MOST_CHILDREN = 64;
 
-/** The content that replaces a hidden list of MCP servers. */
-const NO_SERVERS = '{ "mcpServers": {} }\n';
-
-/** A folder of a workspace over which budgie mounts another folder, the cover. */
-export type CoveredFolder = {
+/** A file or folder of a workspace over which budgie mounts another one, the cover. */
+export type CoveredPath = {
   /** Such as `.kiro` */
   readonly name: string;
   /** Path of the cover on the host, which exists as long as the sandbox */
@@ -29,41 +26,61 @@ export type CoveredFolder = {
 };
 
 export type Covers = {
-  readonly covered: readonly CoveredFolder[];
-  /** The names of folders that do not exist */
+  readonly covered: readonly CoveredPath[];
+  /** The names of files and folders that do not exist */
   readonly absent: readonly string[];
 };
 
+export type CoverOptions = {
+  /** The entries to cover besides those of Kiro's agents */
+  readonly hidden: Command["hidden"];
+  /** Path on the host of the folder for the covers */
+  readonly skeleton: string;
+};
+
 /**
- * Covers each folder in which a repository can redefine the configured agent as a whole, so that the agent can replace neither
- * the folder nor an entry. A missing folder is not covered, since the engine would create it in the user's repository. Throws
- * for anything but a folder, which no mount covers reliably.
+ * Covers each file and folder in which a repository can redefine the configured agent as a whole, so that the agent can replace
+ * neither the folder nor an entry. A missing one is not covered, since the engine would create it in the user's repository. Throws
+ * for anything else, which no mount covers reliably.
  */
 export async function coverHiddenPaths(
   workspace: HeldSource,
   heldSources: HeldSources,
-  skeleton: string,
+  { hidden, skeleton }: CoverOptions,
 ): Promise<Covers> {
-  const [covered, absent]: [CoveredFolder[], string[]] = [[], []];
-  for (const [name, places] of Object.entries(PLACES)) {
-    const folder = await heldSources.open(name, workspace);
+  const [covered, absent]: [CoveredPath[], string[]] = [[], []];
+  for (const [name, cover] of Object.entries({ ...KIRO, ...hidden })) {
+    const source = await heldSources.open(name, workspace);
     const path = join(skeleton, name);
-    if (folder === undefined) absent.push(name);
-    else covered.push({ name, cover: path, shown: await cover(folder, places, { heldSources, path }) });
+    if (source === undefined) absent.push(name);
+    else covered.push({ name, cover: path, shown: await coverOne(source, cover, { heldSources, path }) });
   }
   return { covered, absent };
 }
 
-type Places = Readonly<Record<string, "folder" | "list">>;
-type Cover = { readonly heldSources: HeldSources; readonly path: string };
+type Covering = { readonly heldSources: HeldSources; readonly path: string };
 
-async function cover(folder: HeldSource, places: Places, { heldSources, path }: Cover): Promise<readonly HeldSource[]> {
-  if (folder.kind !== "folder") throw uncoverable(folder.path, "is not a plain directory", "Remove or replace it.");
+async function coverOne(source: HeldSource, cover: Cover, covering: Covering): Promise<readonly HeldSource[]> {
+  const isFile = typeof cover === "object" && "content" in cover;
+  if (source.kind !== (isFile ? "file" : "folder")) {
+    throw uncoverable(source.path, `is not a plain ${isFile ? "file" : "directory"}`, "Remove or replace it.");
+  }
+  if (typeof cover === "object" && "entries" in cover) return coverEntries(source, cover.entries, covering);
+  await makeEntry(covering.path, cover);
+  return [];
+}
+
+/** Covers some entries of a folder. Returns the others. */
+async function coverEntries(
+  folder: HeldSource,
+  places: Readonly<Record<string, CoverEntry>>,
+  { heldSources, path }: Covering,
+): Promise<readonly HeldSource[]> {
   const shown: HeldSource[] = [];
   await mkdir(path, { recursive: true });
   for (const name of await readNames(folder)) {
-    const place = Object.keys(places).find((other) => fold(other) === fold(name));
-    if (place !== undefined) await makePlace(join(path, place), places[place]);
+    const [place, entry] = Object.entries(places).find(([other]) => fold(other) === fold(name)) ?? [];
+    if (place !== undefined && entry !== undefined) await makeEntry(join(path, place), entry);
     else shown.push(...(await show(name, folder, { heldSources, path })));
   }
   return shown;
@@ -88,13 +105,13 @@ function fold(name: string): string {
   return name.normalize("NFKC").toUpperCase();
 }
 
-async function makePlace(path: string, kind: "folder" | "list" | undefined): Promise<void> {
-  if (kind === "list") await writeFile(path, NO_SERVERS);
-  else await mkdir(path, { recursive: true });
+async function makeEntry(path: string, entry: CoverEntry): Promise<void> {
+  await makeMountPoint(path, entry === "empty folder" ? "folder" : "file");
+  if (entry !== "empty folder") await writeFile(path, entry.content);
 }
 
 /** Shows an entry in the cover. A symlink is copied; a pipe, a socket or a name that is not UTF-8 is omitted. */
-async function show(name: string, folder: HeldSource, { heldSources, path }: Cover): Promise<readonly HeldSource[]> {
+async function show(name: string, folder: HeldSource, { heldSources, path }: Covering): Promise<readonly HeldSource[]> {
   const child = await heldSources.open(name, folder);
   if (child?.kind === "link") {
     const target = await readlink(`${folder.here}/${name}`).catch(() => undefined);

@@ -1,8 +1,8 @@
 import { basename, join, posix } from "node:path";
 import type { MountSettings } from "dockerode";
-import { NESTING_FILE, type Access, type Projection } from "@budgie/core";
+import { NESTING_FILE, type Access, type Command, type Projection } from "@budgie/core";
 import { SANDBOX } from "./container-options.ts";
-import { coverHiddenPaths, makeMountPoint, type CoveredFolder } from "./hidden-paths.ts";
+import { coverHiddenPaths, makeMountPoint, type CoveredPath } from "./hidden-paths.ts";
 import { createHeldSources, movedError, type HeldSource, type HeldSources } from "./mount-sources.ts";
 import { CA_FILE } from "./proxy-environment.ts";
 
@@ -25,6 +25,7 @@ export type TurnMounts = {
   /** Below the workspace */
   readonly protectedPaths: readonly string[];
   readonly projections: readonly Projection[];
+  readonly hidden: Command["hidden"];
   /** Paths on the host */
   readonly passwdFile: string;
   readonly resolvFile: string;
@@ -49,7 +50,7 @@ export type TurnMount = {
 export type HeldMounts = AsyncDisposable & {
   readonly mounts: readonly TurnMount[];
   readonly workspace: HeldSource;
-  /** Folders to cover that do not exist */
+  /** Files and folders to cover that do not exist */
   readonly absent: readonly { readonly folder: HeldSource; readonly name: string }[];
 };
 
@@ -58,7 +59,7 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
   const heldSources = createHeldSources();
   try {
     const workspace = await holdWorkspace(heldSources, turn.workspace);
-    const { absent, covered } = await coverHiddenPaths(workspace, heldSources, turn.skeleton);
+    const { absent, covered } = await coverHiddenPaths(workspace, heldSources, turn);
     const mounts = [
       { settings: volumeMount(turn.volumes.home, "/home") },
       { settings: { ...volumeMount(turn.volumes.auth, SANDBOX.auth), ReadOnly: true } },
@@ -139,9 +140,9 @@ function workspaceBind(source: HeldSource, target: string, mode: Access["workspa
   return { settings: { ...readOnlyBind(source.path, target), BindOptions }, source };
 }
 
-/** Returns the mounts of a cover over a folder of the repository, and of the entries to show in it. */
+/** Returns the mounts of a cover over a file or folder of the repository, and of the entries to show in it. */
 async function coveringMounts(
-  { cover, name, shown }: CoveredFolder,
+  { cover, name, shown }: CoveredPath,
   heldSources: HeldSources,
   { protectedPaths, workspaceMode }: TurnMounts,
 ): Promise<readonly TurnMount[]> {

@@ -126,6 +126,7 @@ async function holdMounts(
     workspaceMode: access.workspace,
     protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
     projections: command.projections,
+    hidden: command.hidden,
     ...files,
     caFile: context.caFile,
     network: network.mode,

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Command } from "@budgie/core";
 import { coverHiddenPaths } from "../../src/sandbox/hidden-paths.ts";
 import { createHeldSources } from "../../src/sandbox/mount-sources.ts";
 
@@ -26,12 +27,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** Lists the names of covered folders. */
-async function cover() {
+/** Lists the names of covered files and folders. */
+async function cover(hidden?: Command["hidden"]) {
   await using heldSources = createHeldSources();
   const held = await heldSources.open(workspace);
   if (held === undefined) throw new Error("There is no workspace.");
-  const { absent, covered } = await coverHiddenPaths(held, heldSources, join(root, "skeleton"));
+  const { absent, covered } = await coverHiddenPaths(held, heldSources, { hidden, skeleton: join(root, "skeleton") });
   return {
     absent,
     covered: Object.fromEntries(covered.map(({ name, shown }) => [name, shown.map(({ path }) => path).toSorted()])),
@@ -95,6 +96,31 @@ describe("coverHiddenPaths", () => {
       expect((await cover()).covered).toEqual({ ".kiro": [] });
     },
   );
+
+  it("covers whole folders and files of other programs too", async () => {
+    make(".codex/config.toml", "a file");
+    make(".mcp.json", "a file");
+    const hidden = { ".codex": "empty folder", ".mcp.json": { content: "{}" }, ".qwen": "empty folder" } as const;
+
+    expect(await cover(hidden)).toEqual({ absent: [...COVERED, ".qwen"], covered: { ".codex": [], ".mcp.json": [] } });
+    expect(list(".codex")).toEqual([]);
+    expect(readFileSync(join(root, "skeleton/.mcp.json"), "utf8")).toBe("{}");
+  });
+
+  it.each([
+    [".codex", "a file", "not a plain directory"],
+    [".codex", "a link to a folder", "not a plain directory"],
+    [".mcp.json", "a folder", "not a plain file"],
+    [".mcp.json", "a dangling link", "not a plain file"],
+  ] as const)("refuses %s of another program if it is %s", async (name, what, message) => {
+    make(name, what);
+    const hidden = { [name]: name === ".codex" ? "empty folder" : { content: "{}" } } as const;
+
+    await expect(cover(hidden)).rejects.toMatchObject({
+      code: "WORKSPACE_INVALID",
+      message: expect.stringContaining(message),
+    });
+  });
 
   it("has a mount point for each shown file and folder, and copies symlinks", async () => {
     make(".kiro/steering", "a folder");

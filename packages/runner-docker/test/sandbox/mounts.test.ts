@@ -33,7 +33,8 @@ async function mountsOf(asked: Asked = {}) {
   const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
   const skeleton = join(root, `skeleton-${Math.random()}`);
   const files = { passwdFile, nestingFile, resolvFile, hostsFile, network, caFile: undefined, skeleton };
-  await using held = await holdTurnMounts({ volumes, workspace, workspaceMode, protectedPaths, projections, ...files });
+  const turn = { volumes, workspace, workspaceMode, protectedPaths, projections, hidden: undefined, ...files };
+  await using held = await holdTurnMounts(turn);
   return held.mounts.map(({ settings }) => ({ ...settings, Source: settings.Source.replace(skeleton, "SKELETON") }));
 }
 

@@ -40,7 +40,7 @@ describe("budgie doctor", () => {
     expect(stdout.slice(stdout.indexOf("\nfailed") + 1)).toMatch(
       new RegExp(
         `^failed  image      The sandbox image .*\nfailed  login      there is none in .*\n` +
-          `failed  agents     There is no agents directory "${user.host.agentsDir}"\\. .* by --agents-dir\\.\n\n` +
+          `failed  agents     There is no agents directory "${user.host.agentsDir}"\\. .* with --agents-dir\\.\n\n` +
           `To do:\n  budgie build-image\n  kiro-cli login\n  mkdir -p "${user.host.agentsDir}"\n$`,
       ),
     );

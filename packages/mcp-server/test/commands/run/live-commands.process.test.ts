@@ -54,8 +54,9 @@ describe("a turn that runs in another process", () => {
   it("is listed with its place while it waits, and stopped there", async () => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve({ args: ["--max-concurrent", "1"] });
-    const calls = [ask("shell-worker", { prompt: WORK }), ask("code-reviewer", { prompt: WORK })];
+    const calls = [ask("shell-worker", { prompt: WORK })];
     await findRunning(user);
+    calls.push(ask("code-reviewer", { prompt: WORK }));
     const waiting = await waitFor(async () => (await ps(user)).find(({ phase }) => phase === "waiting"));
 
     await waitFor(() => user.kiroCalls().length === 1);

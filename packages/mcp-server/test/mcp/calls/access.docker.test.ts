@@ -81,7 +81,7 @@ describe("a directory that is named through a symlink", () => {
     expect(near.structuredContent).toMatchObject({ response: "Done.", directory: join(app, "ui") });
     expect(toText(far)).toBe(
       `WORKSPACE_INVALID: The directory "${join(app, "far")}" (really "${other}") is named by a link that an agent ` +
-        `may have made. Pass "${other}" if you mean that, or allow a directory that holds both by --allow-root.`,
+        `may have made. Pass "${other}" if you mean that, or allow a directory that holds both with --allow-root.`,
     );
   });
 });

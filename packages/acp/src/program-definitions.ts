@@ -1,0 +1,17 @@
+import type { Command } from "@budgie/core";
+
+/**
+ * The entries of a repository from which the known programs take agents, MCP servers, settings and hooks. A sandbox hides them, so that no
+ * repository redefines the agent that works in it. Files that only tell an agent about a project, such as `AGENTS.md`, are not
+ * hidden.
+ */
+export const PROGRAM_DEFINITIONS: NonNullable<Command["hidden"]> = {
+  ".claude": "empty folder",
+  ".codex": "empty folder",
+  ".gemini": "empty folder",
+  ".mcp.json": { content: '{ "mcpServers": {} }\n' },
+  ".opencode": "empty folder",
+  ".qwen": "empty folder",
+  "opencode.json": { content: "{}\n" },
+  "opencode.jsonc": { content: "{}\n" },
+};
