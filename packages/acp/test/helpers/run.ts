@@ -2,16 +2,22 @@ import { BudgieError, type Agent, type ProtocolAnswer, type ProtocolTurn } from 
 import { createAcpProtocol, type AcpProgram } from "../../src/index.ts";
 import type { ScriptedAgent } from "./scripted-agent.ts";
 
-export type RunOptions = Partial<Pick<ProtocolTurn, "onActivity" | "onOutput" | "resume" | "signal" | "timeoutMs">> &
-  Partial<Pick<AcpProgram, "mode" | "model" | "permission">> & {
+export type RunOptions = Partial<
+  Pick<ProtocolTurn, "directory" | "onActivity" | "onOutput" | "prompt" | "resume" | "signal" | "timeoutMs">
+> &
+  Partial<Pick<AcpProgram, "command" | "mode" | "model" | "permission">> & {
     readonly startTimeoutMs?: number;
     readonly cancelTimeoutMs?: number;
   };
 
-/** Runs a turn with a scripted agent. */
-export async function run({ session }: ScriptedAgent, options: RunOptions = {}): Promise<ProtocolAnswer> {
-  const { cancelTimeoutMs, mode, model, permission = "allow", startTimeoutMs, ...turn } = options;
-  const command = { argv: ["coder-acp"] as const, env: {}, projections: [] };
+const COMMAND: AcpProgram["command"] = { argv: ["coder-acp"], env: {}, projections: [] };
+
+/** Runs a turn with an agent. */
+export async function run(
+  { session }: Pick<ScriptedAgent, "session">,
+  options: RunOptions = {},
+): Promise<ProtocolAnswer> {
+  const { cancelTimeoutMs, command = COMMAND, mode, model, permission = "allow", startTimeoutMs, ...turn } = options;
   const protocol = createAcpProtocol({
     toProgram: () => ({ command, permission, mode, model }),
     startTimeoutMs,
