@@ -82,7 +82,7 @@ function toPlantProbe(name: string, plant: string, login?: "kiro"): Probe {
 }
 
 // The target of the symlinks, with all folders that a write through them needs.
-const LEAK = ["leak", "leak/share", "leak/share/kiro-cli", "leak/kiro-cli"];
+const LEAK = ["leak", "leak/notes", "leak/share", "leak/share/kiro-cli", "leak/kiro-cli"];
 
 // More than this would mean that the read is not bounded.
 const MOST_BYTES = 4 * 1024 * 1024;

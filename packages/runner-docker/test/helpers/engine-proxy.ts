@@ -7,7 +7,7 @@ import { connectEngine } from "../../src/engine/engine.ts";
 /** A proxy of the real engine, whose traffic a test can watch and interrupt. */
 export type EngineProxy = AsyncDisposable & {
   readonly hostEnv: { readonly DOCKER_HOST: string };
-  /** Request lines, such as `GET /version HTTP/1.1`, in order of arrival */
+  /** Request lines, such as `GET /version HTTP/1.1`, in order of arrival; with the names of session containers in place of their ids */
   readonly requestLines: () => readonly string[];
   /** Holds back the answers to such requests until the returned function is called; attached connections continue */
   hush(requestLines?: RegExp): () => void;
@@ -18,6 +18,9 @@ export type EngineProxy = AsyncDisposable & {
   /** Breaks all open connections, as the death of budgie would; new ones are possible */
   cut(): void;
 };
+
+const ID = /[0-9a-f]{64}/;
+const SESSION_CREATION = /\/containers\/create\?name=(budgie-session-[0-9a-f-]{36}) /;
 
 /** Opens a unix socket in front of the engine that the tests use. */
 export async function createEngineProxy(): Promise<EngineProxy> {
@@ -33,6 +36,9 @@ export async function createEngineProxy(): Promise<EngineProxy> {
   const kept = new Set<Socket>();
   let isFrozen = false;
   const answered = new Set<Socket>();
+  const creating = new Map<Socket, string>();
+  const names = new Map<string, string>();
+  const withName = (line: string): string => line.replace(ID, (id) => names.get(id) ?? id);
   const keepBack = (client: Socket, line: string): void => {
     if (hushed?.test(line) !== true) return;
     asked.get(client)?.engine.unpipe(client);
@@ -46,8 +52,11 @@ export async function createEngineProxy(): Promise<EngineProxy> {
     }
     client.on("data", (chunk: Buffer) => {
       const said = chunk.toString("latin1").matchAll(/(?:GET|HEAD|POST|PUT|DELETE) \S+ HTTP\/1\.1/g);
-      for (const [line] of said) {
+      for (const [sent] of said) {
+        const line = withName(sent);
         lines.push(line);
+        const created = SESSION_CREATION.exec(line)?.[1];
+        if (created !== undefined) creating.set(client, created);
         asked.set(client, { engine, line });
         answered.delete(client);
         keepBack(client, line);
@@ -55,7 +64,13 @@ export async function createEngineProxy(): Promise<EngineProxy> {
     });
     client.pipe(engine);
     engine.pipe(client);
-    engine.on("data", () => void answered.add(client));
+    engine.on("data", (chunk: Buffer) => {
+      answered.add(client);
+      const [id] = creating.has(client) ? (ID.exec(chunk.toString("latin1")) ?? []) : [];
+      if (id === undefined) return;
+      names.set(id, creating.get(client) ?? id);
+      creating.delete(client);
+    });
     // A client that has disconnected waits for no answer, even if the engine keeps the connection open.
     if (isFrozen) for (const socket of [client, engine]) socket.pause();
     for (const event of ["end", "close"]) client.on(event, () => asked.delete(client));
