@@ -54,7 +54,10 @@ async function checkSafeToRetry(failure: BudgieError, { end, mode, signal, findC
     count === 0
       ? `and it is unknown whether the workspace changed during it: ${unknown}`
       : `and the workspace changed during it: ${toList(paths, count)}`;
-  throw indeterminate(failure, what, { paths, hint: `; the mode "always" of ${toOption("retry")} retries regardless` });
+  throw indeterminate(failure, what, {
+    paths,
+    hint: `; ${toOption("retry")} can be set to "always", which retries regardless`,
+  });
 }
 
 const MOST_NAMED = 10;

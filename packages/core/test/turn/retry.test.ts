@@ -116,7 +116,7 @@ describe("withRetry", () => {
         message:
           "The agent's progress is indeterminate, so the turn was not retried: its first attempt failed, and the workspace changed " +
           'during it: "a.txt". It broke. Look at what was done, and ask again in the same session to continue from there; ' +
-          'the mode "always" of the option "retry" retries regardless.',
+          'the option "retry" can be set to "always", which retries regardless.',
         report: { changedPaths: ["a.txt"] },
         cause: { code },
       });

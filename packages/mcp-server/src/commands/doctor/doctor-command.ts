@@ -91,10 +91,21 @@ function toNote(text: string): Finding {
 function toAgentsFindings(
   offered: readonly Agent[],
   refusals: readonly string[],
-  { agentsDir }: Config,
+  { agentsDir, config = "" }: Config,
 ): readonly Finding[] {
-  const names = offered.map(({ name }) => name).join(", ");
-  if (offered.length > 0) return [{ state: "ok", what: "agents", text: `${names}, in "${agentsDir}"` }];
+  const toFound = (agents: readonly Agent[], place: string): readonly Finding[] =>
+    agents.length === 0
+      ? []
+      : [{ state: "ok", what: "agents", text: `${agents.map(({ name }) => name).join(", ")}, in "${place}"` }];
+  const isKiros = ({ program }: Agent): boolean => program === undefined;
+  const found = [
+    ...toFound(offered.filter(isKiros), agentsDir),
+    ...toFound(
+      offered.filter((agent) => !isKiros(agent)),
+      config,
+    ),
+  ];
+  if (found.length > 0) return found;
   if (refusals.length > 0) return [];
   const text = `none, in "${agentsDir}": the description of one must begin with "sub-agent:"`;
   return [{ state: "failed", what: "agents", text }];

@@ -27,7 +27,10 @@ export function createLiveStatus(line: LiveLine): LiveStatus {
   function show(): void {
     if (progress === undefined) return;
     const hosts = refused.size === 0 ? [] : [`refused: ${[...refused].join(", ")}`];
-    line.show([toProgressText(progress), ...hosts, ...toLastLine(printed)].join("  |  "));
+    // An agent's activity is in its output too.
+    const activity = progress.phase === "running" ? `[${progress.activity}]` : undefined;
+    const last = toLastLine(printed).filter((text) => text !== activity);
+    line.show([toProgressText(progress), ...hosts, ...last].join("  |  "));
   }
 
   // The duration changes, even if nothing else does.

@@ -47,6 +47,19 @@ describe("budgie doctor", () => {
     expect(stdout).not.toMatch(/scandir|there is no image to look into/);
   });
 
+  it("lists the agents of the configuration file, which need no folder of Kiro's", async () => {
+    await using user = await createBudgieUser();
+    rmSync(user.host.agentsDir, { recursive: true });
+    const file = join(user.host.home, "budgie.json");
+    const agents = { coder: { protocol: "acp", description: "Codes.", command: "codex-acp" } };
+    writeFileSync(file, JSON.stringify({ agents }));
+
+    const { stdout } = await user.command(["doctor", "--config", file], NO_ENGINE);
+
+    expect(stdout).toContain(`ok      agents     coder, in "${file}"\n`);
+    expect(stdout).not.toMatch(/^failed +agents/m);
+  });
+
   it("reports a missing login and missing agents", async () => {
     await using user = await createBudgieUser({ login: false });
 

@@ -46,6 +46,15 @@ describe("the live status of a turn", () => {
     expect(shown.slice(3)).toEqual([""]);
   });
 
+  it("has an agent's activity once", () => {
+    const { onOutput, onProgress, parts, shown } = create();
+    onProgress({ ...RUNNING, activity: "Edit a.ts" });
+    onOutput(Buffer.from("\n[Edit a.ts]\n"), "stdout");
+
+    expect(parts()).toEqual([]);
+    expect(shown.at(-1)).toMatch(/: Edit a\.ts$/);
+  });
+
   it("has the last line that the agent printed, without colours, and with characters that came in two chunks", () => {
     const { onOutput, onProgress, parts } = create();
     onProgress(RUNNING);
