@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { methods } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import {
@@ -13,7 +15,7 @@ import {
 import type { AcpProgram } from "./acp-program.ts";
 import { createActivityThrottle } from "./activity-throttle.ts";
 import { createAnswer, type Answer } from "./answer.ts";
-import { connectAgent, EndedError, type Connection } from "./connection.ts";
+import { connectAgent, EndedError, NO_EXIT, type Connection } from "./connection.ts";
 import { openConversation } from "./conversation.ts";
 import { loadConversationId, saveConversationId } from "./conversation-id.ts";
 import { toFailure } from "./failure.ts";
@@ -43,24 +45,33 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
     const permissions = createPermissions(program.permission);
     const connection = connectAgent(child, { permissions, onOutput });
     try {
-      const timeoutMs = Math.min(options.startTimeoutMs ?? START_TIMEOUT_MS, turn.timeoutMs);
+      const limitMs = (): number =>
+        Math.max(Math.min(options.startTimeoutMs ?? START_TIMEOUT_MS, deadline - performance.now()), 1);
       const saved = turn.resume ? await loadConversationId(session) : undefined;
       const agent = turn.agent.name;
       const cwd = session.paths(directory).workspace;
-      const conversation = await openConversation(connection, { agent, program, cwd, id: saved, timeoutMs });
-      if (conversation.id !== saved) await saveConversationId(session, conversation.id);
+      const conversation = await openConversation(connection, { agent, program, cwd, id: saved, limitMs });
       start.end();
       const cancelTimeoutMs = options.cancelTimeoutMs ?? CANCEL_TIMEOUT_MS;
-      const working = { turn, connection, permissions, conversation: conversation.id, deadline, cancelTimeoutMs };
+      // Many programs keep nothing of a conversation before the end of its first turn.
+      const onEnd = async (): Promise<void> => {
+        if (conversation.id !== saved) await saveConversationId(session, conversation.id);
+      };
+      const working = {
+        turn,
+        connection,
+        permissions,
+        conversation: conversation.id,
+        deadline,
+        cancelTimeoutMs,
+        onEnd,
+      };
       const { answer, stopReason } = await ask(working);
-      const exit = await connection.end();
+      const exit = withoutOwnStop(await connection.end());
       const forgotten = turn.resume && saved === undefined ? [FORGOTTEN] : [];
       const warnings = [...forgotten, ...conversation.warnings, ...toWarnings(stopReason, answer, exit)];
       const denied = permissions.takeDenied();
-      const failure = toExitFailure(
-        { reason: exit.reason === "shutdown" ? undefined : exit.reason },
-        toContext(turn, program),
-      );
+      const failure = toExitFailure(exit, toContext(turn, program));
       if (failure !== undefined) throw failure;
       return toProtocolAnswer({ turn, answer, stopReason, exit, denied, warnings });
     } catch (error) {
@@ -72,7 +83,12 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
   };
 }
 
-const FORGOTTEN = "The agent's earlier conversation was not found in its home, so it began a new one.";
+const FORGOTTEN = "The session has no conversation to resume, so the agent began a new one.";
+
+/** Returns the exit of an agent that has answered; nothing is known of one that budgie had to stop then. */
+function withoutOwnStop(exit: Exit): Exit {
+  return exit.reason === "shutdown" ? { ...exit, signal: undefined, reason: undefined } : exit;
+}
 
 type Working = {
   readonly turn: ProtocolTurn;
@@ -83,11 +99,14 @@ type Working = {
   /** By `performance.now()` */
   readonly deadline: number;
   readonly cancelTimeoutMs: number;
+  /** Called when the agent has ended its turn, also one that was cancelled */
+  readonly onEnd: () => Promise<void>;
 };
 
 /** Sends the prompt, and resolves when the agent ends its turn. A turn that is cancelled or too long is cancelled in the agent first. */
 async function ask(working: Working): Promise<{ answer: Answer; stopReason: string }> {
-  const { cancelTimeoutMs, connection, conversation: sessionId, deadline, permissions, turn } = working;
+  const { cancelTimeoutMs, connection, conversation: sessionId, deadline, onEnd, permissions, turn } = working;
+  if (performance.now() >= deadline) throw new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
   const throttle = createActivityThrottle(turn.onActivity);
   const answer = createAnswer({
     sessionId,
@@ -101,12 +120,16 @@ async function ask(working: Working): Promise<{ answer: Answer; stopReason: stri
     const expected = { answer: z.object({ stopReason: z.string() }) };
     const response = connection.request(methods.agent.session.prompt, { sessionId, prompt }, expected);
     // A turn that ends early does not wait for it.
-    response.catch(() => undefined);
-    const ending = await firstOf(response, turn.signal, deadline);
-    if (ending === undefined) return { answer, stopReason: (await response).stopReason };
+    const ended = response.then(onEnd);
+    ended.catch(() => undefined);
+    const ending = await firstOf(ended, turn.signal, deadline);
+    if (ending === undefined) {
+      await ended;
+      return { answer, stopReason: (await response).stopReason };
+    }
     permissions.cancel();
-    await connection.notify(methods.agent.session.cancel, { sessionId }).catch(() => undefined);
-    await firstOf(response, undefined, performance.now() + cancelTimeoutMs);
+    connection.notify(methods.agent.session.cancel, { sessionId });
+    await firstOf(ended, undefined, performance.now() + cancelTimeoutMs);
     const exit = await connection.stop(ending);
     throw new EndedError({ ...exit, reason: ending }, "");
   } finally {
@@ -125,24 +148,22 @@ async function firstOf(
   signal: AbortSignal | undefined,
   deadline: number,
 ): Promise<"cancelled" | "timeout" | undefined> {
-  const leftMs = Math.max(Math.ceil(deadline - performance.now()), 0);
-  const limit = AbortSignal.timeout(Math.min(leftMs, LONGEST_TIMER_MS));
+  if (signal?.aborted === true) return "cancelled";
+  const leftMs = Math.min(Math.max(deadline - performance.now(), 0), LONGEST_TIMER_MS);
+  const over = new AbortController();
+  const until = { signal: over.signal };
+  const late = sleep(leftMs, "timeout" as const, until);
+  const cancelled = signal === undefined ? [] : [once(signal, "abort", until).then(() => "cancelled" as const)];
   const settled = work.then(
     () => undefined,
     () => undefined,
   );
-  return Promise.race([settled, aborted(signal, "cancelled" as const), aborted(limit, "timeout" as const)]);
+  const others = [late, ...cancelled].map((other) => other.catch(() => undefined));
+  return Promise.race([settled, ...others]).finally(() => over.abort());
 }
 
 // Node warns of longer ones, and fires them at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-function aborted<Reason>(signal: AbortSignal | undefined, reason: Reason): Promise<Reason> {
-  return new Promise((resolve) => {
-    if (signal?.aborted === true) resolve(reason);
-    signal?.addEventListener("abort", () => resolve(reason), { once: true });
-  });
-}
 
 type Following = { readonly signal: AbortSignal; readonly end: () => void };
 

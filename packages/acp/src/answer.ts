@@ -10,7 +10,8 @@ const update = z.discriminatedUnion("sessionUpdate", [
   }),
   // After a permission, some agents send only the second of these.
   z.object({ sessionUpdate: z.enum(["tool_call", "tool_call_update"]), title: z.string().nullish() }),
-  z.object({ sessionUpdate: z.literal("plan"), entries: z.array(z.object({ status: z.string() })) }),
+  // Checked by hand: a schema of each entry is slow, and keeps an issue for each wrong one.
+  z.object({ sessionUpdate: z.literal("plan"), entries: z.unknown().optional() }),
 ]);
 
 const notification = z.object({ sessionId: z.string(), update });
@@ -90,7 +91,10 @@ export function toTitle(text: string): string {
   return line.length <= LONGEST_TITLE ? line : `${line.slice(0, LONGEST_TITLE)}...`;
 }
 
-function toPlanText(entries: readonly { readonly status: string }[]): string {
-  const done = entries.filter(({ status }) => status === "completed").length;
-  return `plan: ${done} of ${entries.length} done`;
+const MOST_ENTRIES = 1000;
+
+function toPlanText(entries: unknown): string {
+  const listed: readonly unknown[] = Array.isArray(entries) ? entries.slice(0, MOST_ENTRIES) : [];
+  const done = listed.filter((entry) => (entry as { readonly status?: unknown } | null)?.status === "completed").length;
+  return `plan: ${done} of ${listed.length} done`;
 }

@@ -16,7 +16,8 @@ export type Connection = {
     params: unknown,
     expected: Expected<Schema>,
   ) => Promise<z.infer<Schema>>;
-  readonly notify: (method: string, params: unknown) => Promise<void>;
+  /** Sends a notification; does not wait for an agent that does not read. */
+  readonly notify: (method: string, params: unknown) => void;
   /** Sets the receiver of updates, which are not checked; without one they are discarded. */
   readonly onUpdate: (receive: ((params: unknown) => void) | undefined) => void;
   /** Ends the agent: closes its stdin, and stops it if it does not end by itself. Resolves to its exit. */
@@ -77,7 +78,9 @@ export function connectAgent(child: AgentProcess, { onOutput, permissions }: Con
   async function whenEnded(): Promise<EndedError> {
     await connection.closed;
     const exit = await settle(child);
-    return new EndedError(exit, Buffer.concat(stderr.chunks()).toString("utf8"));
+    const said = Buffer.concat(stderr.chunks()).toString("utf8");
+    // The reason is budgie's own, not the agent's.
+    return exit === undefined ? new EndedError(NO_EXIT, `it closed its output. ${said}`) : new EndedError(exit, said);
   }
 
   return {
@@ -94,7 +97,7 @@ export function connectAgent(child: AgentProcess, { onOutput, permissions }: Con
         throw await whenEnded();
       }
     },
-    notify: (method, params) => connection.agent.notify(method, params),
+    notify: (method, params) => void connection.agent.notify(method, params).catch(() => undefined),
     onUpdate(next) {
       receive = next;
     },
@@ -123,10 +126,14 @@ function parseAnswer<Schema extends z.ZodType>(method: string, value: unknown, s
   );
 }
 
-/** Resolves to the exit of an agent whose output has ended. */
-async function settle(child: AgentProcess): Promise<Exit> {
-  if (!(await within(child.exit, EXIT_LIMIT_MS))) await child.stop("shutdown");
-  return child.exit;
+/** The exit of an agent of whose end nothing is known. */
+export const NO_EXIT: Exit = { exitCode: undefined, signal: undefined, reason: undefined, oomKilled: false };
+
+/** Resolves to the exit of an agent whose output has ended; to `undefined` if it had to be stopped. */
+async function settle(child: AgentProcess): Promise<Exit | undefined> {
+  if (await within(child.exit, EXIT_LIMIT_MS)) return child.exit;
+  await child.stop("shutdown");
+  return undefined;
 }
 
 /** Resolves to true if the work settles in time. */

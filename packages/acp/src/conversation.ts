@@ -1,7 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTask, setTimeout as sleep } from "node:timers/promises";
 import { methods, PROTOCOL_VERSION, RequestError } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import { BudgieError, sanitizeText } from "@budgie/core";
+import { toTitle } from "./answer.ts";
 import type { AcpProgram } from "./acp-program.ts";
 import type { Connection } from "./connection.ts";
 
@@ -19,8 +20,8 @@ export type OpenOptions = {
   readonly cwd: string;
   /** The id of the conversation to resume; `undefined` begins one */
   readonly id: string | undefined;
-  /** The limit of each request */
-  readonly timeoutMs: number;
+  /** Returns the limit of the next request */
+  readonly limitMs: () => number;
 };
 
 const { agent: METHODS } = methods;
@@ -30,7 +31,6 @@ const { agent: METHODS } = methods;
  * asked for would answer. Never begins a new one in place of the one to resume.
  */
 export async function openConversation(connection: Connection, options: OpenOptions): Promise<Conversation> {
-  const { timeoutMs } = options;
   const { agentCapabilities, protocolVersion } = await connection.request(
     METHODS.initialize,
     {
@@ -39,7 +39,7 @@ export async function openConversation(connection: Connection, options: OpenOpti
       clientCapabilities: {},
       clientInfo: { name: "budgie", version: "1" },
     },
-    { answer: initialized, timeoutMs },
+    { answer: initialized, timeoutMs: options.limitMs() },
   );
   if (protocolVersion !== PROTOCOL_VERSION) {
     throw new BudgieError(
@@ -64,7 +64,8 @@ const initialized = z.object({ protocolVersion: z.number(), agentCapabilities: c
 
 const state = z.object({
   modes: z.object({ currentModeId: z.string() }).nullish(),
-  configOptions: z.array(z.object({ id: z.string(), category: z.string().nullish() })).nullish(),
+  // Checked by hand: a schema keeps an issue for each wrong one.
+  configOptions: z.unknown().optional(),
 });
 
 const begun = state.extend({ sessionId: z.string().min(1).max(1000) });
@@ -74,35 +75,36 @@ type State = z.infer<typeof state> | null;
 
 type Opened = { readonly id: string; readonly state: State };
 
-async function begin(connection: Connection, { cwd, timeoutMs }: OpenOptions): Promise<Opened> {
+async function begin(connection: Connection, { cwd, limitMs }: OpenOptions): Promise<Opened> {
   const params = { cwd, mcpServers: [] };
-  const opened = await connection.request(METHODS.session.new, params, { answer: begun, timeoutMs });
+  const opened = await connection.request(METHODS.session.new, params, { answer: begun, timeoutMs: limitMs() });
   return { id: opened.sessionId, state: opened };
 }
 
 async function resume(
   connection: Connection,
-  { agent, cwd, id, timeoutMs }: OpenOptions & { readonly id: string },
+  { agent, cwd, id, limitMs }: OpenOptions & { readonly id: string },
   { loadSession, sessionCapabilities }: z.infer<typeof capabilities>,
 ): Promise<Opened> {
   const params = { sessionId: id, cwd, mcpServers: [] };
-  const expected = { answer: state.nullable(), timeoutMs };
+  const expected = () => ({ answer: state.nullable(), timeoutMs: limitMs() });
   try {
     if (sessionCapabilities?.resume) {
-      const resumed = await connection.request(METHODS.session.resume, params, expected).catch(unlessUnknown);
+      const resumed = await connection.request(METHODS.session.resume, params, expected()).catch(unlessUnknown);
       if (resumed !== UNKNOWN) return { id, state: resumed };
     }
     if (loadSession) {
       const quiet = untilQuiet(connection);
-      const loaded = await connection.request(METHODS.session.load, params, expected);
+      const loaded = await connection.request(METHODS.session.load, params, expected());
       await quiet();
       return { id, state: loaded };
     }
   } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
+    if (!(error instanceof RequestError) || error.code === AUTH_REQUIRED) throw error;
+    // Most programs have no code for an unknown conversation. Any other error may pass, and the session would be lost with it.
     throw new BudgieError(
-      "SESSION_UNUSABLE",
-      `The agent "${agent}" could not resume its conversation (${toReason(error)}). Begin a new session.`,
+      error.code === RESOURCE_NOT_FOUND ? "SESSION_UNUSABLE" : "AGENT_FAILED",
+      `The agent "${agent}" could not resume its conversation (${toReason(error)}). Ask again, or begin a new session.`,
       { cause: error },
     );
   }
@@ -112,7 +114,10 @@ async function resume(
   );
 }
 
-const METHOD_NOT_FOUND = -32601;
+// Codes of JSON-RPC and ACP
+const METHOD_NOT_FOUND = -32_601;
+const RESOURCE_NOT_FOUND = -32_002;
+export const AUTH_REQUIRED = -32_000;
 const UNKNOWN = Symbol("unknown method");
 
 /** Some agents, such as Qwen Code, advertise `session/resume` and do not have it. */
@@ -130,8 +135,11 @@ function untilQuiet(connection: Connection): () => Promise<void> {
   connection.onUpdate(() => (last = performance.now()));
   return async () => {
     const end = performance.now() + LONGEST_REPLAY_MS;
-    do await sleep(QUIET_MS);
-    while (performance.now() - last < QUIET_MS && performance.now() < end);
+    do {
+      await sleep(QUIET_MS);
+      // What has arrived meanwhile is read first, if this process was busy.
+      await nextTask();
+    } while (performance.now() - last < QUIET_MS && performance.now() < end);
     connection.onUpdate(undefined);
   };
 }
@@ -139,7 +147,7 @@ function untilQuiet(connection: Connection): () => Promise<void> {
 /** Checks that the agent that was asked for answers. Another one could have more rights. */
 async function checkMode(
   connection: Connection,
-  { agent, id, program, state, timeoutMs }: OpenOptions & Opened,
+  { agent, id, limitMs, program, state }: OpenOptions & Opened,
 ): Promise<void> {
   const { mode } = program;
   const current = state?.modes?.currentModeId;
@@ -148,12 +156,14 @@ async function checkMode(
   // The answer for a resumed conversation need not name its mode.
   if (
     current === undefined &&
-    (await isAccepted(connection.request(METHODS.session.setMode, params, { answer: z.unknown(), timeoutMs })))
+    (await isAccepted(
+      connection.request(METHODS.session.setMode, params, { answer: z.unknown(), timeoutMs: limitMs() }),
+    ))
   )
     return;
   throw new BudgieError(
     "AGENT_NOT_FOUND",
-    `${current === undefined ? "Another agent" : `The agent "${current}"`} would have answered in place of "${agent}". ` +
+    `${current === undefined ? "Another agent" : `The agent "${toTitle(current)}"`} would have answered in place of "${agent}". ` +
       `Check that the agent's file is valid and where its program looks for agents.`,
   );
 }
@@ -171,17 +181,17 @@ async function isAccepted(request: Promise<unknown>): Promise<boolean> {
 /** Asks for a model. Resolves to a warning if the program knows no way to choose one. */
 async function setModel(
   connection: Connection,
-  { agent, id, program, state, timeoutMs }: OpenOptions & Opened,
+  { agent, id, limitMs, program, state }: OpenOptions & Opened,
 ): Promise<readonly string[]> {
   const { model } = program;
   if (model === undefined) return [];
-  const option = state?.configOptions?.find(({ category }) => category === "model");
+  const configId = findModelOption(state?.configOptions);
   const [method, params] =
-    option === undefined
+    configId === undefined
       ? ["session/set_model", { sessionId: id, modelId: model }]
-      : [METHODS.session.setConfigOption, { sessionId: id, configId: option.id, value: model }];
+      : [METHODS.session.setConfigOption, { sessionId: id, configId, value: model }];
   try {
-    await connection.request(method, params, { answer: z.unknown(), timeoutMs });
+    await connection.request(method, params, { answer: z.unknown(), timeoutMs: limitMs() });
     return [];
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
@@ -195,6 +205,16 @@ async function setModel(
     );
   }
 }
+
+const MOST_OPTIONS = 1000;
+
+/** Returns the id of the option for the model. */
+function findModelOption(options: unknown): string | undefined {
+  const listed: readonly unknown[] = Array.isArray(options) ? options.slice(0, MOST_OPTIONS) : [];
+  return listed.flatMap((each) => modelOption.safeParse(each).data?.id ?? [])[0];
+}
+
+const modelOption = z.object({ id: z.string().max(1000), category: z.literal("model") });
 
 const LONGEST_REASON = 1000;
 

@@ -1,10 +1,7 @@
 import { RequestError } from "@agentclientprotocol/sdk";
 import { BudgieError, sanitizeText, toExitFailure, type Exit, type ExitContext } from "@budgie/core";
 import { EndedError } from "./connection.ts";
-import { toReason } from "./conversation.ts";
-
-// ACP's code for an agent that has no login.
-const AUTH_REQUIRED = -32_000;
+import { AUTH_REQUIRED, toReason } from "./conversation.ts";
 
 /** Translates an error of a turn. Those that are budgie's own, or nobody's, stay as they are. */
 export function toFailure(error: unknown, turn: ExitContext): unknown {

@@ -1,6 +1,8 @@
+import { setImmediate as nextTask } from "node:timers/promises";
 import { Writable, type Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
+import { toPlainRequest } from "./plain-request.ts";
 
 export type MessageStreamOptions = {
   readonly stdin: Writable;
@@ -9,54 +11,99 @@ export type MessageStreamOptions = {
   readonly onUpdate: (params: unknown) => void;
 };
 
-// Codex sends the output of a tool in messages of up to 2.4 MB.
-const LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024;
+// Codex sends the output of a tool in updates of up to 2.4 MB.
+const LARGEST_MESSAGE_BYTES = 4 * 1024 * 1024;
+// The answers to more requests would wait in memory for an agent that does not read them.
+const MOST_OPEN_REQUESTS = 16;
 
 /**
- * Creates the stream of messages with an agent, one JSON object a line. Lines that are no messages are ignored, such as a banner, and so are
- * notifications but for updates, and answers to nothing that was asked: the SDK would log them with the agent's own words.
+ * Creates the stream of messages with an agent, one JSON object a line, between the agent and the SDK. Lines that are no messages are
+ * ignored, such as a banner, and so are notifications but for updates, and answers to nothing that was asked: the SDK would log them
+ * with the agent's own words. Of the agent's requests the SDK gets only the parts that it needs, and no more until it has
+ * answered some: it would queue and check any number of any size.
  */
 export function toMessageStream({ onUpdate, stdin, stdout }: MessageStreamOptions): Stream {
   const lines = readLines(stdout);
   const asked = new Set<unknown>();
+  const open = createOpenRequests();
   const output: WritableStream<Uint8Array> = Writable.toWeb(stdin);
   const writer = output.getWriter();
+
+  /** Returns the message if it is one for the SDK. */
+  function take(message: Readonly<Record<string, unknown>>): AnyMessage | undefined {
+    if (!("method" in message)) return asked.delete(message["id"]) ? (message as AnyMessage) : undefined;
+    if ("id" in message) return toPlainRequest(message);
+    if (message["method"] === "session/update") onUpdate(message["params"]);
+    return undefined;
+  }
+
   return {
     readable: new ReadableStream<AnyMessage>({
       async pull(controller) {
         for (;;) {
+          await open.hasRoom();
           const { done, value } = await lines.next();
           if (done === true) return controller.close();
           const message = parseMessage(value);
-          if (message === undefined) continue;
-          if ("method" in message) {
-            if ("id" in message) return controller.enqueue(message as AnyMessage);
-            if (message["method"] === "session/update") onUpdate(message["params"]);
-          } else if (asked.delete(message["id"])) return controller.enqueue(message as AnyMessage);
+          const taken = message === undefined ? undefined : take(message);
+          if (taken === undefined) continue;
+          if ("method" in taken) open.add();
+          return controller.enqueue(taken);
         }
       },
       async cancel() {
+        open.close();
         await lines.return(undefined);
       },
     }),
     writable: new WritableStream<AnyMessage>({
       async write(message) {
-        if ("id" in message && "method" in message) asked.add(message.id);
+        const isRequest = "method" in message;
+        if ("id" in message && isRequest) asked.add(message.id);
         await writer.write(Buffer.from(`${JSON.stringify(message)}\n`));
+        if (!isRequest) open.remove();
       },
     }),
   };
 }
 
+/** Counts the agent's requests that have no answer yet. */
+function createOpenRequests() {
+  let [count, isClosed] = [0, false];
+  let tell: () => void = () => undefined;
+  return {
+    add: () => void count++,
+    remove() {
+      count--;
+      tell();
+    },
+    close() {
+      isClosed = true;
+      tell();
+    },
+    async hasRoom(): Promise<void> {
+      while (count >= MOST_OPEN_REQUESTS && !isClosed) await new Promise<void>((resolve) => (tell = resolve));
+    },
+  };
+}
+
+// Other turns must not wait for an agent that prints without end.
+const LONGEST_TASK_MS = 5;
+
 /** Yields the lines of a stream, without their ends. Throws `AGENT_FAILED` for one that no message needs. */
 async function* readLines(stream: Readable): AsyncGenerator<Buffer, undefined> {
   let pieces: Buffer[] = [];
   let bytes = 0;
+  let sinceMs = performance.now();
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     let start = 0;
     for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
       yield Buffer.concat([...pieces, chunk.subarray(start, end)]);
       [pieces, bytes, start] = [[], 0, end + 1];
+      if (performance.now() - sinceMs > LONGEST_TASK_MS) {
+        await nextTask();
+        sinceMs = performance.now();
+      }
     }
     bytes += chunk.length - start;
     if (bytes > LARGEST_MESSAGE_BYTES) {
@@ -65,17 +112,20 @@ async function* readLines(stream: Readable): AsyncGenerator<Buffer, undefined> {
         `The agent sent a message of more than ${LARGEST_MESSAGE_BYTES / 2 ** 20} MiB, and its turn was ended. Give it a smaller task.`,
       );
     }
-    if (start < chunk.length) pieces.push(chunk.subarray(start));
+    // A copy, since a few bytes would keep the whole chunk in memory.
+    if (start < chunk.length) pieces.push(Buffer.from(chunk.subarray(start)));
+    if (pieces.length >= 1024) pieces = [Buffer.concat(pieces)];
   }
   return undefined;
 }
 
+const OPENING_BRACE = 0x7b;
+
 function parseMessage(line: Buffer): Readonly<Record<string, unknown>> | undefined {
+  // Parsing what cannot be a message is slow.
+  if (line[0] !== OPENING_BRACE) return undefined;
   try {
-    const value: unknown = JSON.parse(line.toString("utf8"));
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
+    return JSON.parse(line.toString("utf8")) as Readonly<Record<string, unknown>>;
   } catch {
     return undefined;
   }

@@ -88,14 +88,14 @@ describe("the answer", () => {
     const agent = createScriptedAgent({
       ...POLITE,
       "session/prompt": (_params, io) => {
-        io.print("x".repeat(17 * 2 ** 20));
+        io.print(`{${"x".repeat(5 * 2 ** 20)}`);
         return new Promise(() => undefined);
       },
     });
 
     expect(await failureOf(run(agent))).toMatchObject({
       code: "AGENT_FAILED",
-      message: expect.stringContaining("16 MiB"),
+      message: expect.stringContaining("4 MiB"),
     });
     expect(agent.stops).toEqual(["shutdown"]);
   });

@@ -31,24 +31,45 @@ describe("resuming", () => {
     );
   });
 
-  it.each<[string, Parameters<typeof createScriptedAgent>[0], string]>([
-    ["has neither", { ...POLITE, initialize: () => ({ protocolVersion: 1, agentCapabilities: {} }) }, "cannot resume"],
+  it.each<[string, string, typeof POLITE, string]>([
     [
-      "does not know the conversation",
-      {
-        ...POLITE,
-        "session/load": () => Promise.reject({ code: -32603, message: "Internal", data: { details: "no c1" } }),
-      },
-      "Internal: no c1",
+      "has neither",
+      "SESSION_UNUSABLE",
+      { ...POLITE, initialize: () => ({ protocolVersion: 1, agentCapabilities: {} }) },
+      "cannot resume",
     ],
-  ])("fails with SESSION_UNUSABLE, and begins nothing new, if the agent %s", async (_what, script, message) => {
+    ["does not know the conversation", "SESSION_UNUSABLE", failingLoad(-32_002, "Resource not found"), "not found"],
+    // It may be there the next time, and a session that is unusable loses its home.
+    ["fails otherwise", "AGENT_FAILED", failingLoad(-32_603, "Internal"), "Internal: no c1"],
+    ["has no login any more", "LOGIN_REQUIRED", failingLoad(-32_000, "Authentication required"), "has no login"],
+  ])("by an agent that %s fails with %s, and begins nothing new", async (_what, ...[code, script, message]) => {
     const agent = createScriptedAgent(script);
     await run(agent);
 
     expect(await failureOf(run(agent, { resume: true }))).toMatchObject({
-      code: "SESSION_UNUSABLE",
+      code,
       message: expect.stringContaining(message),
     });
     expect(agent.received.filter(({ method }) => method === "session/new")).toHaveLength(1);
   });
+
+  it("begins anew after a first turn that crashed, of which many agents keep nothing", async () => {
+    let turns = 0;
+    const agent = createScriptedAgent({
+      ...POLITE,
+      ...failingLoad(-32_002, "Resource not found"),
+      "session/prompt": (_params, io) => {
+        if (turns++ === 0) io.exit({ exitCode: 1 }, "502");
+        io.say("Hello.");
+        return { stopReason: "end_turn" };
+      },
+    });
+
+    expect(await failureOf(run(agent))).toMatchObject({ code: "AGENT_CRASHED" });
+    expect(await run(agent, { resume: true })).toMatchObject({ response: "Hello." });
+  });
 });
+
+function failingLoad(code: number, message: string): typeof POLITE {
+  return { ...POLITE, "session/load": () => Promise.reject({ code, message, data: { details: "no c1" } }) };
+}

@@ -12,8 +12,12 @@ import {
 /** The agent's side of its connection, as raw messages. */
 type AgentSide = {
   readonly send: (message: unknown) => void;
-  /** Writes bytes as they are */
-  readonly print: (text: string) => void;
+  /** Writes bytes as they are. Returns false if more would only be buffered */
+  readonly print: (text: string) => boolean;
+  /** Reads nothing more of what the client sends */
+  readonly stopReading: () => void;
+  /** Closes stdout, and runs on */
+  readonly closeOutput: () => void;
   readonly update: (update: Readonly<Record<string, unknown>>, sessionId?: string) => void;
   readonly say: (text: string, messageId?: string) => void;
   /** Sends a request to the client. Resolves to the whole answer */
@@ -27,7 +31,7 @@ type AgentSide = {
 /** Answers a request with a result, or an error by throwing `{ code, message, data }`. */
 type Handler = (params: never, agent: AgentSide) => unknown;
 
-export type Script = Readonly<Record<string, Handler>> & { readonly ignoresEnd?: never };
+export type Script = Readonly<Record<string, Handler>>;
 
 export type ScriptedAgent = {
   readonly session: RunnerSession;
@@ -84,8 +88,10 @@ function startProcess({ endsWithInput, received, script, signal, stops }: Proces
   let id = 1000;
 
   const agent: AgentSide = {
-    send: (message) => agent.print(`${JSON.stringify({ jsonrpc: "2.0", ...(message as object) })}\n`),
-    print: (text) => void (stdout.writableEnded || stdout.write(text)),
+    send: (message) => void agent.print(`${JSON.stringify({ jsonrpc: "2.0", ...(message as object) })}\n`),
+    print: (text) => !stdout.writableEnded && stdout.write(text),
+    stopReading: () => lines.pause(),
+    closeOutput: () => void stdout.end(),
     update: (update, sessionId = "c1") => agent.send({ method: "session/update", params: { sessionId, update } }),
     say: (text, messageId) =>
       agent.update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text }, messageId }),
@@ -95,7 +101,7 @@ function startProcess({ endsWithInput, received, script, signal, stops }: Proces
       return new Promise((resolve) => answers.set(asked, resolve));
     },
     exit(exit, said = "") {
-      if (stdout.writableEnded) return;
+      if (stderr.writableEnded) return;
       stderr.end(said);
       stdout.end();
       end({ exitCode: undefined, signal: undefined, reason: undefined, oomKilled: false, ...exit });

@@ -6,7 +6,7 @@ export const NOT_RUN = 125;
 // Budgie writes to its stdin. The first line starts the command, and contains the number of lines of input that follow ("live":
 // the rest of stdin is the agent's). So a container can start before its home is filled. After the input, stdin is a lease: it
 // stays silent, ends when budgie does, and then the script ends all processes. In a live conversation the agent's own input is the
-// lease, and an agent that does not end with it is ended some seconds later.
+// lease, and an agent that reads it and does not end with it is ended some seconds later.
 //
 // The exit marker, on both streams, contains the command's exit code (`exit-marker.ts`). The token before it is only in this
 // shell's memory: a process that can read that can also make the shell exit with any code.
