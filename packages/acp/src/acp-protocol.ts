@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import { methods } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import {
@@ -19,6 +17,7 @@ import { connectAgent, EndedError, NO_EXIT, type Connection } from "./connection
 import { openConversation } from "./conversation.ts";
 import { loadConversationId, saveConversationId } from "./conversation-id.ts";
 import { toFailure } from "./failure.ts";
+import { firstOf, within } from "./first-of.ts";
 import { createPermissions, type Permissions } from "./permissions.ts";
 
 export type AcpOptions = {
@@ -122,14 +121,14 @@ async function ask(working: Working): Promise<{ answer: Answer; stopReason: stri
     // A turn that ends early does not wait for it.
     const ended = response.then(onEnd);
     ended.catch(() => undefined);
-    const ending = await firstOf(ended, turn.signal, deadline);
+    const ending = await firstOf(ended, turn.signal, deadline - performance.now());
     if (ending === undefined) {
       await ended;
       return { answer, stopReason: (await response).stopReason };
     }
     permissions.cancel();
     connection.notify(methods.agent.session.cancel, { sessionId });
-    await firstOf(ended, undefined, performance.now() + cancelTimeoutMs);
+    await within(ended, cancelTimeoutMs);
     const exit = await connection.stop(ending);
     throw new EndedError({ ...exit, reason: ending }, "");
   } finally {
@@ -141,29 +140,6 @@ async function ask(working: Working): Promise<{ answer: Answer; stopReason: stri
 function toContext({ agent, timeoutMs }: ProtocolTurn, { command }: AcpProgram): ExitContext {
   return { agent: agent.name, program: command.argv[0], timeoutMs };
 }
-
-/** Resolves when the work settles, or to the reason why it has to end before. */
-async function firstOf(
-  work: Promise<unknown>,
-  signal: AbortSignal | undefined,
-  deadline: number,
-): Promise<"cancelled" | "timeout" | undefined> {
-  if (signal?.aborted === true) return "cancelled";
-  const leftMs = Math.min(Math.max(deadline - performance.now(), 0), LONGEST_TIMER_MS);
-  const over = new AbortController();
-  const until = { signal: over.signal };
-  const late = sleep(leftMs, "timeout" as const, until);
-  const cancelled = signal === undefined ? [] : [once(signal, "abort", until).then(() => "cancelled" as const)];
-  const settled = work.then(
-    () => undefined,
-    () => undefined,
-  );
-  const others = [late, ...cancelled].map((other) => other.catch(() => undefined));
-  return Promise.race([settled, ...others]).finally(() => over.abort());
-}
-
-// Node warns of longer ones, and fires them at once.
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 type Following = { readonly signal: AbortSignal; readonly end: () => void };
 

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import * as acp from "@agentclientprotocol/sdk";
 import type { z } from "zod";
 import { BudgieError, createTail, type AgentProcess, type Exit, type OnOutput, type StopReason } from "@budgie/core";
+import { within } from "./first-of.ts";
 import { toMessageStream } from "./message-stream.ts";
 import type { Permissions } from "./permissions.ts";
 
@@ -134,17 +134,6 @@ async function settle(child: AgentProcess): Promise<Exit | undefined> {
   if (await within(child.exit, EXIT_LIMIT_MS)) return child.exit;
   await child.stop("shutdown");
   return undefined;
-}
-
-/** Resolves to true if the work settles in time. */
-async function within(work: Promise<unknown>, limitMs: number): Promise<boolean> {
-  const timer = new AbortController();
-  const late = sleep(limitMs, false, { signal: timer.signal }).catch(() => false);
-  const settled = work.then(
-    () => true,
-    () => true,
-  );
-  return Promise.race([settled, late]).finally(() => timer.abort());
 }
 
 async function withLimit<T>(

@@ -137,7 +137,7 @@ function untilQuiet(connection: Connection): () => Promise<void> {
     const end = performance.now() + LONGEST_REPLAY_MS;
     do {
       await sleep(QUIET_MS);
-      // What has arrived meanwhile is read first, if this process was busy.
+      // A busy process reads the updates that have arrived meanwhile.
       await nextTask();
     } while (performance.now() - last < QUIET_MS && performance.now() < end);
     connection.onUpdate(undefined);

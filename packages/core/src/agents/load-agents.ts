@@ -64,7 +64,7 @@ function listFiles({ agentsDir, configuredAgents }: AgentFolders, before: Loaded
     return { paths: names.toSorted().map((name) => resolve(agentsDir, name)), problem: undefined };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // Who has other agents need not have Kiro's.
+    // A user of other agents need not have Kiro's.
     if (code === "ENOENT" && configuredAgents !== undefined) return { paths: undefined, problem: undefined };
     const rest = before === undefined || before.agents.length === 0 ? "" : " Its agents stay as they were.";
     const remedy = `Create it, or name another with ${toOption("agentsDir")}.${rest}`;
