@@ -1,21 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createCertificateAuthority, createFakeLlm, type CertificateAuthority, type FakeLlm } from "@budgie/testkit";
+import { createFakeLlm, type FakeLlm } from "@budgie/testkit";
 import { listTraces } from "./helpers/engine.ts";
 import { createBudgieUser, toText, type BudgieUser } from "./helpers/start-budgie.ts";
 
 const PROGRAMS_IMAGE = process.env["BUDGIE_TEST_PROGRAMS_IMAGE"] ?? "budgie-programs:latest";
 
-let authority: CertificateAuthority;
 let llm: FakeLlm;
 beforeAll(async () => {
-  authority = await createCertificateAuthority();
-  llm = await createFakeLlm(await authority.issue("llm.test"));
+  llm = await createFakeLlm();
 });
 afterAll(async () => {
   await llm[Symbol.asyncDispose]();
-  await authority[Symbol.asyncDispose]();
 });
 
 const PROGRAMS = {
@@ -138,10 +135,7 @@ describe.each(Object.entries(PROGRAMS))("%s over ACP, in a sandbox that reaches 
 
 async function startWith(user: BudgieUser, agents: Readonly<Record<string, unknown>>) {
   const config = join(user.host.home, "budgie.json");
-  writeFileSync(
-    config,
-    JSON.stringify({ caFile: authority.file, allowHost: [`llm.test:${llm.port}=127.0.0.1`], agents }),
-  );
+  writeFileSync(config, JSON.stringify({ caFile: llm.caFile, allowHost: [`llm.test:${llm.port}=127.0.0.1`], agents }));
   return user.start({
     sandbox: true,
     args: ["--sandbox-image", PROGRAMS_IMAGE, "--config", config],

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
-import { createCertificateAuthority, createFakeLlm, type CertificateAuthority, type FakeLlm } from "@budgie/testkit";
+import { createFakeLlm, type FakeLlm } from "@budgie/testkit";
 import { createDockerPlace } from "./helpers/docker-place.ts";
 import { pinned, PROGRAMS_IMAGE, runWatched } from "./turn/run-watched.ts";
 
@@ -35,16 +35,13 @@ const PROMPT = "[[write /workspace/hello.txt: written on the model's word]] [[sa
 
 const place = createDockerPlace();
 const written = join(place.workspace, "hello.txt");
-let authority: CertificateAuthority;
 let llm: FakeLlm;
 beforeAll(async () => {
-  authority = await createCertificateAuthority();
-  llm = await createFakeLlm(await authority.issue("llm.test"));
+  llm = await createFakeLlm();
 });
 afterAll(async () => {
   await place[Symbol.asyncDispose]();
   await llm[Symbol.asyncDispose]();
-  await authority[Symbol.asyncDispose]();
 });
 beforeEach(() => rmSync(written, { force: true }));
 
@@ -66,7 +63,7 @@ async function turnOf({ hopeless, script }: RealAgent, allowed: string, caFile?:
 
 describe.each(Object.entries(AGENTS))("%s", (_, agent) => {
   it("completes a turn with only its model reachable", async () => {
-    const { egress, lastLine, stderr, succeeded } = await turnOf(agent, "llm.test", authority.file);
+    const { egress, lastLine, stderr, succeeded } = await turnOf(agent, "llm.test", llm.caFile);
 
     expect({ lastLine, succeeded }, stderr).toEqual({ lastLine: "It is written.", succeeded: true });
     expect(readFileSync(written, "utf8")).toBe("written on the model's word");
@@ -75,7 +72,7 @@ describe.each(Object.entries(AGENTS))("%s", (_, agent) => {
   });
 
   it("fails if its model is not allowed, and the report names the model's host", async () => {
-    const { asked, egress, succeeded } = await turnOf(agent, "other.test", authority.file);
+    const { asked, egress, succeeded } = await turnOf(agent, "other.test", llm.caFile);
 
     expect({ asked, succeeded, wrote: existsSync(written) }).toEqual({ asked: [], succeeded: false, wrote: false });
     expect(egress.allowed).toEqual([]);

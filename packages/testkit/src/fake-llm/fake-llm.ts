@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { json } from "node:stream/consumers";
-import type { Identity } from "../certificate-authority.ts";
+import { createCertificateAuthority } from "../certificate-authority.ts";
 import { serveOnLoopback, type LoopbackServer } from "../serve-on-loopback.ts";
 import { chatCompletions } from "./chat-completions.ts";
 import { responses } from "./responses.ts";
@@ -11,16 +11,29 @@ import { toReply } from "./scripted-model.ts";
 export type FakeLlm = LoopbackServer & {
   /** The requested paths, one for each answer */
   readonly requests: readonly string[];
+  /** Path of the certificate of its own authority, which no program trusts by default */
+  readonly caFile: string;
 };
 
-/** Creates a model server with a TLS identity of the test's own. */
-export async function createFakeLlm(identity: Identity): Promise<FakeLlm> {
+/** Creates a model server with the name `llm.test`. */
+export async function createFakeLlm(): Promise<FakeLlm> {
   const requests: string[] = [];
+  const authority = await createCertificateAuthority();
+  const identity = await authority.issue("llm.test");
   const server = createServer(identity, (request, response) => {
     requests.push(request.url ?? "");
     void respond(request, response).catch((error: unknown) => response.destroy(toError(error)));
   });
-  return { ...(await serveOnLoopback(server)), requests };
+  const served = await serveOnLoopback(server);
+  return {
+    ...served,
+    requests,
+    caFile: authority.file,
+    async [Symbol.asyncDispose]() {
+      await served[Symbol.asyncDispose]();
+      await authority[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {

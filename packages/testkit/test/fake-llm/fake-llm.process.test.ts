@@ -2,21 +2,18 @@ import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import type { IncomingMessage } from "node:http";
-import { createCertificateAuthority, createFakeLlm, type CertificateAuthority, type FakeLlm } from "@budgie/testkit";
+import { createFakeLlm, type FakeLlm } from "@budgie/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const PROMPT = "Please [[write /tmp/a: it's here]] and [[say: All done.]]";
 const WRITE = { name: "write_file", parameters: { properties: { file_path: {}, content: {} } } };
 const SHELL = { name: "exec", parameters: { properties: { cmd: {} } } };
-let authority: CertificateAuthority;
 let llm: FakeLlm;
 beforeAll(async () => {
-  authority = await createCertificateAuthority();
-  llm = await createFakeLlm(await authority.issue("llm.test"));
+  llm = await createFakeLlm();
 });
 afterAll(async () => {
   await llm[Symbol.asyncDispose]();
-  await authority[Symbol.asyncDispose]();
 });
 
 describe("chat completions", () => {
@@ -76,14 +73,14 @@ describe("the model's certificate", () => {
   });
 
   it("is valid for its name only", async () => {
-    const ca = readFileSync(authority.file);
+    const ca = readFileSync(llm.caFile);
 
     await expect(connect({ path: "/", method: "GET", ca, servername: "other.test" })).rejects.toThrow(/other\.test/);
   });
 });
 
 async function post(path: string, body: object): Promise<string> {
-  const ca = readFileSync(authority.file);
+  const ca = readFileSync(llm.caFile);
   return text(await connect({ path, method: "POST", ca }, JSON.stringify(body)));
 }
 
