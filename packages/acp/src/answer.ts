@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sanitizeText } from "@budgie/core";
+import { toOneLine } from "./one-line.ts";
 
 /** The parts of updates that make up an answer; all else is ignored. */
 const update = z.discriminatedUnion("sessionUpdate", [
@@ -87,7 +87,7 @@ export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): 
 
 /** Returns the title of a tool on one line. An agent chose it. */
 export function toTitle(text: string): string {
-  const line = sanitizeText(text).replace(/\s+/g, " ").trim();
+  const line = toOneLine(text);
   return line.length <= LONGEST_TITLE ? line : `${line.slice(0, LONGEST_TITLE)}...`;
 }
 

@@ -1,10 +1,11 @@
 import { setImmediate as nextTask, setTimeout as sleep } from "node:timers/promises";
 import { methods, PROTOCOL_VERSION, RequestError } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import { BudgieError, sanitizeText } from "@budgie/core";
+import { BudgieError } from "@budgie/core";
 import { toTitle } from "./answer.ts";
 import type { AcpProgram } from "./acp-program.ts";
 import type { Connection } from "./connection.ts";
+import { toOneLine } from "./one-line.ts";
 
 /** A conversation with an agent: what ACP calls a session. */
 export type Conversation = {
@@ -226,5 +227,5 @@ export function toReason({ code, data, message }: RequestError): string {
   >;
   const detail = [details, inner, data].find((text): text is string => typeof text === "string" && text !== message);
   const text = detail === undefined ? message : `${message}: ${detail}`;
-  return `${sanitizeText(text).replace(/\s+/g, " ").slice(0, LONGEST_REASON)}, ${code}`;
+  return `${toOneLine(text).slice(0, LONGEST_REASON)}, ${code}`;
 }

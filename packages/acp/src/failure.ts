@@ -1,6 +1,7 @@
 import { RequestError } from "@agentclientprotocol/sdk";
-import { BudgieError, sanitizeText, toExitFailure, type Exit, type ExitContext } from "@budgie/core";
+import { BudgieError, toExitFailure, type Exit, type ExitContext } from "@budgie/core";
 import { EndedError } from "./connection.ts";
+import { toOneLine } from "./one-line.ts";
 import { AUTH_REQUIRED, toReason } from "./conversation.ts";
 
 /** Translates an error of a turn. Those that are budgie's own, or nobody's, stay as they are. */
@@ -37,6 +38,6 @@ function toExitText({ exitCode, signal }: Exit): string {
 const LONGEST_EVIDENCE = 1000;
 
 function toEvidence(stderr: string): string {
-  const text = sanitizeText(stderr).replace(/\s+/g, " ").trim();
+  const text = toOneLine(stderr);
   return text === "" ? "it said nothing" : text.slice(-LONGEST_EVIDENCE);
 }
