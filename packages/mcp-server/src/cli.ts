@@ -1,8 +1,11 @@
 import { Command } from "commander";
 import { loadAgents } from "@budgie/core";
 import { runBuildImage } from "./commands/build-image-command.ts";
-import { parseConfig, type Config } from "./config/config.ts";
+import { parseConfig, toConfigFile, type Config } from "./config/config.ts";
 import { runDoctor } from "./commands/doctor/doctor-command.ts";
+import { addAgents } from "./commands/agents/agents-commands.ts";
+import { listAgents } from "./commands/agents/list-agents.ts";
+import { AGENT_PRESET_NAMES } from "./agents/agent-presets.ts";
 import { addEgress } from "./commands/egress/egress-commands.ts";
 import { explainEgress } from "./commands/egress/egress-explain.ts";
 import { suggestEgress } from "./commands/egress/egress-suggest.ts";
@@ -105,6 +108,17 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
 
   program.commandsGroup("Agents:");
   const serve = addServe(program, { host, finish, config });
+  addAgents(program, {
+    async add(options) {
+      const { addAgent } = await import("./commands/agents/add-agent.ts");
+      const values = toServerValues(program, host.env);
+      // A new file is for sandboxes, unless the command line says otherwise.
+      const parse = (exists: boolean): Config =>
+        exists ? config() : parseConfig({ sandbox: true, ...values, config: undefined }, host);
+      finish(addAgent({ ...options, file: toConfigFile(values, host), parse }, host));
+    },
+    list: (options) => finish(listAgents(config(), options, host)),
+  });
   addListTools(program, (options) => finish(listTools(config(), options, host)));
   addEgress(program, {
     explain: (agent, options) => finish(explainEgress(agent, { ...options, config: sandboxed() }, host)),
@@ -140,7 +154,11 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
   addConfig(program, host);
   addCompletion(
     program,
-    { agent: () => loadAgents(config()).agents.map(({ name }) => name), client: () => CLIENT_NAMES },
+    {
+      agent: () => loadAgents(config()).agents.map(({ name }) => name),
+      client: () => CLIENT_NAMES,
+      preset: () => AGENT_PRESET_NAMES,
+    },
     host,
   );
   addHelp(program, () => void host.stdout.write(`${loadVersion()}\n`));

@@ -117,13 +117,18 @@ type Source = {
 
 /** Loads the configuration file, and puts the options before it. */
 export function loadSource(values: Values, host: Host, defaults: Values = {}): Source {
-  const named = configSchema.shape.config.safeParse(values.config).data;
-  const file = named === undefined ? undefined : toAbsolutePath(named, host);
+  const file = toConfigFile(values, host);
   const content = loadConfigFile(file, host.home);
   const given = { ...defaults, ...content.options, ...values };
   const isInFile = (key: ConfigKey): boolean => values[key] === undefined && key in content.options;
   const toName = (key: ConfigKey): string => (isInFile(key) ? `"${key}" in "${file}"` : toOptionName(key));
   return { file, content, given, toName };
+}
+
+/** Returns the absolute path of the configuration file that the options name. */
+export function toConfigFile(values: Values, host: Host): string | undefined {
+  const named = configSchema.shape.config.safeParse(values.config).data;
+  return named === undefined ? undefined : toAbsolutePath(named, host);
 }
 
 /** Returns the folder. Only the default one may be missing. */

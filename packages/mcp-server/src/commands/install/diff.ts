@@ -10,15 +10,20 @@ const LONGEST_LINE = 200;
 
 /** Returns the diff of two configurations, with the values of other servers masked. */
 export function toDiff(before: string, after: string, target: Target): string {
-  const [old, fresh] = [before, after].map((text) => {
+  return toPatch(target.file, [before, after], (text) => {
     const server = serverOf(text, target);
     const shown = isBudgie(server)
       ? [...ALWAYS, ...OF_BUDGIE]
       : [...ALWAYS, ...(hasPlainCommand(server) ? ["command"] : [])];
-    return target.format.mask(text, target.path, new Set(shown)).replaceAll("\r", "");
+    return target.format.mask(text, target.path, new Set(shown));
   });
+}
+
+/** Returns the diff of two texts of a file after masking. An empty text stands for a missing file. */
+export function toPatch(file: string, texts: readonly [string, string], mask: (text: string) => string): string {
+  const [old, fresh] = texts.map((text) => mask(text).replaceAll("\r", ""));
   const options = { context: 2, headerOptions: FILE_HEADERS_ONLY };
-  const [from, to] = [before, after].map((text) => (text === "" ? "/dev/null" : target.file));
+  const [from, to] = texts.map((text) => (text === "" ? "/dev/null" : file));
   const patch = createTwoFilesPatch(from ?? "", to ?? "", old ?? "", fresh ?? "", undefined, undefined, options);
   return patch.split("\n").map(toLine).join("\n");
 }

@@ -1,6 +1,6 @@
 import { createScanner, findNodeAtLocation, parse, parseTree, printParseErrorCode, visit } from "jsonc-parser";
 import type { Node, ParseError } from "jsonc-parser";
-import { isEntry, toEol, type ConfigFormat } from "./config-format.ts";
+import { isEntry, toEol, type ConfigFormat, type Entry } from "./config-format.ts";
 
 // Some clients accept comments and trailing commas; the others report them.
 const OPTIONS = { allowTrailingComma: true, allowEmptyContent: true };
@@ -23,24 +23,31 @@ export const jsonFormat: ConfigFormat = {
     const property = findNode(text, path)?.parent;
     return property === undefined ? text : cut(text, property);
   },
-  mask(text, path, shown) {
-    const hidden: Range[] = [];
-    visit(
-      text,
-      {
-        onComment: (start, length) => void hidden.push({ start, end: start + length }),
-        onLiteralValue(...[, start, length, , , toPath]) {
-          const [servers, name, key] = toPath();
-          const isShown = servers === path[0] && name === path[1] && shown.has(String(key));
-          if (!isShown) hidden.push({ start, end: start + length });
-        },
-      },
-      OPTIONS,
-    );
-    // Masks each line separately, to keep the line numbers of a diff.
-    return replaceRanges(text, hidden, (part) => part.replace(/[^\r\n]+/g, "…"));
-  },
+  mask: (text, path, shown) =>
+    maskValues(text, ([servers, name, key]) => servers === path[0] && name === path[1] && shown.has(String(key))),
 };
+
+/** Masks all comments, and the values whose paths are not shown. */
+export function maskValues(text: string, isShown: (path: readonly (string | number)[]) => boolean): string {
+  const hidden: Range[] = [];
+  visit(
+    text,
+    {
+      onComment: (start, length) => void hidden.push({ start, end: start + length }),
+      onLiteralValue(...[, start, length, , , toPath]) {
+        if (!isShown(toPath())) hidden.push({ start, end: start + length });
+      },
+    },
+    OPTIONS,
+  );
+  // Masks each line separately, to keep the line numbers of a diff.
+  return replaceRanges(text, hidden, (part) => part.replace(/[^\r\n]+/g, "…"));
+}
+
+/** Sets keys of the whole file, new ones first. */
+export function putKeys(text: string, entry: Entry): string {
+  return Object.entries(entry).reduce((edited, [key, value]) => set(edited, [key], value), text);
+}
 
 type Range = { readonly start: number; readonly end: number };
 type Path = readonly string[];

@@ -1,0 +1,88 @@
+import type { PresetName } from "@budgie/egress/allow-list";
+
+/** A program that budgie knows how to run as an agent; docs/agents.md has the evidence. */
+export type AgentPreset = {
+  readonly description: string;
+  /** The program that speaks ACP, and the arguments that make it */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The variables that it needs where its user has no login in files */
+  readonly env: readonly string[];
+  /** The hosts of its vendor */
+  readonly allowPreset: PresetName;
+  /** The package that has the program, with its version; left out where npm has none */
+  readonly npm?: string;
+  /** `budgie`: its turns are tests of budgie; `acp`: it answered an ACP client in a container; `no`: taken from documents alone */
+  readonly tried: "budgie" | "acp" | "no";
+};
+
+/** The presets of `budgie agents add`, by name. */
+export const AGENT_PRESETS = {
+  codex: {
+    description: "Writes and reviews code with Codex.",
+    command: "codex-acp",
+    args: [],
+    env: ["OPENAI_API_KEY"],
+    allowPreset: "codex",
+    npm: "@zed-industries/codex-acp@0.16.0",
+    tried: "budgie",
+  },
+  claude: {
+    description: "Writes and reviews code with Claude Code.",
+    command: "claude-agent-acp",
+    args: [],
+    env: ["ANTHROPIC_API_KEY"],
+    allowPreset: "claude",
+    npm: "@agentclientprotocol/claude-agent-acp@0.49.0",
+    tried: "acp",
+  },
+  gemini: {
+    description: "Writes and reviews code with Gemini CLI.",
+    command: "gemini",
+    args: ["--acp"],
+    env: ["GEMINI_API_KEY"],
+    allowPreset: "gemini",
+    npm: "@google/gemini-cli@0.61.0",
+    tried: "acp",
+  },
+  qwen: {
+    description: "Writes and reviews code with Qwen Code.",
+    command: "qwen",
+    args: ["--acp", "--auth-type", "openai"],
+    env: ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
+    allowPreset: "qwen",
+    npm: "@qwen-code/qwen-code@0.15.10",
+    tried: "budgie",
+  },
+  opencode: {
+    description: "Writes and reviews code with opencode.",
+    command: "opencode",
+    args: ["acp"],
+    // Each of its many providers has a variable of its own.
+    env: [],
+    allowPreset: "opencode",
+    npm: "opencode-ai@1.18.33",
+    tried: "acp",
+  },
+  copilot: {
+    description: "Writes and reviews code with Copilot CLI.",
+    command: "copilot",
+    args: ["--acp"],
+    env: ["COPILOT_GITHUB_TOKEN"],
+    allowPreset: "copilot",
+    npm: "@github/copilot@1.0.102",
+    tried: "acp",
+  },
+  "kiro-acp": {
+    description: "Writes and reviews code with Kiro's default agent.",
+    command: "kiro-cli",
+    args: ["acp"],
+    env: ["KIRO_API_KEY"],
+    allowPreset: "kiro",
+    tried: "no",
+  },
+} as const satisfies Readonly<Record<string, AgentPreset>>;
+
+export type AgentPresetName = keyof typeof AGENT_PRESETS;
+
+export const AGENT_PRESET_NAMES = Object.keys(AGENT_PRESETS) as readonly AgentPresetName[];

@@ -1,0 +1,118 @@
+import { lstatSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import { AGENT_NAME, BudgieError, loadAgents } from "@budgie/core";
+import { AGENT_PRESETS, type AgentPreset, type AgentPresetName } from "../../agents/agent-presets.ts";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import type { Entry } from "../install/config-format.ts";
+import { serverOf, withServer, type Target } from "../install/edit-servers.ts";
+import { toPatch } from "../install/diff.ts";
+import { jsonFormat, maskValues, putKeys } from "../install/json-format.ts";
+import { loadClientFile, toRefusal, type ClientFile } from "../install/load-client-file.ts";
+import { replaceClientFile } from "../install/replace-client-file.ts";
+import { toAgentEntry, toSharedKeys } from "./agent-entry.ts";
+
+export type AddAgentOptions = {
+  readonly preset: AgentPresetName;
+  readonly name: string;
+  /** Replace an agent of this name in the file */
+  readonly force: boolean;
+  readonly dryRun: boolean;
+};
+
+type Given = AddAgentOptions & {
+  /** The file of `--config`; `undefined` without the option */
+  readonly file: string | undefined;
+  /** Checks the options, and the configuration file if there is one. */
+  readonly parse: (exists: boolean) => Config;
+};
+
+/** Runs `budgie agents add`: writes an agent into the configuration file. */
+export function addAgent({ dryRun, file: path, force, name, parse, preset: key }: Given, host: Host): number {
+  if (!AGENT_NAME.test(name)) throw toNameError(name);
+  const file = loadOwnFile(path);
+  const config = parse(file.found !== undefined);
+  const target: Target = { file: file.path, format: jsonFormat, path: ["agents", name] };
+  const preset: AgentPreset = AGENT_PRESETS[key];
+  const entry = toAgentEntry(preset, config);
+  const say = (line: string): void => void host.stdout.write(`${line}\n`);
+  const existing = serverOf(file.text, target);
+  if (isDeepStrictEqual(existing, entry)) {
+    say(`Nothing to change: "${file.path}" has this agent already.`);
+    return 0;
+  }
+  if (existing === undefined) refuseOther(name, config);
+  const shared = toSharedKeys(preset, config, jsonFormat.parse(file.text));
+  const text = putKeys(withServer(file.text, target, entry), shared);
+  host.stdout.write(toPatch(file.path, [file.text, text], (shown) => maskOthers(shown, name)));
+  if (existing !== undefined && !force) throw toTaken(name, file.path);
+  if (dryRun) {
+    say("Nothing was written (--dry-run).");
+    return 0;
+  }
+  const backup = replaceClientFile(file, { text, mode: 0o600, keepsBackup: true });
+  say(`Wrote "${file.path}"${backup === undefined ? "" : `, and kept what was there as "${backup}"`}.`);
+  for (const line of collectAdvice({ preset, entry, config }, host)) say(line);
+  return 0;
+}
+
+function toNameError(name: string): BudgieError {
+  const rule = "not to be empty, to begin with a blank, a dash or a dot, or to hold a slash";
+  return new BudgieError("CONFIG_INVALID", `Expected --name ${rule}, got ${JSON.stringify(name)}.`);
+}
+
+/** Loads the configuration file, which need not exist. */
+function loadOwnFile(path: string | undefined): ClientFile {
+  if (path === undefined) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      "Name the file to write the agent into, such as --config ~/.config/budgie.json. It need not exist.",
+    );
+  }
+  const file = loadClientFile(path, undefined);
+  // Someone else may choose where a link leads.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    throw toRefusal(path, `it is a symlink; name "${file.real}" itself`);
+  }
+  return file;
+}
+
+/** Throws if an agent from another place has the name: only one of the two would be on offer. */
+function refuseOther(name: string, config: Config): void {
+  const other = loadAgents(config).agents.find((agent) => agent.name === name);
+  if (other === undefined) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `The agent "${name}" exists already, in "${other.file}". Nothing was changed; choose another name with --name.`,
+  );
+}
+
+function toTaken(name: string, path: string): BudgieError {
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `"${path}" has another agent "${name}" already. Nothing was changed; choose another name with --name, or replace it with --force.`,
+  );
+}
+
+/** Masks all comments, and the sections of other agents. */
+function maskOthers(text: string, name: string): string {
+  return maskValues(text, ([key, agent]) => key !== "agents" || agent === name);
+}
+
+type Added = { readonly preset: AgentPreset; readonly entry: Entry; readonly config: Config };
+
+const EVIDENCE: Readonly<Record<AgentPreset["tried"], readonly string[]>> = {
+  budgie: [],
+  acp: ["Nobody has tried this program in budgie yet; it has answered another client of its protocol."],
+  no: ["Nobody has tried this preset yet."],
+};
+
+function collectAdvice({ config, entry, preset }: Added, { env }: Host): readonly string[] {
+  const missing = ((entry["env"] ?? []) as readonly string[]).filter((name) => !env[name]);
+  return [
+    ...(missing.length === 0 ? [] : [`Set ${missing.join(" and ")} where budgie starts; here it is not.`]),
+    ...(config.sandbox ? [`The image "${config.sandboxImage}" has to hold "${preset.command}".`] : []),
+    ...EVIDENCE[preset.tried],
+    '"budgie agents ls" lists all agents.',
+  ];
+}

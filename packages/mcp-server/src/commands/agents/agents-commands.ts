@@ -1,0 +1,43 @@
+import { BudgieError } from "@budgie/core";
+import { Argument, type Command } from "commander";
+import { AGENT_PRESET_NAMES, type AgentPresetName } from "../../agents/agent-presets.ts";
+import { didYouMean } from "../../terminal/did-you-mean.ts";
+import type { AddAgentOptions } from "./add-agent.ts";
+
+type AgentsActions = {
+  readonly add: (options: AddAgentOptions) => Promise<void>;
+  readonly list: (options: { readonly json: boolean }) => void;
+};
+
+type AddArguments = { readonly name?: string; readonly dryRun?: boolean; readonly force?: boolean };
+
+/** Adds `budgie agents add` and `budgie agents ls`. */
+export function addAgents(program: Command, { add, list }: AgentsActions): void {
+  const agents = program
+    .command("agents")
+    .summary("the agents on offer, and programs beside Kiro")
+    .description("the agents on offer, and programs beside Kiro that can be agents");
+  agents
+    .command("add")
+    .addArgument(new Argument("<preset>", `one of ${AGENT_PRESET_NAMES.join(", ")}`).argParser(parsePreset))
+    .description("write an agent into the file of --config, and show what changes")
+    .option("--name <name>", "what the agent is called; the preset's name by default")
+    .option("--force", "replace an agent of this name in the file")
+    .option("--dry-run", "show what would change, and write nothing")
+    .action((preset: AgentPresetName, { dryRun = false, force = false, name = preset }: AddArguments) =>
+      add({ preset, name, force, dryRun }),
+    );
+  agents
+    .command("ls")
+    .description("print all agents: their protocol, what holds them, and where each comes from")
+    .option("--json", "print JSON")
+    .action(({ json = false }: { json?: boolean }) => list({ json }));
+}
+
+function parsePreset(name: string): AgentPresetName {
+  const found = AGENT_PRESET_NAMES.find((preset) => preset === name);
+  if (found !== undefined) return found;
+  const near = didYouMean(name, AGENT_PRESET_NAMES);
+  const known = AGENT_PRESET_NAMES.join(", ");
+  throw new BudgieError("CONFIG_INVALID", `There is no preset "${name}".${near} Presets: ${known}.`);
+}

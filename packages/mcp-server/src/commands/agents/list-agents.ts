@@ -1,0 +1,89 @@
+import { loadAgents, toDurationText, type Agent, type EgressPolicy } from "@budgie/core";
+import { acceptAgents } from "../../agents/accept-agents.ts";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
+import { toTable } from "../../terminal/table.ts";
+
+/** Runs `budgie agents ls`: prints all agents, and those that cannot be used with the reason. */
+export function listAgents(config: Config, { json }: { readonly json: boolean }, host: Host): number {
+  const listed = collectAgents(config, host);
+  host.stdout.write(json ? toSafeJson(listed) : agentsText(listed));
+  return 0;
+}
+
+type Listed = {
+  /** Left out for a file that is broken, and so has none */
+  readonly name?: string;
+  readonly protocol: "kiro" | "acp";
+  /** Each restriction beyond those of all agents, in short */
+  readonly restrictions: readonly string[];
+  /** The agent's file, or the place in the configuration file */
+  readonly from: string;
+  /** The reason why it cannot be used */
+  readonly broken?: string;
+};
+
+/** Collects the agents, then the broken files. */
+function collectAgents(config: Config, { env }: Host): readonly Listed[] {
+  const { agents, files } = loadAgents(config);
+  const { agents: offered, refusals } = acceptAgents(agents, config);
+  const listed = agents.map((agent): Listed => {
+    const refusal = offered.includes(agent) ? undefined : refusals.find((text) => text.includes(`"${agent.file}"`));
+    const broken = refusal ?? agent.broken ?? findMissing(agent, env);
+    const protocol = agent.program === undefined ? "kiro" : "acp";
+    const restrictions = toRestrictions(agent.name, config);
+    return { name: agent.name, protocol, restrictions, from: agent.file, ...(broken === undefined ? {} : { broken }) };
+  });
+  const unusable = [...files].flatMap(([from, { agent, problems }]): readonly Listed[] => {
+    const [broken] = agent === undefined ? problems : [];
+    return broken === undefined ? [] : [{ protocol: "kiro", restrictions: [], from, broken }];
+  });
+  return [...listed, ...unusable];
+}
+
+function findMissing({ program }: Agent, env: Host["env"]): string | undefined {
+  const missing = (program?.env ?? []).filter((variable) => !env[variable]);
+  return missing.length === 0 ? undefined : `not set here: ${missing.join(", ")}`;
+}
+
+/** Returns how an agent's policy differs from that of all. */
+function toRestrictions(name: string, { policies, turnLimits }: Config): readonly string[] {
+  const { ceiling } = policies;
+  const { egress, limits, timeoutMs, workspace } = policies.agents.get(name) ?? ceiling;
+  const { cpus, diskBytes, memoryBytes, pids } = limits;
+  const isFree = egress.mode === ceiling.egress.mode && egress.hosts.length === ceiling.egress.hosts.length;
+  const found: readonly (readonly [what: string, value: string | number | undefined])[] = [
+    ["workspace", workspace === ceiling.workspace ? undefined : workspace],
+    ["egress", isFree ? undefined : toReach(egress)],
+    ["memory", memoryBytes && toAmount(memoryBytes)],
+    ["cpus", cpus],
+    ["pids", pids],
+    ["disk", diskBytes && toAmount(diskBytes)],
+    ["timeout", timeoutMs === ceiling.timeoutMs ? undefined : toDurationText(timeoutMs)],
+    ["concurrent", turnLimits.agents?.get(name)],
+  ];
+  return found.flatMap(([what, value]) => (value === undefined ? [] : [`${what} ${value}`]));
+}
+
+function toReach({ hosts, mode }: EgressPolicy): string {
+  return mode === "allowlist" ? `to ${hosts.length} hosts` : mode;
+}
+
+function toAmount(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)}m`;
+}
+
+function agentsText(listed: readonly Listed[]): string {
+  if (listed.length === 0) return 'There are no agents. "budgie agents add" adds one.\n';
+  const rows = listed.map(({ broken, from, name = "-", protocol, restrictions }) => [
+    name,
+    protocol,
+    restrictions.join(", ") || "-",
+    from,
+    broken === undefined ? "" : `broken: ${broken}`,
+  ]);
+  const lines = toTable([["AGENT", "PROTOCOL", "RESTRICTIONS", "FROM", ""], ...rows]);
+  return `${lines.map(escapeForTerminal).join("\n")}\n`;
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { AGENT_PRESETS, type AgentPreset } from "../../src/agents/agent-presets.ts";
+
+const root = new URL("../../../../", import.meta.url);
+
+describe.each(Object.entries<AgentPreset>(AGENT_PRESETS))("the preset %s", (name, { npm, tried }) => {
+  it("is documented with its version and what was tried", () => {
+    const page = readFileSync(new URL("docs/agents.md", root), "utf8").replace(/\s+/g, " ");
+    const [, tested = "", seen = "", untried = ""] =
+      /Tested in budgie: (.*?)\. Tried with (.*?)\. Untried: (.*?)\. /.exec(page) ?? [];
+
+    const [, program, version] = /^(.+)@(.+)$/.exec(npm ?? "") ?? [];
+    const told = npm === undefined ? `\`${name}\`` : `\`${program}\` ${version}`;
+    expect({ budgie: tested, acp: seen, no: untried }[tried]).toContain(told);
+    expect(page).toContain(`\`${name}\``);
+  });
+
+  it("has the version that the tests run", () => {
+    const recipe = JSON.parse(readFileSync(new URL("docker/programs/package.json", root), "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+
+    const [, program = "", version] = /^(.+)@(.+)$/.exec(npm ?? "") ?? [];
+
+    expect(recipe.dependencies[program] ?? (tried === "budgie" ? "none" : version)).toBe(version);
+  });
+});

@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createInstallUser, type InstallUser } from "../install/create-install-user.ts";
+
+const PROGRAM = { protocol: "acp", description: "Codes.", command: "coder" };
+
+/** Writes two agents of Kiro's, one of them broken, and two in the configuration. */
+function createAgents(user: InstallUser): readonly string[] {
+  const kiros = { name: "reader", description: "sub-agent: Reads.", allowedTools: ["fs_read", "fs_write"] };
+  user.write(join(user.home, "reader.json"), JSON.stringify(kiros));
+  user.write(join(user.home, "torn.json"), '{ "name": "\u001b[2J');
+  const limited = {
+    ...PROGRAM,
+    workspace: "ro",
+    egress: "none",
+    limits: { memory: "1g", cpus: 2, pids: 99, disk: "2g" },
+    timeout: "5m",
+    maxConcurrent: 1,
+  };
+  const agents = { limited, keyed: { ...PROGRAM, env: ["KEY"], allowHost: ["example.com"] } };
+  const file = join(user.project, "budgie.json");
+  user.write(file, JSON.stringify({ sandbox: true, allowHost: ["example.com", "example.org"], agents }));
+  return ["--config", file, "--agents-dir", user.home];
+}
+
+describe("budgie agents ls", () => {
+  it("lists each agent with its protocol, what holds it, and its file, and marks broken ones", async () => {
+    using user = createInstallUser();
+    const args = createAgents(user);
+
+    const { exitCode, stdout } = await user.run(["agents", "ls", ...args]);
+
+    const [head, ...lines] = stdout.split("\n");
+    expect(exitCode).toBe(0);
+    expect(head).toMatch(/^AGENT +PROTOCOL +RESTRICTIONS +FROM$/);
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^limited +acp +workspace ro, egress none, memory 1024m, cpus 2, pids 99, disk 2048m, timeout 5m, concurrent 1 +"agents\.limited" in \S+budgie\.json$/,
+      ),
+      expect.stringMatching(
+        /^keyed +acp +egress to \d+ hosts +"agents\.keyed" in \S+budgie\.json +broken: not set here: KEY$/,
+      ),
+      expect.stringMatching(/^reader +kiro +- +\S+reader\.json$/),
+      expect.stringMatching(/^- +kiro +- +\S+torn\.json +broken: .*torn\.json/),
+      "",
+    ]);
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  it("prints the same as JSON", async () => {
+    using user = createInstallUser();
+    const args = createAgents(user);
+
+    const { stdout } = await user.run(["agents", "ls", "--json", ...args], { KEY: "canary" });
+
+    const from = join(user.home, "reader.json");
+    expect(JSON.parse(stdout)).toEqual([
+      expect.objectContaining({ name: "limited", protocol: "acp" }),
+      { name: "keyed", protocol: "acp", restrictions: [expect.stringMatching(/hosts$/)], from: expect.any(String) },
+      { name: "reader", protocol: "kiro", restrictions: [], from },
+      expect.objectContaining({ protocol: "kiro", broken: expect.stringContaining("torn.json") }),
+    ]);
+    expect(stdout).not.toContain("canary");
+  });
+
+  it("marks agents whose tools clash", async () => {
+    using user = createInstallUser();
+    const file = join(user.project, "budgie.json");
+    user.write(file, JSON.stringify({ agents: { one: PROGRAM, One: PROGRAM } }));
+
+    const { stdout } = await user.run(["agents", "ls", "--config", file, "--agents-dir", user.home]);
+
+    expect(stdout).toMatch(/^One .*broken: /m);
+    expect(stdout).not.toMatch(/^one .*broken: /m);
+  });
+
+  it("says how to add one if there are none", async () => {
+    using user = createInstallUser();
+
+    const { exitCode, stdout } = await user.run(["agents", "ls", "--agents-dir", user.home]);
+
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: 'There are no agents. "budgie agents add" adds one.\n',
+    });
+  });
+});
