@@ -15,6 +15,7 @@ import type { LookInto } from "./container-files/container-root.ts";
 import { usualSockets, type HostEnvironment } from "./engine/find-engine.ts";
 import { findAgentProgram } from "./image/find-agent-program.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
+import { createImageCache } from "./image/image-cache.ts";
 import type { StartProxy } from "./proxy/host-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
 import { createIdleContainers } from "./session/idle-containers.ts";
@@ -193,6 +194,7 @@ function createContext({ engine, image, options, parts, scratchDir, user }: Cont
   return {
     engine,
     image,
+    findImage: createImageCache(engine),
     owner: options.owner,
     keepSessionsMs: options.keepSessionsMs,
     user,

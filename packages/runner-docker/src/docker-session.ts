@@ -3,6 +3,7 @@ import { API_LIMIT_MS, withTimeout } from "./engine/time-limits.ts";
 import { SANDBOX } from "./sandbox/container-options.ts";
 import { translated } from "./engine/docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./container-files/home-archive.ts";
+import { createHomeSeeds } from "./container-files/home-seeds.ts";
 import { createLoginSync, type LoginNeed } from "./login/login-sync.ts";
 import { readHomeFile } from "./container-files/read-home-file.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
@@ -41,6 +42,7 @@ export async function createDockerSession(
   const { credentials, kiroDataDir, scratchDir } = context;
   // No agent has used a new home.
   let visited = origin === "kept";
+  const seeds = createHomeSeeds();
   const login = createLoginSync({ archive, credentials, kiroDataDir, scratchDir, exists: visited });
   let heldBytes = visited ? undefined : 0;
   const starting = new Set<Promise<unknown>>();
@@ -56,7 +58,10 @@ export async function createDockerSession(
     const over = [removed.signal, ...(options.signal === undefined ? [] : [options.signal])];
     const prepareHome = async (): Promise<void> => {
       await containerReady;
-      if (running.size === 0) await login.prepare(toLoginNeed(command), AbortSignal.any(over));
+      const files = command.home === undefined ? undefined : await seeds.load(command.home);
+      const need = running.size === 0 ? toLoginNeed(command) : "none";
+      await login.prepare(need, AbortSignal.any(over), files?.files);
+      files?.written();
       // The previous turn's container is removed before the next agent starts, above all before a retry.
       await lastTurnsGone();
     };
@@ -116,7 +121,9 @@ export async function createDockerSession(
 
   async function suspend(signal: AbortSignal): Promise<void> {
     await stop();
+    const cleared = seeds.toCleared();
     // A login that cannot be removed must not keep the rest from being removed.
+    if (cleared.length > 0) await archive.write(cleared).catch(() => undefined);
     await login.clear(signal).catch(() => undefined);
     await removeResources([volumes.auth.name]);
   }

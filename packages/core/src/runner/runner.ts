@@ -70,6 +70,10 @@ export type Command = {
   readonly env: Readonly<Record<string, string>>;
   /** Host files and folders that the process may read besides its workspace; missing ones are ignored */
   readonly projections: readonly Projection[];
+  /** Files that a sandbox's home gets before the process starts; a runner without a sandbox ignores them, since its processes have the user's home */
+  readonly home?: readonly HomeFile[] | undefined;
+  /** The image of the sandbox; default the runner's. A runner without a sandbox ignores it */
+  readonly image?: string | undefined;
   /** The login that the process needs in a sandbox; without one `start` rejects with `LOGIN_REQUIRED` */
   readonly login?: "kiro" | undefined;
   /** Entries of the workspace that a sandbox replaces, as a repository could redefine the agent there, besides Kiro's */
@@ -87,6 +91,17 @@ export type Projection = {
   readonly source: string;
   /** The path below `$HOME`, such as `.kiro/steering` */
   readonly home: string | undefined;
+};
+
+/**
+ * A file for the home of a sandbox, which the agent may change. It is written when a runner first starts a process with it in a
+ * session, and again when its content has changed since: what the agent made of it, such as a renewed token, stays until then.
+ */
+export type HomeFile = {
+  /** The path below `$HOME`, such as `.codex/auth.json`; missing folders are created */
+  readonly path: string;
+  /** The text, or the absolute path of a file on the host, which must exist; its copy does not stay in a kept session's home */
+  readonly content: string | { readonly file: string };
 };
 
 export type StartOptions = {

@@ -41,11 +41,11 @@ export type HomeArchive = {
   readFile(name: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Saves the regular files among `names` to a folder, and returns their names. Throws `SESSION_UNUSABLE` if they are too large, or for a planted symlink. */
   saveFiles(folder: string, names: readonly string[], saving: Saving): Promise<ReadonlySet<string>>;
-  /** Creates a new home, and writes files into it. Only for volumes that no agent has used. */
+  /** Creates a new home, and writes files into it, as well as the folders of both. Only for volumes that no agent has used. */
   create(files: readonly ArchiveFile[]): Promise<void>;
   /** Throws `SESSION_UNUSABLE` if one of these mount points is a symlink in the home, or below one: the engine would follow it. */
   checkMountPoints(paths: readonly string[]): Promise<void>;
-  /** Writes files. Throws `SESSION_UNUSABLE` if a parent of one is not a folder, such as a symlink. */
+  /** Writes files, and creates their folders. Throws `SESSION_UNUSABLE` if a parent of one is not a folder, such as a symlink. */
   write(files: readonly ArchiveFile[]): Promise<void>;
 };
 
@@ -64,10 +64,12 @@ export function createHomeArchive({ handle: container, lend }: ArchiveContainer,
   const roots = ["/home/", `${SANDBOX.auth}/`];
   const put = async (into: Docker.Container, files: readonly ArchiveFile[]): Promise<void> => {
     const puts = roots.map(async (path) => {
-      const below = { path, folders: FOLDERS.filter((folder) => folder.startsWith(path)), user };
       const content = files.filter((file) => file.path.startsWith(path));
-      if (below.folders.length + content.length === 0) return;
-      await unpack(() => putFiles(into, content, below), FOLDERS.length);
+      const parents = [...FOLDERS, ...content.flatMap((file) => foldersInHome(file.path))];
+      // Sorted, so that a folder comes before its children.
+      const folders = [...new Set(parents)].filter((folder) => folder.startsWith(path)).toSorted();
+      if (folders.length + content.length === 0) return;
+      await unpack(() => putFiles(into, content, { path, folders, user }), folders.length);
     });
     // When the caller gets an error, no other write is still running.
     const failed = (await Promise.allSettled(puts)).find((result) => result.status === "rejected");

@@ -23,8 +23,8 @@ export type LoginNeed = "none" | "if-any" | "required";
 
 /** The login in a session's home, which is kept as new as the host's. */
 export type LoginSync = {
-  /** Prepares the home for a command. Throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or the reason of `signal`. */
-  prepare(need: LoginNeed, signal: AbortSignal): Promise<void>;
+  /** Prepares the home for a command, and writes its `files`. Throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or the reason of `signal`. */
+  prepare(need: LoginNeed, signal: AbortSignal, files?: readonly ArchiveFile[]): Promise<void>;
   /** Removes the login from the database in the home, unless `signal` aborts before that is written. */
   clear(signal: AbortSignal): Promise<void>;
 };
@@ -39,14 +39,14 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
   let prepared = false;
   let synced: string | undefined;
   return {
-    async prepare(need, signal) {
+    async prepare(need, signal, files = []) {
       const login = await loadNeeded(options, need);
       if (login !== undefined && login.fingerprint !== synced) {
         // Only when the host's rows changed: a token that was renewed in the sandbox must not be overwritten.
-        await (exists ? renewLogin(options, login, signal) : createLogin(options, login));
+        await (exists ? renewLogin(options, { login, files, signal }) : createLogin(options, { login, files }));
         synced = login.fingerprint;
-      } else if (!prepared) {
-        await (exists ? archive.write([]) : archive.create([]));
+      } else if (!prepared || files.length > 0) {
+        await (exists ? archive.write(files) : archive.create(files));
       }
       prepared = true;
       exists = true;
@@ -95,12 +95,17 @@ async function loadLogin({ credentials, kiroDataDir }: LoginSyncOptions): Promis
   }
 }
 
-async function createLogin({ archive, scratchDir }: LoginSyncOptions, login: KiroLogin): Promise<void> {
+/** A login to write, and the files to write with it in one call of the engine. */
+type Writing = { readonly login: KiroLogin; readonly files: readonly ArchiveFile[] };
+
+async function createLogin({ archive, scratchDir }: LoginSyncOptions, { files, login }: Writing): Promise<void> {
   const content = await createSessionDatabase(login, scratchDir);
-  await archive.create([{ path: FILE, content, mode: 0o600 }, toReadable(content)]);
+  await archive.create([...files, { path: FILE, content, mode: 0o600 }, toReadable(content)]);
 }
 
-async function renewLogin(options: LoginSyncOptions, login: KiroLogin, signal: AbortSignal): Promise<void> {
+type Renewing = Writing & { readonly signal: AbortSignal };
+
+async function renewLogin(options: LoginSyncOptions, { files, login, signal }: Renewing): Promise<void> {
   const { archive, scratchDir } = options;
   const host = await createSessionDatabase(login, scratchDir);
   await using scratch = await createScratchFolder(scratchDir);
@@ -108,7 +113,7 @@ async function renewLogin(options: LoginSyncOptions, login: KiroLogin, signal: A
   // If the agent removed the database, there is no conversation to keep.
   const isThere = await saveDatabase(archive, folder);
   const content = isThere ? await renewSessionDatabase({ folder, host, signal }) : host;
-  await archive.write([...toDatabaseFiles(content), toReadable(host)]);
+  await archive.write([...files, ...toDatabaseFiles(content), toReadable(host)]);
 }
 
 function toReadable(content: Buffer): ArchiveFile {

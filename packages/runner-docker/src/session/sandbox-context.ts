@@ -6,6 +6,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { EngineVisibility } from "./engine-visibility.ts";
 import type { LookInto } from "../container-files/container-root.ts";
 import type { SandboxImage } from "../image/find-image.ts";
+import type { FindNamedImage } from "../image/image-cache.ts";
 import type { IdleContainers } from "./idle-containers.ts";
 import type { MountedFiles } from "../sandbox/mounted-files.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
@@ -14,6 +15,8 @@ import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 export type SandboxContext = {
   readonly engine: Engine;
   readonly image: SandboxImage;
+  /** Finds the image that a command names instead */
+  readonly findImage: FindNamedImage;
   readonly owner: Owner;
   /** Time for which a home is kept after its last use; `undefined` if it ends with its owner */
   readonly keepSessionsMs: number | undefined;

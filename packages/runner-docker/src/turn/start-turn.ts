@@ -55,7 +55,8 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
     context.starting(() => launch(turn).catch((error: unknown) => relaunch(turn, error))),
     preparing,
   ]);
-  if (launched.status === "rejected") throw toBudgieError(launched.reason, context.image.name);
+  const imageName = turn.command.image ?? context.image.name;
+  if (launched.status === "rejected") throw toBudgieError(launched.reason, imageName);
   const token = randomUUID();
   const child = createTurnProcess({
     ...launched.value,
@@ -68,7 +69,7 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
     await child.stop("cancelled");
     refuseCancelled(options.signal);
-    throw toBudgieError(prepared.status === "rejected" ? prepared.reason : undefined, context.image.name);
+    throw toBudgieError(prepared.status === "rejected" ? prepared.reason : undefined, imageName);
   }
   launched.value.socket.write(toInitInput(options.input, token));
   return stopOnAbort(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
@@ -147,7 +148,7 @@ async function createTurnContainer(turn: TurnStart, held: HeldMounts, seccompFil
   await turn.containerReady;
   const mounts = held.mounts.map(({ settings }) => settings);
   const body = toTurnContainer({
-    imageId: image.id,
+    imageId: (command.image === undefined ? image : await context.findImage(command.image)).id,
     command,
     user,
     extraGroups: toExtraGroups(held.workspace.gid, user, callerGroups),

@@ -170,6 +170,31 @@ CMD ["nothing"]
   });
 });
 
+describe("a command that names an image", () => {
+  it("runs in it, in the session's home, and other commands in the runner's image", async () => {
+    await using image = await buildImage(`FROM ${BASE_IMAGE}\nRUN echo of-the-command > /etc/which`);
+    const session = await openIn(BASE_IMAGE);
+    const argv = [
+      "sh",
+      "-c",
+      'cat /etc/which; echo "from $(wc -l < "$HOME/notes" 2>/dev/null)" >> "$HOME/notes"',
+    ] as const;
+    const runIn = (name: string | undefined) =>
+      runCommand(session, { argv, env: {}, projections: [], image: name }, { directory: place.workspace });
+
+    const said = [await runIn(image.name), await runIn(undefined), await runIn(image.name)].map(({ stdout }) => stdout);
+
+    expect(said).toEqual(["of-the-command\n", "", "of-the-command\n"]);
+    expect(await session.readFile("notes")).toBe("from \nfrom 1\nfrom 2\n");
+    await expect(runIn("budgie-test-none:1")).rejects.toMatchObject({
+      code: "IMAGE_NOT_FOUND",
+      message: expect.stringContaining('"budgie-test-none:1"'),
+    });
+    const { Image } = await (await testEngine()).getContainer(`budgie-session-${session.id}`).inspect();
+    expect(Image).not.toBe((await (await testEngine()).getImage(image.name).inspect()).Id);
+  });
+});
+
 /** Returns the host's dash with its libraries, and no other program. */
 async function shell(): Promise<ContextFiles> {
   const binary = realpathSync("/bin/sh");

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import {
   type AgentProcess,
+  type Command,
   createSessionId,
   type Exit,
   type Runner,
@@ -20,12 +21,15 @@ export type ContractSession = {
   readonly directory: string;
   start(script: string, options?: ScriptOptions): Promise<AgentProcess>;
   run(script: string, options?: ScriptOptions): Promise<ScriptResult>;
+  /** Ends the runner's owner like a crash */
+  die(): Promise<void>;
 };
 
 export type ScriptOptions = Omit<Partial<StartOptions>, "directory"> & {
   readonly session?: RunnerSession;
   readonly directory?: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly home?: Command["home"];
 };
 
 export type ScriptResult = { readonly stdout: Buffer; readonly stderr: Buffer; readonly exit: Exit };
@@ -59,10 +63,8 @@ export function shareContractSession(setup: RunnerSetup): () => Promise<Contract
   };
 }
 
-async function inNewWorkspace(
-  { runner, workspaceRoot }: RunnerUnderTest,
-  session: RunnerSession,
-): Promise<ContractSession> {
+async function inNewWorkspace(under: RunnerUnderTest, session: RunnerSession): Promise<ContractSession> {
+  const { runner, workspaceRoot } = under;
   const directory = await createWorkspace(workspaceRoot);
 
   function start(script: string, options: ScriptOptions = {}): Promise<AgentProcess> {
@@ -73,6 +75,7 @@ async function inNewWorkspace(
     runner,
     session,
     directory,
+    die: () => under.die(),
     start,
     run: async (script, options) => readAll(await start(script, { input: "", ...options })),
   };
@@ -90,10 +93,10 @@ export function startScript(
   script: string,
   options: ScriptOptions & { readonly session: RunnerSession; readonly directory: string },
 ): Promise<AgentProcess> {
-  const { session, directory, env = {}, ...rest } = options;
-  const { home, workspace } = session.paths(directory);
-  const argv = ["sh", "-c", script, "sh", home, workspace] as const;
-  return session.start({ argv, env, projections: [] }, { directory, ...rest });
+  const { session, directory, env = {}, home, ...rest } = options;
+  const paths = session.paths(directory);
+  const argv = ["sh", "-c", script, "sh", paths.home, paths.workspace] as const;
+  return session.start({ argv, env, projections: [], home }, { directory, ...rest });
 }
 
 /** Reads both streams of a process to their ends, concurrently. */

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { describeAccess } from "./describe-access.ts";
 import { describeEnding } from "./describe-ending.ts";
 import { describeHome } from "./describe-home.ts";
+import { describeHomeFiles } from "./describe-home-files.ts";
 import { describeKeeping } from "./describe-keeping.ts";
 import { describeOwnership } from "./describe-ownership.ts";
 import { describeRunning } from "./describe-running.ts";
@@ -16,6 +17,7 @@ export function describeRunner(name: string, setup: RunnerSetup): void {
     describeStreams(setup);
     describeEnding(setup);
     describeHome(setup);
+    describeHomeFiles(setup);
     describeOwnership(setup);
     describeKeeping(setup);
   });

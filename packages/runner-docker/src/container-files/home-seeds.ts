@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { open, type FileHandle } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import { BudgieError, isHomePath, type HomeFile } from "@budgie/core";
+import { SANDBOX } from "../sandbox/container-options.ts";
+import type { ArchiveFile } from "./home-archive.ts";
+import { foldersOf } from "./path-stat.ts";
+import { readStart } from "./read-home-file.ts";
+
+const MOST_FILES = 64;
+const MOST_MEBIBYTES = 4;
+
+/** The files that commands bring for a session's home. */
+export type HomeSeeds = {
+  /** Loads the files to write. Throws `CONFIG_INVALID` for one that is missing, too large, or has no path in a home. */
+  load(files: readonly HomeFile[]): Promise<LoadedSeeds>;
+  /** Lists empty files in place of the copies of the host's files: an archive cannot delete. */
+  toCleared(): readonly ArchiveFile[];
+};
+
+type LoadedSeeds = {
+  /** The files that are new, or have changed since they were written */
+  readonly files: readonly ArchiveFile[];
+  /** Records that they were written */
+  readonly written: () => void;
+};
+
+/** Creates the record of a session's files, none of which has been written. */
+export function createHomeSeeds(): HomeSeeds {
+  const digests = new Map<string, string>();
+  const copies = new Set<string>();
+  return {
+    async load(files) {
+      checkPaths(files);
+      const seeds = (await readAll(files)).filter(({ digest, path }) => digests.get(path) !== digest);
+      // Before they are written, since a failed write may have written some.
+      for (const { content, path } of files) if (typeof content !== "string") copies.add(toTarget(path));
+      return {
+        files: seeds.map(({ content, path }) => ({ path: toTarget(path), content, mode: 0o600 })),
+        written: () => seeds.forEach(({ digest, path }) => digests.set(path, digest)),
+      };
+    },
+    toCleared: () => Array.from(copies, (path) => ({ path, content: Buffer.alloc(0), mode: 0o600 })),
+  };
+}
+
+/** Throws unless the paths are different files of a home. */
+function checkPaths(files: readonly HomeFile[]): void {
+  if (files.length > MOST_FILES) {
+    throw invalid(`A command brings ${files.length} files for its home, and ${MOST_FILES} are allowed. Remove some.`);
+  }
+  const bad = files.find(({ path }) => !isHomePath(path));
+  if (bad !== undefined) {
+    throw invalid(`${JSON.stringify(bad.path)} is not the path of a file in a home, such as ".codex/auth.json".`);
+  }
+  const paths = files.map(({ path }) => toTarget(path));
+  const folders = new Set(paths.flatMap(foldersOf));
+  const twice = paths.find((path, index) => folders.has(path) || paths.indexOf(path) !== index);
+  if (twice !== undefined) throw invalid(`"${twice}" is named twice among the files for one home. Remove one.`);
+}
+
+function toTarget(path: string): string {
+  return `${SANDBOX.home}/${path}`;
+}
+
+type Seed = { readonly path: string; readonly content: Buffer; readonly digest: string };
+
+/** Reads one after the other, so that they take no more memory than is allowed. */
+async function readAll(files: readonly HomeFile[]): Promise<readonly Seed[]> {
+  const seeds: Seed[] = [];
+  let room = MOST_MEBIBYTES * 2 ** 20;
+  for (const { content: source, path } of files) {
+    const content = typeof source === "string" ? Buffer.from(source) : await readHostFile(source.file, room + 1);
+    room -= content.length;
+    if (room < 0) {
+      const what = typeof source === "string" ? path : source.file;
+      throw invalid(`With "${what}", the files for one home have more than ${MOST_MEBIBYTES} MiB. Remove some.`);
+    }
+    seeds.push({ path, content, digest: createHash("sha256").update(content).digest("hex") });
+  }
+  return seeds;
+}
+
+async function readHostFile(path: string, maxBytes: number): Promise<Buffer> {
+  if (!isAbsolute(path)) throw invalid(`"${path}" is not an absolute path of a file for a home.`);
+  await using file = await openPlain(path);
+  return await readStart(file.createReadStream(), maxBytes);
+}
+
+/** Opens a regular file of the user's; symlinks are followed. */
+async function openPlain(path: string): Promise<FileHandle> {
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause: NodeJS.ErrnoException) => {
+    const why = cause.code === "ENOENT" ? "does not exist" : `cannot be read (${cause.code})`;
+    const message = `"${path}", which the agent needs in its home, ${why}. Log in with its program, or name another file.`;
+    throw new BudgieError("CONFIG_INVALID", message, { cause });
+  });
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw invalid(`"${path}", which the agent needs in its home, is not a file. Name another one.`);
+}
+
+function invalid(message: string): BudgieError {
+  return new BudgieError("CONFIG_INVALID", message);
+}

@@ -1,0 +1,93 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { HomeFile } from "@budgie/core";
+import { afterAll, expect, it } from "vitest";
+import type { ArchiveFile } from "../../src/container-files/home-archive.ts";
+import { createHomeSeeds } from "../../src/container-files/home-seeds.ts";
+
+const root = mkdtempSync(join(tmpdir(), "budgie-seeds-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const MEBIBYTE = 2 ** 20;
+const TEXT: HomeFile = { path: ".agent/settings", content: "x" };
+
+function toHostFile(name: string, content: string, path = name): HomeFile {
+  const file = join(root, name);
+  writeFileSync(file, content);
+  return { path, content: { file } };
+}
+
+function toText(content: ArchiveFile["content"]): string {
+  return Buffer.isBuffer(content) ? content.toString() : content.path;
+}
+
+it("loads a file until it is recorded as written, and then only when its content has changed", async () => {
+  const seeds = createHomeSeeds();
+  const load = async (...files: readonly HomeFile[]) => {
+    const { files: loaded, written } = await seeds.load(files);
+    return { loaded: loaded.map(({ content, mode, path }) => [path, mode, toText(content)]), written };
+  };
+  const both = [toHostFile("token", "one"), TEXT] as const;
+
+  const unwritten = await load(...both);
+  const first = await load(...both);
+  first.written();
+  const second = await load(...both);
+  const third = await load(toHostFile("token", "two"), TEXT);
+
+  const settings = ["/home/agent/.agent/settings", 0o600, "x"];
+  expect(unwritten.loaded).toEqual([["/home/agent/token", 0o600, "one"], settings]);
+  expect(first.loaded).toEqual(unwritten.loaded);
+  expect(second.loaded).toEqual([]);
+  expect(third.loaded).toEqual([["/home/agent/token", 0o600, "two"]]);
+});
+
+it("clears the copies of the host's files, also of a command that no longer runs, and no text", async () => {
+  const seeds = createHomeSeeds();
+  await seeds.load([toHostFile("old", "x", ".agent/old"), TEXT]);
+  await seeds.load([toHostFile("new", "y")]);
+
+  const cleared = seeds.toCleared().map(({ content, path }) => [path, toText(content)]);
+
+  expect(cleared).toEqual([
+    ["/home/agent/.agent/old", ""],
+    ["/home/agent/new", ""],
+  ]);
+});
+
+mkdirSync(join(root, "folder"));
+it.each<[what: string, home: readonly HomeFile[], message: RegExp]>([
+  ["a path outside of the home", [{ path: "../x", content: "" }], /"\.\.\/x" is not the path of a file in a home/],
+  [
+    "a relative path on the host",
+    [{ path: "x", content: { file: "auth.json" } }],
+    /"auth\.json" is not an absolute path/,
+  ],
+  ["a missing file", [{ path: "x", content: { file: join(root, "none") } }], /none".* does not exist\. Log in/],
+  ["a folder", [{ path: "x", content: { file: join(root, "folder") } }], /folder".* is not a file/],
+  ["a device", [{ path: "x", content: { file: "/dev/null" } }], /"\/dev\/null".* is not a file/],
+  ["a path that is named twice", [TEXT, TEXT], /settings" is named twice/],
+  ["a file in place of another's folder", [TEXT, { path: ".agent", content: "" }], /agent\/\.agent" is named twice/],
+  ["65 files", Array.from({ length: 65 }, (_, n) => ({ path: `${n}`, content: "" })), /brings 65 files.* 64 are/],
+  [
+    "more than 4 MiB together",
+    [toHostFile("large", "a".repeat(4 * MEBIBYTE)), TEXT],
+    /With "\.agent\/settings", the files for one home have more than 4 MiB/,
+  ],
+  ["a file of more than 4 MiB", [toHostFile("larger", "a".repeat(5 * MEBIBYTE))], /With ".*larger".* more than 4 MiB/],
+])("refuses %s", async (_what, home, message) => {
+  await expect(createHomeSeeds().load(home)).rejects.toMatchObject({
+    code: "CONFIG_INVALID",
+    message: expect.stringMatching(message),
+  });
+});
+
+it("loads 64 files and 4 MiB", async () => {
+  const small = Array.from({ length: 63 }, (_, n) => ({ path: `${n}`, content: "a" }));
+  const rest = toHostFile("rest", "a".repeat(4 * MEBIBYTE - 63));
+
+  const { files } = await createHomeSeeds().load([...small, rest]);
+
+  expect(files.length).toBe(64);
+});
