@@ -9,3 +9,5 @@ export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home
 export { serveOnLoopback, type LoopbackServer } from "./serve-on-loopback.ts";
 export { toEndedProcess } from "./to-ended-process.ts";
 export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";
+export { startKagentServer, type KagentServer, type KagentServerOptions } from "./a2a/kagent-server.ts";
+export { sendJson, startScriptedServer, type Script, type ScriptedServer } from "./a2a/scripted-server.ts";

@@ -1,0 +1,162 @@
+import { BudgieError, toDurationText, toOption, type Agent, type Protocol, type ProtocolTurn } from "@budgie/core";
+import type { A2aServer } from "./wire/a2a-server.ts";
+import { createAnswer, type Answer } from "./turn/answer.ts";
+import { loadCard } from "./wire/card.ts";
+import { createClient, type Client } from "./wire/client.ts";
+import { loadContext, saveContext, type Context } from "./turn/context.ts";
+import { exchange } from "./turn/exchange.ts";
+import { toAnswer } from "./turn/outcome.ts";
+import { toUpdate, toWire } from "./wire/wire.ts";
+
+export type A2aOptions = {
+  /** Returns the server of an agent */
+  readonly toServer: (agent: Agent) => A2aServer;
+  /** The limit of the request for an agent's card, which comes before the prompt; default 30 s */
+  readonly startTimeoutMs?: number | undefined;
+  /** The time that a server gets to cancel a task; default 5 s */
+  readonly cancelTimeoutMs?: number | undefined;
+};
+
+const START_TIMEOUT_MS = 30_000;
+const CANCEL_TIMEOUT_MS = 5000;
+// Node fires longer timers at once.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Creates the protocol of agents that are served over A2A: only the prompt is sent, in the conversation of the session. */
+export function createA2aProtocol(options: A2aOptions): Protocol {
+  return async (turn) => {
+    const server = options.toServer(turn.agent);
+    const late = AbortSignal.timeout(Math.min(Math.max(turn.timeoutMs, 0), LONGEST_TIMER_MS));
+    const ending = AbortSignal.any([late, ...(turn.signal === undefined ? [] : [turn.signal])]);
+    const connection = new AbortController();
+    const parts = { turn, server, signal: connection.signal, options, ending };
+    const begun: Begun = { client: undefined, task: undefined, answer: createAnswer(toListeners(turn)) };
+    const work = run(parts, begun);
+    work.catch(() => undefined);
+    try {
+      if (!(await endsBefore(work, ending))) throw toEnded(turn, late, await cancel(begun, options));
+      return await work;
+    } finally {
+      connection.abort();
+    }
+  };
+}
+
+type Parts = {
+  readonly turn: ProtocolTurn;
+  readonly server: A2aServer;
+  readonly options: A2aOptions;
+  /** Aborts what is left of the requests */
+  readonly signal: AbortSignal;
+  /** Aborts when the turn must end; the task is cancelled then, and not the connection alone */
+  readonly ending: AbortSignal;
+};
+
+type Begun = {
+  /** `undefined` until the card was read */
+  client: Client | undefined;
+  /** The task that the prompt continues */
+  task: string | undefined;
+  readonly answer: Answer;
+};
+
+async function run({ ending, options, server, signal, turn }: Parts, begun: Begun) {
+  const { resume, session } = turn;
+  const { answer } = begun;
+  const who = toName(turn);
+  const saved = resume ? await loadContext(session) : undefined;
+  const limit = AbortSignal.timeout(options.startTimeoutMs ?? START_TIMEOUT_MS);
+  const card = await loadCard(server, { who, signal: AbortSignal.any([signal, limit]) });
+  // Nothing may begin after the caller has been told that it was cancelled.
+  ending.throwIfAborted();
+  const client = createClient({ server, wire: toWire(card.version), who });
+  [begun.client, begun.task] = [client, saved?.task];
+  const onUpdate = createKeeper(turn, answer, saved);
+  const message = toMessage(turn, server, saved);
+  await exchange({ who, client, isStreaming: card.isStreaming, message, answer, onUpdate, signal }).catch(
+    async (error: unknown) => {
+      await forgetTask(turn, answer, saved);
+      throw error;
+    },
+  );
+  return toAnswer(answer, who, resume && saved?.context !== (answer.context() ?? saved?.context) ? [FORGOTTEN] : []);
+}
+
+/** Forgets the task that the server did not continue: every turn would name it again. */
+async function forgetTask({ session }: ProtocolTurn, answer: Answer, saved: Context | undefined): Promise<void> {
+  if (saved?.task === undefined || answer.task() !== undefined) return;
+  await saveContext(session, { context: saved.context });
+}
+
+function toMessage({ prompt, session }: ProtocolTurn, { namesContext }: A2aServer, saved: Context | undefined) {
+  const context = saved?.context ?? (namesContext === true ? session.id : undefined);
+  // NUL means nothing to a model.
+  return { prompt: prompt.replaceAll("\0", ""), context, task: saved?.task };
+}
+
+const FORGOTTEN = "The server began a new conversation: it knows nothing of the earlier turns of this session.";
+
+/** Creates a function that keeps the conversation's id as soon as it is known, and the task's while it waits for the caller. */
+function createKeeper({ session }: ProtocolTurn, answer: Answer, saved: Context | undefined): () => Promise<void> {
+  let kept = saved;
+  return async () => {
+    const context = answer.context() ?? kept?.context;
+    if (context === undefined) return;
+    const isWaiting = ["auth-required", "input-required"].includes(answer.state() ?? "");
+    const task = isWaiting ? answer.task() : undefined;
+    if (kept?.context === context && kept.task === task) return;
+    kept = { context, task };
+    await saveContext(session, kept);
+  };
+}
+
+function toListeners({ onActivity, onOutput }: ProtocolTurn) {
+  return {
+    onText: (text: string) => onOutput?.(Buffer.from(text), "stdout"),
+    onActivity: (activity: string) => onActivity?.(activity),
+  };
+}
+
+/** Resolves to false if the signal aborts before the work has settled. */
+async function endsBefore(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return false;
+  const over = new AbortController();
+  const aborted = new Promise<boolean>((resolve) => {
+    signal.addEventListener("abort", () => resolve(false), { once: true, signal: over.signal });
+  });
+  const settled = work.then(
+    () => true,
+    () => true,
+  );
+  return Promise.race([settled, aborted]).finally(() => over.abort());
+}
+
+/** Asks the server to cancel the task. Resolves to true if it is certain that the agent does not work. */
+async function cancel({ answer, client, task }: Begun, { cancelTimeoutMs = CANCEL_TIMEOUT_MS }: A2aOptions) {
+  if (client === undefined || answer.isOver()) return true;
+  const id = answer.task() ?? task;
+  if (id === undefined) return false;
+  const limit = AbortSignal.timeout(cancelTimeoutMs);
+  const reply = await client.askOnce(client.wire.methods.cancel, { id }, limit).catch(() => undefined);
+  if (reply === undefined || "error" in reply) return false;
+  return ["canceled", "completed", "failed", "rejected"].includes(toUpdate(reply.result).state ?? "");
+}
+
+function toEnded(turn: ProtocolTurn, late: AbortSignal, isStopped: boolean): BudgieError {
+  const who = toName(turn);
+  const state = isStopped ? "Its task is cancelled." : "Its server did not confirm that; the task may go on there.";
+  if (turn.signal?.aborted !== true && late.aborted) {
+    const limit = toDurationText(turn.timeoutMs);
+    const remedy = `Give it a smaller task, or more time with ${toOption("timeoutMs")}.`;
+    return new BudgieError("TIMED_OUT", `${capitalize(who)} did not finish within ${limit}. ${state} ${remedy}`);
+  }
+  return new BudgieError("CANCELLED", `The turn of ${who} was cancelled. ${state}`);
+}
+
+function toName({ agent }: Pick<ProtocolTurn, "agent">): string {
+  return `the agent "${agent.name}"`;
+}
+
+function capitalize(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,99 @@
+import { request as requestHttp, type IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+import { BudgieError } from "@budgie/core";
+import { toOneLine } from "./one-line.ts";
+
+/** A request to the server of an agent, or of agents. */
+export type HttpRequest = {
+  /** The server's name in messages, such as `the agent "reviewer"` */
+  readonly who: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent by POST; left out for GET */
+  readonly body?: string | undefined;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Sends a request and resolves to its response, whatever its status. Redirects are not followed, and the response is not unpacked, so
+ * that its size is what is read. `RUNNER_UNAVAILABLE` if the server cannot be reached.
+ */
+export function send({ body, headers, signal, url, who }: HttpRequest): Promise<IncomingMessage> {
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  const method = body === undefined ? "GET" : "POST";
+  return new Promise((resolve, reject) => {
+    // A connection of its own: a server may close one that is kept, just when it is used again.
+    const sent = request(url, { method, headers, signal, agent: false }, resolve);
+    sent.on("error", (cause: NodeJS.ErrnoException) => {
+      const message = `Cannot reach ${who} at ${toPlace(url)} (${cause.code ?? toOneLine(cause.message)}). Is its server running? Call again then.`;
+      reject(new BudgieError("RUNNER_UNAVAILABLE", message, { cause }));
+    });
+    sent.end(body);
+  });
+}
+
+/** Returns an address without what may be secret in it. */
+export function toPlace({ host, pathname, protocol }: URL): string {
+  return `${protocol}//${host}${pathname}`;
+}
+
+/** Yields the chunks of a response, at most so many bytes. Throws `AGENT_FAILED` for more, and `AGENT_CRASHED` if the connection ends early. */
+export async function* readChunks(
+  response: IncomingMessage,
+  { maxBytes, who }: { readonly maxBytes: number; readonly who: string },
+): AsyncGenerator<Buffer, undefined> {
+  let bytes = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooMuch(who, maxBytes);
+      yield chunk;
+    }
+    return undefined;
+  } catch (cause) {
+    if (cause instanceof BudgieError) throw cause;
+    throw new BudgieError("AGENT_CRASHED", `The connection to ${who} ended before its answer did. Ask it again.`, {
+      cause,
+    });
+  } finally {
+    response.destroy();
+  }
+}
+
+export async function readText(
+  response: IncomingMessage,
+  limits: { readonly maxBytes: number; readonly who: string },
+): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of readChunks(response, limits)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Creates the error for a server that sends more than budgie reads. */
+export function tooMuch(who: string, maxBytes: number): BudgieError {
+  const size = maxBytes < 2 ** 20 ? `${maxBytes / 2 ** 10} KiB` : `${maxBytes / 2 ** 20} MiB`;
+  return new BudgieError("AGENT_FAILED", `The server of ${who} sent more than ${size}, and was not heard further.`);
+}
+
+/** Throws for a status that is no success: `LOGIN_REQUIRED` if the server wants to know who asks, else `AGENT_FAILED`. */
+export function checkStatus(status: number, text: string, { url, who }: Pick<HttpRequest, "url" | "who">): void {
+  if (status >= 200 && status < 300) return;
+  const place = toPlace(url);
+  if (status === 401 || status === 403) {
+    throw new BudgieError(
+      "LOGIN_REQUIRED",
+      `The server of ${who} at ${place} refused budgie (HTTP ${status}). Set "headers" in its section, and the variables that they name.`,
+    );
+  }
+  if (status >= 300 && status < 400) {
+    throw new BudgieError(
+      "AGENT_FAILED",
+      `The server of ${who} at ${place} answered with a redirect (HTTP ${status}), which budgie does not follow. Correct "url".`,
+    );
+  }
+  const words = toOneLine(text, 300);
+  throw new BudgieError(
+    "AGENT_FAILED",
+    `The server of ${who} at ${place} answered with HTTP ${status}${words === "" ? "" : `: ${words}`}.`,
+  );
+}

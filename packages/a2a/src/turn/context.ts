@@ -1,0 +1,25 @@
+import type { RunnerSession } from "@budgie/core";
+import { parsePlain, toFields, toText } from "../http/plain.ts";
+
+const FILE = ".budgie-a2a.jsonl";
+const LONGEST_ID = 1000;
+
+/** The place of a session on its agent's server. */
+export type Context = {
+  /** The conversation */
+  readonly context: string;
+  /** The task that waits for the next prompt */
+  readonly task?: string | undefined;
+};
+
+/** Loads a session's context; `undefined` if the server has named none. */
+export async function loadContext(session: RunnerSession): Promise<Context | undefined> {
+  const text = (await session.readFile(FILE)) ?? "";
+  const line = toFields(parsePlain(text.trimEnd().split("\n").at(-1) ?? ""));
+  const context = toText(line["context"], LONGEST_ID);
+  return context === undefined ? undefined : { context, task: toText(line["task"], LONGEST_ID) };
+}
+
+export async function saveContext(session: RunnerSession, context: Context): Promise<void> {
+  await session.appendFile(FILE, `${JSON.stringify(context)}\n`);
+}

@@ -1,0 +1,54 @@
+import { BudgieError, type ProtocolAnswer } from "@budgie/core";
+import type { Answer } from "./answer.ts";
+import { toOneLine } from "../http/one-line.ts";
+
+// There is no process here to end.
+const NO_EXIT = { exitCode: undefined, signal: undefined, reason: undefined, oomKilled: false };
+
+/**
+ * Returns the answer of a task that ended, or that waits for the caller. Throws `LOGIN_REQUIRED` for one that waits for a login, and
+ * `AGENT_FAILED` for one that failed, was rejected or canceled, or said nothing.
+ */
+export function toAnswer(answer: Answer, who: string, warnings: readonly string[]): ProtocolAnswer {
+  const response = answer.text().trim();
+  const state = answer.state();
+  const words = response === "" ? "without a reason" : toOneLine(response);
+  if (state === "auth-required") {
+    throw new BudgieError(
+      "LOGIN_REQUIRED",
+      `The task of ${who} needs a login on its side (${words}). Log in there, and call again with this sessionId.`,
+    );
+  }
+  const failure = FAILURES[state ?? ""];
+  if (failure !== undefined) {
+    const report = response === "" ? {} : { response };
+    throw new BudgieError("AGENT_FAILED", `The task of ${who} ${failure} (${words}).`, { report });
+  }
+  if (response === "" && state !== "input-required") {
+    throw new BudgieError("AGENT_FAILED", `The task of ${who} ended, and said nothing. Ask it again.`);
+  }
+  return {
+    response: response === "" ? "The agent waits for more, and did not say for what." : response,
+    file: undefined,
+    exit: NO_EXIT,
+    denied: [],
+    warnings: [...warnings, ...toWarnings(answer)],
+  };
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  canceled: "was cancelled on its server",
+  failed: "failed",
+  rejected: "was rejected by its server",
+};
+
+function toWarnings(answer: Answer): readonly string[] {
+  const state = answer.state();
+  const isKnown = state === undefined || state === "completed" || state === "input-required";
+  return [
+    ...(state === "input-required" ? ["The agent waits for the caller: answer it in the same session."] : []),
+    ...(isKnown ? [] : [`The task is in an unknown state, ${JSON.stringify(state.slice(0, 100))}; it may go on.`]),
+    ...(answer.files() === 0 ? [] : [`The answer has ${answer.files()} files besides, which budgie does not fetch.`]),
+    ...(answer.isTruncated() ? ["The answer was too long, and its end was discarded."] : []),
+  ];
+}

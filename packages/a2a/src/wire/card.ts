@@ -1,0 +1,60 @@
+import { BudgieError } from "@budgie/core";
+import type { A2aServer } from "./a2a-server.ts";
+import { checkStatus, readText, send, toPlace } from "../http/send.ts";
+import { parsePlain, toEntries, toFields, type Fields } from "../http/plain.ts";
+import type { WireVersion } from "./wire.ts";
+
+/** The facts of an agent's card that budgie goes by. Its addresses are ignored: they may be those of a network of its own, or another's. */
+export type AgentCard = {
+  readonly version: WireVersion;
+  readonly isStreaming: boolean;
+};
+
+const LARGEST_BYTES = 256 * 1024;
+const PATH = ".well-known/agent-card.json";
+const MOST_INTERFACES = 100;
+
+type Asking = { readonly who: string; readonly signal: AbortSignal };
+
+/** Loads an agent's card, which is below its address, or at the root of its host. Throws `AGENT_FAILED` for one that budgie cannot go by. */
+export async function loadCard({ headers, url }: A2aServer, { signal, who }: Asking): Promise<AgentCard> {
+  const base = new URL(url);
+  const places = [new URL(`${base.pathname.replace(/\/$/, "")}/${PATH}`, base), new URL(`/${PATH}`, base)];
+  for (const place of places) {
+    const response = await send({ who, url: place, headers: { ...headers, accept: "application/json" }, signal });
+    const status = response.statusCode ?? 0;
+    const text = await readText(response, { maxBytes: LARGEST_BYTES, who });
+    if (status === 404 && place !== places.at(-1)) continue;
+    checkStatus(status, text, { url: place, who });
+    return toCard(toFields(parsePlain(text)), who, place);
+  }
+  throw new TypeError("There is no place for a card.");
+}
+
+function toCard(card: Fields, who: string, place: URL): AgentCard {
+  const version = toVersion(card);
+  const isStreaming = toFields(card["capabilities"])["streaming"] === true;
+  if (version !== undefined) return { version, isStreaming };
+  throw new BudgieError(
+    "AGENT_FAILED",
+    `The card of ${who} at ${toPlace(place)} names no JSON-RPC interface of A2A 1.0 or 0.3, and budgie speaks no other.`,
+  );
+}
+
+/** Returns the newest version that the card offers by JSON-RPC. */
+function toVersion(card: Fields): WireVersion | undefined {
+  const offered = toEntries(card["supportedInterfaces"], MOST_INTERFACES).flatMap((entry) =>
+    entry["protocolBinding"] === "JSONRPC" ? [String(entry["protocolVersion"])] : [],
+  );
+  const known = (["1.0", "0.3"] as const).find((version) =>
+    offered.some((text) => text === version || text.startsWith(`${version}.`)),
+  );
+  return known ?? (isOldCard(card) ? "0.3" : undefined);
+}
+
+/** Returns whether a card has the shape of 0.3. One that does not say how it is spoken to is spoken to by JSON-RPC. */
+function isOldCard({ additionalInterfaces, preferredTransport = "JSONRPC", protocolVersion = "0.3", url }: Fields) {
+  const others = toEntries(additionalInterfaces, MOST_INTERFACES).map(({ transport }) => transport);
+  const isKnown = /^0\.[23](?:\.|$)/.test(String(protocolVersion));
+  return isKnown && typeof url === "string" && [preferredTransport, ...others].includes("JSONRPC");
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage } from "node:http";
+import { BudgieError } from "@budgie/core";
+import type { A2aServer } from "./a2a-server.ts";
+import { readEvents } from "../http/event-stream.ts";
+import { checkStatus, readChunks, readText, send, tooMuch } from "../http/send.ts";
+import { toOneLine } from "../http/one-line.ts";
+import { parsePlain, toFields, type Fields } from "../http/plain.ts";
+import type { Wire } from "./wire.ts";
+
+/** The calls of one server. */
+export type Client = {
+  readonly wire: Wire;
+  /** Yields the answers to a call: one, or those of a stream. */
+  readonly ask: (method: string, params: Fields, signal: AbortSignal) => AsyncGenerator<RpcReply, undefined>;
+  /** Resolves to the first answer. */
+  readonly askOnce: (method: string, params: Fields, signal: AbortSignal) => Promise<RpcReply>;
+};
+
+/** The answer to a call: its result, or the server's own error. */
+export type RpcReply = { readonly result: unknown } | { readonly error: RpcError };
+
+export type RpcError = {
+  readonly code: number | undefined;
+  /** The server's words, on one line */
+  readonly message: string;
+};
+
+const LARGEST_TOTAL_BYTES = 64 * 1024 * 1024;
+const LARGEST_BODY_BYTES = 8 * 1024 * 1024;
+const MOST_EVENTS = 100_000;
+
+type ClientOptions = { readonly server: A2aServer; readonly wire: Wire; readonly who: string };
+
+/** Creates the calls of a server by JSON-RPC over HTTP. Everything that it sends is bounded. */
+export function createClient({ server, who, wire }: ClientOptions): Client {
+  const url = new URL(server.url);
+  const headers = {
+    ...server.headers,
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "a2a-version": wire.version,
+  };
+
+  async function* ask(method: string, params: Fields, signal: AbortSignal): AsyncGenerator<RpcReply, undefined> {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const response = await send({ who, url, headers, body, signal });
+    if (!isStream(response)) {
+      yield await readReply(response);
+      return undefined;
+    }
+    let events = 0;
+    for await (const data of readEvents(readChunks(response, { maxBytes: LARGEST_TOTAL_BYTES, who }), who)) {
+      if (++events > MOST_EVENTS) throw tooMuch(who, LARGEST_TOTAL_BYTES);
+      const reply = toReply(data);
+      if (reply !== undefined) yield reply;
+    }
+    return undefined;
+  }
+
+  async function readReply(response: IncomingMessage): Promise<RpcReply> {
+    const text = await readText(response, { maxBytes: LARGEST_BODY_BYTES, who });
+    const reply = toReply(text);
+    // Some servers answer with an error of JSON-RPC and a status that says so too.
+    if (reply !== undefined && "error" in reply) return reply;
+    checkStatus(response.statusCode ?? 0, text, { url, who });
+    if (reply === undefined) throw noJson(who);
+    return reply;
+  }
+
+  return {
+    wire,
+    ask,
+    async askOnce(method, params, signal) {
+      for await (const reply of ask(method, params, signal)) return reply;
+      throw noJson(who);
+    },
+  };
+}
+
+function isStream({ headers, statusCode }: IncomingMessage): boolean {
+  return statusCode === 200 && headers["content-type"]?.startsWith("text/event-stream") === true;
+}
+
+function toReply(text: string): RpcReply | undefined {
+  const reply = toFields(parsePlain(text));
+  if (reply["error"] !== undefined && reply["error"] !== null) {
+    const { code, message } = toFields(reply["error"]);
+    return {
+      error: {
+        code: typeof code === "number" ? code : undefined,
+        message: toOneLine(typeof message === "string" ? message : "no reason given"),
+      },
+    };
+  }
+  return reply["result"] === undefined ? undefined : { result: reply["result"] };
+}
+
+function noJson(who: string): BudgieError {
+  return new BudgieError("AGENT_FAILED", `The server of ${who} answered with nothing that A2A knows. Correct "url".`);
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { toEntries, toFields, toText, type Fields } from "../http/plain.ts";
+import { toSaid, type Said } from "./said.ts";
+
+/** The versions of A2A that budgie speaks, as the header `A2A-Version` has them. */
+export type WireVersion = "0.3" | "1.0";
+
+/** A version's own names and shapes. */
+export type Wire = {
+  readonly version: WireVersion;
+  readonly methods: { readonly [Name in "cancel" | "get" | "send" | "stream"]: string };
+  /** Returns the parameters of `send` and `stream`. */
+  readonly toMessage: (message: OwnMessage) => Fields;
+};
+
+export type OwnMessage = {
+  readonly prompt: string;
+  /** The conversation to continue; `undefined` begins one */
+  readonly context: string | undefined;
+  /** The task that waits for this prompt */
+  readonly task: string | undefined;
+  /** True for an answer as soon as there is a task, and not when it ends */
+  readonly isImmediate: boolean;
+};
+
+/** The older messages of a task that are of use: the last of the agent's. */
+export const HISTORY = { historyLength: 2 } as const;
+
+const WIRES: Readonly<Record<WireVersion, Wire>> = {
+  "0.3": {
+    version: "0.3",
+    methods: { send: "message/send", stream: "message/stream", get: "tasks/get", cancel: "tasks/cancel" },
+    toMessage: ({ context, isImmediate, prompt, task }) => ({
+      message: {
+        kind: "message",
+        messageId: randomUUID(),
+        role: "user",
+        parts: [{ kind: "text", text: prompt }],
+        ...toIds(context, task),
+      },
+      ...(isImmediate ? { configuration: { blocking: false, ...HISTORY } } : {}),
+    }),
+  },
+  "1.0": {
+    version: "1.0",
+    methods: { send: "SendMessage", stream: "SendStreamingMessage", get: "GetTask", cancel: "CancelTask" },
+    toMessage: ({ context, isImmediate, prompt, task }) => ({
+      message: { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text: prompt }], ...toIds(context, task) },
+      ...(isImmediate ? { configuration: { returnImmediately: true, ...HISTORY } } : {}),
+    }),
+  },
+};
+
+export function toWire(version: WireVersion): Wire {
+  return WIRES[version];
+}
+
+function toIds(contextId: string | undefined, taskId: string | undefined): Fields {
+  return { ...(contextId === undefined ? {} : { contextId }), ...(taskId === undefined ? {} : { taskId }) };
+}
+
+/** The news of a task, in whatever version they came. */
+export type Update = {
+  readonly task: string | undefined;
+  readonly context: string | undefined;
+  /** An answer without a task */
+  readonly message: Said | undefined;
+  /** The task's state in the words of 0.3, such as `input-required` */
+  readonly state: string | undefined;
+  /** The words that came with the state */
+  readonly said: Said | undefined;
+  readonly artifacts: readonly ArtifactUpdate[];
+  /** The agent's last message in the task's history */
+  readonly last: Said | undefined;
+};
+
+type ArtifactUpdate = { readonly id: string; readonly isAppended: boolean; readonly said: Said };
+
+const LONGEST_ID = 1000;
+const MOST_ARTIFACTS = 1000;
+const MOST_MESSAGES = 100;
+
+const KINDS: Readonly<Record<string, string>> = {
+  task: "task",
+  message: "message",
+  "status-update": "statusUpdate",
+  "artifact-update": "artifactUpdate",
+};
+
+/** Reads the result of a call or an event of a stream. */
+export function toUpdate(result: unknown): Update {
+  const [kind, body] = toBody(toFields(result));
+  const status = toFields(body["status"]);
+  const isMessage = kind === "message";
+  return {
+    task: toText(body[kind === "task" ? "id" : "taskId"], LONGEST_ID),
+    context: toText(body["contextId"], LONGEST_ID),
+    message: isMessage ? toSaid(body["parts"]) : undefined,
+    state: isMessage ? undefined : toState(status["state"]),
+    said: status["message"] === undefined ? undefined : toSaid(toFields(status["message"])["parts"]),
+    artifacts: toArtifacts(kind, body),
+    last: toLast(body["history"]),
+  };
+}
+
+/** Returns the kind and the content: 0.3 names the kind in a field, 1.0 wraps the content, and the answer to `get` is a task alone. */
+function toBody(result: Fields): readonly [kind: string, body: Fields] {
+  const kind = KINDS[String(result["kind"])];
+  if (kind !== undefined) return [kind, result];
+  const wrapped = Object.values(KINDS).find((name) => result[name] !== undefined);
+  return wrapped === undefined ? ["task", result] : [wrapped, toFields(result[wrapped])];
+}
+
+function toState(state: unknown): string | undefined {
+  const text = toText(state, LONGEST_ID);
+  return text
+    ?.replace(/^TASK_STATE_/, "")
+    .toLowerCase()
+    .replaceAll("_", "-");
+}
+
+function toArtifacts(kind: string, body: Fields): readonly ArtifactUpdate[] {
+  const isAppended = body["append"] === true;
+  const all = kind === "artifactUpdate" ? [toFields(body["artifact"])] : toEntries(body["artifacts"], MOST_ARTIFACTS);
+  return all.map(({ artifactId, parts }) => ({
+    id: toText(artifactId, LONGEST_ID) ?? "",
+    isAppended,
+    said: toSaid(parts),
+  }));
+}
+
+function toLast(history: unknown): Said | undefined {
+  const messages = Array.isArray(history) ? history.slice(-MOST_MESSAGES).map(toFields) : [];
+  const last = messages.findLast(({ role }) => role === "agent" || role === "ROLE_AGENT");
+  return last === undefined ? undefined : toSaid(last["parts"]);
+}

@@ -1,0 +1,70 @@
+import {
+  BudgieError,
+  createSessionId,
+  type Agent,
+  type ProtocolAnswer,
+  type ProtocolTurn,
+  type RunnerSession,
+} from "@budgie/core";
+import { createA2aProtocol, type A2aOptions, type A2aServer } from "../../src/index.ts";
+
+export type RunOptions = Partial<
+  Pick<ProtocolTurn, "onActivity" | "onOutput" | "prompt" | "resume" | "signal" | "timeoutMs">
+> &
+  Pick<Partial<A2aOptions>, "cancelTimeoutMs" | "startTimeoutMs"> &
+  Partial<Pick<A2aServer, "headers" | "namesContext">> & { readonly session?: RunnerSession };
+
+/** Runs a turn with the agent at an address. */
+export function run(url: string, options: RunOptions = {}): Promise<ProtocolAnswer> {
+  const { cancelTimeoutMs, headers = {}, namesContext, session = createFiles(), startTimeoutMs, ...turn } = options;
+  const protocol = createA2aProtocol({
+    toServer: () => ({ url, headers, namesContext }),
+    cancelTimeoutMs,
+    startTimeoutMs,
+  });
+  return protocol({
+    agent: AGENT,
+    session,
+    directory: "/project",
+    prompt: "List the pods",
+    resume: false,
+    timeoutMs: 60_000,
+    signal: undefined,
+    ...turn,
+  });
+}
+
+/** Returns the error of a turn that must fail. */
+export async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
+  const error = await turn.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+  if (error instanceof BudgieError) return error;
+  throw new Error(`Expected a BudgieError, got ${String(error)}.`);
+}
+
+/** Creates a session whose home is in memory, and in which nothing can be started. */
+export function createFiles(): RunnerSession & { readonly files: Map<string, string> } {
+  const files = new Map<string, string>();
+  return {
+    files,
+    id: createSessionId(),
+    paths: () => ({ workspace: "/workspace", home: "/home/agent" }),
+    start: () => Promise.reject(new Error("An agent elsewhere starts nothing.")),
+    readFile: async (name) => files.get(name),
+    appendFile: async (name, text) => void files.set(name, (files.get(name) ?? "") + text),
+    remove: async () => files.clear(),
+  };
+}
+
+const AGENT: Agent = {
+  name: "k8s",
+  description: "Knows the cluster.",
+  whenToUse: "",
+  file: "/nowhere/k8s.json",
+  promptFile: undefined,
+  writesFiles: false,
+  model: undefined,
+  hasModel: false,
+};

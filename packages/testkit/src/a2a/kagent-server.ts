@@ -1,0 +1,143 @@
+import { createServer } from "node:http";
+import type { AgentCard } from "@a2a-js/sdk";
+import { serveOnLoopback } from "../serve-on-loopback.ts";
+import { createScriptedExecutor } from "./a2a-executor.ts";
+
+/** An agent of a {@link KagentServer}, as `/api/agents` lists it. */
+type ListedAgent = {
+  readonly name: string;
+  readonly description?: string;
+  /** Default true */
+  readonly accepted?: boolean;
+  /** Default true */
+  readonly ready?: boolean;
+};
+
+/** A backend with the addresses of kagent, whose agents the official SDK of A2A serves. */
+export type KagentServer = AsyncDisposable & {
+  readonly url: string;
+  readonly agentUrl: (name: string) => string;
+  /** Changes the agents that it lists. */
+  readonly list: (agents: readonly ListedAgent[]) => void;
+  /** The number of times that it was asked for its agents */
+  readonly asked: () => number;
+  /** The names of the methods that were called */
+  readonly calls: readonly string[];
+};
+
+export type KagentServerOptions = {
+  readonly agents?: readonly ListedAgent[];
+  /** The only version that the cards name; default both */
+  readonly version?: "0.3" | "1.0" | undefined;
+  /** Default true */
+  readonly streaming?: boolean;
+  /** The header `authorization` that it wants; default none */
+  readonly authorization?: string;
+};
+
+const NAMESPACE = "kagent";
+// Where the cards say that the agents are: a cluster's own network.
+const INSIDE = "http://agents.cluster.local:8080";
+
+/** Starts a backend of agents that {@link createScriptedExecutor} scripts. */
+export async function startKagentServer(options: KagentServerOptions = {}): Promise<KagentServer> {
+  const { authorization, streaming = true, version } = options;
+  const { default: express } = await import("express");
+  const { DefaultRequestHandler, InMemoryTaskStore } = await import("@a2a-js/sdk/server");
+  const { jsonRpcHandler, UserBuilder } = await import("@a2a-js/sdk/server/express");
+  const calls: string[] = [];
+  let agents = options.agents ?? [{ name: "k8s-agent" }];
+  let asked = 0;
+
+  const handler = new DefaultRequestHandler(toCard(streaming), new InMemoryTaskStore(), await createScriptedExecutor());
+  const app = express();
+  app.use((request, response, next) => {
+    if (authorization === undefined || request.headers.authorization === authorization) return next();
+    response.status(401).json({ error: "who are you?" });
+  });
+  app.get("/api/agents", (_request, response) => {
+    asked++;
+    response.json({ error: false, message: "", data: agents.map(toEntry) });
+  });
+  app.use("/api/a2a/:namespace/:name", (request, response, next) => {
+    if (agents.some(({ name }) => name === request.params.name)) return next();
+    response.status(404).json({ error: "no such agent" });
+  });
+  app.get("/api/a2a/:namespace/:name/.well-known/agent-card.json", (_request, response) => {
+    response.json(version === "0.3" ? toOldCard(streaming) : toNewCard(streaming, version));
+  });
+  app.use("/api/a2a/:namespace/:name", express.json(), (request, _response, next) => {
+    calls.push(String((request.body as { readonly method?: unknown } | undefined)?.method));
+    next();
+  });
+  app.use(
+    "/api/a2a/:namespace/:name",
+    jsonRpcHandler({
+      requestHandler: handler,
+      userBuilder: UserBuilder.noAuthentication,
+      legacyCompat: { enabled: true },
+    }),
+  );
+  const server = await serveOnLoopback(createServer(app));
+  const url = `http://127.0.0.1:${server.port}`;
+  return {
+    url,
+    agentUrl: (name) => `${url}/api/a2a/${NAMESPACE}/${name}/`,
+    list: (now) => void (agents = now),
+    asked: () => asked,
+    calls,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+function toEntry({ accepted = true, description = "", name, ready = true }: ListedAgent) {
+  return {
+    id: `${NAMESPACE}__NS__${name.replaceAll("-", "_")}`,
+    agent: { metadata: { name, namespace: NAMESPACE }, spec: { description } },
+    accepted,
+    deploymentReady: ready,
+  };
+}
+
+function toCard(streaming: boolean): AgentCard {
+  return {
+    name: "k8s_agent",
+    description: "Answers about a cluster",
+    version: "1",
+    supportedInterfaces: ["1.0", "0.3"].map(toInterface),
+    provider: undefined,
+    capabilities: { streaming, extensions: [] },
+    defaultInputModes: ["text"],
+    defaultOutputModes: ["text"],
+    skills: [],
+    securitySchemes: {},
+    securityRequirements: [],
+    signatures: [],
+  };
+}
+
+function toInterface(protocolVersion: string) {
+  return { url: INSIDE, protocolBinding: "JSONRPC", protocolVersion, tenant: "" };
+}
+
+function toNewCard(streaming: boolean, version: string | undefined) {
+  const { supportedInterfaces, ...card } = toCard(streaming);
+  const spoken = supportedInterfaces.filter(({ protocolVersion }) => [undefined, protocolVersion].includes(version));
+  return { ...card, supportedInterfaces: spoken };
+}
+
+/** The shape of a card in 0.3. */
+function toOldCard(streaming: boolean) {
+  return {
+    name: "k8s_agent",
+    description: "Answers about a cluster",
+    version: "1",
+    protocolVersion: "0.3.0",
+    url: INSIDE,
+    preferredTransport: "JSONRPC",
+    capabilities: { streaming },
+    defaultInputModes: ["text"],
+    defaultOutputModes: ["text"],
+    skills: [],
+  };
+}
