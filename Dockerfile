@@ -73,6 +73,17 @@ RUN set -eu; \
       rm -rf /var/lib/apt/lists/*; \
     fi
 
+# Agents from npm, such as @qwen-code/qwen-code@0.15.10; empty for none.
+ARG NPM_PACKAGES=""
+ARG NPM_REGISTRY="https://registry.npmjs.org/"
+RUN set -eu; \
+    if [ -n "$NPM_PACKAGES" ]; then \
+      command -v npm >/dev/null || { echo "NPM_PACKAGES takes a BASE_IMAGE with npm, such as node:22-bookworm-slim." >&2; exit 1; }; \
+      npm install --global --prefix /usr/local --registry "$NPM_REGISTRY" --cache /tmp/npm --no-audit --no-fund $NPM_PACKAGES; \
+      rm -rf /tmp/npm; \
+      chmod -R a+rX,go-w /usr/local/lib/node_modules; \
+    fi
+
 COPY --from=kiro /opt/kiro/ /opt/kiro/
 COPY --from=kiro /opt/kiro-links/ /usr/local/bin/
 COPY docker/entrypoint.sh /usr/local/bin/sandbox-entrypoint
@@ -80,7 +91,7 @@ COPY docker/entrypoint.sh /usr/local/bin/sandbox-entrypoint
 # For running the image by hand, under any uid. budgie itself runs it as its caller, with a separate home.
 RUN set -eu; \
     chmod 755 /usr/local/bin/sandbox-entrypoint; \
-    useradd --uid 1000 --no-create-home --home-dir /home/agent --shell /bin/sh agent; \
+    useradd --non-unique --uid 1000 --no-create-home --home-dir /home/agent --shell /bin/sh agent; \
     mkdir -p /home/agent /workspace; \
     chmod 1777 /home/agent; \
     chown 1000:1000 /workspace

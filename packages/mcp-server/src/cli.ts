@@ -158,6 +158,7 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
       agent: () => loadAgents(config()).agents.map(({ name }) => name),
       client: () => CLIENT_NAMES,
       preset: () => AGENT_PRESET_NAMES,
+      with: () => AGENT_PRESET_NAMES,
     },
     host,
   );

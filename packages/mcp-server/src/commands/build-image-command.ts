@@ -1,7 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BudgieError } from "@budgie/core";
+import { AGENT_PRESETS, type AgentPreset, type AgentPresetName } from "../agents/agent-presets.ts";
 import { EXIT } from "../process/exit-code.ts";
 import type { Host } from "../process/host.ts";
 import { toAbsolutePath } from "../config/host-paths.ts";
@@ -12,18 +13,25 @@ export type BuildImageOptions = {
   /** `NAME=VALUE` each */
   readonly buildArgs: readonly string[];
   readonly context: string | undefined;
+  /** The presets whose programs the image gets */
+  readonly presets: readonly AgentPresetName[];
+  readonly network: string | undefined;
 };
 
 /** Runs `budgie build-image`: builds the sandbox image and prints its progress. */
-export async function runBuildImage({ buildArgs, context, tag }: BuildImageOptions, host: Host): Promise<number> {
+export async function runBuildImage(options: BuildImageOptions, host: Host): Promise<number> {
+  const { context, network, presets, tag } = options;
   refuseBadTag(tag);
   const contextDir = findContext(context, host);
+  const buildArgs = withPrograms(presets, Object.fromEntries(options.buildArgs.map(parseBuildArg)));
+  if (presets.length > 0) refuseOldRecipe(contextDir);
   const { buildSandboxImage } = await import("@budgie/runner-docker");
   const progress = createProgress(host);
   const { failure, imageId } = await buildSandboxImage({
     tag,
     contextDir,
-    buildArgs: Object.fromEntries(buildArgs.map(parseBuildArg)),
+    buildArgs,
+    network,
     home: host.home,
     hostEnv: host.env,
     onProgress: progress.tell,
@@ -67,6 +75,37 @@ function parseBuildArg(text: string): readonly [string, string] {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
   if (name !== undefined && value !== undefined) return [name, value];
   throw new BudgieError("CONFIG_INVALID", `Expected --build-arg to be NAME=VALUE, got "${text}".`);
+}
+
+type BuildArgs = Readonly<Record<string, string>>;
+
+// It has the npm that budgie's own base lacks.
+const BASE_WITH_NPM = "node:22-bookworm-slim";
+
+/** Returns the build arguments with those that put the programs of presets into the image. */
+function withPrograms(presets: readonly AgentPresetName[], given: BuildArgs): BuildArgs {
+  if (presets.length === 0) return given;
+  const packages = presets.map(toPackage);
+  const all = [...new Set(packages), ...(given[PACKAGES] ? [given[PACKAGES]] : [])];
+  return { BASE_IMAGE: BASE_WITH_NPM, ...given, [PACKAGES]: all.join(" ") };
+}
+
+const PACKAGES = "NPM_PACKAGES";
+
+function toPackage(name: AgentPresetName): string {
+  const { command, npm }: AgentPreset = AGENT_PRESETS[name];
+  if (npm !== undefined) return npm;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `The program of "${name}" is no package of npm. The image gets "${command}" without --with; leave it out.`,
+  );
+}
+
+/** Throws for a Dockerfile of another budgie, or of the user, which would build an image without the programs. */
+function refuseOldRecipe(contextDir: string): void {
+  const file = join(contextDir, DOCKERFILE);
+  if (readFileSync(file, "utf8").includes(PACKAGES)) return;
+  throw new BudgieError("CONFIG_INVALID", `"${file}" takes no build argument ${PACKAGES}, which --with needs.`);
 }
 
 type Progress = { readonly tell: (line: string) => void; readonly clear: () => void };

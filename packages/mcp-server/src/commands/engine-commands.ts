@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { runBuildImage } from "./build-image-command.ts";
+import { parsePreset } from "../agents/parse-preset.ts";
 import { append } from "./server-options.ts";
 import type { GcOptions } from "../garbage/gc-command.ts";
 
@@ -37,7 +38,13 @@ export function addDoctor(program: Command, run: (options: DoctorOptions) => Pro
     .action(({ json = false, prove = false }: Partial<DoctorOptions>) => run({ json, prove }));
 }
 
-type BuildArguments = { readonly tag: string; readonly buildArg?: readonly string[]; readonly context?: string };
+type BuildArguments = {
+  readonly tag: string;
+  readonly with?: readonly string[];
+  readonly buildArg?: readonly string[];
+  readonly context?: string;
+  readonly network?: string;
+};
 
 /** Adds `budgie build-image`. */
 export function addBuildImage(
@@ -48,7 +55,11 @@ export function addBuildImage(
     .command("build-image")
     .description("build the sandbox image")
     .option("--tag <image>", "its name", "budgie-sandbox:latest")
+    .option("--with <preset>", "add the program of a preset, as of budgie agents add; repeatable", append)
     .option("--build-arg <name=value>", "a build argument; repeatable", append)
     .option("--context <dir>", "where Dockerfile and docker/ are; budgie's own by default")
-    .action(({ buildArg = [], context, tag }: BuildArguments) => run({ tag, buildArgs: buildArg, context }));
+    .option("--network <mode>", "the network of the build, such as host; the engine's own by default")
+    .action(({ buildArg = [], context, network, tag, with: presets = [] }: BuildArguments) =>
+      run({ tag, buildArgs: buildArg, context, network, presets: presets.map(parsePreset) }),
+    );
 }

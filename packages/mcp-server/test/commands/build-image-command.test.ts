@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFakeEngine } from "../../../runner-docker/test/helpers/fake-engine.ts";
+import { createInstallUser } from "./install/create-install-user.ts";
 import { createBudgieUser } from "../helpers/start-budgie.ts";
 
 describe("budgie build-image", () => {
@@ -19,5 +21,41 @@ describe("budgie build-image", () => {
       /^budgie: The sandbox image was not built: .*unknown instruction:\S+ NONSENSE\s*\n$/,
     );
     expect(finished.stderr).not.toContain("\u001b");
+  });
+
+  it.each([
+    [["--with", "nonsense"], 'There is no preset "nonsense". Presets: codex, '],
+    [["--with", "kiro-acp"], 'The program of "kiro-acp" is no package of npm. '],
+    [["--with", "qwen", "--context", "."], 'Dockerfile" takes no build argument NPM_PACKAGES, which --with needs.'],
+  ])("refuses %j before it asks an engine", async (words, message) => {
+    using user = createInstallUser();
+    user.write(join(user.project, "Dockerfile"), "FROM scratch\n");
+
+    await expect(user.run(["build-image", ...words])).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it("asks for the packages of presets, on a base with npm, in the network that was named", async () => {
+    await using user = await createBudgieUser();
+    await using engine = await createFakeEngine({
+      "GET /version": { ApiVersion: "1.41" },
+      "GET /info": {},
+      "POST /build": [{ status: 400, body: { message: "no" } }],
+    });
+
+    await user.command(
+      ["build-image", "--with", "codex,qwen", "--network", "host", "--build-arg", "NPM_PACKAGES=is-odd@3.0.1"],
+      engine.hostEnv,
+    );
+
+    const build = engine.requests.find((request) => request.startsWith("POST /build?")) ?? "";
+    const query = new URLSearchParams(build.slice(build.indexOf("?")));
+    expect(query.get("networkmode")).toBe("host");
+    expect(JSON.parse(query.get("buildargs") ?? "")).toEqual({
+      BASE_IMAGE: "node:22-bookworm-slim",
+      NPM_PACKAGES: "@zed-industries/codex-acp@0.16.0 @qwen-code/qwen-code@0.15.10 is-odd@3.0.1",
+    });
   });
 });

@@ -10,6 +10,8 @@ export type BuildOptions = {
   /** The folder of `Dockerfile` and `docker/`; nothing else in it is sent */
   readonly contextDir: string;
   readonly buildArgs: Readonly<Record<string, string>>;
+  /** The network of the build's containers, such as `host`; default the engine's own */
+  readonly network?: string | undefined;
   readonly home: string;
   readonly hostEnv: HostEnvironment;
   /** Called with each line that the build prints */
@@ -31,8 +33,9 @@ export async function buildSandboxImage(options: BuildOptions): Promise<Built> {
     entries: ["Dockerfile", "docker"],
     map: (header) => Object.assign(header, { uid: 0, gid: 0, mtime: new Date(0) }),
   });
-  const { buildArgs, tag } = options;
-  const how = { t: tag, buildargs: { ...buildArgs }, rm: true, forcerm: true };
+  const { buildArgs, network, tag } = options;
+  const place = network === undefined ? {} : { networkmode: network };
+  const how = { t: tag, buildargs: { ...buildArgs }, rm: true, forcerm: true, ...place };
   try {
     const stream = await docker.buildImage(context as unknown as NodeJS.ReadableStream, how);
     const failure = await follow(docker, stream as Readable, options.onProgress);

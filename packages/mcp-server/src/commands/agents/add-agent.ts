@@ -52,7 +52,7 @@ export function addAgent({ dryRun, file: path, force, name, parse, preset: key }
   }
   const backup = replaceClientFile(file, { text, mode: 0o600, keepsBackup: true });
   say(`Wrote "${file.path}"${backup === undefined ? "" : `, and kept what was there as "${backup}"`}.`);
-  for (const line of collectAdvice({ preset, entry, config }, host)) say(line);
+  for (const line of collectAdvice({ key, entry, config }, host)) say(line);
   return 0;
 }
 
@@ -99,7 +99,7 @@ function maskOthers(text: string, name: string): string {
   return maskValues(text, ([key, agent]) => key !== "agents" || agent === name);
 }
 
-type Added = { readonly preset: AgentPreset; readonly entry: Entry; readonly config: Config };
+type Added = { readonly key: AgentPresetName; readonly entry: Entry; readonly config: Config };
 
 const EVIDENCE: Readonly<Record<AgentPreset["tried"], readonly string[]>> = {
   budgie: [],
@@ -107,12 +107,18 @@ const EVIDENCE: Readonly<Record<AgentPreset["tried"], readonly string[]>> = {
   no: ["Nobody has tried this preset yet."],
 };
 
-function collectAdvice({ config, entry, preset }: Added, { env }: Host): readonly string[] {
+function collectAdvice({ config, entry, key }: Added, { env }: Host): readonly string[] {
   const missing = ((entry["env"] ?? []) as readonly string[]).filter((name) => !env[name]);
   return [
     ...(missing.length === 0 ? [] : [`Set ${missing.join(" and ")} where budgie starts; here it is not.`]),
-    ...(config.sandbox ? [`The image "${config.sandboxImage}" has to hold "${preset.command}".`] : []),
-    ...EVIDENCE[preset.tried],
+    ...(config.sandbox ? [toImageAdvice(key, config)] : []),
+    ...EVIDENCE[AGENT_PRESETS[key].tried],
     '"budgie agents ls" lists all agents.',
   ];
+}
+
+function toImageAdvice(key: AgentPresetName, { sandboxImage }: Pick<Config, "sandboxImage">): string {
+  const { command, npm }: AgentPreset = AGENT_PRESETS[key];
+  const build = npm === undefined ? "" : `; "budgie build-image --with ${key}" builds one`;
+  return `The image "${sandboxImage}" has to hold "${command}"${build}.`;
 }

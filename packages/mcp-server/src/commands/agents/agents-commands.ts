@@ -1,7 +1,6 @@
-import { BudgieError } from "@budgie/core";
 import { Argument, type Command } from "commander";
 import { AGENT_PRESET_NAMES, type AgentPresetName } from "../../agents/agent-presets.ts";
-import { didYouMean } from "../../terminal/did-you-mean.ts";
+import { parsePreset } from "../../agents/parse-preset.ts";
 import type { AddAgentOptions } from "./add-agent.ts";
 
 type AgentsActions = {
@@ -32,12 +31,4 @@ export function addAgents(program: Command, { add, list }: AgentsActions): void 
     .description("print all agents: their protocol, what holds them, and where each comes from")
     .option("--json", "print JSON")
     .action(({ json = false }: { json?: boolean }) => list({ json }));
-}
-
-function parsePreset(name: string): AgentPresetName {
-  const found = AGENT_PRESET_NAMES.find((preset) => preset === name);
-  if (found !== undefined) return found;
-  const near = didYouMean(name, AGENT_PRESET_NAMES);
-  const known = AGENT_PRESET_NAMES.join(", ");
-  throw new BudgieError("CONFIG_INVALID", `There is no preset "${name}".${near} Presets: ${known}.`);
 }
