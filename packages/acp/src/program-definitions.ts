@@ -1,11 +1,12 @@
-import type { Command } from "@budgie/core";
+import { KIRO_DEFINITIONS, type Command } from "@budgie/core";
 
 /**
- * The entries of a repository from which the known programs take agents, MCP servers, settings and hooks. A sandbox hides them, so that no
+ * The entries of a repository from which the known programs, Kiro among them, take agents, MCP servers, settings and hooks. A sandbox hides them, so that no
  * repository redefines the agent that works in it. Files that only tell an agent about a project, such as `AGENTS.md`, are not
  * hidden.
  */
 export const PROGRAM_DEFINITIONS: NonNullable<Command["hidden"]> = {
+  ...KIRO_DEFINITIONS,
   ".claude": "empty folder",
   ".codex": "empty folder",
   ".gemini": "empty folder",

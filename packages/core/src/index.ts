@@ -31,6 +31,7 @@ export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } fr
 export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./protocol/clean-answers.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { findAgentFiles } from "./kiro/agent-files.ts";
+export { KIRO_DEFINITIONS } from "./kiro/kiro-definitions.ts";
 export { toSharedProjections, type KiroModels } from "./kiro/kiro-command.ts";
 export { createOmissions, type Omissions } from "./text/omissions.ts";
 export { parseMounts, type Mount } from "./policy/bind-mounts.ts";

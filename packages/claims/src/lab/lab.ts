@@ -7,6 +7,7 @@ import {
   createOwner,
   createSessionId,
   openChildFolder,
+  KIRO_DEFINITIONS,
   watchExecutablePaths,
   type Access,
   type AgentProcess,
@@ -199,7 +200,8 @@ async function fillLab(
       // Concurrent turns of one session share its policy.
       const policy = own === other ? network.otherPolicy : network.policy;
       const access = { ...toAccess(policy), ...turn.access };
-      const command: Command = { argv, env, projections: [...toProjections(host), ...projections], login };
+      const shown = [...toProjections(host), ...projections];
+      const command: Command = { argv, env, projections: shown, login, hidden: KIRO_DEFINITIONS };
       const limit = AbortSignal.timeout(TURN_LIMIT_MS);
       const signal = options.signal === undefined ? limit : AbortSignal.any([limit, options.signal]);
       return collect(await own.start(command, { directory, access, protectedPaths, input: "", signal }));

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { KIRO_DEFINITIONS, type Command } from "@budgie/core";
 import type { Claim, Probe } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
 import { collect, type Lab } from "../lab/lab.ts";
@@ -149,7 +150,8 @@ function toDisguiseProbe(name: string, path: string, target: string | undefined)
       else await symlink(target, join(directory, path));
       const script = "cat .kiro/agents .kiro/agents/x.json 2>/dev/null";
       const session = await lab.open();
-      const command = { argv: ["/bin/sh", "-c", `${script}; echo over`] as const, env: {}, projections: [] };
+      const argv = ["/bin/sh", "-c", `${script}; echo over`] as const;
+      const command: Command = { argv, env: {}, projections: [], hidden: KIRO_DEFINITIONS };
       const output = session
         .start(command, { directory, input: "" })
         .then(async (child) => (await collect(child)).stdout);

@@ -1,6 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import type { Agent } from "../agents/agent.ts";
 import type { Command, Projection } from "../runner/runner.ts";
+import { KIRO_DEFINITIONS } from "./kiro-definitions.ts";
 
 /** The options of one run of `kiro-cli chat`. */
 export type KiroRun = {
@@ -21,7 +22,7 @@ export function toKiroCommand(run: KiroRun): Command {
   if (run.model !== undefined) argv.push("--model", run.model);
   if (run.resume) argv.push("--resume");
   if (run.trustAllTools) argv.push("--trust-all-tools");
-  return { argv, env: run.env, projections: run.projections, login: "kiro" };
+  return { argv, env: run.env, projections: run.projections, login: "kiro", hidden: KIRO_DEFINITIONS };
 }
 
 export type KiroModels = {

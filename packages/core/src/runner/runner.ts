@@ -76,7 +76,7 @@ export type Command = {
   readonly image?: string | undefined;
   /** The login that the process needs in a sandbox; without one `start` rejects with `LOGIN_REQUIRED` */
   readonly login?: "kiro" | undefined;
-  /** Entries of the workspace that a sandbox replaces, as a repository could redefine the agent there, besides Kiro's */
+  /** Entries of the workspace that a sandbox replaces, as a repository could redefine the agent there; default none */
   readonly hidden?: Readonly<Record<string, Cover>> | undefined;
 };
 

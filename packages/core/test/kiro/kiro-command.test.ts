@@ -30,8 +30,10 @@ describe("toKiroCommand", () => {
     expect(toKiroCommand({ ...RUN, agent: "my agent --resume" }).argv).toContain("my agent --resume");
   });
 
-  it("asks for Kiro's login, and passes on environment and mounts", () => {
-    expect(toKiroCommand(RUN)).toMatchObject({ login: "kiro", env: RUN.env, projections: RUN.projections });
+  it("asks for Kiro's login, passes on environment and mounts, and hides what a repository may not redefine", () => {
+    const { env, projections } = RUN;
+    const hidden = { ".kiro": { entries: { agents: "empty folder" } }, ".amazonq": expect.anything() };
+    expect(toKiroCommand(RUN)).toMatchObject({ login: "kiro", env, projections, hidden });
   });
 });
 

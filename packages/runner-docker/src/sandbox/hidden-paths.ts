@@ -3,15 +3,6 @@ import { dirname, join } from "node:path";
 import { BudgieError, type Command, type Cover, type CoverEntry } from "@budgie/core";
 import type { HeldSource, HeldSources } from "./mount-sources.ts";
 
-/**
- * The paths in its working folder from which Kiro, or its predecessor Amazon Q, takes an agent's definition: agents, MCP
- * servers, settings and hooks. Paths that it reads as context, such as `.kiro/steering`, are not hidden.
- */
-const KIRO: Readonly<Record<string, Cover>> = {
-  ".kiro": { entries: { agents: "empty folder", settings: "empty folder", hooks: "empty folder" } },
-  ".amazonq": { entries: { "cli-agents": "empty folder", "mcp.json": { content: '{ "mcpServers": {} }\n' } } },
-};
-
 // Each entry becomes a mount.
 const MOST_CHILDREN = 64;
 
@@ -32,7 +23,6 @@ export type Covers = {
 };
 
 export type CoverOptions = {
-  /** The entries to cover besides those of Kiro's agents */
   readonly hidden: Command["hidden"];
   /** Path on the host of the folder for the covers */
   readonly skeleton: string;
@@ -49,7 +39,7 @@ export async function coverHiddenPaths(
   { hidden, skeleton }: CoverOptions,
 ): Promise<Covers> {
   const [covered, absent]: [CoveredPath[], string[]] = [[], []];
-  for (const [name, cover] of Object.entries({ ...KIRO, ...hidden })) {
+  for (const [name, cover] of Object.entries(hidden ?? {})) {
     const source = await heldSources.open(name, workspace);
     const path = join(skeleton, name);
     if (source === undefined) absent.push(name);

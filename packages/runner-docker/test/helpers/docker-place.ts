@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import {
   createOwner,
+  KIRO_DEFINITIONS,
   type Command,
   type Exit,
   type Owner,
@@ -73,9 +74,13 @@ export function createDockerPlace(): DockerPlace {
 
 export type Ran = { readonly stdout: string; readonly stderr: string; readonly exit: Exit };
 
-/** Runs a shell command in a session to its end. */
+/** Runs a shell command in a session to its end, with what a repository may not redefine of Kiro's agents hidden. */
 export function run(session: RunnerSession, directory: string, script: string): Promise<Ran> {
-  return runCommand(session, { argv: ["sh", "-c", script], env: {}, projections: [] }, { directory });
+  return runCommand(
+    session,
+    { argv: ["sh", "-c", script], env: {}, projections: [], hidden: KIRO_DEFINITIONS },
+    { directory },
+  );
 }
 
 /** Runs a command in a session to its end. */

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSessionId, type Command } from "@budgie/core";
+import { createSessionId, KIRO_DEFINITIONS, type Command } from "@budgie/core";
 import { createHostHome, type HostHome } from "@budgie/testkit";
-import { createDockerPlace, KIRO_IMAGE, runCommand } from "../helpers/docker-place.ts";
+import { createDockerPlace, KIRO_IMAGE, run, runCommand } from "../helpers/docker-place.ts";
 import { CONTAINER_REMOVALS } from "../../../claims/test/helpers/remove-protections.ts";
 import { createRewritingEngine } from "../../../claims/test/helpers/rewriting-engine.ts";
 
@@ -65,6 +65,7 @@ async function attack({ agent, file, name, text }: Attack, hostEnv: Readonly<Rec
     env: { FAKE_KIRO_PROFILE: "q1" },
     projections: [{ source: host.agentsDir, home: ".kiro/agents" }],
     login: "kiro",
+    hidden: KIRO_DEFINITIONS,
   };
   const input = "[[write taken-over: x]] [[say: Done.]]";
   const { exit, stderr, stdout } = await runCommand(session, command, { directory: repository, input });
@@ -97,8 +98,7 @@ describe("a definition that an agent creates during a turn", () => {
     mkdirSync(repository);
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
-    const sh = (script: string) =>
-      runCommand(session, { argv: ["sh", "-c", script], env: {}, projections: [] }, { directory: repository });
+    const sh = (script: string) => run(session, repository, script);
     const files = [
       ".kiro/agents/a.json",
       ".kiro/settings/mcp.json",
@@ -133,11 +133,7 @@ describe("a definition that an agent creates during a turn", () => {
     const script = `cat .kiro/notes.md .kiro/settings/*; echo more >>.kiro/notes.md; echo style >.kiro/link/style.md
       for made in .kiro/agents .kiro/new; do mkdir $made 2>&1; done; mv .kiro away 2>&1`;
 
-    const { stdout } = await runCommand(
-      session,
-      { argv: ["sh", "-c", script], env: {}, projections: [] },
-      { directory: repository },
-    );
+    const { stdout } = await run(session, repository, script);
 
     expect(stdout).toMatch(/^notes\n(?:mkdir: .*Read-only file system\n){2}mv: .*busy\n$/);
     expect(readFileSync(join(repository, ".kiro/notes.md"), "utf8")).toBe("notes\nmore\n");

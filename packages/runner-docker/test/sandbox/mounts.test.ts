@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Access, Projection } from "@budgie/core";
+import { KIRO_DEFINITIONS, type Access, type Projection } from "@budgie/core";
 import { holdTurnMounts, toSessionMounts } from "../../src/sandbox/mounts.ts";
 
 let root: string;
@@ -33,7 +33,7 @@ async function mountsOf(asked: Asked = {}) {
   const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
   const skeleton = join(root, `skeleton-${Math.random()}`);
   const files = { passwdFile, nestingFile, resolvFile, hostsFile, network, caFile: undefined, skeleton };
-  const turn = { volumes, workspace, workspaceMode, protectedPaths, projections, hidden: undefined, ...files };
+  const turn = { volumes, workspace, workspaceMode, protectedPaths, projections, hidden: KIRO_DEFINITIONS, ...files };
   await using held = await holdTurnMounts(turn);
   return held.mounts.map(({ settings }) => ({ ...settings, Source: settings.Source.replace(skeleton, "SKELETON") }));
 }
