@@ -1,4 +1,11 @@
-import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
+import {
+  BudgieError,
+  isHomePath,
+  type Command,
+  type RunnerSession,
+  type SessionId,
+  type StartOptions,
+} from "@budgie/core";
 import { API_LIMIT_MS, withTimeout } from "./engine/time-limits.ts";
 import { SANDBOX } from "./sandbox/container-options.ts";
 import { translated } from "./engine/docker-errors.ts";
@@ -136,15 +143,15 @@ export async function createDockerSession(
       starting.add(started);
       return started.finally(() => starting.delete(started));
     },
-    async readFile(name) {
-      const file = checkName(name);
+    async readFile(path) {
+      const file = checkPath(path);
       const content =
         (await readHomeFile(sessionContainer.handle, file, LARGEST_ANSWER_BYTES)) ??
         (await translate(archive.readFile(file, LARGEST_ANSWER_BYTES)));
       return content?.toString("utf8");
     },
-    async appendFile(name, text) {
-      await translate(appendFile(archive, checkName(name), text));
+    async appendFile(path, text) {
+      await translate(appendFile(archive, checkPath(path), text));
     },
     remove: () => translate(remove()),
     suspend: (signal) => translate(suspend(signal)),
@@ -156,17 +163,17 @@ function toLoginNeed({ env, login }: Command): LoginNeed {
   return env["KIRO_API_KEY"] ? "if-any" : "required";
 }
 
-async function appendFile(archive: HomeArchive, name: string, text: string): Promise<void> {
-  const before = (await archive.readFile(name, LARGEST_LOG_BYTES)) ?? Buffer.alloc(0);
+async function appendFile(archive: HomeArchive, path: string, text: string): Promise<void> {
+  const before = (await archive.readFile(path, LARGEST_LOG_BYTES)) ?? Buffer.alloc(0);
   const content = Buffer.concat([before, Buffer.from(text)]);
-  await archive.write([{ path: `${SANDBOX.home}/${name}`, content, mode: 0o600 }]);
+  await archive.write([{ path: `${SANDBOX.home}/${path}`, content, mode: 0o600 }]);
 }
 
 function sessionEnded(id: SessionId): BudgieError {
   return new BudgieError("SESSION_NOT_FOUND", `The session "${id}" has ended. Leave its id out to begin a new one.`);
 }
 
-function checkName(name: string): string {
-  if (/^[\w.-]+$/.test(name) && name !== "." && name !== "..") return name;
-  throw new BudgieError("SESSION_UNUSABLE", `"${name}" is not the name of a file in a session's home.`);
+function checkPath(path: string): string {
+  if (isHomePath(path)) return path;
+  throw new BudgieError("SESSION_UNUSABLE", `${JSON.stringify(path)} is not the path of a file in a session's home.`);
 }

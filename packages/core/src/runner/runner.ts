@@ -48,10 +48,13 @@ export interface RunnerSession {
    * (`RUNNER_UNAVAILABLE`, `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`); a command that fails is an {@link Exit}.
    */
   start(command: Command, options: StartOptions): Promise<AgentProcess>;
-  /** Reads a regular file in the home, at most 4 MiB of it; `undefined` if there is none. Symlinks are not followed. */
-  readFile(name: string): Promise<string | undefined>;
-  /** Appends to a file in the home, or creates it. Symlinks are not followed. */
-  appendFile(name: string, text: string): Promise<void>;
+  /**
+   * Reads a regular file in the home by its path, such as `notes/answer.md`, at most 4 MiB of it; `undefined` if there is none. No
+   * symlink on the path is followed.
+   */
+  readFile(path: string): Promise<string | undefined>;
+  /** Appends to a file in the home by its path, or creates it and its folders. No symlink on the path is followed. */
+  appendFile(path: string, text: string): Promise<void>;
   /** Stops the session's processes and removes its home. */
   remove(): Promise<void>;
 }

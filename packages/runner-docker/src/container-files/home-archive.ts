@@ -37,8 +37,8 @@ type Saving = {
  * container, which mounts nothing else of the host but the proxy socket's folder, read-only.
  */
 export type HomeArchive = {
-  /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing or anything else. */
-  readFile(name: string, maxBytes: number): Promise<Buffer | undefined>;
+  /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing, anything else, or below a symlink. */
+  readFile(path: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Saves the regular files among `names` to a folder, and returns their names. Throws `SESSION_UNUSABLE` if they are too large, or for a planted symlink. */
   saveFiles(folder: string, names: readonly string[], saving: Saving): Promise<ReadonlySet<string>>;
   /** Creates a new home, and writes files into it, as well as the folders of both. Only for volumes that no agent has used. */
@@ -76,7 +76,7 @@ export function createHomeArchive({ handle: container, lend }: ArchiveContainer,
     if (failed !== undefined) throw failed.reason;
   };
   return {
-    readFile: (name, maxBytes) => readFile(container, posix.join(SANDBOX.home, name), maxBytes),
+    readFile: (path, maxBytes) => readFile(container, `${SANDBOX.home}/${path}`, maxBytes),
     async saveFiles(folder, names, { maxBytes, to }) {
       const paths = names.map((name) => `${folder}/${name}`);
       await refuseLinks(container, new Set(paths.flatMap(foldersInHome)));
@@ -116,7 +116,7 @@ async function refusePlanted(
   paths: readonly string[],
   isPlanted: (kind: PathKind, path: string) => boolean,
 ): Promise<void> {
-  const kinds = (await lookInside(container, paths)) ?? (await askEngine(container, paths));
+  const kinds = await look(container, paths);
   const found = kinds.findIndex((kind, index) => typeof kind === "string" && isPlanted(kind, paths[index] ?? ""));
   if (found >= 0) {
     throw new BudgieError(
@@ -128,7 +128,19 @@ async function refusePlanted(
   if (failed !== undefined) throw failed;
 }
 
+/** Tells whether all these paths are folders. The highest come first. */
+async function areFolders(container: Docker.Container, paths: readonly string[]): Promise<boolean> {
+  const kinds = await look(container, paths);
+  const other = kinds.findIndex((kind) => kind !== "folder");
+  if (kinds[other] instanceof Error) throw kinds[other];
+  return other < 0;
+}
+
 type Look = readonly (PathKind | undefined | Error)[];
+
+async function look(container: Docker.Container, paths: readonly string[]): Promise<Look> {
+  return (await lookInside(container, paths)) ?? askEngine(container, paths);
+}
 
 /** Looks without the engine; `undefined` unless the session container runs on this machine. */
 async function lookInside(container: Docker.Container, paths: readonly string[]): Promise<Look | undefined> {
@@ -151,7 +163,10 @@ function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-function readFile(container: Docker.Container, path: string, maxBytes: number): Promise<Buffer | undefined> {
+async function readFile(container: Docker.Container, path: string, maxBytes: number): Promise<Buffer | undefined> {
+  const folders = foldersInHome(path);
+  // A file in the home itself costs no further question.
+  if (folders.length > 1 && !(await areFolders(container, folders))) return undefined;
   return readPlain(container, path, (content) => readStart(content, maxBytes));
 }
 

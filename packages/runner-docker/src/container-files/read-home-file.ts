@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, type FileHandle } from "node:fs/promises";
 import type Docker from "dockerode";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { toOpened } from "../sandbox/mount-sources.ts";
@@ -8,12 +8,12 @@ import { openContainerRoot } from "./container-root.ts";
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
- * Reads the first `maxBytes` of a regular file in the home through the process of a running session container. `undefined` if
- * that is impossible or the file is missing: the caller then asks the engine.
+ * Reads the first `maxBytes` of a regular file in the home through the process of a running session container, and follows no
+ * symlink. `undefined` if that is impossible or the file is missing: the caller then asks the engine.
  */
 export async function readHomeFile(
   container: Docker.Container,
-  name: string,
+  path: string,
   maxBytes: number,
 ): Promise<Buffer | undefined> {
   try {
@@ -21,12 +21,19 @@ export async function readHomeFile(
     if (root === undefined) return undefined;
     // The agent may have replaced either by a symlink. Their parents were created by budgie and the engine.
     await using home = await open(root.path + SANDBOX.home, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
-    // Without O_NONBLOCK, opening a pipe would wait for a writer.
-    await using file = await open(`${toOpened(home)}/${name}`, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    await using file = await openIn(home, path.split("/"));
     return (await file.stat()).isFile() ? await readStart(file.createReadStream(), maxBytes) : undefined;
   } catch {
     return undefined;
   }
+}
+
+async function openIn(folder: FileHandle, [name = "", ...rest]: readonly string[]): Promise<FileHandle> {
+  const path = `${toOpened(folder)}/${name}`;
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  if (rest.length === 0) return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  await using child = await open(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
+  return await openIn(child, rest);
 }
 
 /** Reads the first `maxBytes` of a source, and ignores the rest. */

@@ -44,6 +44,28 @@ describe("an answer", () => {
     expect(archivesSince(before)).toHaveLength(1);
   });
 
+  it("is read in a folder both ways, and through no symlink", async () => {
+    const [running, stopped] = [await open(), await open()];
+    const script =
+      'mkdir -p "$HOME/deep/er"; echo found >"$HOME/deep/er/note"; ln -s deep "$HOME/link"; ln -s er "$HOME/deep/link"';
+    await sh(running, script);
+    await sh(stopped, script, { mode: "none", hosts: [] });
+    const readAll = (session: RunnerSession) =>
+      Promise.all(["deep/er/note", "link/er/note", "deep/link/note"].map((path) => session.readFile(path)));
+    const before = engine.requestLines().length;
+
+    expect(await readAll(running)).toEqual(["found\n", undefined, undefined]);
+    expect(archivesSince(before)).toEqual([]);
+    expect(await readAll(stopped)).toEqual(["found\n", undefined, undefined]);
+    expect(archivesSince(before)).toHaveLength(1);
+    expect(
+      engine
+        .requestLines()
+        .slice(before)
+        .filter((line) => /\/(?:start|kill|stop)\b/.test(line)),
+    ).toEqual([]);
+  });
+
   it("is truncated if it is too long", async () => {
     const session = await open();
     await sh(session, 'printf x >"$HOME/answer.md"; truncate -s 200G "$HOME/answer.md"');

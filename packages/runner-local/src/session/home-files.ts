@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import { mkdir, open, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, isHomePath } from "@budgie/core";
 
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 
@@ -9,9 +9,9 @@ const MAX_READ_BYTES = 4 * 1024 * 1024;
 const SAFE = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
 
-/** Reads at most 4 MiB of a regular file in a home; `undefined` if it is missing, a symlink, or not readable. */
-export async function readHomeFile(home: string, name: string): Promise<string | undefined> {
-  const file = await openFile(toPath(home, name), constants.O_RDONLY);
+/** Reads at most 4 MiB of a regular file in a home; `undefined` if it is missing, a symlink or below one, or not readable. */
+export async function readHomeFile(home: string, path: string): Promise<string | undefined> {
+  const file = await openFile(home, toParts(path), constants.O_RDONLY);
   if (file === undefined) return undefined;
   try {
     if (!(await file.stat()).isFile()) return undefined;
@@ -21,15 +21,14 @@ export async function readHomeFile(home: string, name: string): Promise<string |
   }
 }
 
-/** Appends to a regular file in a home, or creates it. Anything else of that name is `SESSION_UNUSABLE`. */
-export async function appendHomeFile(home: string, name: string, text: string): Promise<void> {
-  const path = toPath(home, name);
-  const file = await openFile(path, APPEND);
+/** Appends to a regular file in a home, or creates it and its folders. Anything else at that path is `SESSION_UNUSABLE`. */
+export async function appendHomeFile(home: string, path: string, text: string): Promise<void> {
+  const file = await openFile(home, toParts(path), APPEND);
   try {
     if (file === undefined || !(await file.stat()).isFile()) {
       throw new BudgieError(
         "SESSION_UNUSABLE",
-        `Cannot write "${path}": the agent put something other than a plain file there, or removed its home. ` +
+        `Cannot write "${join(home, path)}": the agent put something other than a plain file there, or removed its home. ` +
           `Begin a new session.`,
       );
     }
@@ -39,16 +38,39 @@ export async function appendHomeFile(home: string, name: string, text: string): 
   }
 }
 
-function toPath(home: string, name: string): string {
-  if (/^\.{0,2}$|[/\0]/.test(name)) {
-    throw new BudgieError("SESSION_UNUSABLE", `${JSON.stringify(name)} is not the name of a file in a session's home.`);
-  }
-  return join(home, name);
+function toParts(path: string): readonly string[] {
+  if (isHomePath(path)) return path.split("/");
+  throw new BudgieError("SESSION_UNUSABLE", `${JSON.stringify(path)} is not the path of a file in a session's home.`);
 }
 
 const NOT_REGULAR = new Set(["ENOENT", "ELOOP", "ENXIO", "EISDIR", "ENOTDIR", "EACCES"]);
 
-async function openFile(path: string, flags: number): Promise<FileHandle | undefined> {
+/** Opens a file by way of its open folders, and creates missing ones if it may create the file. */
+async function openFile(
+  folder: string,
+  [name = "", ...rest]: readonly string[],
+  flags: number,
+): Promise<FileHandle | undefined> {
+  const path = join(folder, name);
+  if (rest.length === 0) return openSafely(path, flags);
+  if ((flags & constants.O_CREAT) !== 0) await makeFolder(path);
+  const child = await openSafely(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  if (child === undefined) return undefined;
+  try {
+    // Elsewhere the path is all there is.
+    return await openFile(process.platform === "linux" ? `/proc/self/fd/${child.fd}` : path, rest, flags);
+  } finally {
+    await child.close();
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST" && !NOT_REGULAR.has(error.code ?? "")) throw error;
+  });
+}
+
+async function openSafely(path: string, flags: number): Promise<FileHandle | undefined> {
   try {
     return await open(path, flags | SAFE, 0o600);
   } catch (error) {

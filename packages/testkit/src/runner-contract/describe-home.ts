@@ -58,12 +58,27 @@ export function describeHome(setup: RunnerSetup): void {
       ["a symlink to a file in the home", 'echo x > "$1/real" && ln -s real "$1/answer.md"'],
       ["a directory", 'mkdir "$1/answer.md"'],
       ["a FIFO", 'mkfifo "$1/answer.md"'],
-    ])("gives nothing for %s", async (_, script) => {
+      ["a file in the way of its folder", 'echo x > "$1/answer.md"', "answer.md/below"],
+      ["a missing folder", "true", "answer.md/below"],
+      [
+        "a symlink to a folder in the home",
+        'mkdir -p "$1/folder" && echo x > "$1/folder/x" && ln -s folder "$1/answer.md"',
+        "answer.md/x",
+      ],
+      ["a symlink to a folder outside", 'ln -s /etc "$1/answer.md"', "answer.md/passwd"],
+    ])("gives nothing for %s", async (_, script, path = "answer.md") => {
       const contract = await contractSession();
       const { exit } = await contract.run(`rm -rf "$1/answer.md" && ${script}`);
 
       expect(exit.exitCode).toBe(0);
-      expect(await contract.session.readFile("answer.md")).toBeUndefined();
+      expect(await contract.session.readFile(path)).toBeUndefined();
+    });
+
+    it("returns the text of a file in a folder of the home", async () => {
+      const contract = await contractSession();
+      await contract.run('mkdir -p "$1/.agent/a b"; echo deep > "$1/.agent/a b/note"');
+
+      expect(await contract.session.readFile(".agent/a b/note")).toBe("deep\n");
     });
 
     it("returns the first 4 MiB of a larger file", async () => {
@@ -77,7 +92,7 @@ export function describeHome(setup: RunnerSetup): void {
       expect(text === "a".repeat(MAX_READ_BYTES)).toBe(true);
     });
 
-    it.each(["../note", "/etc/passwd", "a/b", "..", ""])("refuses %j as a name", async (name) => {
+    it.each(["../note", "/etc/passwd", "a/../b", "a//b", "a/", "..", ""])("refuses %j as a path", async (name) => {
       const contract = await contractSession();
 
       await expect(contract.session.readFile(name)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
@@ -97,6 +112,35 @@ export function describeHome(setup: RunnerSetup): void {
 
       expect(stdout.toString()).toBe("one\nzwei ü\n");
       expect(await contract.session.readFile("log.txt")).toBe("one\nzwei ü\n");
+    });
+
+    it("creates missing folders, which belong to the agent", async () => {
+      const contract = await contractSession();
+      await contract.session.appendFile(".notes/today/log.txt", "one\n");
+      await contract.session.appendFile(".notes/today/log.txt", "two\n");
+
+      const { stdout } = await contract.run(
+        'cd "$1/.notes" && echo three >> today/log.txt && touch more && cat today/log.txt',
+      );
+
+      expect(stdout.toString()).toBe("one\ntwo\nthree\n");
+    });
+
+    it("does not write through a folder that is a planted symlink", async () => {
+      const contract = await contractSession();
+      const { exit } = await contract.run(
+        'mkdir "$1/inner" && ln -s "$2" "$1/outer-link" && ln -s inner "$1/inner-link"',
+      );
+      const paths = ["outer-link/log.txt", "inner-link/log.txt", "inner-link/new/log.txt"];
+
+      const outcomes = await Promise.allSettled(paths.map((path) => contract.session.appendFile(path, "leak")));
+
+      const { stdout } = await contract.run('ls -A "$1/inner" "$2" | grep -v :');
+      expect(exit.exitCode).toBe(0);
+      expect(outcomes).toEqual(
+        paths.map(() => ({ status: "rejected", reason: expect.objectContaining({ code: "SESSION_UNUSABLE" }) })),
+      );
+      expect(stdout.toString().trim()).toBe("");
     });
 
     it("does not write through a planted symlink", async () => {
