@@ -4,7 +4,7 @@ import { z } from "zod";
 import { BudgieError } from "@budgie/core";
 import { toTitle } from "./answer.ts";
 import type { AcpProgram } from "./acp-program.ts";
-import type { Connection } from "./connection.ts";
+import { EndedError, type Connection } from "./connection.ts";
 import { toOneLine } from "./one-line.ts";
 
 /** A conversation with an agent: what ACP calls a session. */
@@ -101,17 +101,26 @@ async function resume(
       return { id, state: loaded };
     }
   } catch (error) {
-    if (!(error instanceof RequestError) || error.code === AUTH_REQUIRED) throw error;
-    // Most programs have no code for an unknown conversation. Any other error may pass, and the session would be lost with it.
-    throw new BudgieError(
-      error.code === RESOURCE_NOT_FOUND ? "SESSION_UNUSABLE" : "AGENT_FAILED",
-      `The agent "${agent}" could not resume its conversation (${toReason(error)}). Ask again, or begin a new session.`,
-      { cause: error },
-    );
+    throw toResumeFailure(error, agent);
   }
   throw new BudgieError(
     "SESSION_UNUSABLE",
     `The program of the agent "${agent}" cannot resume a conversation. Begin a new session.`,
+  );
+}
+
+function toResumeFailure(cause: unknown, agent: string): unknown {
+  // Kiro's program does that for a conversation that it does not know.
+  if (cause instanceof EndedError && cause.exit.exitCode === 0) {
+    const message = `The program of the agent "${agent}" ended instead of resuming its conversation. Begin a new session.`;
+    return new BudgieError("SESSION_UNUSABLE", message, { cause });
+  }
+  if (!(cause instanceof RequestError) || cause.code === AUTH_REQUIRED) return cause;
+  // Most programs have no code for an unknown conversation. Any other error may pass, and the session would be lost with it.
+  return new BudgieError(
+    cause.code === RESOURCE_NOT_FOUND ? "SESSION_UNUSABLE" : "AGENT_FAILED",
+    `The agent "${agent}" could not resume its conversation (${toReason(cause)}). Ask again, or begin a new session.`,
+    { cause },
   );
 }
 

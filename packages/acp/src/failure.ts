@@ -19,7 +19,8 @@ export function toFailure(error: unknown, turn: ExitContext): unknown {
   return new BudgieError("AGENT_FAILED", `The agent "${turn.agent}" failed (${reason}).`, { cause: error });
 }
 
-function toEndFailure({ exit, stderr }: EndedError, turn: ExitContext): BudgieError {
+function toEndFailure(ended: EndedError, turn: ExitContext): BudgieError {
+  const { exit, stderr } = ended;
   const { agent, program } = turn;
   const known = toExitFailure(exit, turn);
   if (known !== undefined) return known;
@@ -27,6 +28,7 @@ function toEndFailure({ exit, stderr }: EndedError, turn: ExitContext): BudgieEr
   return new BudgieError(
     "AGENT_CRASHED",
     `The program "${program}" of the agent "${agent}" ended before it answered, with ${toExitText(exit)}: ${evidence}`,
+    { cause: ended },
   );
 }
 

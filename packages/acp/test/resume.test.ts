@@ -41,6 +41,7 @@ describe("resuming", () => {
     ["does not know the conversation", "SESSION_UNUSABLE", failingLoad(-32_002, "Resource not found"), "not found"],
     // It may be there the next time, and a session that is unusable loses its home.
     ["fails otherwise", "AGENT_FAILED", failingLoad(-32_603, "Internal"), "Internal: no c1"],
+    ["ends without a word", "SESSION_UNUSABLE", endingLoad(), "ended instead of resuming"],
     ["has no login any more", "LOGIN_REQUIRED", failingLoad(-32_000, "Authentication required"), "has no login"],
   ])("by an agent that %s fails with %s, and begins nothing new", async (_what, ...[code, script, message]) => {
     const agent = createScriptedAgent(script);
@@ -69,6 +70,10 @@ describe("resuming", () => {
     expect(await run(agent, { resume: true })).toMatchObject({ response: "Hello." });
   });
 });
+
+function endingLoad(): typeof POLITE {
+  return { ...POLITE, "session/load": (_params, agent) => agent.exit({ exitCode: 0 }) };
+}
 
 function failingLoad(code: number, message: string): typeof POLITE {
   return { ...POLITE, "session/load": () => Promise.reject({ code, message, data: { details: "no c1" } }) };

@@ -29,6 +29,7 @@ export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
 export { toGuardedPaths } from "./policy/guarded-paths.ts";
 export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./runs/health-report.ts";
 export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./protocol/clean-answers.ts";
+export { createKiroAcpProtocol, type CreateAcp, type KiroAcpProgram } from "./kiro/kiro-acp-protocol.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { findAgentFiles } from "./kiro/agent-files.ts";
 export { KIRO_DEFINITIONS } from "./kiro/kiro-definitions.ts";

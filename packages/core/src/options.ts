@@ -11,6 +11,7 @@ export const OPTION_NAMES = [
   "maxPromptBytes",
   "model",
   "protectExecutablePaths",
+  "protocol",
   "queued",
   "retry",
   "runtime",

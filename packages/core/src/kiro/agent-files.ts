@@ -23,6 +23,20 @@ export type AgentFilesPlace = {
   readonly shared: readonly Projection[];
 };
 
+/** The options of the files of a turn's agent. */
+export type TurnFilesOptions = {
+  /** Host files and folders that every agent may read */
+  readonly projections: readonly Projection[];
+  /** The user's home, if agents run in a sandbox */
+  readonly sandboxHome?: string | undefined;
+};
+
+/** Finds the files of a turn's agent. Without a sandbox it finds those that it names by itself. */
+export function findTurnFiles({ projections: shared, sandboxHome: home }: TurnFilesOptions, agent: Agent): AgentFiles {
+  if (home !== undefined) return findAgentFiles(agent, { home, shared });
+  return { projections: toAgentProjections(agent), warnings: [] };
+}
+
 type Owner = Pick<Agent, "file" | "name" | "named">;
 
 // Each file becomes two mounts.

@@ -25,6 +25,14 @@ export function toKiroCommand(run: KiroRun): Command {
   return { argv, env: run.env, projections: run.projections, login: "kiro", hidden: KIRO_DEFINITIONS };
 }
 
+/** Builds the command of Kiro over ACP. Its conversation is chosen in the protocol. */
+export function toKiroAcpCommand(run: Omit<KiroRun, "resume">): Command {
+  const argv: [string, ...string[]] = [run.binary, "acp", "--agent", run.agent];
+  if (run.model !== undefined) argv.push("--model", run.model);
+  if (run.trustAllTools) argv.push("--trust-all-tools");
+  return { argv, env: run.env, projections: run.projections, login: "kiro" };
+}
+
 export type KiroModels = {
   /** The model for agents whose prompt file names none */
   readonly model: string | undefined;

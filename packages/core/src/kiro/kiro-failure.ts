@@ -17,7 +17,7 @@ export type FailureContext = {
 export function toKiroFailure(finished: Finished, context: FailureContext): BudgieError | undefined {
   const failure = ranAnother(finished, context) ?? stopped(finished, context);
   if (failure !== undefined || isAnswer(finished, context)) return failure;
-  return recognised(finished, context) ?? ended(finished, context);
+  return recognised(finished.stderr.text, context.agent) ?? ended(finished, context);
 }
 
 // On stderr, with exit code 0: an answer by Kiro's default agent, with that one's permissions, follows.
@@ -32,9 +32,13 @@ const UNKNOWN_AGENT_EXIT_CODE = 4;
 function ranAnother({ exit, stderr }: Finished, { agent }: FailureContext): BudgieError | undefined {
   const found = toPlainText(stderr.text).split("\n").find(saysFallback);
   if (found === undefined && exit.exitCode !== UNKNOWN_AGENT_EXIT_CODE) return undefined;
+  return agentNotFound(agent, found ?? stderr.text);
+}
+
+function agentNotFound(agent: string, evidence: string): BudgieError {
   return new BudgieError(
     "AGENT_NOT_FOUND",
-    `Kiro did not find the agent "${agent}" (${toEvidence(found ?? stderr.text)}). ` +
+    `Kiro did not find the agent "${agent}" (${toEvidence(evidence)}). ` +
       `Check that its file is valid and where kiro-cli looks for agents.`,
   );
 }
@@ -51,6 +55,10 @@ function stopped({ exit, stderr, stdout }: Finished, context: FailureContext): B
   const { agent, binary } = context;
   if (exit.reason === "timeout" && waitsForLogin(stdout.text + stderr.text)) return loginRequired(agent);
   if (exit.reason !== "command-not-found") return toExitFailure(exit, { ...context, program: binary });
+  return commandNotFound(binary);
+}
+
+function commandNotFound(binary: string): BudgieError {
   return new BudgieError(
     "COMMAND_NOT_FOUND",
     `There is no program "${binary}" that the agent's user can run. Install kiro-cli, or name it with ${toOption("binary")}. ` +
@@ -94,8 +102,7 @@ const SYMPTOMS: readonly Symptom[] = [
   {
     says: GAVE_UP,
     code: "AGENT_FAILED",
-    toMessage: (agent, line) =>
-      `Kiro's service gave up the turn of "${agent}" (${line}). Try again later, or with another model.`,
+    toMessage: (agent, line) => gaveUp(agent, line).message,
   },
   {
     says: /Model '[^'\n]*' does not exist/i,
@@ -112,8 +119,8 @@ const SYMPTOMS: readonly Symptom[] = [
   },
 ];
 
-function recognised({ stderr }: Finished, { agent }: FailureContext): BudgieError | undefined {
-  const text = toPlainText(stderr.text);
+function recognised(stderr: string, agent: string): BudgieError | undefined {
+  const text = toPlainText(stderr);
   for (const { says, code, toMessage } of SYMPTOMS) {
     const at = text.search(says);
     if (at >= 0) return new BudgieError(code, toMessage(agent, toLineAt(text, at)));
@@ -141,5 +148,46 @@ function loginRequired(agent: string): BudgieError {
     "LOGIN_REQUIRED",
     `Kiro has no valid login for the agent "${agent}". Run "kiro-cli login" on this machine, or set KIRO_API_KEY; ` +
       `a sandbox gets what ${toOption("credentials")} says.`,
+  );
+}
+
+/** The facts about a failed turn over ACP. */
+export type AcpFailureContext = Pick<FailureContext, "agent" | "binary"> & {
+  /** `undefined` if it is not the end of the process that failed the turn */
+  readonly exitCode: number | undefined;
+  readonly stderr: string;
+};
+
+// The errors that Kiro's own words can explain. All others are budgie's, or the runner's.
+const EXPLAINED: ReadonlySet<ErrorCode> = new Set(["AGENT_CRASHED", "AGENT_FAILED", "LOGIN_REQUIRED"]);
+// Kiro has the protocol's code for a missing login for this too.
+const LIMITED = /\blimit(?:s|ed)?\b|throttl|too many requests|quota/i;
+
+/** Returns Kiro's own failure for one of the protocol; the same if Kiro did not explain it. */
+export function toKiroAcpFailure(error: BudgieError, context: AcpFailureContext): BudgieError {
+  const { agent, binary, exitCode, stderr } = context;
+  if (error.code === "COMMAND_NOT_FOUND") return commandNotFound(binary);
+  if (error.code === "TIMED_OUT" && waitsForLogin(stderr)) return loginRequired(agent);
+  if (!EXPLAINED.has(error.code)) return error;
+  if (exitCode === UNKNOWN_AGENT_EXIT_CODE) return agentNotFound(agent, stderr);
+  return recognised(`${error.message}\n${stderr}`, agent) ?? byCode(error, context);
+}
+
+function byCode(error: BudgieError, { agent, exitCode = 0 }: AcpFailureContext): BudgieError {
+  if (error.code !== "LOGIN_REQUIRED") {
+    return FINAL_EXIT_CODES.has(exitCode) ? new BudgieError("AGENT_FAILED", error.message) : error;
+  }
+  return LIMITED.test(error.message) ? gaveUp(agent, toQuoted(error)) : loginRequired(agent);
+}
+
+/** Returns the agent's own words, which the protocol's messages have in parentheses. */
+function toQuoted({ message }: BudgieError): string {
+  return message.slice(message.indexOf("(") + 1, message.lastIndexOf(")"));
+}
+
+function gaveUp(agent: string, line: string): BudgieError {
+  return new BudgieError(
+    "AGENT_FAILED",
+    `Kiro's service gave up the turn of "${agent}" (${line}). Try again later, or with another model.`,
   );
 }

@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { BudgieError } from "../errors.ts";
 import { toSummaryPrompt, toTurnPrompt, type PromptFiles, type PromptPaths } from "../protocol/prompt-templates.ts";
-import type { Agent } from "../agents/agent.ts";
 import type { Protocol, ProtocolAnswer, ProtocolTurn } from "../protocol/protocol.ts";
 import { runToEnd, type Finished } from "../protocol/run-process.ts";
 import type { Command, Projection } from "../runner/runner.ts";
 import type { BoundedOutput } from "../protocol/bounded-output.ts";
 import type { OutputFiles } from "../protocol/output-files.ts";
 import { toCountText } from "../text/text.ts";
-import { findAgentFiles, type AgentFiles } from "./agent-files.ts";
-import { toAgentProjections, toKiroCommand, toModel, type KiroModels } from "./kiro-command.ts";
+import { findTurnFiles } from "./agent-files.ts";
+import { toKiroCommand, toModel, type KiroModels } from "./kiro-command.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
+import { createWayCheck } from "./session-protocol.ts";
 
 export type KiroOptions = KiroModels & {
   readonly binary: string;
@@ -31,12 +31,13 @@ export type KiroOptions = KiroModels & {
 
 /** Creates the protocol of headless Kiro: one `kiro-cli chat` for each prompt, and another if the answer file is missing. */
 export function createKiroProtocol(options: KiroOptions): Protocol {
+  const checkWay = createWayCheck("cli");
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
-    const { projections, warnings } = findFiles(options, turn.agent);
+    const { projections, warnings } = findTurnFiles(options, turn.agent);
     const ownOptions = { ...options, projections: [...options.projections, ...projections] };
     const paths = responsePaths(turn, turn.agent.writesFiles || options.trustAllTools);
-    const prompt = await toTurnPrompt(turn.prompt, options.prompts, paths);
+    const [prompt] = await Promise.all([toTurnPrompt(turn.prompt, options.prompts, paths), checkWay(turn)]);
     const { resume, timeoutMs } = turn;
     const finished = await run(ownOptions, turn, { prompt, answerFile: paths.responseName, resume, timeoutMs });
     const file = toFileAnswer(finished);
@@ -52,11 +53,6 @@ export function createKiroProtocol(options: KiroOptions): Protocol {
     const remainingMs = deadline - performance.now();
     return askAgain({ options: ownOptions, turn, paths, finished, remainingMs, warnings });
   };
-}
-
-function findFiles({ projections: shared, sandboxHome: home }: KiroOptions, agent: Agent): AgentFiles {
-  if (home !== undefined) return findAgentFiles(agent, { home, shared });
-  return { projections: toAgentProjections(agent), warnings: [] };
 }
 
 type Unanswered = {

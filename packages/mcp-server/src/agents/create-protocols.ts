@@ -1,5 +1,6 @@
 import {
   BudgieError,
+  createKiroAcpProtocol,
   createKiroProtocol,
   toSharedProjections,
   type Agent,
@@ -21,14 +22,25 @@ type Protocols = Required<Pick<TurnDependencies, "acp" | "protocol">>;
 
 /** Creates the protocols: Kiro's, and ACP for agents with a program of their own. */
 export function createProtocols(config: Config, host: Host, outputFiles: OutputFiles): Protocols {
-  let acp: Promise<Protocol> | undefined;
+  const kiro = toKiroOptions(config, host, outputFiles);
   return {
-    protocol: createKiroProtocol(toKiroOptions(config, host, outputFiles)),
-    acp(turn) {
-      acp ??= loadAcp(host.env);
-      return acp.then((protocol) => protocol(turn));
-    },
+    protocol: config.protocol === "acp" ? whenNeeded(() => loadKiroAcp(kiro)) : createKiroProtocol(kiro),
+    acp: whenNeeded(() => loadAcp(host.env)),
   };
+}
+
+/** Returns a protocol that is loaded with its first turn. */
+function whenNeeded(load: () => Promise<Protocol>): Protocol {
+  let loading: Promise<Protocol> | undefined;
+  return (turn) => {
+    loading ??= load();
+    return loading.then((protocol) => protocol(turn));
+  };
+}
+
+async function loadKiroAcp(options: KiroOptions): Promise<Protocol> {
+  const { createAcpProtocol } = await import("@budgie/acp");
+  return createKiroAcpProtocol(options, createAcpProtocol);
 }
 
 async function loadAcp(env: Host["env"]): Promise<Protocol> {

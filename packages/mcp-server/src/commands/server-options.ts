@@ -49,6 +49,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   model: "<name>",
   env: "<variable>",
   kiroBinary: "<program>",
+  protocol: "<name>",
   kiroDataDir: "<dir>",
   stateDir: "<dir>",
   toolPrefix: "<text>",

@@ -3,16 +3,12 @@ import { z } from "zod";
 import { DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
-import { DEFAULT_MODEL, NUMBERS, ORIGIN } from "./option-values.ts";
+import { DEFAULT_MODEL, NUMBERS, ORIGIN, PROTOCOL, TOOL_PREFIX } from "./option-values.ts";
 
 // Messages complete the sentence "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
 const flag = z.union([z.boolean(), z.stringbool()], '"true" or "false"');
 const model = z.string().regex(/^[\w.:/][\w.:/-]*$/, 'the name of a model, or "auto"');
-const prefix = z
-  .string()
-  .regex(/^[A-Za-z0-9_.-]{0,60}$/, 'at most 60 letters, digits, "_", "-" and "."')
-  .default("kiro-subagents.");
 const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
 
 const { count, depth, limit, positive, tcpPort } = NUMBERS;
@@ -49,11 +45,14 @@ export const configSchema = z.strictObject({
     .default([])
     .describe("one more environment variable for agents, by its name; not with --sandbox; repeatable"),
   kiroBinary: path.default("kiro-cli").describe("Kiro's program; with --sandbox, the one in the image"),
+  protocol: PROTOCOL.describe(
+    "how Kiro's agents are talked to: cli, or acp, whose answer is the last message and needs no file",
+  ),
   kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
   stateDir: path
     .optional()
     .describe("where budgie keeps its run log, and who owns what; ~/.local/state/budgie by default"),
-  toolPrefix: prefix.describe("the prefix of the tools' names"),
+  toolPrefix: TOOL_PREFIX.describe("the prefix of the tools' names"),
   toolNames: z
     .enum(SPELLINGS, '"dotted" or "safe"')
     .default("dotted")

@@ -4,6 +4,15 @@ import { BudgieError, parseDuration, parseTimeout } from "@budgie/core";
 /** The model for agents that name none, if `--model` is left out. */
 export const DEFAULT_MODEL = "claude-sonnet-4.5";
 
+/** The way to talk to Kiro's agents. */
+export const PROTOCOL = z.enum(["cli", "acp"], '"cli" or "acp"').default("cli");
+
+/** The prefix of the tools' names. */
+export const TOOL_PREFIX = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{0,60}$/, 'at most 60 letters, digits, "_", "-" and "."')
+  .default("kiro-subagents.");
+
 /** Schemas of numeric options, given as text. */
 export const NUMBERS = {
   limit: toNumber(/^\d{1,15}$/, "a number of bytes, or 0 for no limit"),

@@ -17,6 +17,7 @@ const FLAGS: Readonly<Record<OptionName, string>> = {
   maxPromptBytes: "--max-prompt-bytes",
   model: "--model",
   protectExecutablePaths: "--protect-executable-paths",
+  protocol: "--protocol",
   queued: "--max-queued",
   retry: "--retry",
   runtime: "--runtime",

@@ -35,6 +35,7 @@ describe("parseConfig", () => {
       sandboxImage: "budgie-sandbox:latest",
       credentials: "full",
       protectExecutablePaths: false,
+      protocol: "cli",
       retention: { maxAgeMs: 30 * 86_400_000, maxBytes: 268_435_456 },
       sanitize: true,
       maxPromptBytes: 400_000,

@@ -9,7 +9,7 @@ import { recordCall } from "./call-log.ts";
 import { loadConversation, saveConversation, type Conversation } from "./state/conversation-store.ts";
 import { countRun, openDatabase, type KiroDatabase } from "./state/database.ts";
 import { toExitError } from "./profile/exit-error.ts";
-import { runHooks } from "./hooks.ts";
+import { runHooks } from "./agent/hooks.ts";
 import { createJsonOutput } from "./output/json-output.ts";
 import { startMcpServers } from "./agent/mcp-servers.ts";
 import { listModels, pickModel } from "./models.ts";

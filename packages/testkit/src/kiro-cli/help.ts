@@ -5,6 +5,7 @@ const HELP = `A stand-in for kiro-cli, scripted by its prompt
 Usage: kiro-cli [COMMAND]
 
 Commands:
+  acp      Serves the Agent Client Protocol
   chat     AI assistant in your terminal
   agent    Agent root commands
   whoami   Prints details about the current user

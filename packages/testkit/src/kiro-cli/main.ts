@@ -1,4 +1,4 @@
-import { isExitError, toExitError } from "./profile/exit-error.ts";
+import { isExitError } from "./profile/exit-error.ts";
 import { loadSettings, VERSIONS, type Settings } from "./profile/settings.ts";
 
 /** Runs the stand-in. Each command imports its modules, so that `--version` starts fast and opens no database. */
@@ -10,8 +10,6 @@ async function main(argv: readonly string[]): Promise<void> {
     case "--version":
       process.stdout.write(`kiro-cli ${VERSIONS[settings.profile]}\n`);
       return;
-    case "acp":
-      throw toExitError(2, "acp is not supported by this stand-in");
     default:
       await runCommand(command, rest, settings);
   }
@@ -19,6 +17,8 @@ async function main(argv: readonly string[]): Promise<void> {
 
 async function runCommand(command: string, rest: readonly string[], settings: Settings): Promise<void> {
   switch (command) {
+    case "acp":
+      return (await import("./acp.ts")).acp(rest, settings);
     case "chat":
       return (await import("./chat.ts")).chat(rest, settings);
     case "whoami":

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { write, type Output, type OutputOptions } from "./output.ts";
+import { toExitError } from "../profile/exit-error.ts";
 import { toTitle } from "./text-output.ts";
 import { toShortName, type ToolCall } from "../agent/tools.ts";
 
@@ -42,13 +43,17 @@ export function createJsonOutput({ sessionId }: OutputOptions): Output {
       finalText += text;
       await update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
     },
-    toolStarted: announce,
+    toolStarted: (call) => announce(call),
     toolFinished: (call, result) => toolUpdate(call, "completed", result),
     toolFailed: (call, reason) => toolUpdate(call, "failed", reason),
     async toolDenied(call) {
       await announce(call);
       await write(process.stderr, DENIED);
       await toolUpdate(call, "failed", "Tool use was denied.");
+    },
+    async fail(message) {
+      await writeEvent("runError", { stage: "engine", message });
+      throw toExitError(1, "");
     },
     async finish() {
       const turnDurationMs = Math.round(performance.now() - started);
@@ -67,6 +72,6 @@ const DENIED =
   "Use --trust-all-tools to auto-approve.\n";
 
 /** Writes one line of stream-json. */
-export function writeEvent(type: string, data: Readonly<Record<string, unknown>>): Promise<void> {
+function writeEvent(type: string, data: Readonly<Record<string, unknown>>): Promise<void> {
   return write(process.stdout, `${JSON.stringify({ type, data })}\n`);
 }

@@ -1,17 +1,21 @@
 import type { Profile } from "../profile/settings.ts";
 import type { ToolCall } from "../agent/tools.ts";
 
-/** The output of a run: text for people, or JSON Lines for programs. */
+/** The output of a run: text for people, JSON Lines for programs, or messages to a client. */
 export interface Output {
-  readonly format: "text" | "stream-json";
+  readonly format: "text" | "stream-json" | "acp";
   /** Prints what precedes the model's answer */
   begin(): Promise<void>;
   /** Prints a piece of the model's answer */
   text(text: string): Promise<void>;
-  toolStarted(call: ToolCall): Promise<void>;
+  /** Asks a user for permission to use a tool; left out where there is none */
+  approve?(call: ToolCall): Promise<boolean>;
+  toolStarted(call: ToolCall, isApproved: boolean): Promise<void>;
   toolFinished(call: ToolCall, result: string): Promise<void>;
   toolFailed(call: ToolCall, reason: string): Promise<void>;
   toolDenied(call: ToolCall): Promise<void>;
+  /** Ends the turn with an error of the service; left out for text, which has no form for it */
+  fail?(message: string): Promise<never>;
   /** Prints what marks the turn as complete */
   finish(): Promise<void>;
 }

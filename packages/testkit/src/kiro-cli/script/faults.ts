@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { toExitError } from "../profile/exit-error.ts";
-import { writeEvent } from "../output/json-output.ts";
 import { write, type Output } from "../output/output.ts";
 import type { Profile } from "../profile/settings.ts";
 
@@ -53,7 +52,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
 
 async function throttle({ profile, toolsUsed, output }: FaultContext): Promise<void> {
   const message = "Amazon Q rate limit reached:\nToo many requests, please wait before trying again.";
-  if (output.format === "stream-json") return failRun(`Encountered an error in the response stream: ${message}`);
+  if (output.fail) return output.fail(`Encountered an error in the response stream: ${message}`);
   await write(process.stderr, `⚠️  ${message}\n`);
   // After a tool call, the first engine ends a throttled turn as if it had waited for an approval.
   if (profile === "q1" && toolsUsed) throw toApprovalError();
@@ -71,7 +70,7 @@ export function toApprovalError(): Error {
 
 async function networkDown({ output }: FaultContext): Promise<void> {
   const message = "Kiro is having trouble responding right now: dispatch failure (io error): error trying to connect";
-  if (output.format === "stream-json") return failRun(message);
+  if (output.fail) return output.fail(message);
   throw toExitError(0, message);
 }
 
@@ -99,6 +98,8 @@ async function hang(): Promise<void> {
     process.removeAllListeners(signal);
     process.on(signal, () => undefined);
   }
+  // Nor does it notice that a client cancels its turn, or is gone.
+  process.stdin.removeAllListeners();
   for (;;) await sleep(60_000);
 }
 
@@ -179,7 +180,7 @@ async function noRunFinished(): Promise<void> {
 
 async function runError({ output }: FaultContext): Promise<void> {
   const message = "Encountered an error in the response stream: the service ended it";
-  if (output.format === "stream-json") return failRun(message);
+  if (output.fail) return output.fail(message);
   throw toExitError(1, `error: ${message}`);
 }
 
@@ -188,9 +189,4 @@ async function refusal({ say, flush, output }: FaultContext): Promise<void> {
   await flush();
   await output.finish();
   throw toExitError(0, "");
-}
-
-async function failRun(message: string): Promise<void> {
-  await writeEvent("runError", { stage: "engine", message });
-  throw toExitError(1, "");
 }

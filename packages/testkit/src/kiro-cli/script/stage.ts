@@ -60,8 +60,9 @@ export function createStage({ output, agent, trust, settings }: Turn): Stage {
     async useTool(call, work) {
       const decision = decideTool(call, agent, trust);
       if (decision === "missing") return { outcome: "missing", result: "" };
-      if (decision === "denied") return refuse(call);
-      await output.toolStarted(call);
+      const isApproved = decision === "denied" && (await output.approve?.(call)) === true;
+      if (decision === "denied" && !isApproved) return refuse(call);
+      await output.toolStarted(call, isApproved);
       inMessage = false;
       toolsUsed = true;
       try {

@@ -1,5 +1,5 @@
-import type { KiroAgent } from "./agent/agents.ts";
-import { runHook } from "./profile/shell.ts";
+import type { KiroAgent } from "./agents.ts";
+import { runHook } from "../profile/shell.ts";
 
 /** The kinds of hooks that the stand-in runs. */
 type Trigger = "agentSpawn" | "userPromptSubmit";

@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import {
+  BudgieError,
+  createKiroAcpProtocol,
+  createKiroProtocol,
+  createSessionId,
+  type Agent,
+  type CreateAcp,
+  type ErrorCode,
+  type KiroAcpProgram,
+  type KiroOptions,
+  type Protocol,
+  type ProtocolTurn,
+  type RunnerSession,
+} from "@budgie/core";
+
+describe("Kiro over ACP", () => {
+  it("is kiro-cli acp with the agent's name, which is the mode to check", async () => {
+    expect(await programOf({ model: "claude-opus-4" })).toEqual({
+      command: {
+        argv: ["kiro-cli", "acp", "--agent", "reader", "--model", "claude-opus-4"],
+        env: { KIRO_API_KEY: "key" },
+        projections: [{ source: "/agents/reader.json", home: ".kiro/agents/reader.json" }],
+        login: "kiro",
+      },
+      permission: "deny",
+      mode: "reader",
+    });
+  });
+
+  it("is allowed its tools only with trustAllTools", async () => {
+    const { command, permission } = (await programOf({ trustAllTools: true })) ?? {};
+
+    expect(command?.argv).toContain("--trust-all-tools");
+    expect(permission).toBe("allow");
+  });
+
+  it("is asked in the words of the templates, but for no file", async () => {
+    let asked = "";
+    const protocol = createKiroAcpProtocol(OPTIONS, () => async ({ prompt }) => {
+      asked = prompt;
+      return ANSWER;
+    });
+    await protocol(createTurn());
+
+    expect(asked).toMatch(/^In directory \/project, Hello\n\n\nWorking directory: \/project\n/);
+    expect(asked).not.toMatch(/RESPONSE_FILE|Write your response/);
+  });
+
+  it.each<readonly [string, ErrorCode, string, Readonly<Record<string, unknown>>, ErrorCode, RegExp]>([
+    ["a missing program", "COMMAND_NOT_FOUND", "", {}, "COMMAND_NOT_FOUND", /Install kiro-cli/],
+    ["an agent that Kiro refuses", "AGENT_CRASHED", "it ended", { exitCode: 4 }, "AGENT_NOT_FOUND", /did not find/],
+    ["a version without ACP", "AGENT_CRASHED", "unrecognized", { exitCode: 2 }, "AGENT_FAILED", /unrecognized/],
+    ["another end", "AGENT_CRASHED", "panicked", { exitCode: 101 }, "AGENT_CRASHED", /panicked/],
+    ["no login", "LOGIN_REQUIRED", "no login (auth, -32000)", {}, "LOGIN_REQUIRED", /kiro-cli login/],
+    [
+      "a used-up plan",
+      "LOGIN_REQUIRED",
+      "no login (monthly limit, -32000)",
+      {},
+      "AGENT_FAILED",
+      /\(monthly limit, -32000\)/,
+    ],
+    ["a busy service", "AGENT_FAILED", "failed (rate limit reached)", {}, "AGENT_FAILED", /service gave up/],
+    ["a cancelled turn", "CANCELLED", "rate limit reached", {}, "CANCELLED", /^rate limit reached$/],
+  ])("explains %s", async (_what, ...[code, message, exit, expected, text]) => {
+    const error = await failureOf(new BudgieError(code, message, { cause: { exit } }));
+
+    expect(error).toMatchObject({ code: expected, message: expect.stringMatching(text) });
+  });
+
+  it("that asks for a login until its time is over says so", async () => {
+    const timedOut = new BudgieError("TIMED_OUT", "It did not answer.");
+
+    expect(await failureOf(timedOut, "Open this URL: https://device\n")).toMatchObject({ code: "LOGIN_REQUIRED" });
+    expect(await failureOf(timedOut, "Working.\n")).toMatchObject({ code: "TIMED_OUT" });
+  });
+});
+
+describe("a session of Kiro", () => {
+  const acp = (): Protocol => createKiroAcpProtocol(OPTIONS, () => async () => ANSWER);
+  const cli = (): Protocol => createKiroProtocol(OPTIONS);
+
+  it("goes on with the protocol that began it, in another process too", async () => {
+    const files = new Map<string, string>();
+    await acp()(createTurn({ files }));
+
+    expect(await acp()(createTurn({ files, resume: true }))).toMatchObject({ response: "Done." });
+  });
+
+  it.each([
+    ["cli", acp, new Map<string, string>()],
+    ["acp", cli, new Map([[".budgie-protocol", "acp"]])],
+  ])("is refused by the other one than %s, before a process starts", async (began, create, files) => {
+    const error = await create()(createTurn({ files, resume: true })).catch((failure: unknown) => failure);
+
+    expect(error).toMatchObject({
+      code: "INPUT_INVALID",
+      message: expect.stringContaining(`was begun with the option "protocol" "${began}"`),
+    });
+  });
+
+  it("is looked up once", async () => {
+    const [files, protocol] = [new Map([[".budgie-protocol", "acp"]]), acp()];
+    const turn = createTurn({ files, resume: true });
+    await protocol(turn);
+    files.clear();
+
+    expect(await protocol(turn)).toMatchObject({ response: "Done." });
+  });
+});
+
+const OPTIONS: KiroOptions = {
+  binary: "kiro-cli",
+  model: undefined,
+  defaultModel: undefined,
+  trustAllTools: false,
+  prompts: { system: "/nowhere/_system.md", contextSummary: "/nowhere/_context-summary.md" },
+  env: { KIRO_API_KEY: "key" },
+  projections: [],
+  verbose: false,
+};
+
+const AGENT: Agent = {
+  name: "reader",
+  description: "Reads.",
+  whenToUse: "",
+  file: "/agents/reader.json",
+  promptFile: undefined,
+  writesFiles: false,
+  model: undefined,
+  hasModel: false,
+};
+
+const ANSWER = {
+  response: "Done.",
+  file: undefined,
+  exit: { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false },
+  denied: [],
+  warnings: [],
+};
+
+async function programOf(options: Partial<KiroOptions>): Promise<KiroAcpProgram | undefined> {
+  let program: KiroAcpProgram | undefined;
+  const create: CreateAcp = ({ toProgram }) => {
+    program = toProgram(AGENT);
+    return async () => ANSWER;
+  };
+  await createKiroAcpProtocol({ ...OPTIONS, ...options }, create)(createTurn());
+  return program;
+}
+
+/** Returns the failure of a turn whose protocol fails after it printed something. */
+async function failureOf(error: BudgieError, stderr = ""): Promise<unknown> {
+  const protocol = createKiroAcpProtocol(OPTIONS, () => async ({ onOutput }) => {
+    onOutput?.(Buffer.from(stderr), "stderr");
+    throw error;
+  });
+  return protocol(createTurn()).catch((failure: unknown) => failure);
+}
+
+function createTurn({ files = new Map<string, string>(), resume = false } = {}): ProtocolTurn {
+  const session: RunnerSession = {
+    id: createSessionId(),
+    paths: (directory) => ({ workspace: directory, home: "/home/agent" }),
+    start: () => Promise.reject(new Error("No process starts here.")),
+    readFile: async (name) => files.get(name),
+    appendFile: async (name, text) => void files.set(name, (files.get(name) ?? "") + text),
+    remove: async () => undefined,
+  };
+  return {
+    agent: AGENT,
+    session,
+    directory: "/project",
+    prompt: "Hello",
+    resume,
+    timeoutMs: 60_000,
+    signal: undefined,
+  };
+}

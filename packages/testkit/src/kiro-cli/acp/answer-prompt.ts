@@ -1,0 +1,78 @@
+import type { KiroAgent } from "../agent/agents.ts";
+import { runHooks } from "../agent/hooks.ts";
+import type { McpServers } from "../agent/mcp-servers.ts";
+import type { ToolTrust } from "../agent/tools.ts";
+import { isExitError } from "../profile/exit-error.ts";
+import type { Settings } from "../profile/settings.ts";
+import { reply } from "../script/reply.ts";
+import type { Conversation } from "../state/conversation-store.ts";
+import { createAcpOutput, type AcpOutput } from "./acp-output.ts";
+import { toRpcError, type Client, type Params } from "./json-rpc.ts";
+import { saveSession } from "./session-store.ts";
+
+/** A conversation over ACP, and its present agent and model. */
+export type AcpSession = {
+  readonly client: Client;
+  readonly settings: Settings;
+  readonly servers: McpServers;
+  agent: KiroAgent;
+  /** `undefined` leaves the choice to the agent's file */
+  model: string | undefined;
+  trust: ToolTrust;
+  conversation: Conversation;
+  /** Ends the turn that runs */
+  cancel: () => void;
+};
+
+/** Answers `session/prompt`: runs the prompt's script, and resolves to the reason why the turn ended. */
+export async function answerPrompt(session: AcpSession, params: Params): Promise<{ readonly stopReason: string }> {
+  const text = toText(params["prompt"]);
+  const cancelling = new AbortController();
+  const cancelled = new Promise<void>((resolve) => (session.cancel = resolve));
+  const output = createAcpOutput({
+    client: session.client,
+    sessionId: session.conversation.id,
+    signal: cancelling.signal,
+    trust: (tool) => (session.trust = { ...session.trust, tools: [...session.trust.tools, tool] }),
+  });
+  const turn = runTurn(session, { text, output });
+  turn.catch(() => undefined);
+  const isCancelled = await Promise.race([turn.then(() => false), cancelled.then(() => true)]);
+  if (!isCancelled) return { stopReason: "end_turn" };
+  cancelling.abort();
+  return { stopReason: "cancelled" };
+}
+
+function toText(prompt: unknown): string {
+  const blocks = Array.isArray(prompt) ? (prompt as readonly { readonly text?: string }[]) : [];
+  return blocks.map((block) => block.text ?? "").join("");
+}
+
+type AskedTurn = { readonly text: string; readonly output: AcpOutput };
+
+async function runTurn(session: AcpSession, { output, text }: AskedTurn): Promise<void> {
+  const { agent, conversation, settings } = session;
+  const model = session.model ?? agent.model ?? "auto";
+  if (!settings.models.includes(model)) throw toRpcError(-32_603, "Internal error", `Model '${model}' does not exist.`);
+  await runHooks(agent, "userPromptSubmit", text);
+  await output.begin();
+  try {
+    await reply({
+      prompt: text,
+      agent,
+      model,
+      trust: session.trust,
+      conversation,
+      settings,
+      output,
+      save(answer) {
+        const history = [...conversation.history, { prompt: text, answer }];
+        session.conversation = { ...conversation, agent: agent.name, model, history };
+        saveSession(session.conversation);
+      },
+    });
+  } catch (error) {
+    // The content filter ends a turn as any other.
+    if (!isExitError(error) || !output.isFinished()) throw error;
+  }
+}
