@@ -177,9 +177,10 @@ async function quit(budgie: Served | Budgie): Promise<void> {
   clearTimeout(killing);
 }
 
+/** Parses the whole lines: another process may be writing the last one. */
 function parseLines<T>(content: string): readonly T[] {
   return content
     .split("\n")
-    .filter((line) => line !== "")
+    .slice(0, -1)
     .map((line) => JSON.parse(line) as T);
 }
