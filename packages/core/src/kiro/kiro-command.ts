@@ -22,7 +22,7 @@ export function toKiroCommand(run: KiroRun): Command {
   if (run.model !== undefined) argv.push("--model", run.model);
   if (run.resume) argv.push("--resume");
   if (run.trustAllTools) argv.push("--trust-all-tools");
-  return { argv, env: run.env, projections: run.projections, login: "kiro", hidden: KIRO_DEFINITIONS };
+  return toCommand(argv, run);
 }
 
 /** Builds the command of Kiro over ACP. Its conversation is chosen in the protocol. */
@@ -30,7 +30,11 @@ export function toKiroAcpCommand(run: Omit<KiroRun, "resume">): Command {
   const argv: [string, ...string[]] = [run.binary, "acp", "--agent", run.agent];
   if (run.model !== undefined) argv.push("--model", run.model);
   if (run.trustAllTools) argv.push("--trust-all-tools");
-  return { argv, env: run.env, projections: run.projections, login: "kiro" };
+  return toCommand(argv, run);
+}
+
+function toCommand(argv: Command["argv"], { env, projections }: Pick<KiroRun, "env" | "projections">): Command {
+  return { argv, env, projections, login: "kiro", hidden: KIRO_DEFINITIONS };
 }
 
 export type KiroModels = {
