@@ -21,8 +21,8 @@ import { firstOf, within } from "./first-of.ts";
 import { createPermissions, type Permissions } from "./permissions.ts";
 
 export type AcpOptions = {
-  /** Returns the program of an agent */
-  readonly toProgram: (agent: Agent) => AcpProgram;
+  /** Returns the program of an agent for a turn in a directory */
+  readonly toProgram: (agent: Agent, directory: string) => AcpProgram;
   /** The limit of each request before the prompt; default 60 s */
   readonly startTimeoutMs?: number | undefined;
   /** The time that an agent gets to end a cancelled turn; default 5 s */
@@ -36,7 +36,7 @@ const CANCEL_TIMEOUT_MS = 5000;
 export function createAcpProtocol(options: AcpOptions): Protocol {
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
-    const program = options.toProgram(turn.agent);
+    const program = options.toProgram(turn.agent, turn.directory);
     const { directory, onOutput, session } = turn;
     // Once the agent works, it is asked to end its turn before it is stopped.
     const start = followUntil(turn.signal);

@@ -88,6 +88,7 @@ export type { Keeping } from "./sessions/take-over-session.ts";
 export { createSessionStore, type SessionStore } from "./sessions/session-store.ts";
 export type { SessionHomes, TurnUse } from "./runner/session-homes.ts";
 export type { RegisteredSession, SessionRegister } from "./sessions/session-register.ts";
+export { isWithin } from "./policy/is-within.ts";
 export { isHomePath } from "./runner/home-path.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
 export { sanitizeText } from "./text/sanitize-text.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFakeLlm, type FakeLlm } from "@budgie/testkit";
 import { listTraces } from "./helpers/engine.ts";
-import { createBudgieUser, toText, type BudgieUser } from "./helpers/start-budgie.ts";
+import { createBudgieUser, TEST_IMAGE, toText, type BudgieUser } from "./helpers/start-budgie.ts";
 
 const PROGRAMS_IMAGE = process.env["BUDGIE_TEST_PROGRAMS_IMAGE"] ?? "budgie-programs:latest";
 
@@ -133,12 +133,56 @@ describe.each(Object.entries(PROGRAMS))("%s over ACP, in a sandbox that reaches 
   });
 });
 
-async function startWith(user: BudgieUser, agents: Readonly<Record<string, unknown>>) {
+describe("an agent with files for its home and an image of its own", () => {
+  it("finds its settings there, and does not change the user's", async () => {
+    await using user = await createBudgieUser();
+    const settings = join(user.host.home, "codex.toml");
+    const content = `model = "gpt-5.4-mini"
+model_provider = "fake"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+[model_providers.fake]
+name = "fake"
+base_url = "https://llm.test:${llm.port}/v1"
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+`;
+    writeFileSync(settings, content, { mode: 0o400 });
+    const coder = {
+      protocol: "acp",
+      description: "Codes.",
+      command: "codex-acp",
+      env: ["OPENAI_API_KEY"],
+      home: { ".codex/config.toml": "codex.toml" },
+      image: PROGRAMS_IMAGE,
+    };
+    const { ask } = await startWith(user, { coder }, TEST_IMAGE);
+
+    const result = await ask("coder", { prompt: "[[run: echo '# mine' >>~/.codex/config.toml]] [[say: Changed.]]" });
+
+    expect(result.structuredContent).toMatchObject({ response: "Changed.", isolation: "container" });
+    expect(readFileSync(settings, "utf8")).toBe(content);
+  });
+
+  it("is refused if a file lies in the directory that it works in", async () => {
+    await using user = await createBudgieUser();
+    const planted = join(user.workspace, "auth.json");
+    const home = { ".codex/auth.json": planted };
+    const { ask } = await startWith(user, { coder: { protocol: "acp", description: "Codes.", command: "sh", home } });
+
+    const result = await ask("coder", { prompt: "Hello" });
+
+    expect(result).toMatchObject({ isError: true, structuredContent: { code: "CONFIG_INVALID" } });
+    expect(toText(result)).toContain(`"${planted}", which the agent "coder"`);
+  });
+});
+
+async function startWith(user: BudgieUser, agents: Readonly<Record<string, unknown>>, image = PROGRAMS_IMAGE) {
   const config = join(user.host.home, "budgie.json");
   writeFileSync(config, JSON.stringify({ caFile: llm.caFile, allowHost: [`llm.test:${llm.port}=127.0.0.1`], agents }));
   return user.start({
     sandbox: true,
-    args: ["--sandbox-image", PROGRAMS_IMAGE, "--config", config],
+    args: ["--sandbox-image", image, "--config", config],
     env: { OPENAI_API_KEY: "test-key" },
   });
 }

@@ -36,6 +36,10 @@ export type AgentProgram = {
   readonly argv: readonly [string, ...string[]];
   /** The names of the variables that it gets from budgie's environment */
   readonly env: readonly string[];
+  /** Files that its home in a sandbox gets: the path below the home, and the absolute path of the user's file; default none */
+  readonly home?: Readonly<Record<string, string>> | undefined;
+  /** The image of its sandbox; default that of all agents */
+  readonly image?: string | undefined;
   /** The answer when it asks for permission to use a tool */
   readonly permission: "allow" | "deny";
 };

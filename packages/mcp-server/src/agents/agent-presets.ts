@@ -8,6 +8,8 @@ export type AgentPreset = {
   readonly args: readonly string[];
   /** The variables that it needs where its user has no login in files */
   readonly env: readonly string[];
+  /** The files with its login, below the user's home; left out where none is known */
+  readonly login?: readonly string[];
   /** The hosts of its vendor */
   readonly allowPreset: PresetName;
   /** The package that has the program, with its version; left out where npm has none */
@@ -23,6 +25,7 @@ export const AGENT_PRESETS = {
     command: "codex-acp",
     args: [],
     env: ["OPENAI_API_KEY"],
+    login: [".codex/auth.json"],
     allowPreset: "codex",
     npm: "@zed-industries/codex-acp@0.16.0",
     tried: "budgie",
@@ -32,6 +35,7 @@ export const AGENT_PRESETS = {
     command: "claude-agent-acp",
     args: [],
     env: ["ANTHROPIC_API_KEY"],
+    login: [".claude/.credentials.json"],
     allowPreset: "claude",
     npm: "@agentclientprotocol/claude-agent-acp@0.49.0",
     tried: "acp",
@@ -41,6 +45,7 @@ export const AGENT_PRESETS = {
     command: "gemini",
     args: ["--acp"],
     env: ["GEMINI_API_KEY"],
+    login: [".gemini/oauth_creds.json"],
     allowPreset: "gemini",
     npm: "@google/gemini-cli@0.61.0",
     tried: "acp",
@@ -60,6 +65,7 @@ export const AGENT_PRESETS = {
     args: ["acp"],
     // Each of its many providers has a variable of its own.
     env: [],
+    login: [".local/share/opencode/auth.json"],
     allowPreset: "opencode",
     npm: "opencode-ai@1.18.33",
     tried: "acp",

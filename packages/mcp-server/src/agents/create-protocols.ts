@@ -16,6 +16,7 @@ import type { Config } from "../config/config.ts";
 import { DEFAULT_MODEL } from "../config/option-values.ts";
 import { toSandboxSecrets } from "../config/sandbox-options.ts";
 import type { Host } from "../process/host.ts";
+import { toHomeFiles } from "./home-files.ts";
 
 /** The ways to talk to agents. */
 type Protocols = Required<Pick<TurnDependencies, "acp" | "protocol">>;
@@ -25,7 +26,7 @@ export function createProtocols(config: Config, host: Host, outputFiles: OutputF
   const kiro = toKiroOptions(config, host, outputFiles);
   return {
     protocol: config.protocol === "acp" ? whenNeeded(() => loadKiroAcp(kiro)) : createKiroProtocol(kiro),
-    acp: whenNeeded(() => loadAcp(host.env)),
+    acp: whenNeeded(() => loadAcp(config, host.env)),
   };
 }
 
@@ -43,17 +44,23 @@ async function loadKiroAcp(options: KiroOptions): Promise<Protocol> {
   return createKiroAcpProtocol(options, createAcpProtocol);
 }
 
-async function loadAcp(env: Host["env"]): Promise<Protocol> {
+async function loadAcp({ sandbox }: Pick<Config, "sandbox">, env: Host["env"]): Promise<Protocol> {
   // Imported late, since most servers have Kiro's agents alone.
   const { createAcpProtocol, PROGRAM_DEFINITIONS: hidden } = await import("@budgie/acp");
-  return createAcpProtocol({ toProgram: (agent) => toProgram(agent, { env, hidden }) });
+  return createAcpProtocol({
+    toProgram(agent, directory) {
+      // Without a sandbox the program has the user's own home.
+      const home = sandbox ? toHomeFiles(agent, directory) : undefined;
+      return toProgram(agent, { env, hidden, home });
+    },
+  });
 }
 
-type Given = Pick<Host, "env"> & Pick<Command, "hidden">;
+type Given = Pick<Host, "env"> & Pick<Command, "hidden" | "home">;
 
-function toProgram({ file, model, name, program }: Agent, { env, hidden }: Given): AcpProgram {
+function toProgram({ file, model, name, program }: Agent, { env, hidden, home }: Given): AcpProgram {
   if (program === undefined) throw new TypeError(`The agent "${name}" has no program.`);
-  const { argv, env: names, permission } = program;
+  const { argv, env: names, image, permission } = program;
   const missing = names.filter((variable) => !env[variable]);
   if (missing.length > 0) {
     throw new BudgieError(
@@ -62,7 +69,7 @@ function toProgram({ file, model, name, program }: Agent, { env, hidden }: Given
     );
   }
   const passed = Object.fromEntries(names.map((variable) => [variable, env[variable] ?? ""]));
-  return { command: { argv, env: passed, projections: [], hidden }, permission, model };
+  return { command: { argv, env: passed, projections: [], hidden, home, image }, permission, model };
 }
 
 /** An agent's own file takes precedence over the default model, and `--model` over the file. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AGENT_NAME, EGRESS_MODES } from "@budgie/core";
+import { AGENT_NAME, EGRESS_MODES, isHomePath } from "@budgie/core";
 import { configSchema, type ConfigKey } from "./config-schema.ts";
 import { PRESET_NAMES } from "./egress-list.ts";
 
@@ -51,6 +51,11 @@ const variables = z.array(
   "a list of names of variables",
 );
 
+const homeFiles = z.record(z.string().refine(isHomePath), path, {
+  error: ({ code }) =>
+    code === "invalid_key" ? 'a path below a home, such as ".codex/auth.json"' : "an object of paths below a home",
+});
+
 /** The section of an agent of Kiro's, or of a program that speaks ACP. */
 export const agentSection = z.discriminatedUnion(
   "protocol",
@@ -62,6 +67,16 @@ export const agentSection = z.discriminatedUnion(
       command: z.string("a program").min(1, "a program").describe("the program; with --sandbox, the one in the image"),
       args: z.array(z.string("a text"), "a list of texts").default([]).describe("its arguments"),
       env: variables.default([]).describe("names of variables that it gets from budgie's environment, such as its key"),
+      home: homeFiles
+        .optional()
+        .describe(
+          "files that its home in a sandbox gets: the path below the home, and a file of yours, which is copied",
+        ),
+      image: z
+        .string("an image")
+        .min(1, "an image")
+        .optional()
+        .describe("the image of its sandbox; that of all agents by default"),
       model: z
         .string("a model")
         .min(1, "a model")

@@ -55,7 +55,7 @@ export function loadConfigFile(file: string | undefined, home: string): ConfigFi
     allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)),
     agents: new Map(sections),
     configuredAgents: Object.entries(agents).flatMap(([name, section]) =>
-      section.protocol === "acp" ? [toAgent(name, section, file)] : [],
+      section.protocol === "acp" ? [toAgent(name, section, { ...place, file })] : [],
     ),
     maxConcurrent: new Map(maxConcurrent),
   };
@@ -109,16 +109,19 @@ function toAgentSection(section: Section, option: string): AgentSection {
   };
 }
 
-function toAgent(name: string, section: Extract<Section, { readonly protocol: "acp" }>, file: string): Agent {
-  const { args, command, description, env, model, permission } = section;
+type Place = Parameters<typeof toAbsolutePath>[1] & { readonly file: string };
+
+function toAgent(name: string, section: Extract<Section, { readonly protocol: "acp" }>, place: Place): Agent {
+  const { args, command, description, env, home = {}, image, model, permission } = section;
+  const files = Object.entries(home).map(([path, file]) => [path, toAbsolutePath(file, place)]);
   return {
     name,
     description,
     whenToUse: "",
-    file: `"agents.${name}" in ${file}`,
+    file: `"agents.${name}" in ${place.file}`,
     promptFile: undefined,
     writesFiles: false,
-    program: { argv: [command, ...args], env, permission },
+    program: { argv: [command, ...args], env, home: Object.fromEntries(files), image, permission },
     model,
     hasModel: false,
   };

@@ -89,10 +89,21 @@ describe("loadConfigFile", () => {
         description: "Codes.",
         file: `"agents.coder" in ${file}`,
         model: "m",
-        program: { argv: ["codex-acp"], env: ["OPENAI_API_KEY"], permission: "allow" },
+        program: { argv: ["codex-acp"], env: ["OPENAI_API_KEY"], home: {}, image: undefined, permission: "allow" },
       }),
     ]);
     expect(agents.get("coder")).toEqual({ workspace: "ro", limits: {}, timeoutMs: undefined });
+  });
+
+  it("reads the files of an agent's home from the user's, or from its own folder, and the image", () => {
+    const home = { ".codex/auth.json": "~/.codex/auth.json", ".codex/config.toml": "codex.toml" };
+
+    const { configuredAgents } = load({ agents: { coder: { ...ACP, home, image: "mine:1" } } });
+
+    expect(configuredAgents[0]?.program).toMatchObject({
+      home: { ".codex/auth.json": "/home/me/.codex/auth.json", ".codex/config.toml": join(folder, "codex.toml") },
+      image: "mine:1",
+    });
   });
 
   it("accepts hosts for all agents and for one", () => {
@@ -162,6 +173,8 @@ describe("loadConfigFile", () => {
     [{ agents: { a: { protocol: "mcp" } } }, 'Expected "agents.a.protocol" in'],
     [{ agents: { a: { protocol: "mcp" } } }, 'to be "kiro" or "acp".'],
     [{ agents: { a: { protocol: "acp", description: "x" } } }, 'Expected "agents.a.command" in'],
+    [{ agents: { a: { ...ACP, home: { "../x": "y" } } } }, 'to be a path below a home, such as ".codex/auth.json".'],
+    [{ agents: { a: { ...ACP, home: ["x"] } } }, 'Expected "agents.a.home" in'],
     [{ agents: { a: { command: "codex-acp" } } }, 'has a key that is unknown in "agents.a": "command".'],
     [{ agents: { a: { ...ACP, env: ["A=secret"] } } }, "to be the name of a variable."],
     [{ agents: { a: { ...ACP, permission: "ask" } } }, 'to be "allow" or "deny".'],

@@ -34,7 +34,7 @@ export function addAgent({ dryRun, file: path, force, name, parse, preset: key }
   const config = parse(file.found !== undefined);
   const target: Target = { file: file.path, format: jsonFormat, path: ["agents", name] };
   const preset: AgentPreset = AGENT_PRESETS[key];
-  const entry = toAgentEntry(preset, config);
+  const entry = toAgentEntry(preset, config, host);
   const say = (line: string): void => void host.stdout.write(`${line}\n`);
   const existing = serverOf(file.text, target);
   if (isDeepStrictEqual(existing, entry)) {

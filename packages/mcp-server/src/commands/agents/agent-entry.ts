@@ -1,22 +1,35 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { presetHosts } from "@budgie/egress/allow-list";
 import { allowsHost } from "@budgie/core";
 import type { AgentPreset } from "../../agents/agent-presets.ts";
 import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
 import type { Entry } from "../install/config-format.ts";
 
 /** Returns a preset's section of the configuration file. In a sandbox it reaches its vendor's hosts alone. */
-export function toAgentEntry(preset: AgentPreset, { policies, sandbox }: Pick<Config, "policies" | "sandbox">): Entry {
-  const { allowPreset, args, command, description, env } = preset;
-  const hosts = sandbox && policies.ceiling.egress.mode !== "none" ? { allowPreset: [allowPreset] } : {};
+export function toAgentEntry(preset: AgentPreset, config: Pick<Config, "policies" | "sandbox">, host: Place): Entry {
+  const { allowPreset, args, command, description } = preset;
+  const { policies, sandbox } = config;
   return {
     protocol: "acp",
     description,
     command,
     ...(args.length === 0 ? {} : { args }),
-    ...(env.length === 0 ? {} : { env }),
-    ...hosts,
+    ...toLogin(preset, config, host),
+    ...(sandbox && policies.ceiling.egress.mode !== "none" ? { allowPreset: [allowPreset] } : {}),
   };
 }
+
+/** Returns the keys that log the program in: its variables, or the login files that there are if none of those is set. */
+function toLogin({ env, login = [] }: AgentPreset, { sandbox }: Pick<Config, "sandbox">, host: Place): Entry {
+  const files = login.filter((path) => existsSync(join(host.home, path)));
+  if (files.length === 0 || env.some((name) => host.env[name])) return env.length === 0 ? {} : { env };
+  // Without a sandbox the program has the user's own home.
+  return sandbox ? { home: Object.fromEntries(files.map((path) => [path, `~/${path}`])) } : {};
+}
+
+type Place = Pick<Host, "env" | "home">;
 
 /**
  * Returns the keys that a file with this content needs beside the section. A section can only tighten, so that the vendor's hosts

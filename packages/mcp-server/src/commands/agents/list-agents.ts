@@ -1,4 +1,5 @@
 import { loadAgents, toDurationText, type Agent, type EgressPolicy } from "@budgie/core";
+import { existsSync } from "node:fs";
 import { acceptAgents } from "../../agents/accept-agents.ts";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
@@ -31,7 +32,7 @@ function collectAgents(config: Config, { env }: Host): readonly Listed[] {
   const { agents: offered, refusals } = acceptAgents(agents, config);
   const listed = agents.map((agent): Listed => {
     const refusal = offered.includes(agent) ? undefined : refusals.find((text) => text.includes(`"${agent.file}"`));
-    const broken = refusal ?? agent.broken ?? findMissing(agent, env);
+    const broken = refusal ?? agent.broken ?? findMissing(agent, config, env);
     const protocol = agent.program === undefined ? "kiro" : "acp";
     const restrictions = toRestrictions(agent.name, config);
     return { name: agent.name, protocol, restrictions, from: agent.file, ...(broken === undefined ? {} : { broken }) };
@@ -43,9 +44,14 @@ function collectAgents(config: Config, { env }: Host): readonly Listed[] {
   return [...listed, ...unusable];
 }
 
-function findMissing({ program }: Agent, env: Host["env"]): string | undefined {
-  const missing = (program?.env ?? []).filter((variable) => !env[variable]);
-  return missing.length === 0 ? undefined : `not set here: ${missing.join(", ")}`;
+function findMissing({ program }: Agent, { sandbox }: Config, env: Host["env"]): string | undefined {
+  const variables = (program?.env ?? []).filter((variable) => !env[variable]);
+  const files = Object.values(program?.home ?? {}).filter((file) => sandbox && !existsSync(file));
+  const missing = [
+    ...(variables.length === 0 ? [] : [`not set here: ${variables.join(", ")}`]),
+    ...(files.length === 0 ? [] : [`not there: ${files.join(", ")}`]),
+  ];
+  return missing.length === 0 ? undefined : missing.join("; ");
 }
 
 /** Returns how an agent's policy differs from that of all. */

@@ -119,6 +119,26 @@ describe("budgie agents add", () => {
     expect(user.files()).toEqual({});
   });
 
+  it("gives a sandbox the login files that there are, unless its variable is set", async () => {
+    using user = createInstallUser();
+    user.write(join(user.home, ".codex", "auth.json"), "canary");
+    const words = ["agents", "add", "codex", "--config", "budgie.json", "--agents-dir", user.home];
+
+    const { stdout } = await user.run(words);
+    const byFile = read(user);
+    await user.run([...words, "--force"], { OPENAI_API_KEY: "x" });
+    const byKey = read(user);
+    user.write(toFile(user), '{ "sandbox": false }');
+    await user.run(words);
+
+    const home = { ".codex/auth.json": "~/.codex/auth.json" };
+    expect(byFile).toMatchObject({ agents: { codex: { home } } });
+    expect(JSON.stringify(byFile)).not.toContain('"env"');
+    expect(byKey).toMatchObject({ agents: { codex: { env: ["OPENAI_API_KEY"] } } });
+    expect(JSON.stringify([byKey, read(user)])).not.toContain('"home"');
+    expect(stdout).not.toContain("canary");
+  });
+
   it("names the variables that are not set", async () => {
     using user = createInstallUser();
 

@@ -17,7 +17,7 @@ function createAgents(user: InstallUser): readonly string[] {
     timeout: "5m",
     maxConcurrent: 1,
   };
-  const agents = { limited, keyed: { ...PROGRAM, env: ["KEY"], allowHost: ["example.com"] } };
+  const agents = { limited, keyed: { ...PROGRAM, env: ["KEY"], home: { x: "gone.json" }, allowHost: ["example.com"] } };
   const file = join(user.project, "budgie.json");
   user.write(file, JSON.stringify({ sandbox: true, allowHost: ["example.com", "example.org"], agents }));
   return ["--config", file, "--agents-dir", user.home];
@@ -38,7 +38,7 @@ describe("budgie agents ls", () => {
         /^limited +acp +workspace ro, egress none, memory 1024m, cpus 2, pids 99, disk 2048m, timeout 5m, concurrent 1 +"agents\.limited" in \S+budgie\.json$/,
       ),
       expect.stringMatching(
-        /^keyed +acp +egress to \d+ hosts +"agents\.keyed" in \S+budgie\.json +broken: not set here: KEY$/,
+        /^keyed +acp +egress to \d+ hosts +"agents\.keyed" in \S+budgie\.json +broken: not set here: KEY; not there: \S+gone\.json$/,
       ),
       expect.stringMatching(/^reader +kiro +- +\S+reader\.json$/),
       expect.stringMatching(/^- +kiro +- +\S+torn\.json +broken: .*torn\.json/),
@@ -56,7 +56,13 @@ describe("budgie agents ls", () => {
     const from = join(user.home, "reader.json");
     expect(JSON.parse(stdout)).toEqual([
       expect.objectContaining({ name: "limited", protocol: "acp" }),
-      { name: "keyed", protocol: "acp", restrictions: [expect.stringMatching(/hosts$/)], from: expect.any(String) },
+      {
+        name: "keyed",
+        protocol: "acp",
+        restrictions: [expect.stringMatching(/hosts$/)],
+        from: expect.any(String),
+        broken: expect.stringMatching(/^not there: /),
+      },
       { name: "reader", protocol: "kiro", restrictions: [], from },
       expect.objectContaining({ protocol: "kiro", broken: expect.stringContaining("torn.json") }),
     ]);
