@@ -11,7 +11,6 @@ const runner = await createDockerRunner({
   image: process.argv[2] ?? process.env.BUDGIE_TEST_IMAGE ?? "debian:bookworm-slim",
   owner,
   stateDir,
-  kiroDataDir: join(homedir(), ".local/share/kiro-cli"),
   home: homedir(),
   hostEnv: process.env,
 });

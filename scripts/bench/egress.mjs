@@ -3,7 +3,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { createOwner, createSessionId } from "../../packages/core/dist/index.js";
-import { createDockerRunner } from "../../packages/runner-docker/dist/index.js";
+import { createDockerRunner, createKiroLogin } from "../../packages/runner-docker/dist/index.js";
 import { IMAGE, SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { dockerRun } from "./lib/docker-run.mjs";
 import { startFetchingTurn } from "./lib/fetching-turn.mjs";
@@ -58,7 +58,8 @@ async function openSides({ atEnd, directory, engine, host }) {
   const stateDir = join(host.home, ".kiro", "bench");
   const owner = createOwner({ stateDir });
   atEnd(() => owner.release());
-  const rest = { image: IMAGE, kiroDataDir: host.dataDir, home: homedir(), hostEnv: process.env };
+  const login = createKiroLogin({ dataDir: host.dataDir });
+  const rest = { image: IMAGE, login, home: homedir(), hostEnv: process.env };
   const runner = await createDockerRunner({ ...rest, owner, stateDir });
   atEnd(() => runner.close());
   const open = async (egress, proxied) => {

@@ -53,6 +53,7 @@ export { createRunTurn, type TurnDependencies } from "./turn/run-turn.ts";
 export { withReport } from "./turn/turn-report.ts";
 export {
   type Access,
+  DEFAULT_ACCESS,
   DEFAULT_LIMITS,
   type Limits,
   type Loosening,

@@ -5,7 +5,6 @@ import { DEFAULT_LIMITS, type GuardedPath, type Limits, type Owner, type Runner,
 import { checkRuntime } from "./engine/check-runtime.ts";
 import { checkProtections, toProtectionNotices, type Weaker } from "./engine/engine-protections.ts";
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
-import type { Credentials } from "./sandbox/credentials.ts";
 import { translated } from "./engine/docker-errors.ts";
 import { createDockerSession, type DockerSession, type HomeOrigin } from "./docker-session.ts";
 import { createProxySockets, type ProxyPlacement } from "./proxy/create-proxy-sockets.ts";
@@ -18,6 +17,7 @@ import { findImage, type SandboxImage } from "./image/find-image.ts";
 import { createImageCache } from "./image/image-cache.ts";
 import type { StartProxy } from "./proxy/host-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
+import type { Login } from "./login/login.ts";
 import { createIdleContainers } from "./session/idle-containers.ts";
 import { ensureMountedFiles } from "./sandbox/mounted-files.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
@@ -31,15 +31,13 @@ export type DockerRunnerOptions = {
   readonly owner: Owner;
   /** The folder of budgie's files on the host */
   readonly stateDir: string;
-  /** The folder of the host's `data.sqlite3` */
-  readonly kiroDataDir: string;
   /** The user's home, which is searched for engines' sockets and contexts */
   readonly home: string;
   readonly hostEnv: HostEnvironment;
   /** Limits of one turn; default 4 GiB, at most 4 CPUs, 1024 processes, 10 GiB in the home */
   readonly limits?: Partial<Limits>;
-  /** The part of the host's login that sandboxes get; default `full` */
-  readonly credentials?: Credentials | undefined;
+  /** The login that commands may ask for, such as `createKiroLogin`'s; default none */
+  readonly login?: Login | undefined;
   /** A runtime of the engine, such as `runsc`; default the engine's default */
   readonly runtime?: string | undefined;
   /** Protections that the engine may lack; default none */
@@ -201,8 +199,7 @@ function createContext({ engine, image, options, parts, scratchDir, user }: Cont
     callerGroups: process.getgroups?.() ?? [],
     limits: { ...DEFAULT_LIMITS, cpus: Math.min(DEFAULT_LIMITS.cpus, engine.cpus), ...options.limits },
     runtime: options.runtime,
-    credentials: options.credentials ?? "full",
-    kiroDataDir: options.kiroDataDir,
+    login: options.login,
     proxySockets: createProxySockets({ ...options, engine, image, user, startProxy }),
     idleContainers,
     visibility: createEngineVisibility({ engine, runtime: options.runtime, idleContainers, lookInto }),

@@ -1,5 +1,6 @@
 import {
   BudgieError,
+  DEFAULT_ACCESS,
   isHomePath,
   type Command,
   type RunnerSession,
@@ -11,13 +12,13 @@ import { SANDBOX } from "./sandbox/container-options.ts";
 import { translated } from "./engine/docker-errors.ts";
 import { createHomeArchive, type HomeArchive } from "./container-files/home-archive.ts";
 import { createHomeSeeds } from "./container-files/home-seeds.ts";
-import { createLoginSync, type LoginNeed } from "./login/login-sync.ts";
+import { openWithoutLogin, type Login, type LoginNeed } from "./login/login.ts";
 import { readHomeFile } from "./container-files/read-home-file.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
 import { createSessionEgress, type TurnNetwork } from "./session/session-network.ts";
 import { createHome, removeContainers, removeVolumes, resumeHome, toVolumes } from "./session/session-volumes.ts";
 import { toUnverified } from "./engine/pending-removals.ts";
-import { EVERYTHING, startTurn } from "./turn/start-turn.ts";
+import { startTurn } from "./turn/start-turn.ts";
 import type { TurnProcess } from "./turn/turn-process.ts";
 
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
@@ -46,11 +47,11 @@ export async function createDockerSession(
   const sessionContainer = await translate(openHome(context, { session: id, volumes, proxySocket }));
   const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers: context.idleContainers });
   const archive = createHomeArchive(sessionContainer, context.user);
-  const { credentials, kiroDataDir, scratchDir } = context;
   // No agent has used a new home.
   let visited = origin === "kept";
   const seeds = createHomeSeeds();
-  const login = createLoginSync({ archive, credentials, kiroDataDir, scratchDir, exists: visited });
+  const home = { archive, scratchDir: context.scratchDir, exists: visited };
+  const login = context.login?.open(home) ?? openWithoutLogin(home);
   let heldBytes = visited ? undefined : 0;
   const starting = new Set<Promise<unknown>>();
   const running = new Set<TurnProcess>();
@@ -66,7 +67,7 @@ export async function createDockerSession(
     const prepareHome = async (): Promise<void> => {
       await containerReady;
       const files = command.home === undefined ? undefined : await seeds.load(command.home);
-      const need = running.size === 0 ? toLoginNeed(command) : "none";
+      const need = running.size === 0 ? toLoginNeed(command, context.login) : "none";
       await login.prepare(need, AbortSignal.any(over), files?.files);
       files?.written();
       // The previous turn's container is removed before the next agent starts, above all before a retry.
@@ -75,10 +76,10 @@ export async function createDockerSession(
     const checkMountPoints = async (paths: readonly string[]): Promise<void> => {
       if (visited) await archive.checkMountPoints(paths);
     };
-    const network = egress.join((options.access ?? EVERYTHING).egress);
+    const network = egress.join((options.access ?? DEFAULT_ACCESS).egress);
     const decideVisibility = () => context.visibility.decide(sessionContainer);
-    const home = { containerReady, prepareHome, checkMountPoints };
-    const turn = { context, session: id, volumes, command, options, network, decideVisibility, heldBytes, ...home };
+    const steps = { containerReady, prepareHome, checkMountPoints };
+    const turn = { context, session: id, volumes, command, options, network, decideVisibility, heldBytes, ...steps };
     const child = await startTurn(turn).catch(async (error: unknown) => {
       pendingRemovals.suspect(error);
       await network.close();
@@ -158,9 +159,13 @@ export async function createDockerSession(
   };
 }
 
-function toLoginNeed({ env, login }: Command): LoginNeed {
-  if (login === undefined) return "none";
-  return env["KIRO_API_KEY"] ? "if-any" : "required";
+function toLoginNeed({ env, login: name }: Command, login: Login | undefined): LoginNeed {
+  if (name === undefined) return "none";
+  if (login?.name === name) return login.toNeed(env);
+  throw new BudgieError(
+    "LOGIN_REQUIRED",
+    `The command needs the login ${JSON.stringify(name)}, which this runner was not given. Give it as the option "login".`,
+  );
 }
 
 async function appendFile(archive: HomeArchive, path: string, text: string): Promise<void> {

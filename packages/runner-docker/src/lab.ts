@@ -4,4 +4,5 @@ export { createDockerRunner } from "./docker-runner.ts";
 export type { Weaker } from "./engine/engine-protections.ts";
 export { connectEngine } from "./engine/engine.ts";
 export type { HostEnvironment } from "./engine/find-engine.ts";
+export { createKiroLogin } from "./login/create-kiro-login.ts";
 export { DATABASE } from "./login/kiro-database.ts";

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSessionId, type Access, type RunnerSession } from "@budgie/core";
-import { createDockerPlace, type Ran } from "./helpers/docker-place.ts";
+import { createSessionId, KIRO_DEFINITIONS, type Access, type RunnerSession } from "@budgie/core";
+import { createDockerPlace, run, type Ran } from "./helpers/docker-place.ts";
 
 const ALL: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 const place = createDockerPlace();
@@ -15,12 +15,18 @@ beforeAll(async () => {
 afterAll(() => place[Symbol.asyncDispose]());
 
 async function runWith(access: Partial<Access>, script: string): Promise<Ran> {
-  const command = { argv: ["sh", "-c", script] as const, env: {}, projections: [] };
+  const command = { argv: ["sh", "-c", script] as const, env: {}, projections: [], hidden: KIRO_DEFINITIONS };
   const options = { directory: place.workspace, input: "", access: { ...ALL, ...access } };
   const child = await session.start(command, options);
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
   return { stdout, stderr, exit };
 }
+
+it("is a writable workspace without a network if none is named", async () => {
+  const { stdout } = await run(session, place.workspace, "touch new && rm new && echo written; ls /sys/class/net");
+
+  expect(stdout).toBe("written\nlo\n");
+});
 
 describe("a read-only workspace", () => {
   const ATTEMPTS = ["touch new", "echo x >given", "rm given", "mkdir d", "mv given g", "chmod 777 given", "ln given l"];

@@ -20,7 +20,7 @@ async function runnerOn(changes: Info, acceptWeaker?: readonly Weaker[]): Promis
     "GET /images/there/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z" },
   });
   const owner = createOwner({ stateDir });
-  const places = { stateDir, kiroDataDir: stateDir, home: stateDir };
+  const places = { stateDir, home: stateDir };
   return await createDockerRunner({ image: "there", owner, ...places, hostEnv: fake.hostEnv, acceptWeaker });
 }
 

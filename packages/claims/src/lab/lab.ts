@@ -22,7 +22,13 @@ import {
   type TurnDependencies,
 } from "@budgie/core";
 import type { Credentials, DockerRunnerOptions } from "@budgie/runner-docker";
-import { createDockerRunner, type HostEnvironment, type LookInto, type Weaker } from "@budgie/runner-docker/lab";
+import {
+  createDockerRunner,
+  createKiroLogin,
+  type HostEnvironment,
+  type LookInto,
+  type Weaker,
+} from "@budgie/runner-docker/lab";
 import { createCaller, WRITING } from "./caller.ts";
 import { createLabNetwork, startLabProxy, type LabNetwork } from "./lab-network.ts";
 import { createFakeHome, toProjections, type FakeHome } from "./fake-home.ts";
@@ -100,8 +106,10 @@ export type Ran = { readonly stdout: string; readonly stderr: string; readonly e
 /** The runner options that select the engine and the image. */
 export type LabOptions = Pick<
   DockerRunnerOptions,
-  "caFile" | "credentials" | "home" | "hostEnv" | "image" | "limits" | "runtime" | "upstreamProxy"
+  "caFile" | "home" | "hostEnv" | "image" | "limits" | "runtime" | "upstreamProxy"
 > & {
+  /** The part of the login that sandboxes get; default all of it */
+  readonly credentials?: Credentials | undefined;
   /** Aborts running turns and prevents new ones */
   readonly signal?: AbortSignal | undefined;
 };
@@ -142,7 +150,7 @@ export async function createLab(options: LabOptions, parts: LabParts = { startPr
 }
 
 async function fillLab(
-  { startProxy, ...options }: LabOptions & LabParts,
+  { credentials: common, startProxy, ...options }: LabOptions & LabParts,
   root: string,
   undo: (() => Promise<void>)[],
 ): Promise<Omit<Lab, keyof AsyncDisposable>> {
@@ -153,8 +161,12 @@ async function fillLab(
   undo.push(() => owner.release());
   const network = await createLabNetwork();
   undo.push(() => network[Symbol.asyncDispose]());
-  const createRunner = async ({ lookInto, ...others }: RunnerOptions = {}, own = owner): Promise<Runner> => {
-    const known = { owner: own, stateDir, kiroDataDir: host.kiroDataDir };
+  const createRunner = async (
+    { credentials = common, lookInto, ...others }: RunnerOptions = {},
+    own = owner,
+  ): Promise<Runner> => {
+    const login = createKiroLogin({ dataDir: host.kiroDataDir, credentials });
+    const known = { owner: own, stateDir, login };
     const proxy = startProxy && { startProxy: () => startProxy(network) };
     const created = await createDockerRunner(
       { ...options, ...others, ...known, acceptWeaker: ANY },

@@ -26,6 +26,9 @@ export type Access = {
   readonly limits: Partial<Limits>;
 };
 
+/** The access of a process in a sandbox whose caller names none: its workspace, and no network. */
+export const DEFAULT_ACCESS: Access = { workspace: "rw", egress: { mode: "none", hosts: [] }, limits: {} };
+
 /** The permissions of a turn: its access, and the time limit of one attempt. */
 export type Policy = Access & { readonly timeoutMs: number };
 

@@ -77,8 +77,8 @@ export type Command = {
   readonly home?: readonly HomeFile[] | undefined;
   /** The image of the sandbox; default the runner's. A runner without a sandbox ignores it */
   readonly image?: string | undefined;
-  /** The login that the process needs in a sandbox; without one `start` rejects with `LOGIN_REQUIRED` */
-  readonly login?: "kiro" | undefined;
+  /** The name of the login that the process needs in a sandbox, such as `kiro`; without that login `start` rejects with `LOGIN_REQUIRED` */
+  readonly login?: string | undefined;
   /** Entries of the workspace that a sandbox replaces, as a repository could redefine the agent there; default none */
   readonly hidden?: Readonly<Record<string, Cover>> | undefined;
 };
@@ -110,7 +110,7 @@ export type HomeFile = {
 export type StartOptions = {
   /** The workspace: the absolute path of an existing directory on the host, with symlinks resolved */
   readonly directory: string;
-  /** The access of the process; default everything that this runner gives. `INPUT_INVALID` if the runner cannot enforce it */
+  /** The access of the process; default in a sandbox `DEFAULT_ACCESS`, else the user's. `INPUT_INVALID` if the runner cannot enforce it */
   readonly access?: Access | undefined;
   /** All of the process's stdin, without NUL characters; if left out, `AgentProcess.stdin` stays open */
   readonly input?: string | undefined;

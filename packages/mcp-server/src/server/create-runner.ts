@@ -22,11 +22,12 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
   const { env: hostEnv, home } = host;
   const keepSessionsMs = config.keepSessions ? config.sessionTtlMs : undefined;
   if (config.sandbox) {
-    const { createDockerRunner } = await import("@budgie/runner-docker");
+    const { createDockerRunner, createKiroLogin } = await import("@budgie/runner-docker");
     const upstreamProxy = toUpstreamProxy(hostEnv);
     const network = { caFile, upstreamProxy } satisfies Partial<DockerRunnerOptions>;
-    const place = { image, program, owner, stateDir, kiroDataDir, home, hostEnv };
-    return createDockerRunner({ ...place, acceptWeaker, credentials, runtime, keepSessionsMs, ...network });
+    const login = createKiroLogin({ dataDir: kiroDataDir, credentials });
+    const place = { image, program, owner, stateDir, home, hostEnv };
+    return createDockerRunner({ ...place, acceptWeaker, login, runtime, keepSessionsMs, ...network });
   }
   const { createLocalRunner, toHostEnvironment } = await import("@budgie/runner-local");
   // Over HTTP, no client starts budgie.

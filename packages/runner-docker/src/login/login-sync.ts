@@ -2,31 +2,16 @@ import { BudgieError, toOption } from "@budgie/core";
 import { toAccessTokenLogin } from "./access-token-login.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import type { Credentials } from "../sandbox/credentials.ts";
-import type { ArchiveFile, HomeArchive, HostFile } from "../container-files/home-archive.ts";
+import type { ArchiveFile, HostFile } from "../container-files/home-archive.ts";
 import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
 import { loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
+import type { LoginHome, LoginNeed, LoginSync } from "./login.ts";
 import { createScratchFolder } from "./scratch-folder.ts";
 import { createSessionDatabase, renewSessionDatabase } from "./session-database.ts";
 
-export type LoginSyncOptions = {
-  readonly archive: HomeArchive;
+export type LoginSyncOptions = LoginHome & {
   readonly kiroDataDir: string;
   readonly credentials: Credentials;
-  /** A private folder of the host for copies that exist for some milliseconds */
-  readonly scratchDir: string;
-  /** True if an agent may have used the home; default false */
-  readonly exists?: boolean | undefined;
-};
-
-/** A command's need of the host's login. */
-export type LoginNeed = "none" | "if-any" | "required";
-
-/** The login in a session's home, which is kept as new as the host's. */
-export type LoginSync = {
-  /** Prepares the home for a command, and writes its `files`. Throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or the reason of `signal`. */
-  prepare(need: LoginNeed, signal: AbortSignal, files?: readonly ArchiveFile[]): Promise<void>;
-  /** Removes the login from the database in the home, unless `signal` aborts before that is written. */
-  clear(signal: AbortSignal): Promise<void>;
 };
 
 const FOLDER = `${SANDBOX.home}/.local/share/kiro-cli`;
@@ -133,7 +118,7 @@ function toDatabaseFiles(content: Buffer | HostFile): readonly ArchiveFile[] {
 }
 
 /** Saves the database to a folder; `false` if there is none. */
-async function saveDatabase(archive: HomeArchive, to: string): Promise<boolean> {
+async function saveDatabase(archive: LoginHome["archive"], to: string): Promise<boolean> {
   const names = [DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)];
   const saved = await archive.saveFiles(FOLDER, names, { to, maxBytes: LARGEST_DATABASE_BYTES });
   return saved.has(DATABASE);

@@ -1,6 +1,5 @@
 import type { LimitFunction } from "p-limit";
 import type { Command, Limits, Owner } from "@budgie/core";
-import type { Credentials } from "../sandbox/credentials.ts";
 import type { ProxySockets } from "../proxy/proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineVisibility } from "./engine-visibility.ts";
@@ -8,6 +7,7 @@ import type { LookInto } from "../container-files/container-root.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import type { FindNamedImage } from "../image/image-cache.ts";
 import type { IdleContainers } from "./idle-containers.ts";
+import type { Login } from "../login/login.ts";
 import type { MountedFiles } from "../sandbox/mounted-files.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 
@@ -25,8 +25,8 @@ export type SandboxContext = {
   readonly limits: Limits;
   /** `undefined` for the engine's default */
   readonly runtime: string | undefined;
-  readonly credentials: Credentials;
-  readonly kiroDataDir: string;
+  /** `undefined` if no command gets one */
+  readonly login: Login | undefined;
   /** A private folder of the host for files that exist during a turn */
   readonly scratchDir: string;
   readonly proxySockets: ProxySockets;

@@ -3,7 +3,14 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
-import { BudgieError, type Access, type Command, type Limits, type SessionId, type StartOptions } from "@budgie/core";
+import {
+  BudgieError,
+  DEFAULT_ACCESS,
+  type Command,
+  type Limits,
+  type SessionId,
+  type StartOptions,
+} from "@budgie/core";
 import { timeLimit } from "../engine/time-limits.ts";
 import { attach } from "../engine/attach.ts";
 import { toTurnContainer } from "../sandbox/container-options.ts";
@@ -39,9 +46,6 @@ export type TurnStart = {
   /** Throws if a mount point in the home is a symlink */
   readonly checkMountPoints: (paths: readonly string[]) => Promise<void>;
 };
-
-/** The default access of a process: everything that its runner can give. */
-export const EVERYTHING: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
 
 /**
  * Starts a turn's container, and fills the home in parallel: the container waits for its first line of stdin. If it fails or is
@@ -120,7 +124,7 @@ async function holdMounts(
   { command, context, network, options, volumes }: TurnStart,
   files: MountedFiles & { readonly skeleton: string },
 ): Promise<HeldMounts> {
-  const { access = EVERYTHING, directory: workspace, protectedPaths = [] } = options;
+  const { access = DEFAULT_ACCESS, directory: workspace, protectedPaths = [] } = options;
   return holdTurnMounts({
     volumes,
     workspace,

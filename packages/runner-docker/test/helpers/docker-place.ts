@@ -13,7 +13,7 @@ import {
   type RunnerSession,
   type StartOptions,
 } from "@budgie/core";
-import { createDockerRunner, type DockerRunnerOptions } from "@budgie/runner-docker";
+import { createDockerRunner, createKiroLogin, type Credentials, type DockerRunnerOptions } from "@budgie/runner-docker";
 import { toEndedProcess } from "@budgie/testkit";
 import { connectEngine } from "../../src/engine/engine.ts";
 
@@ -29,12 +29,18 @@ export function testEngine(): Promise<Docker> {
   return (connecting ??= connectEngine(process.env, process.env["HOME"] ?? "/root").then(({ docker }) => docker));
 }
 
+/** The options of a runner, and of its Kiro login. */
+type PlaceOptions = Partial<DockerRunnerOptions> & {
+  readonly kiroDataDir?: string;
+  readonly credentials?: Credentials | undefined;
+};
+
 /** A host's folders that several runners share, as several budgies of one user do. */
 export type DockerPlace = AsyncDisposable & {
   readonly root: string;
   readonly stateDir: string;
   readonly workspace: string;
-  createRunner(options?: Partial<DockerRunnerOptions>): Promise<{ readonly runner: Runner; readonly owner: Owner }>;
+  createRunner(options?: PlaceOptions): Promise<{ readonly runner: Runner; readonly owner: Owner }>;
 };
 
 /** Creates a place below the temporary folder. Disposing it closes the runners and removes it. */
@@ -47,13 +53,13 @@ export function createDockerPlace(): DockerPlace {
     root,
     stateDir,
     workspace,
-    async createRunner(options = {}) {
+    async createRunner({ credentials, kiroDataDir: dataDir = join(root, "no-kiro"), ...options } = {}) {
       const owner = createOwner({ stateDir, process: toEndedProcess() });
       const runner = await createDockerRunner({
         image: BASE_IMAGE,
         owner,
         stateDir,
-        kiroDataDir: join(root, "no-kiro"),
+        login: createKiroLogin({ dataDir, credentials }),
         home: process.env["HOME"] ?? "/root",
         hostEnv: process.env,
         acceptWeaker: ["limits", "seccomp", "ulimits"],

@@ -121,6 +121,17 @@ describe("without a login on the host", () => {
     expect(await (await testEngine()).listContainers({ all: true, filters })).toEqual([]);
   });
 
+  it("a turn is refused by a runner that was given none, also with an API key", async () => {
+    const { runner } = await place.createRunner({ login: undefined });
+    const session = await runner.openSession(createSessionId());
+    const command = { argv: ["true"], projections: [], login: "kiro", env: { KIRO_API_KEY: "ksk-canary" } } as const;
+
+    await expect(runCommand(session, command, { directory })).rejects.toMatchObject({
+      code: "LOGIN_REQUIRED",
+      message: expect.stringMatching(/"kiro".*option "login"/),
+    });
+  });
+
   it("an API key is enough", async () => {
     await using host = await createHostHome({ login: false });
     const { kiro } = await open(host);

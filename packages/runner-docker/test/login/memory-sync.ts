@@ -5,7 +5,8 @@ import Database from "better-sqlite3";
 import { createHostHome, type HostHome } from "@budgie/testkit";
 import type { Credentials } from "../../src/sandbox/credentials.ts";
 import type { ArchiveFile, HomeArchive } from "../../src/container-files/home-archive.ts";
-import { createLoginSync, type LoginNeed } from "../../src/login/login-sync.ts";
+import type { LoginNeed } from "../../src/login/login.ts";
+import { createLoginSync } from "../../src/login/login-sync.ts";
 
 export const FILE = "/home/agent/.local/share/kiro-cli/data.sqlite3";
 export const AUTH = "/auth/data.sqlite3";

@@ -1,0 +1,20 @@
+import type { Credentials } from "../sandbox/credentials.ts";
+import { createLoginSync } from "./login-sync.ts";
+import type { Login } from "./login.ts";
+
+export type KiroLoginOptions = {
+  /** The folder of the host's `data.sqlite3`, such as `~/.local/share/kiro-cli` */
+  readonly dataDir: string;
+  /** The part of the login that sandboxes get; default `full` */
+  readonly credentials?: Credentials | undefined;
+};
+
+/** Creates the login of `kiro-cli`, which commands ask for as `kiro`. A `KIRO_API_KEY` among their variables replaces it. */
+export function createKiroLogin({ credentials = "full", dataDir: kiroDataDir }: KiroLoginOptions): Login {
+  return {
+    name: "kiro",
+    // An unreadable login must not stop a command that has an API key.
+    toNeed: (env) => (env["KIRO_API_KEY"] ? "if-any" : "required"),
+    open: (home) => createLoginSync({ ...home, kiroDataDir, credentials }),
+  };
+}

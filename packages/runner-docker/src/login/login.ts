@@ -1,0 +1,46 @@
+import type { Command } from "@budgie/core";
+import type { ArchiveFile, HomeArchive } from "../container-files/home-archive.ts";
+
+/** A login of the host of which sandboxes get a copy, made by a function such as `createKiroLogin`. */
+export type Login = {
+  /** The name by which a command asks for it in `Command.login` */
+  readonly name: string;
+  /** Tells how much a command with this environment needs it */
+  readonly toNeed: (env: Command["env"]) => LoginNeed;
+  /** Opens it for one session */
+  readonly open: (home: LoginHome) => LoginSync;
+};
+
+/** A session's home, as far as a login writes to it. */
+export type LoginHome = {
+  readonly archive: HomeArchive;
+  /** A private folder of the host for copies that exist for some milliseconds */
+  readonly scratchDir: string;
+  /** True if an agent may have used the home; default false */
+  readonly exists?: boolean | undefined;
+};
+
+/** A command's need of the host's login. */
+export type LoginNeed = "none" | "if-any" | "required";
+
+/** The login in a session's home, which is kept as new as the host's. */
+export type LoginSync = {
+  /** Prepares the home for a command, and writes its `files`. Throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or the reason of `signal`. */
+  prepare(need: LoginNeed, signal: AbortSignal, files?: readonly ArchiveFile[]): Promise<void>;
+  /** Removes the login from the home, unless `signal` aborts before that is written. */
+  clear(signal: AbortSignal): Promise<void>;
+};
+
+/** Opens a home for commands that need no login. */
+export function openWithoutLogin({ archive, exists = false }: LoginHome): LoginSync {
+  let isPrepared = false;
+  let isUsed = exists;
+  return {
+    async prepare(_need, _signal, files = []) {
+      if (isPrepared && files.length === 0) return;
+      await (isUsed ? archive.write(files) : archive.create(files));
+      [isPrepared, isUsed] = [true, true];
+    },
+    clear: () => Promise.resolve(),
+  };
+}
