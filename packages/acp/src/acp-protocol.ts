@@ -11,8 +11,8 @@ import {
   type ProtocolTurn,
 } from "@budgie/core";
 import type { AcpProgram } from "./acp-program.ts";
-import { createActivityThrottle } from "./activity-throttle.ts";
-import { createAnswer, type Answer } from "./answer.ts";
+import { createActivityThrottle } from "./answer/activity-throttle.ts";
+import { createAnswer, type Answer } from "./answer/answer.ts";
 import { connectAgent, EndedError, NO_EXIT, type Connection } from "./connection.ts";
 import { openConversation } from "./conversation.ts";
 import { loadConversationId, saveConversationId } from "./conversation-id.ts";
@@ -65,14 +65,14 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
         cancelTimeoutMs,
         onEnd,
       };
-      const { answer, stopReason } = await ask(working);
+      const { answer, stopReason, usage } = await ask(working);
       const exit = withoutOwnStop(await connection.end());
       const forgotten = turn.resume && saved === undefined ? [FORGOTTEN] : [];
       const warnings = [...forgotten, ...conversation.warnings, ...toWarnings(stopReason, answer, exit)];
       const denied = permissions.takeDenied();
       const failure = toExitFailure(exit, toContext(turn, program));
       if (failure !== undefined) throw failure;
-      return toProtocolAnswer({ turn, answer, stopReason, exit, denied, warnings });
+      return toProtocolAnswer({ turn, answer, stopReason, usage, exit, denied, warnings });
     } catch (error) {
       await connection.stop("shutdown");
       throw toFailure(error, toContext(turn, program));
@@ -102,8 +102,10 @@ type Working = {
   readonly onEnd: () => Promise<void>;
 };
 
+type Answered = Pick<ProtocolAnswer, "usage"> & { readonly answer: Answer; readonly stopReason: string };
+
 /** Sends the prompt, and resolves when the agent ends its turn. A turn that is cancelled or too long is cancelled in the agent first. */
-async function ask(working: Working): Promise<{ answer: Answer; stopReason: string }> {
+async function ask(working: Working): Promise<Answered> {
   const { cancelTimeoutMs, connection, conversation: sessionId, deadline, onEnd, permissions, turn } = working;
   if (performance.now() >= deadline) throw new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
   const throttle = createActivityThrottle(turn.onActivity);
@@ -116,7 +118,7 @@ async function ask(working: Working): Promise<{ answer: Answer; stopReason: stri
   // NUL means nothing to a model.
   const prompt = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
   try {
-    const expected = { answer: z.object({ stopReason: z.string() }) };
+    const expected = { answer: z.object({ stopReason: z.string(), usage: z.unknown().optional() }) };
     const response = connection.request(methods.agent.session.prompt, { sessionId, prompt }, expected);
     // A turn that ends early does not wait for it.
     const ended = response.then(onEnd);
@@ -124,7 +126,8 @@ async function ask(working: Working): Promise<{ answer: Answer; stopReason: stri
     const ending = await firstOf(ended, turn.signal, deadline - performance.now());
     if (ending === undefined) {
       await ended;
-      return { answer, stopReason: (await response).stopReason };
+      const { stopReason, usage } = await response;
+      return { answer, stopReason, usage: answer.toUsage(usage) };
     }
     permissions.cancel();
     connection.notify(methods.agent.session.cancel, { sessionId });
@@ -168,21 +171,17 @@ function toWarnings(stopReason: string, answer: Answer, { oomKilled }: Exit): re
   ];
 }
 
-type Ended = Pick<ProtocolAnswer, "denied" | "exit" | "warnings"> & {
-  readonly turn: ProtocolTurn;
-  readonly answer: Answer;
-  readonly stopReason: string;
-};
+type Ended = Answered & Pick<ProtocolAnswer, "denied" | "exit" | "warnings"> & { readonly turn: ProtocolTurn };
 
 /** Returns the answer. Throws `AGENT_FAILED` for one that the model refused, and for none. */
-function toProtocolAnswer({ answer, denied, exit, stopReason, turn, warnings }: Ended): ProtocolAnswer {
+function toProtocolAnswer({ answer, denied, exit, stopReason, turn, usage, warnings }: Ended): ProtocolAnswer {
   const response = answer.text().trim();
   const { name } = turn.agent;
   if (stopReason === "refusal") {
     const message = `The model of the agent "${name}" refused the prompt. Ask for something else.`;
     throw new BudgieError("AGENT_FAILED", message, { report: { response: response === "" ? undefined : response } });
   }
-  if (response !== "") return { response, file: undefined, exit, denied, warnings };
+  if (response !== "") return { response, file: undefined, exit, denied, usage, warnings };
   const tools = denied.length === 0 ? "" : ` It was refused these tools: ${denied.join(", ")}.`;
   throw new BudgieError(
     "AGENT_FAILED",

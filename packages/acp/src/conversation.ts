@@ -2,10 +2,10 @@ import { setImmediate as nextTask, setTimeout as sleep } from "node:timers/promi
 import { methods, PROTOCOL_VERSION, RequestError } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import { BudgieError } from "@budgie/core";
-import { toTitle } from "./answer.ts";
+import { toTitle } from "./answer/answer.ts";
 import type { AcpProgram } from "./acp-program.ts";
 import { EndedError, type Connection } from "./connection.ts";
-import { toOneLine } from "./one-line.ts";
+import { toOneLine } from "./answer/one-line.ts";
 
 /** A conversation with an agent: what ACP calls a session. */
 export type Conversation = {

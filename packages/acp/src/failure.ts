@@ -1,7 +1,7 @@
 import { RequestError } from "@agentclientprotocol/sdk";
 import { BudgieError, toExitFailure, type Exit, type ExitContext } from "@budgie/core";
 import { EndedError } from "./connection.ts";
-import { toOneLine } from "./one-line.ts";
+import { toOneLine } from "./answer/one-line.ts";
 import { AUTH_REQUIRED, toReason } from "./conversation.ts";
 
 /** Translates an error of a turn. Those that are budgie's own, or nobody's, stay as they are. */

@@ -7,7 +7,7 @@ import { toPlainRequest } from "./plain-request.ts";
 export type MessageStreamOptions = {
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Called with the parameters of each `session/update`, which are not checked */
+  /** Called with the parameters of each `session/update`, and the cost in Kiro's own form as one, which are not checked */
   readonly onUpdate: (params: unknown) => void;
 };
 
@@ -34,6 +34,7 @@ export function toMessageStream({ onUpdate, stdin, stdout }: MessageStreamOption
     if (!("method" in message)) return asked.delete(message["id"]) ? (message as AnyMessage) : undefined;
     if ("id" in message) return toPlainRequest(message);
     if (message["method"] === "session/update") onUpdate(message["params"]);
+    if (message["method"] === KIRO_METADATA) onUpdate(toUsageUpdate(message["params"]));
     return undefined;
   }
 
@@ -85,6 +86,15 @@ function createOpenRequests() {
       while (count >= MOST_OPEN_REQUESTS && !isClosed) await new Promise<void>((resolve) => (tell = resolve));
     },
   };
+}
+
+// The notification in which Kiro reports the cost of a turn.
+const KIRO_METADATA = "_kiro.dev/metadata";
+
+/** Returns the parameters of Kiro's notification in the form of an update. */
+function toUsageUpdate(params: unknown): unknown {
+  const { meteringUsage, sessionId } = (params ?? {}) as Readonly<Record<string, unknown>>;
+  return { sessionId, update: { sessionUpdate: "usage_update", meteringUsage } };
 }
 
 // Other turns must not wait for an agent that prints without end.

@@ -44,6 +44,8 @@ const MIGRATIONS: readonly string[] = [
     owner TEXT NOT NULL
   ) STRICT, WITHOUT ROWID`,
   `ALTER TABLE sessions ADD COLUMN origin TEXT`,
+  // The figures besides the credits, as JSON.
+  `ALTER TABLE runs ADD COLUMN usage TEXT`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if it is of a newer budgie. */

@@ -1,4 +1,4 @@
-import type { BegunRun, EgressReport, FinishedRun, Isolation, OwnerRecord, Run } from "@budgie/core";
+import type { BegunRun, EgressReport, FinishedRun, Isolation, OwnerRecord, Run, Usage } from "@budgie/core";
 import type { Row } from "./sqlite.ts";
 
 /** Creates the row of a turn that begins. */
@@ -29,14 +29,26 @@ export function toFinishedRow(run: FinishedRun): Row {
     retried: run.retried ? 1 : 0,
     error: orNull(run.error),
     egress: run.egress === undefined ? null : JSON.stringify(run.egress),
-    credits: orNull(run.usage?.credits),
+    ...toUsageColumns(run.usage),
   };
+}
+
+function toUsageColumns(usage: Usage | undefined): Row {
+  if (usage === undefined) return { credits: null, usage: null };
+  const { credits, ...rest } = usage;
+  return { credits: orNull(credits), usage: Object.keys(rest).length === 0 ? null : JSON.stringify(rest) };
+}
+
+function toUsage(row: Row): Usage | undefined {
+  const [credits, rest] = [toNumber(row["credits"]), toText(row["usage"])];
+  if (credits === undefined && rest === undefined) return undefined;
+  return { ...(credits !== undefined && { credits }), ...(JSON.parse(rest ?? "{}") as Usage) };
 }
 
 /** Parses a row. `open` is the outcome of a run that has not ended, which depends on its owner. */
 export function toRun(row: Row, open: "lost" | "running"): Run {
   const [exitCode, signal] = [toNumber(row["exit_code"]), toText(row["exit_signal"])];
-  const [credits, egress, outcome] = [toNumber(row["credits"]), toText(row["egress"]), toText(row["outcome"])];
+  const [egress, outcome] = [toText(row["egress"]), toText(row["outcome"])];
   return {
     id: String(row["id"]),
     agent: String(row["agent"]),
@@ -52,7 +64,7 @@ export function toRun(row: Row, open: "lost" | "running"): Run {
     retried: row["retried"] === 1,
     error: outcome === undefined && open === "lost" ? LOST : toText(row["error"]),
     egress: egress === undefined ? undefined : (JSON.parse(egress) as EgressReport),
-    usage: credits === undefined ? undefined : { credits },
+    usage: toUsage(row),
     delivered: row["delivered"] === 1,
   };
 }

@@ -23,7 +23,13 @@ describe("the run log", () => {
       egress: undefined,
       usage: undefined,
     });
-    const runs = [makeRun(), failed, makeRun({ exit: undefined, isolation: "none" })];
+    const cost = { inputTokens: 7, totalTokens: 10, sessionCost: { amount: 0.25, currency: "USD" } };
+    const runs = [
+      makeRun(),
+      failed,
+      makeRun({ exit: undefined, isolation: "none", usage: cost }),
+      makeRun({ usage: { credits: 1, ...cost } }),
+    ];
     const kept = runs.map((run) => toKept(run)).toReversed();
     const first = open(stateDir);
     for (const run of runs) await finish(first, run);
@@ -35,7 +41,7 @@ describe("the run log", () => {
     expect(await second.recent({ limit: 2 })).toEqual(kept.slice(0, 2));
     expect(await second.recent({ limit: 5, agent: "other" })).toEqual([toKept(failed)]);
     expect(await second.recent({ limit: 5, agent: "nobody" })).toEqual([]);
-    expect(await second.recent({ limit: 5, sessionId: runs[0]?.sessionId })).toEqual([kept[2]]);
+    expect(await second.recent({ limit: 5, sessionId: runs[0]?.sessionId })).toEqual([kept[3]]);
     second.close();
     expect([...first.reports, ...second.reports]).toEqual([]);
   });

@@ -34,8 +34,16 @@ export type FinishedRun = BegunRun & {
   readonly usage: Usage | undefined;
 };
 
-/** The cost of a turn, as its program reports it. */
-export type Usage = { readonly credits: number };
+/** The cost of a turn, as far as its program reports it; at least one figure. */
+export type Usage = {
+  readonly credits?: number | undefined;
+  /** Tokens, which some programs count over the whole session */
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  readonly totalTokens?: number | undefined;
+  /** The cost of the session so far */
+  readonly sessionCost?: { readonly amount: number; readonly currency: string } | undefined;
+};
 
 /** A turn in the log, without its prompt. */
 export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome"> & {

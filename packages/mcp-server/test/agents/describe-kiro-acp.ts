@@ -26,7 +26,7 @@ export function describeKiroAcp({ cleanUp, leftovers, sandbox }: KiroAcpSetup): 
       const { structuredContent } = await ask("shell-worker", { prompt: "[[run: echo work]] [[status]]" });
 
       const { response } = structuredContent as { response: string };
-      expect(structuredContent).toMatchObject({ denied: [] });
+      expect(structuredContent).toMatchObject({ denied: [], usage: { credits: 0.01 } });
       expect(JSON.parse(response.slice(response.indexOf("{")))).toMatchObject({
         agent: "shell-worker",
         model: "claude-opus-4",

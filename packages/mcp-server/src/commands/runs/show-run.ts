@@ -1,4 +1,4 @@
-import { sanitizeText, toDurationText, type EgressCount, type Run } from "@budgie/core";
+import { sanitizeText, toDurationText, type EgressCount, type Run, type Usage } from "@budgie/core";
 import type { RunRecord } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
@@ -18,8 +18,10 @@ export async function showRun(
   return 0;
 }
 
+type Fact = readonly [name: string, text: string | undefined];
+
 function runText(run: RunRecord): string {
-  const facts: readonly (readonly [string, string | undefined])[] = [
+  const facts: readonly Fact[] = [
     ["run", run.id],
     ["agent", run.agent],
     ["session", run.sessionId],
@@ -30,7 +32,7 @@ function runText(run: RunRecord): string {
     ["exit", toExit(run)],
     ["prompt", `${run.promptBytes} bytes, which are not kept`],
     ["answer", toAnswerState(run)],
-    ["credits", run.usage?.credits.toString()],
+    ...toCosts(run.usage),
     ["reached", toHosts(run.egress?.allowed)],
     ["refused", toHosts(run.egress?.denied)],
     ["error", run.error && withFlags(run.error)],
@@ -58,6 +60,20 @@ function toAnswerState({ answer, answerBytes, delivered }: RunRecord): string | 
   if (answerBytes === undefined) return undefined;
   const state = delivered ? "delivered" : "not delivered as far as budgie knows";
   return `${answerBytes} bytes, ${state}${answer === undefined ? ", and not kept" : ""}`;
+}
+
+/** An agent's program chose the currency. */
+function toCosts({ credits, inputTokens, outputTokens, sessionCost, totalTokens }: Usage = {}): readonly Fact[] {
+  const tokens = [
+    ...(inputTokens === undefined ? [] : [`${inputTokens} in`]),
+    ...(outputTokens === undefined ? [] : [`${outputTokens} out`]),
+    ...(totalTokens === undefined ? [] : [`${totalTokens} in all`]),
+  ];
+  return [
+    ["credits", credits?.toString()],
+    ["tokens", tokens.length === 0 ? undefined : tokens.join(", ")],
+    ["cost", sessionCost && `${sessionCost.amount} ${sessionCost.currency} for the session so far`],
+  ];
 }
 
 function toHosts(counts: readonly EgressCount[] = []): string | undefined {

@@ -43,7 +43,7 @@ export const replyOutput = z.looseObject({
     .looseObject({ homeBytes: z.number(), grownBytes: z.number() })
     .optional()
     .describe("Size of the session's home, and its growth in this turn; missing if it cannot be measured"),
-  usage: z.looseObject({ credits: z.number() }).optional().describe("What it cost, as far as the agent's program said"),
+  usage: z.looseObject({}).optional().describe("What it cost, as far as the agent's program said: credits or tokens"),
   missed: z
     .array(z.looseObject({ runId: z.string(), response: z.string(), when: z.string() }))
     .describe("Earlier answers of this session that may not have reached you, the oldest first"),

@@ -143,6 +143,19 @@ describe("budgie runs show", () => {
     expect(await json(user, "show", run.id)).toMatchObject({ id: run.id, answer: "All is well.", egress: { denied } });
   });
 
+  it("shows tokens, and what the session has cost so far", async () => {
+    await using user = await createBudgieUser();
+    const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10, sessionCost: { amount: 0.25, currency: "USD" } };
+    const run = makeRun({ usage });
+    await remember(user, [run]);
+
+    const { stdout } = await user.command(["runs", "show", run.id]);
+
+    expect(stdout).toMatch(/^tokens +7 in, 3 out, 10 in all$/m);
+    expect(stdout).toMatch(/^cost +0\.25 USD for the session so far$/m);
+    expect(await json(user, "show", run.id)).toMatchObject({ usage });
+  });
+
   it("escapes answers and errors for a terminal, and changes nothing in JSON", async () => {
     await using user = await createBudgieUser();
     const answer = "Grün \u001b[31mred\u001b[0m \u009b2J \u202Eabc\u{E0041} \u0007";

@@ -171,15 +171,8 @@ describe("tools/list", () => {
             "type": "string",
           },
           "usage": {
-            "description": "What it cost, as far as the agent's program said",
-            "properties": {
-              "credits": {
-                "type": "number",
-              },
-            },
-            "required": [
-              "credits",
-            ],
+            "description": "What it cost, as far as the agent's program said: credits or tokens",
+            "properties": {},
             "type": "object",
           },
           "warnings": {

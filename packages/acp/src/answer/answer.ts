@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { toOneLine } from "./one-line.ts";
+import { createUsageReports, type UsageReports } from "./usage.ts";
 
 /** The parts of updates that make up an answer; all else is ignored. */
 const update = z.discriminatedUnion("sessionUpdate", [
@@ -12,6 +13,7 @@ const update = z.discriminatedUnion("sessionUpdate", [
   z.object({ sessionUpdate: z.enum(["tool_call", "tool_call_update"]), title: z.string().nullish() }),
   // Checked by hand: a schema of each entry is slow, and keeps an issue for each wrong one.
   z.object({ sessionUpdate: z.literal("plan"), entries: z.unknown().optional() }),
+  z.looseObject({ sessionUpdate: z.literal("usage_update") }),
 ]);
 
 const notification = z.object({ sessionId: z.string(), update });
@@ -24,6 +26,8 @@ export type Answer = {
   readonly text: () => string;
   /** True if the last message is longer than budgie keeps */
   readonly isTruncated: () => boolean;
+  /** Returns the cost of the turn, with the figures of the answer to its prompt */
+  readonly toUsage: UsageReports["toUsage"];
 };
 
 export type AnswerOptions = {
@@ -47,6 +51,7 @@ export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): 
   let isFresh = true;
   let isTruncated = false;
   let messageId: string | undefined;
+  const usage = createUsageReports();
 
   function addText(chunk: string, id: string | undefined): void {
     if (chunk === "") return;
@@ -78,10 +83,13 @@ export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): 
           return;
         case "plan":
           return show(toPlanText(found.entries));
+        case "usage_update":
+          return usage.add(found);
       }
     },
     text: () => text,
     isTruncated: () => isTruncated,
+    toUsage: usage.toUsage,
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { failureOf, run } from "./helpers/run.ts";
-import { createScriptedAgent, POLITE } from "./helpers/scripted-agent.ts";
+import { failureOf, run } from "../helpers/run.ts";
+import { createScriptedAgent, POLITE } from "../helpers/scripted-agent.ts";
 
 describe("the answer", () => {
   it.each<[string, readonly (readonly [string, string?] | "tool")[], string]>([

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import type { Usage } from "@budgie/core";
+
+/** The cost of a turn, as its agent reports it now and then. */
+export type UsageReports = {
+  /** Takes a `usage_update` of ACP, or what Kiro calls metadata. */
+  readonly add: (update: Readonly<Record<string, unknown>>) => void;
+  /** Returns the last figures, with those of the answer to the prompt; `undefined` if there are none */
+  readonly toUsage: (tokens: unknown) => Usage | undefined;
+};
+
+/** Creates the cost of a turn. Figures that cannot be right are left out: an agent chose them. */
+export function createUsageReports(): UsageReports {
+  let credits: number | undefined;
+  let sessionCost: Usage["sessionCost"];
+  return {
+    add({ cost: given, meteringUsage }) {
+      sessionCost = cost.safeParse(given).data ?? sessionCost;
+      credits = toCredits(meteringUsage) ?? credits;
+    },
+    toUsage(given) {
+      const usage = { credits, ...toTokens(given), sessionCost };
+      const known = Object.entries(usage).filter(([, value]) => value !== undefined);
+      return known.length === 0 ? undefined : Object.fromEntries(known);
+    },
+  };
+}
+
+const amount = z.number().min(0).max(1e12);
+const cost = z.object({ amount, currency: z.string().regex(/^[A-Za-z]{1,20}$/) });
+const tokens = z.int().min(0).max(1e12);
+const metered = z.object({ value: amount, unit: z.literal("credit") });
+
+const MOST_METERED = 100;
+
+/** Adds up Kiro's credits. */
+function toCredits(given: unknown): number | undefined {
+  const listed: readonly unknown[] = Array.isArray(given) ? given.slice(0, MOST_METERED) : [];
+  const values = listed.flatMap((each) => metered.safeParse(each).data?.value ?? []);
+  if (values.length === 0) return undefined;
+  // Rounding removes the error of the floating-point sum.
+  return Number(values.reduce((sum, value) => sum + value, 0).toFixed(6));
+}
+
+function toTokens(given: unknown): Pick<Usage, "inputTokens" | "outputTokens" | "totalTokens"> {
+  const { inputTokens, outputTokens, totalTokens } = (given ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    inputTokens: tokens.safeParse(inputTokens).data,
+    outputTokens: tokens.safeParse(outputTokens).data,
+    totalTokens: tokens.safeParse(totalTokens).data,
+  };
+}
