@@ -33,15 +33,19 @@ function collectAgents(config: Config, { env }: Host): readonly Listed[] {
   const listed = agents.map((agent): Listed => {
     const refusal = offered.includes(agent) ? undefined : refusals.find((text) => text.includes(`"${agent.file}"`));
     const broken = refusal ?? agent.broken ?? findMissing(agent, config, env);
-    const protocol = agent.program === undefined ? "kiro" : "acp";
+    const protocol = agent.program === undefined ? toKirosProtocol(config) : "acp";
     const restrictions = toRestrictions(agent.name, config);
     return { name: agent.name, protocol, restrictions, from: agent.file, ...(broken === undefined ? {} : { broken }) };
   });
   const unusable = [...files].flatMap(([from, { agent, problems }]): readonly Listed[] => {
     const [broken] = agent === undefined ? problems : [];
-    return broken === undefined ? [] : [{ protocol: "kiro", restrictions: [], from, broken }];
+    return broken === undefined ? [] : [{ protocol: toKirosProtocol(config), restrictions: [], from, broken }];
   });
   return [...listed, ...unusable];
+}
+
+function toKirosProtocol({ protocol }: Config): Listed["protocol"] {
+  return protocol === "acp" ? "acp" : "kiro";
 }
 
 function findMissing({ program }: Agent, { sandbox }: Config, env: Host["env"]): string | undefined {

@@ -16,6 +16,7 @@ import { acceptAgents } from "../../agents/accept-agents.ts";
 import { findHiddenFiles } from "../../agents/find-problems.ts";
 import { refuseUnknownAgents } from "../../config/agent-policies.ts";
 import { withFlags } from "../../terminal/with-flags.ts";
+import { inspectPrograms } from "./program-findings.ts";
 import { isProven, proofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { toSandboxFindings } from "./sandbox-findings.ts";
@@ -39,10 +40,12 @@ type Examination = DoctorOptions & { readonly signal: AbortSignal };
 
 async function examine(config: Config, { egress, json, prove, signal }: Examination, host: Host): Promise<number> {
   const facts = await inspectMachine(config, host);
+  const { agents } = loadAgents(config);
   const lab = toLabOptions(config, signal, host);
   const found: readonly Finding[] = [
-    ...toSandboxFindings(facts, config, host),
+    ...withoutKiros(toSandboxFindings(facts, config, host), agents),
     ...(await inspectEgress(facts, egress, lab)),
+    ...(await inspectPrograms(agents, config, host)),
     ...inspectAgents(config, host),
     ...inspectDirectories(config),
     ...inspectSqlite(),
@@ -59,6 +62,12 @@ async function examine(config: Config, { egress, json, prove, signal }: Examinat
   host.stdout.write(json ? `${JSON.stringify({ ok: isWell, findings: all, proof })}\n` : rest.join(""));
   if (isWell) return EXIT.done;
   return facts.engine.ok && facts.image.ok ? EXIT.failed : EXIT.unready;
+}
+
+/** Removes the findings about kiro-cli and its login if only agents with programs of their own are on offer. */
+function withoutKiros(findings: readonly Finding[], agents: readonly Agent[]): readonly Finding[] {
+  const needsKiro = agents.length === 0 || agents.some(({ program }) => program === undefined);
+  return needsKiro ? findings : findings.filter(({ what }) => what !== "program" && what !== "login");
 }
 
 /** Returns the options of a lab with the profile of a turn. */

@@ -69,6 +69,15 @@ describe("budgie agents ls", () => {
     expect(stdout).not.toContain("canary");
   });
 
+  it("shows the protocol that --protocol chooses for Kiro's agents", async () => {
+    using user = createInstallUser();
+    const args = createAgents(user);
+
+    const { stdout } = await user.run(["agents", "ls", ...args, "--protocol", "acp"]);
+
+    expect(stdout).toMatch(/^reader +acp /m);
+  });
+
   it("marks agents whose tools clash", async () => {
     using user = createInstallUser();
     const file = join(user.project, "budgie.json");

@@ -1,0 +1,73 @@
+import { accessSync, constants, existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { Agent, AgentProgram } from "@budgie/core";
+import { AGENT_PRESETS, type AgentPreset } from "../../agents/agent-presets.ts";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import type { Finding } from "./finding.ts";
+import { inspectMachine } from "./inspect-machine.ts";
+
+/** Looks for the programs of configured agents, for their variables, and for the files of their homes. */
+export async function inspectPrograms(
+  agents: readonly Agent[],
+  config: Config,
+  host: Host,
+): Promise<readonly Finding[]> {
+  const found = agents.map(async ({ name, program }) => {
+    if (program === undefined) return [];
+    const toFinding = ({ state, text, todo }: Found): Finding => ({
+      state,
+      what: "agent",
+      text: `${name}: ${text}`,
+      todo,
+    });
+    const place = config.sandbox ? await findInImage(program, config, host) : findOnPath(program, host.env["PATH"]);
+    return [...place, ...findMissing(program, config, host)].map(toFinding);
+  });
+  return (await Promise.all(found)).flat();
+}
+
+type Found = Pick<Finding, "state" | "text" | "todo">;
+
+/** Looks into the image of an agent's sandbox. Other findings report an image that is missing for all. */
+async function findInImage({ argv, image }: AgentProgram, config: Config, host: Host): Promise<readonly Found[]> {
+  const name = image ?? config.sandboxImage;
+  const facts = await inspectMachine({ ...config, sandboxImage: name, kiroBinary: argv[0] }, host);
+  if (!facts.engine.ok) return [];
+  if (!facts.image.ok) return image === undefined ? [] : [{ state: "failed", text: facts.image.problem }];
+  const { program } = facts;
+  if (program.ok) return [{ state: "ok", text: `"${program.facts.path}" in the image "${name}"` }];
+  return [{ state: "failed", text: program.problem, todo: toBuild(argv[0], name) }];
+}
+
+/** Returns the command that builds an image with a preset's program. */
+function toBuild(command: string, image: string): string | undefined {
+  const presets = Object.entries<AgentPreset>(AGENT_PRESETS);
+  const [preset] = presets.find(([, { npm, ...other }]) => npm !== undefined && other.command === command) ?? [];
+  return preset === undefined ? undefined : `budgie build-image --tag ${image} --with ${preset}`;
+}
+
+function findOnPath({ argv: [command] }: AgentProgram, path = ""): readonly Found[] {
+  const candidates = command.includes("/") ? [command] : path.split(delimiter).map((folder) => join(folder, command));
+  const found = candidates.find(isExecutable);
+  if (found !== undefined) return [{ state: "ok", text: `"${found}"` }];
+  return [{ state: "failed", text: `there is no program "${command}"${command.includes("/") ? "" : " on the PATH"}` }];
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function findMissing({ env, home = {} }: AgentProgram, { sandbox }: Config, host: Host): readonly Found[] {
+  const variables = env.filter((name) => !host.env[name]);
+  const files = sandbox ? Object.values(home).filter((file) => !existsSync(file)) : [];
+  return [
+    ...variables.map((name): Found => ({ state: "failed", text: `it needs ${name}, which is not set here` })),
+    ...files.map((file): Found => ({ state: "failed", text: `it needs "${file}", which is not there` })),
+  ];
+}

@@ -1,0 +1,68 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts";
+
+const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
+
+const PROGRAM = { protocol: "acp", description: "Codes.", command: "coder" };
+
+/** Writes a configuration, and returns the options with which only its agents are on offer. */
+function configure(user: BudgieUser, content: unknown): readonly string[] {
+  const [file, none] = [join(user.host.home, "budgie.json"), join(user.host.home, "none")];
+  writeFileSync(file, JSON.stringify(content));
+  mkdirSync(none, { recursive: true });
+  return ["doctor", "--config", file, "--agents-dir", none];
+}
+
+describe("budgie doctor with configured agents", () => {
+  it("looks for each program on the PATH without a sandbox, and for its variables", async () => {
+    await using user = await createBudgieUser();
+    const bin = join(user.host.home, "bin");
+    mkdirSync(bin);
+    for (const name of ["coder", "plain"]) writeFileSync(join(bin, name), "#!/bin/sh\n");
+    chmodSync(join(bin, "coder"), 0o755);
+    const agents = {
+      coder: { ...PROGRAM, env: ["SET", "UNSET"] },
+      plain: { ...PROGRAM, command: "plain" },
+      path: { ...PROGRAM, command: "/nowhere/coder" },
+    };
+
+    const env = { ...NO_ENGINE, PATH: bin, SET: "canary" };
+    const { stdout } = await user.command(configure(user, { agents }), env);
+
+    const lines = stdout.split("\n").filter((line) => line.includes(" agent  "));
+    expect(lines).toEqual([
+      `ok      agent      coder: "${join(bin, "coder")}"`,
+      "failed  agent      coder: it needs UNSET, which is not set here",
+      'failed  agent      plain: there is no program "plain" on the PATH',
+      'failed  agent      path: there is no program "/nowhere/coder"',
+    ]);
+    expect(stdout).not.toContain("canary");
+  });
+
+  it("looks for the files of a home with a sandbox only", async () => {
+    await using user = await createBudgieUser();
+    const home = { ".coder/here.json": "budgie.json", ".coder/gone.json": "gone.json" };
+    const args = configure(user, { agents: { coder: { ...PROGRAM, home } } });
+
+    const sandboxed = await user.command([...args, "--sandbox"], NO_ENGINE);
+    const local = await user.command(args, NO_ENGINE);
+
+    const line = `failed  agent      coder: it needs "${join(user.host.home, "gone.json")}", which is not there\n`;
+    expect(sandboxed.stdout).toContain(line);
+    expect(sandboxed.stdout).not.toContain(`coder: it needs "${join(user.host.home, "budgie.json")}"`);
+    expect(local.stdout).not.toContain("gone.json");
+  });
+
+  it("says nothing of kiro-cli and its login unless an agent of Kiro's is on offer", async () => {
+    await using user = await createBudgieUser({ login: false });
+    const args = configure(user, { agents: { coder: PROGRAM } });
+
+    const without = await user.command(args, NO_ENGINE);
+    const beside = await user.command([...args, "--agents-dir", user.host.agentsDir], NO_ENGINE);
+
+    expect(without.stdout).not.toMatch(/^\w+ +(?:login|program) /m);
+    expect(beside.stdout).toMatch(/^failed +login +.*kiro-cli login/m);
+  });
+});
