@@ -1,10 +1,17 @@
 // node scripts/bench/main.mjs [CASE] [ROUNDS]: measures one case, and exits with 1 if it is over its limit.
+import { measureAcp } from "./acp.mjs";
 import { measureEgress } from "./egress.mjs";
 import { measureHardening } from "./hardening.mjs";
 import { measureStartup } from "./startup.mjs";
 import { measureTurns } from "./turns.mjs";
 
-const CASES = { turns: measureTurns, hardening: measureHardening, egress: measureEgress, startup: measureStartup };
+const CASES = {
+  turns: measureTurns,
+  hardening: measureHardening,
+  egress: measureEgress,
+  startup: measureStartup,
+  acp: measureAcp,
+};
 const ROUNDS = 20;
 
 const args = process.argv.slice(2);

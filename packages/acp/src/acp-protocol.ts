@@ -4,6 +4,7 @@ import {
   BudgieError,
   toExitFailure,
   type Agent,
+  type AgentProcess,
   type Exit,
   type ExitContext,
   type Protocol,
@@ -14,7 +15,7 @@ import type { AcpProgram } from "./acp-program.ts";
 import { createActivityThrottle } from "./answer/activity-throttle.ts";
 import { createAnswer, type Answer } from "./answer/answer.ts";
 import { connectAgent, EndedError, NO_EXIT, type Connection } from "./connection.ts";
-import { openConversation } from "./conversation.ts";
+import { openConversation, type Conversation, type OpenOptions } from "./conversation.ts";
 import { loadConversationId, saveConversationId } from "./conversation-id.ts";
 import { toFailure } from "./failure.ts";
 import { firstOf, within } from "./first-of.ts";
@@ -32,47 +33,32 @@ export type AcpOptions = {
 const START_TIMEOUT_MS = 60_000;
 const CANCEL_TIMEOUT_MS = 5000;
 
-/** Creates the protocol of agents that speak ACP: a process for each turn, in the conversation of the session. */
+/**
+ * Creates the protocol of agents that speak ACP: a process for each turn, in the conversation of the session, or one that lives on from
+ * a turn that ended well to the next.
+ */
 export function createAcpProtocol(options: AcpOptions): Protocol {
+  const talks = new WeakMap<AgentProcess, Talk>();
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
     const program = options.toProgram(turn.agent, turn.directory);
-    const { directory, onOutput, session } = turn;
     // Once the agent works, it is asked to end its turn before it is stopped.
     const start = followUntil(turn.signal);
-    const child = await session.start(program.command, { directory, signal: start.signal });
+    const child = await startAgent(turn, { command: program.command, signal: start.signal, talks });
+    const last = talks.get(child);
+    const connection = last?.connection ?? connectAgent(child);
     const permissions = createPermissions(program.permission);
-    const connection = connectAgent(child, { permissions, onOutput });
+    connection.begin({ permissions, onOutput: turn.onOutput });
     try {
       const limitMs = (): number =>
         Math.max(Math.min(options.startTimeoutMs ?? START_TIMEOUT_MS, deadline - performance.now()), 1);
-      const saved = turn.resume ? await loadConversationId(session) : undefined;
-      const agent = turn.agent.name;
-      const cwd = session.paths(directory).workspace;
-      const conversation = await openConversation(connection, { agent, program, cwd, id: saved, limitMs });
+      const opened = last?.open ?? (await open(turn, { connection, program, limitMs }));
       start.end();
       const cancelTimeoutMs = options.cancelTimeoutMs ?? CANCEL_TIMEOUT_MS;
-      // Many programs keep nothing of a conversation before the end of its first turn.
-      const onEnd = async (): Promise<void> => {
-        if (conversation.id !== saved) await saveConversationId(session, conversation.id);
-      };
-      const working = {
-        turn,
-        connection,
-        permissions,
-        conversation: conversation.id,
-        deadline,
-        cancelTimeoutMs,
-        onEnd,
-      };
-      const { answer, stopReason, usage } = await ask(working);
-      const exit = withoutOwnStop(await connection.end());
-      const forgotten = turn.resume && saved === undefined ? [FORGOTTEN] : [];
-      const warnings = [...forgotten, ...conversation.warnings, ...toWarnings(stopReason, answer, exit)];
-      const denied = permissions.takeDenied();
-      const failure = toExitFailure(exit, toContext(turn, program));
-      if (failure !== undefined) throw failure;
-      return toProtocolAnswer({ turn, answer, stopReason, usage, exit, denied, warnings });
+      const answer = await ask({ turn, program, connection, permissions, opened, deadline, cancelTimeoutMs });
+      if (answer.exit !== NO_EXIT) return answer;
+      talks.set(child, { connection, open: { ...opened, isSaved: true, notices: [] } });
+      return { ...answer, kept: { process: child, end: connection.end } };
     } catch (error) {
       await connection.stop("shutdown");
       throw toFailure(error, toContext(turn, program));
@@ -80,6 +66,46 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
       start.end();
     }
   };
+}
+
+/** An agent between two turns. */
+type Talk = { readonly connection: Connection; readonly open: OpenTalk };
+
+type OpenTalk = {
+  readonly conversation: Conversation;
+  /** True if its id is in the session's home */
+  readonly isSaved: boolean;
+  /** The warnings of this turn alone */
+  readonly notices: readonly string[];
+};
+
+type AgentStart = Pick<AcpProgram, "command"> & {
+  readonly signal: AbortSignal;
+  readonly talks: WeakMap<AgentProcess, Talk>;
+};
+
+/** Starts an agent, or gets the one that lives on from the session's last turn if it still does. */
+async function startAgent(
+  { directory, session }: ProtocolTurn,
+  { command, signal, talks }: AgentStart,
+): Promise<AgentProcess> {
+  for (;;) {
+    const child = await session.start(command, { directory, signal });
+    const last = talks.get(child)?.connection;
+    if (last === undefined || last.isOpen()) return child;
+    // Its exit is known later than the end of its output.
+    await last.stop("shutdown");
+  }
+}
+
+type Opening = Pick<OpenOptions, "limitMs"> & { readonly connection: Connection; readonly program: AcpProgram };
+
+/** Begins the session's conversation, or resumes it. */
+async function open({ agent, directory, resume, session }: ProtocolTurn, opening: Opening): Promise<OpenTalk> {
+  const id = resume ? await loadConversationId(session) : undefined;
+  const cwd = session.paths(directory).workspace;
+  const conversation = await openConversation(opening.connection, { ...opening, agent: agent.name, cwd, id });
+  return { conversation, isSaved: conversation.id === id, notices: resume && id === undefined ? [FORGOTTEN] : [] };
 }
 
 const FORGOTTEN = "The session has no conversation to resume, so the agent began a new one.";
@@ -91,22 +117,40 @@ function withoutOwnStop(exit: Exit): Exit {
 
 type Working = {
   readonly turn: ProtocolTurn;
+  readonly program: AcpProgram;
   readonly connection: Connection;
   readonly permissions: Permissions;
-  /** Its id */
-  readonly conversation: string;
+  readonly opened: OpenTalk;
   /** By `performance.now()` */
   readonly deadline: number;
   readonly cancelTimeoutMs: number;
-  /** Called when the agent has ended its turn, also one that was cancelled */
-  readonly onEnd: () => Promise<void>;
 };
+
+/** Asks the agent, and lets it rest if it may live on; else it has ended. */
+async function ask(working: Working): Promise<ProtocolAnswer> {
+  const { connection, opened, permissions, program, turn } = working;
+  const answered = await prompt(working);
+  const { answer, stopReason } = answered;
+  const mayRest = turn.mayKeep === true && stopReason === "end_turn";
+  const exit = mayRest ? connection.rest() : withoutOwnStop(await connection.end());
+  const ownWarnings = [...opened.notices, ...opened.conversation.warnings];
+  const warnings = [...ownWarnings, ...toWarnings(stopReason, answer, exit)];
+  const denied = permissions.takeDenied();
+  const failure = toExitFailure(exit, toContext(turn, program));
+  if (failure !== undefined) throw failure;
+  return toProtocolAnswer({ ...answered, turn, exit, denied, warnings });
+}
 
 type Answered = Pick<ProtocolAnswer, "usage"> & { readonly answer: Answer; readonly stopReason: string };
 
 /** Sends the prompt, and resolves when the agent ends its turn. A turn that is cancelled or too long is cancelled in the agent first. */
-async function ask(working: Working): Promise<Answered> {
-  const { cancelTimeoutMs, connection, conversation: sessionId, deadline, onEnd, permissions, turn } = working;
+async function prompt(working: Working): Promise<Answered> {
+  const { cancelTimeoutMs, connection, deadline, opened, permissions, turn } = working;
+  const sessionId = opened.conversation.id;
+  // Also after a turn that is cancelled. Many programs keep nothing of a conversation before the end of its first turn.
+  const onEnd = async (): Promise<void> => {
+    if (!opened.isSaved) await saveConversationId(turn.session, sessionId);
+  };
   if (performance.now() >= deadline) throw new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
   const throttle = createActivityThrottle(turn.onActivity);
   const answer = createAnswer({
@@ -116,10 +160,10 @@ async function ask(working: Working): Promise<Answered> {
   });
   connection.onUpdate(answer.add);
   // NUL means nothing to a model.
-  const prompt = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
+  const content = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
   try {
     const expected = { answer: z.object({ stopReason: z.string(), usage: z.unknown().optional() }) };
-    const response = connection.request(methods.agent.session.prompt, { sessionId, prompt }, expected);
+    const response = connection.request(methods.agent.session.prompt, { sessionId, prompt: content }, expected);
     // A turn that ends early does not wait for it.
     const ended = response.then(onEnd);
     ended.catch(() => undefined);

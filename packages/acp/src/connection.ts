@@ -20,6 +20,15 @@ export type Connection = {
   readonly notify: (method: string, params: unknown) => void;
   /** Sets the receiver of updates, which are not checked; without one they are discarded. */
   readonly onUpdate: (receive: ((params: unknown) => void) | undefined) => void;
+  /** Passes the agent's output and its requests for permission on to a turn. */
+  readonly begin: (turn: ConnectionTurn) => void;
+  /**
+   * Ends the turn, and keeps the agent: its output is discarded, its requests are cancelled, and an agent that goes on to talk without
+   * end is stopped. Returns the exit that it does not have.
+   */
+  readonly rest: () => Exit;
+  /** Returns true until the agent's output or input has ended. */
+  readonly isOpen: () => boolean;
   /** Ends the agent: closes its stdin, and stops it if it does not end by itself. Resolves to its exit. */
   readonly end: () => Promise<Exit>;
   /** Stops the agent now. Resolves to its exit. */
@@ -45,11 +54,14 @@ export class EndedError extends Error {
   }
 }
 
-export type ConnectionOptions = {
+/** The parts of a turn that an agent talks to. */
+type ConnectionTurn = {
   readonly permissions: Permissions;
   readonly onOutput: OnOutput | undefined;
 };
 
+// Some agents tell their title or commands some time after their turn.
+const MOST_IDLE_BYTES = 1024 * 1024;
 const KEPT_STDERR_BYTES = 8 * 1024;
 // Some agents, such as codex-acp, do not end with their input.
 const END_LIMIT_MS = 500;
@@ -57,22 +69,37 @@ const END_LIMIT_MS = 500;
 const EXIT_LIMIT_MS = 2000;
 
 /** Connects with a started agent. */
-export function connectAgent(child: AgentProcess, { onOutput, permissions }: ConnectionOptions): Connection {
-  const stderr = createTail(KEPT_STDERR_BYTES);
+export function connectAgent(child: AgentProcess): Connection {
+  let turn: ConnectionTurn | undefined;
+  let idleBytes = 0;
+  let stderr = createTail(KEPT_STDERR_BYTES);
+
+  function countIdle(bytes: number): void {
+    if (turn !== undefined || idleBytes > MOST_IDLE_BYTES) return;
+    idleBytes += bytes;
+    // The session's next turn finds that it has ended.
+    if (idleBytes > MOST_IDLE_BYTES) child.stop("shutdown").catch(() => undefined);
+  }
+
   child.stderr.on("data", (chunk: Buffer) => {
+    countIdle(chunk.length);
     stderr.add(chunk);
-    onOutput?.(chunk, "stderr");
+    turn?.onOutput?.(chunk, "stderr");
   });
   let receive: ((params: unknown) => void) | undefined;
   const stream = toMessageStream({
     stdin: child.stdin,
     stdout: child.stdout,
     onUpdate: (params) => receive?.(params),
+    onBytes: countIdle,
   });
   const connection = acp
     .client({ name: "budgie" })
     // Others, such as those for files and terminals of this machine, are refused as unknown.
-    .onRequest(acp.methods.client.session.requestPermission, ({ params }) => permissions.answer(params))
+    .onRequest(
+      acp.methods.client.session.requestPermission,
+      ({ params }) => turn?.permissions.answer(params) ?? CANCELLED,
+    )
     .connect(stream);
 
   async function whenEnded(): Promise<EndedError> {
@@ -101,6 +128,16 @@ export function connectAgent(child: AgentProcess, { onOutput, permissions }: Con
     onUpdate(next) {
       receive = next;
     },
+    begin(next) {
+      turn = next;
+      stderr = createTail(KEPT_STDERR_BYTES);
+    },
+    rest() {
+      turn = undefined;
+      idleBytes = 0;
+      return NO_EXIT;
+    },
+    isOpen: () => !connection.signal.aborted && child.stdin.writable,
     async end() {
       child.stdin.end();
       const isEnded = await within(child.exit, END_LIMIT_MS);
@@ -115,6 +152,8 @@ export function connectAgent(child: AgentProcess, { onOutput, permissions }: Con
     },
   };
 }
+
+const CANCELLED: acp.RequestPermissionResponse = { outcome: { outcome: "cancelled" } };
 
 function parseAnswer<Schema extends z.ZodType>(method: string, value: unknown, schema: Schema): z.infer<Schema> {
   const parsed = schema.safeParse(value);

@@ -9,6 +9,8 @@ export type MessageStreamOptions = {
   readonly stdout: Readable;
   /** Called with the parameters of each `session/update`, and the cost in Kiro's own form as one, which are not checked */
   readonly onUpdate: (params: unknown) => void;
+  /** Called with the number of bytes of each piece of output */
+  readonly onBytes: (bytes: number) => void;
 };
 
 // Codex sends the output of a tool in updates of up to 2.4 MB.
@@ -22,8 +24,8 @@ const MOST_OPEN_REQUESTS = 16;
  * with the agent's own words. Of the agent's requests the SDK gets only the parts that it needs, and no more until it has
  * answered some: it would queue and check any number of any size.
  */
-export function toMessageStream({ onUpdate, stdin, stdout }: MessageStreamOptions): Stream {
-  const lines = readLines(stdout);
+export function toMessageStream({ onBytes, onUpdate, stdin, stdout }: MessageStreamOptions): Stream {
+  const lines = readLines(stdout, onBytes);
   const asked = new Set<unknown>();
   const open = createOpenRequests();
   const output: WritableStream<Uint8Array> = Writable.toWeb(stdin);
@@ -101,12 +103,13 @@ function toUsageUpdate(params: unknown): unknown {
 const LONGEST_TASK_MS = 5;
 
 /** Yields the lines of a stream, without their ends. Throws `AGENT_FAILED` for one that no message needs. */
-async function* readLines(stream: Readable): AsyncGenerator<Buffer, undefined> {
+async function* readLines(stream: Readable, onBytes: (bytes: number) => void): AsyncGenerator<Buffer, undefined> {
   let pieces: Buffer[] = [];
   let bytes = 0;
   let sinceMs = performance.now();
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     let start = 0;
+    onBytes(chunk.length);
     for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
       yield Buffer.concat([...pieces, chunk.subarray(start, end)]);
       [pieces, bytes, start] = [[], 0, end + 1];

@@ -48,8 +48,9 @@ export { toExitFailure, type ExitContext } from "./protocol/exit-failure.ts";
 export { createOutputFiles, type OutputFiles } from "./protocol/output-files.ts";
 export type { PromptFiles } from "./protocol/prompt-templates.ts";
 export type { BegunRun, FinishedRun, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";
-export type { OnOutput, Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol/protocol.ts";
+export type { KeptProcess, OnOutput, Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol/protocol.ts";
 export { createRunTurn, type TurnDependencies } from "./turn/run-turn.ts";
+export { createWarmProcesses, type WarmOptions, type WarmProcesses } from "./turn/warm-processes.ts";
 export { withReport } from "./turn/turn-report.ts";
 export {
   type Access,

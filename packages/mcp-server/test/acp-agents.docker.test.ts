@@ -182,7 +182,7 @@ async function startWith(user: BudgieUser, agents: Readonly<Record<string, unkno
   writeFileSync(config, JSON.stringify({ caFile: llm.caFile, allowHost: [`llm.test:${llm.port}=127.0.0.1`], agents }));
   return user.start({
     sandbox: true,
-    args: ["--sandbox-image", image, "--config", config],
+    args: ["--sandbox-image", image, "--config", config, "--warm-idle", "0"],
     env: { OPENAI_API_KEY: "test-key" },
   });
 }

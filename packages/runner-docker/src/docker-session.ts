@@ -3,6 +3,7 @@ import {
   DEFAULT_ACCESS,
   isHomePath,
   type Command,
+  type DiskReport,
   type RunnerSession,
   type SessionId,
   type StartOptions,
@@ -96,7 +97,18 @@ export async function createDockerSession(
     child.exit.then(finish, finish);
     const closeNetwork = (): ReturnType<TurnNetwork["close"]> => network.close();
     const report = child.exit.then(closeNetwork, closeNetwork);
-    return network.isWatched ? { ...child, egress: report, takeEgress: () => network.take() } : child;
+    const living = { ...child, takeDisk, isCurrent };
+    return network.isWatched ? { ...living, egress: report, takeEgress: () => network.take() } : living;
+
+    async function takeDisk(): Promise<DiskReport | undefined> {
+      const taken = await child.takeDisk?.();
+      heldBytes = taken?.homeBytes;
+      return taken;
+    }
+
+    async function isCurrent(): Promise<boolean> {
+      return login.isCurrent(toLoginNeed(command, context.login));
+    }
   }
 
   async function stop(): Promise<void> {

@@ -39,7 +39,11 @@ export type ScriptedAgent = {
   readonly received: readonly { readonly method: string; readonly params: unknown }[];
   readonly stops: readonly StopReason[];
   readonly files: Map<string, string>;
+  /** The started processes, the last one at the end */
+  readonly processes: readonly ScriptedProcess[];
 };
+
+type ScriptedProcess = { readonly agent: AgentSide; readonly hasEnded: () => boolean };
 
 /** A new conversation `c1`, and an answer to each prompt. */
 export const POLITE: Script = {
@@ -52,23 +56,33 @@ export const POLITE: Script = {
   },
 };
 
+type AgentOptions = {
+  readonly endsWithInput?: boolean;
+  /** Returns what a runner adds to each process */
+  readonly facts?: () => Partial<AgentProcess>;
+};
+
 /** Creates a session whose program is a script. */
-export function createScriptedAgent(script: Script, { endsWithInput = true } = {}): ScriptedAgent {
+export function createScriptedAgent(
+  script: Script,
+  { endsWithInput = true, facts = () => ({}) }: AgentOptions = {},
+): ScriptedAgent {
   const received: { method: string; params: unknown }[] = [];
   const stops: StopReason[] = [];
   const files = new Map<string, string>();
+  const processes: ScriptedProcess[] = [];
   const session: RunnerSession = {
     id: createSessionId(),
     paths: () => ({ workspace: "/workspace", home: "/home/agent" }),
     async start(_command, { signal }) {
       if (signal?.aborted === true) throw new BudgieError("CANCELLED", "The turn was cancelled before its start.");
-      return startProcess({ script, received, stops, endsWithInput, signal });
+      return { ...startProcess({ script, received, stops, endsWithInput, signal, processes }), ...facts() };
     },
     readFile: async (name) => files.get(name),
     appendFile: async (name, text) => void files.set(name, (files.get(name) ?? "") + text),
     remove: async () => files.clear(),
   };
-  return { session, received, stops, files };
+  return { session, received, stops, files, processes };
 }
 
 type Process = Pick<ScriptedAgent, "stops"> & {
@@ -77,9 +91,10 @@ type Process = Pick<ScriptedAgent, "stops"> & {
   readonly stops: StopReason[];
   readonly endsWithInput: boolean;
   readonly signal: AbortSignal | undefined;
+  readonly processes: ScriptedProcess[];
 };
 
-function startProcess({ endsWithInput, received, script, signal, stops }: Process): AgentProcess {
+function startProcess({ endsWithInput, processes, received, script, signal, stops }: Process): AgentProcess {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const answers = new Map<unknown, (message: Readonly<Record<string, unknown>>) => void>();
   const waiting = new Map<string, (params: unknown) => void>();
@@ -108,6 +123,8 @@ function startProcess({ endsWithInput, received, script, signal, stops }: Proces
     },
     notified: (method) => new Promise((resolve) => waiting.set(method, resolve)),
   };
+
+  processes.push({ agent, hasEnded: () => stderr.writableEnded });
 
   async function take(line: string): Promise<void> {
     const message = JSON.parse(line) as { id?: number; method?: string; params: unknown };

@@ -1,4 +1,4 @@
-import { noteTime } from "./file-times.ts";
+import { noteTime, type NotedTime } from "./file-times.ts";
 import { toCountText } from "../text/text.ts";
 import type { OpenFolder } from "../walk/open-folder.ts";
 import { toPrintablePath } from "../walk/printable-path.ts";
@@ -14,7 +14,12 @@ export type ExecutableChanges = {
   readonly gitChanges: readonly string[];
   /** One sentence each */
   readonly warnings: readonly string[];
+  /** The workspace as it is now, for a later watch; left out if nothing is to be compared with it */
+  readonly state?: ExecutableState | undefined;
 };
+
+/** The state of a workspace at the end of a watch. */
+export type ExecutableState = { readonly snapshot: Snapshot; readonly time: NotedTime };
 
 export type ExecutableWatch = {
   /** Resolves when the first snapshot was taken; the agent must not run before */
@@ -27,17 +32,22 @@ export type ExecutableWatch = {
 const MOST_PATHS = 200;
 const MOST_EXPLAINED = 10;
 
-/** Begins to watch a workspace; `open` is for tests. */
-export function watchExecutablePaths(directory: string, open?: OpenFolder): ExecutableWatch {
-  const time = noteTime();
-  const taking = takeSnapshot(directory, { open });
+/**
+ * Begins to watch a workspace; `open` is for tests. With the state at the end of the last watch, it also finds what was changed in
+ * between.
+ */
+export function watchExecutablePaths(directory: string, open?: OpenFolder, last?: ExecutableState): ExecutableWatch {
+  const time = last?.time ?? noteTime();
+  const taking = takeSnapshot(directory, { open, leads: last?.snapshot.leads });
   return {
     ready: Promise.all([taking, time.ready]),
     async findChanges() {
       const before = await taking;
       const suspects = createSuspects(directory, time.toSinceMs());
+      const endTime = noteTime();
       const after = await takeSnapshot(directory, { leads: before.leads, suspects, open });
-      const changes = compareSnapshots(before, after);
+      const earlier = last === undefined ? [] : compareSnapshots(last.snapshot, before);
+      const changes = joinChanges(compareSnapshots(before, after), earlier);
       const { outward, privileged } = suspects;
       const paths = new Set([...privileged.first, ...changes].map(({ path }) => path));
       return {
@@ -48,6 +58,7 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder): Exec
           .map(toSentence),
         warnings: [
           ...toPrivilegedWarnings(privileged),
+          ...toEarlierWarning(earlier),
           ...changes
             .filter(({ effect }) => toEffectText(effect) !== undefined)
             .slice(0, MOST_EXPLAINED)
@@ -56,9 +67,25 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder): Exec
           ...toUnreadWarning(before, after),
           ...toManyWarning(changes.length + privileged.count),
         ],
+        state: { snapshot: after, time: endTime },
       };
     },
   };
+}
+
+function joinChanges(changes: readonly Change[], earlier: readonly Change[]): readonly Change[] {
+  const paths = new Set(changes.map(({ path }) => path));
+  return [...changes, ...earlier.filter(({ path }) => !paths.has(path))];
+}
+
+function toEarlierWarning(earlier: readonly Change[]): readonly string[] {
+  if (earlier.length === 0) return [];
+  const named = earlier.slice(0, MOST_EXPLAINED).map(({ path }) => toQuoted(path));
+  const more = earlier.length > named.length ? ` and ${toCountText(earlier.length - named.length)} more` : "";
+  return [
+    `${named.join(", ")}${more} changed before this turn and after the session's last one, while the agent's process waited. ` +
+      `The agent may have done it, if you have not.`,
+  ];
 }
 
 function toSentence({ effect, path }: Change): string {

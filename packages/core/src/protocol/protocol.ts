@@ -1,6 +1,6 @@
 import type { Agent } from "../agents/agent.ts";
 import type { Usage } from "../runs/run-log.ts";
-import type { Exit, RunnerSession } from "../runner/runner.ts";
+import type { AgentProcess, Exit, RunnerSession } from "../runner/runner.ts";
 
 /** A way to talk to an agent program: one prompt in, one answer out. */
 export type Protocol = (turn: ProtocolTurn) => Promise<ProtocolAnswer>;
@@ -19,6 +19,8 @@ export type ProtocolTurn = {
   readonly onOutput?: OnOutput | undefined;
   /** Called with the agent's present activity, such as the title of a tool, on one line; default nobody */
   readonly onActivity?: ((activity: string) => void) | undefined;
+  /** True if the agent's process may live on for the session's next turn; default it must end */
+  readonly mayKeep?: boolean | undefined;
 };
 
 /** Follows the output of a process. It must return at once, and must not throw. */
@@ -36,4 +38,13 @@ export type ProtocolAnswer = {
   readonly usage?: Usage | undefined;
   /** The warnings about the answer, one sentence each */
   readonly warnings: readonly string[];
+  /** The process that lives on, which a start for the same returns again; left out if it has ended */
+  readonly kept?: KeptProcess | undefined;
+};
+
+/** A process between two turns of its session. */
+export type KeptProcess = {
+  readonly process: AgentProcess;
+  /** Lets it end by itself, or else stops it. Rejects like `AgentProcess.stop` */
+  readonly end: () => Promise<unknown>;
 };

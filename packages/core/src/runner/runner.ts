@@ -144,6 +144,10 @@ export interface AgentProcess {
   readonly takeEgress?: (() => Promise<EgressReport>) | undefined;
   /** The disk use, once the process has ended; never rejects; left out, or `undefined`, if it cannot be measured */
   readonly disk?: Promise<DiskReport | undefined> | undefined;
+  /** Takes the disk use so far out of `disk`; never rejects; left out, or `undefined`, if it cannot be measured */
+  readonly takeDisk?: (() => Promise<DiskReport | undefined>) | undefined;
+  /** Returns false if another start would find what this one did not, such as a new login; left out if there is nothing to find */
+  readonly isCurrent?: (() => Promise<boolean>) | undefined;
   /**
    * Asks the process and all its descendants to end, kills them 5 s later, and resolves when they have certainly ended. If that cannot be
    * found out, it rejects with `RUNNER_UNAVAILABLE`, and so does `exit`.
@@ -153,7 +157,7 @@ export interface AgentProcess {
 
 export type StopReason = "timeout" | "cancelled" | "shutdown";
 
-/** The end of a process. Exactly one of `exitCode` and `signal` is set, or neither if the command could not be executed. */
+/** The end of a process. Exactly one of `exitCode` and `signal` is set, or neither if the command could not be executed, or lives on. */
 export type Exit = {
   readonly exitCode: number | undefined;
   /** The signal that ended the process, such as `SIGKILL` */

@@ -5,13 +5,14 @@ import type { CheckedRequest } from "./check-request.ts";
 import { toNestingEnvironment, type Nesting } from "../policy/nesting.ts";
 import type { EgressTally } from "./turn-report.ts";
 import { findProtectablePaths } from "../changes/find-protectable-paths.ts";
-import type { Protocol } from "../protocol/protocol.ts";
+import type { KeptProcess, Protocol } from "../protocol/protocol.ts";
 import type { RunNotes } from "../runs/record-run.ts";
 import { withRetry, type RetryMode } from "./retry.ts";
-import type { AgentProcess, Runner } from "../runner/runner.ts";
+import type { AgentProcess, Command, DiskReport, Exit, Runner, StartOptions } from "../runner/runner.ts";
 import type { Session } from "../sessions/session.ts";
 import type { TurnPhase } from "../queue/turn-queue.ts";
 import type { Reply, TurnHooks } from "./turn.ts";
+import type { WarmProcesses } from "./warm-processes.ts";
 import { UNCHANGED, watchWorkspace, type WorkspaceWatch } from "../changes/watch-workspace.ts";
 
 /** A turn in its session, and its dependencies. */
@@ -30,6 +31,8 @@ export type TurnContext = Pick<TurnHooks, "onEgress" | "onOutput"> & {
   readonly retry: RetryMode;
   readonly retryDelayMs: number;
   readonly protectExecutablePaths: boolean;
+  /** `undefined` if no process lives longer than its turn */
+  readonly warm: WarmProcesses | undefined;
 };
 
 /** A reply without the facts that its callers add. */
@@ -45,7 +48,8 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
   const started: AgentProcess[] = [];
   const watch = toWatch(turn);
   const ready = Promise.all([turn.ready, watch?.ready]);
-  const { response, exit, denied, usage, warnings } = await withRetry(
+  const end = () => Promise.all(started.map((child) => child.stop("shutdown")));
+  const answering = withRetry(
     (number) => {
       notes.attempts = number;
       const { timeoutMs } = policy;
@@ -60,16 +64,28 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
         signal,
         onOutput,
         onActivity: (activity) => turn.onPhase({ phase: "running", attempt: number, activity }),
+        mayKeep: turn.warm !== undefined,
       });
     },
     {
       mode: turn.retry,
       delayMs: turn.retryDelayMs,
       signal,
-      end: () => Promise.all(started.map((child) => child.stop("shutdown"))),
+      end,
       findChanges: async () => watch?.findChanges() ?? UNCHANGED,
     },
   );
+  const unfollow = followEgress(turn, started);
+  const answered = await answering.finally(unfollow).catch(async (error: unknown) => {
+    // Nobody else ends a process that was to be kept, if its answer was refused afterwards.
+    if (turn.warm !== undefined) await end().catch(() => undefined);
+    countEgress(turn, started);
+    throw error;
+  });
+  const { response, exit, denied, usage, warnings, kept } = answered;
+  countEgress(turn, started, kept);
+  const disk = await readDisk(started, kept);
+  if (kept !== undefined) turn.warm?.keep(session.id, kept);
   return {
     response,
     sessionId: session.id,
@@ -81,7 +97,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
     retried: notes.attempts > 1,
     denied,
     usage,
-    disk: await started.at(-1)?.disk,
+    disk,
     // Those of a resumed session join the reply later.
     missed: [],
     warnings: [...silenced, ...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
@@ -94,9 +110,18 @@ function toWatch({ request, retry, runner, session }: TurnContext): WorkspaceWat
   return retry === "safe" && !isReadOnly ? watchWorkspace(session.directory) : undefined;
 }
 
+/** Counts the network access of a turn's processes; that of one that lives on until now. */
+function countEgress({ tally }: TurnContext, started: readonly AgentProcess[], kept?: KeptProcess): void {
+  for (const child of new Set(started)) tally.add(child === kept?.process ? child.takeEgress?.() : child.egress);
+}
+
+async function readDisk(started: readonly AgentProcess[], kept?: KeptProcess): Promise<DiskReport | undefined> {
+  return kept === undefined ? started.at(-1)?.disk : kept.process.takeDisk?.();
+}
+
 /** Wraps the session's home so that every process starts with the policy, and is recorded when it runs. */
 function startWithPolicy(turn: TurnContext, started: AgentProcess[]): Session["home"] {
-  const { nesting, notes, onPhase, protectExecutablePaths, ready, session, tally } = turn;
+  const { nesting, notes, onPhase, protectExecutablePaths, ready, session } = turn;
   const { egress, limits, workspace } = turn.request.policy;
   return {
     ...session.home,
@@ -104,12 +129,12 @@ function startWithPolicy(turn: TurnContext, started: AgentProcess[]): Session["h
       const protectedPaths = protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
       const access = { workspace, egress, limits };
       const marked = { ...command, env: { ...env, ...toNestingEnvironment(nesting) } };
-      const child = await session.home.start(marked, { ...options, ready, protectedPaths, access });
+      const asked = { ...options, ready, protectedPaths, access };
+      const child = await startOrReuse(turn, marked, asked);
       started.push(child);
-      tally.add(child.egress);
-      followEgress(child, turn);
+      const noteExit = (exit: Exit): void => void (started.at(-1) === child && (notes.exit = exit));
       // The caller sees the same rejection; this only avoids an unhandled one.
-      child.exit.then((exit) => (notes.exit = exit)).catch(() => undefined);
+      child.exit.then(noteExit).catch(() => undefined);
       session.begin();
       onPhase({ phase: "running", attempt: notes.attempts });
       return child;
@@ -117,19 +142,30 @@ function startWithPolicy(turn: TurnContext, started: AgentProcess[]): Session["h
   };
 }
 
+/** Starts a process, or returns the one that the session's last turn left. A process that gets all its input at its start is none. */
+function startOrReuse(
+  { request, session, tally, warm }: TurnContext,
+  command: Command,
+  options: StartOptions,
+): Promise<AgentProcess> {
+  if (warm === undefined || options.input !== undefined) return session.home.start(command, options);
+  // The network access of one that is replaced is since the last report.
+  const onReplaced = ({ egress }: AgentProcess): void => tally.add(egress);
+  return warm.start(session.home, { agent: request.agent, command, options, onReplaced });
+}
+
 const EGRESS_EVERY_MS = 1_000;
 
-/** Tells the caller each second what the network of a process was asked for. */
-function followEgress({ exit, takeEgress }: AgentProcess, { onEgress, tally }: TurnContext): void {
-  if (onEgress === undefined || takeEgress === undefined) return;
+/** Tells the caller each second what the network of the last process was asked for, until the returned function is called. */
+function followEgress({ onEgress, tally }: TurnContext, started: readonly AgentProcess[]): () => void {
+  if (onEgress === undefined) return () => undefined;
   const timer = setInterval(() => {
-    const since = takeEgress();
+    const since = started.at(-1)?.takeEgress?.();
     // The report of the process's end has only what came after.
     tally.add(since);
-    void since.then(onEgress);
+    void since?.then(onEgress);
   }, EGRESS_EVERY_MS).unref();
-  const stop = (): void => clearInterval(timer);
-  exit.then(stop, stop);
+  return () => clearInterval(timer);
 }
 
 /** Lists the notices about a policy in a sandbox. Without one, the runner has its own notices. */

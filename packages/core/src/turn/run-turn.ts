@@ -20,6 +20,7 @@ import type { Reply, RunTurn, TurnRequest } from "./turn.ts";
 import { toTurnLimits, type TurnLimits } from "../queue/turn-limits.ts";
 import { createTurnQueue } from "../queue/turn-queue.ts";
 import { createTurnRate, type TurnRateLimits } from "../queue/turn-rate.ts";
+import { toWarm, type WarmProcesses } from "./warm-processes.ts";
 import type { WorkspaceRules } from "../policy/workspace-rules.ts";
 
 export type TurnDependencies = {
@@ -48,6 +49,8 @@ export type TurnDependencies = {
   readonly turnLimits?: TurnLimits;
   /** Makes the files that the host runs by itself read-only for agents; default false */
   readonly protectExecutablePaths?: boolean;
+  /** Keeps agents' processes between turns; default they end with their turns */
+  readonly warm?: WarmProcesses | undefined;
   /** Watches a turn's directory; default `watchExecutablePaths` */
   readonly watch?: WatchDirectory | undefined;
   /** Default: a log in memory */
@@ -66,12 +69,13 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     runner,
     turnLimits = toTurnLimits({}, runner.capacity),
   } = dependencies;
+  const warm = toWarm(dependencies);
   const protocolOf = chooseProtocol(dependencies, textLimits);
   const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
   const queue = createTurnQueue(turnLimits, rate);
   const { sessions: store = createSessionStore(runner) } = dependencies;
   const inCallOrder = createKeyedOrder();
-  const parts = { runner, nesting, retry, retryDelayMs, protectExecutablePaths };
+  const parts = { runner, nesting, retry, retryDelayMs, protectExecutablePaths, warm };
 
   async function findTurn(asked: TurnRequest): Promise<FoundTurn> {
     const request = await checkRequest(asked, { ...dependencies, textLimits });
@@ -124,7 +128,8 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
       const session = await open();
       notes.inSession(session.id);
       tracker.inSession(session.id);
-      const watch = { directory, isProtected: protectExecutablePaths, watch: dependencies.watch };
+      const between = warm?.between(session.id, request.policy);
+      const watch = { directory, isProtected: protectExecutablePaths, watch: dependencies.watch, ...between };
       return session.inUse(() =>
         endFailedSession(store, session, () =>
           withChangesAndEgress(watch, (watched) =>

@@ -1,6 +1,7 @@
 import {
   watchExecutablePaths,
   type ExecutableChanges,
+  type ExecutableState,
   type ExecutableWatch,
 } from "../changes/watch-executable-paths.ts";
 import type { EgressCount, EgressDenial, EgressReport } from "../egress.ts";
@@ -32,10 +33,14 @@ export type WatchOptions = {
   readonly isProtected: boolean;
   /** Default {@link watchExecutablePaths} */
   readonly watch?: WatchDirectory | undefined;
+  /** The state at the end of the turn whose process has waited for this one; default none has */
+  readonly last?: ExecutableState | undefined;
+  /** Called with the state at the end of the turn */
+  readonly onEnd?: ((state: ExecutableState) => void) | undefined;
 };
 
 /** Begins to watch a directory for executable paths that a turn changes. */
-export type WatchDirectory = (directory: string) => ExecutableWatch;
+export type WatchDirectory = (directory: string, open?: undefined, last?: ExecutableState) => ExecutableWatch;
 
 export type WatchedTurn = {
   /** Resolves when the agent's processes may run */
@@ -48,10 +53,10 @@ export type WatchedTurn = {
  * redirected git.
  */
 export function withChangesAndEgress<Answer extends Pick<Reply, "response" | "warnings">>(
-  { directory, isProtected, watch: toWatch = watchExecutablePaths }: WatchOptions,
+  { directory, isProtected, last, onEnd, watch: toWatch = watchExecutablePaths }: WatchOptions,
   turn: (watched: WatchedTurn) => Promise<Answer>,
 ): Promise<Answer & Pick<TurnReport, "changedExecutablePaths" | "egress" | "warnings">> {
-  const watch = toWatch(directory);
+  const watch = toWatch(directory, undefined, last);
   const tally = createEgressTally();
   let changes: Promise<ExecutableChanges> | undefined;
   const findChanges = (): Promise<ExecutableChanges> => (changes ??= watch.findChanges());
@@ -64,6 +69,7 @@ export function withChangesAndEgress<Answer extends Pick<Reply, "response" | "wa
   async function collect(outcome: Answer | BudgieError) {
     const { warnings = [] } = outcome instanceof BudgieError ? outcome.report : outcome;
     const found = await findChanges();
+    if (found.state !== undefined) onEnd?.(found.state);
     return {
       changedExecutablePaths: found.changedExecutablePaths,
       egress: await tally.total(),

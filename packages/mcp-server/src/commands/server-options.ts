@@ -76,6 +76,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   maxAnswerBytes: "<number>",
   sessionsDir: "<dir>",
   sessionTtl: "<duration>",
+  warmIdle: "<duration>",
   sweepEvery: "<duration>",
   keepRuns: "<duration>",
   maxRunsBytes: "<number>",

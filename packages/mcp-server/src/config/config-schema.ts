@@ -7,6 +7,7 @@ import { DEFAULT_MODEL, NUMBERS, ORIGIN, PROTOCOL, TOOL_PREFIX } from "./option-
 
 // Messages complete the sentence "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
+const duration = z.string();
 const flag = z.union([z.boolean(), z.stringbool()], '"true" or "false"');
 const model = z.string().regex(/^[\w.:/][\w.:/-]*$/, 'the name of a model, or "auto"');
 const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
@@ -113,10 +114,7 @@ export const configSchema = z.strictObject({
     .describe(
       "try once more after a timeout or a crash: safe (only if the workspace did not change meanwhile), always or never",
     ),
-  heartbeat: z
-    .string()
-    .default("10s")
-    .describe("the interval of progress notifications, for clients that ask for them"),
+  heartbeat: duration.default("10s").describe("the interval of progress notifications, for clients that ask for them"),
   softDeadline: z
     .string()
     .default("auto")
@@ -151,12 +149,13 @@ export const configSchema = z.strictObject({
   stickySessions: flag
     .default(false)
     .describe('resume the client\'s last session in calls without a session id; "new" then begins a new one'),
-  sessionTtl: z
-    .string()
+  sessionTtl: duration
     .default("24h")
     .describe("how long a session may be unused before it is removed, such as 90m or 24h"),
-  sweepEvery: z
-    .string()
+  warmIdle: duration
+    .default("5m")
+    .describe("how long an ACP agent's process stays for the next turn of its session; 0 ends it with each turn"),
+  sweepEvery: duration
     .default("10m")
     .describe("how often to remove what killed budgies left, from the first call on; 0 for never"),
   keepAnswers: flag

@@ -37,6 +37,7 @@ export type Config = Omit<
   | "sessionTtl"
   | "softDeadline"
   | "sweepEvery"
+  | "warmIdle"
   | "workspace"
   | FilledIn
 > &
@@ -50,6 +51,8 @@ export type Config = Omit<
     readonly retention: Retention;
     readonly sessionTtlMs: number;
     readonly heartbeatMs: number;
+    /** 0 if no process lives longer than its turn */
+    readonly warmIdleMs: number;
     /** A number is in milliseconds */
     readonly softDeadline: SoftDeadline;
     readonly turnLimits: TurnLimitWishes;
@@ -76,7 +79,7 @@ export function parseSource(source: Source, host: Host): Config {
   const parsed = configSchema.safeParse(given);
   if (!parsed.success) throw toConfigError(parsed.error, given);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
-  const { heartbeat, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, ...options } = rest;
+  const { heartbeat, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, warmIdle, ...options } = rest;
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = toAbsolutePath(options.promptsDir, host);
   return {
@@ -103,6 +106,7 @@ export function parseSource(source: Source, host: Host): Config {
     softDeadline: toSoftDeadline(softDeadline, toName("softDeadline")),
     heartbeatMs: parseTime(heartbeat, { option: toName("heartbeat"), most: "1h" }),
     sweepEveryMs: parseDuration(sweepEvery, toName("sweepEvery")),
+    warmIdleMs: toWarmIdle(warmIdle, toName("warmIdle")),
   };
 }
 
@@ -143,11 +147,15 @@ function toSoftDeadline(text: string, name: string): SoftDeadline {
   return parseTime(text, { option: `${name}, if not "auto" or "never",`, most: "24h" });
 }
 
+function toWarmIdle(text: string, option: string): number {
+  return parseDuration(text, option) === 0 ? 0 : parseTime(text, { option, most: "24h" });
+}
+
 /** Merges the hosts, roots and sections of the configuration file with the options, which take precedence. */
 function toAccess(
   options: Omit<
     z.infer<typeof configSchema>,
-    "heartbeat" | "keepRuns" | "maxRunsBytes" | "sessionTtl" | "softDeadline" | "sweepEvery"
+    "heartbeat" | "keepRuns" | "maxRunsBytes" | "sessionTtl" | "softDeadline" | "sweepEvery" | "warmIdle"
   >,
   { content, file, toName }: Source,
   host: Host,

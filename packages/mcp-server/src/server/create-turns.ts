@@ -2,6 +2,7 @@ import {
   createOutputFiles,
   createRunTurn,
   createSessionStore,
+  createWarmProcesses,
   toTurnLimits,
   type Nesting,
   type OutputFiles,
@@ -75,6 +76,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
     policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
     workspaceRules: loadWorkspaceRules(config, host, runner),
+    warm: config.warmIdleMs === 0 ? undefined : createWarmProcesses({ idleMs: config.warmIdleMs }),
     runLog,
     sessions,
   });

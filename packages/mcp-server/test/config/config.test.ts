@@ -28,6 +28,7 @@ describe("parseConfig", () => {
       keepSessions: false,
       stickySessions: false,
       sessionTtlMs: 86_400_000,
+      warmIdleMs: 300_000,
       heartbeatMs: 10_000,
       softDeadline: "auto",
       retry: "safe",

@@ -36,6 +36,12 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       prepared = true;
       exists = true;
     },
+    async isCurrent(need) {
+      return loadNeeded(options, need).then(
+        (login) => login === undefined || login.fingerprint === synced,
+        () => false,
+      );
+    },
     async clear(signal) {
       // A login that budgie did not write, it could not write again.
       if (!exists || !hasHostLogin(options)) return;

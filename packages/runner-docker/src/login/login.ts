@@ -27,6 +27,8 @@ export type LoginNeed = "none" | "if-any" | "required";
 export type LoginSync = {
   /** Prepares the home for a command, and writes its `files`. Throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or the reason of `signal`. */
   prepare(need: LoginNeed, signal: AbortSignal, files?: readonly ArchiveFile[]): Promise<void>;
+  /** Returns false if a command would be given another login now than the one in the home. */
+  isCurrent(need: LoginNeed): Promise<boolean>;
   /** Removes the login from the home, unless `signal` aborts before that is written. */
   clear(signal: AbortSignal): Promise<void>;
 };
@@ -41,6 +43,7 @@ export function openWithoutLogin({ archive, exists = false }: LoginHome): LoginS
       await (isUsed ? archive.write(files) : archive.create(files));
       [isPrepared, isUsed] = [true, true];
     },
+    isCurrent: () => Promise.resolve(true),
     clear: () => Promise.resolve(),
   };
 }

@@ -70,12 +70,12 @@ export function createTurnProcess(turn: StartedTurn): TurnProcess {
   ended.then(setOver, setOver);
   void gone.then(() => root?.[Symbol.asyncDispose]());
 
-  const reportDisk = watchDisk(root, {
+  const diskWatch = watchDisk(root, {
     bytes: diskBytes,
     heldBytes,
     onReached: () => void stop("disk-limit").catch(() => undefined),
   });
-  const disk = exit.then(reportDisk, reportDisk).catch(() => undefined);
+  const disk = exit.then(diskWatch.end, diskWatch.end).catch(() => undefined);
 
   async function end(reason: Reason): Promise<void> {
     // A second stop must not wait again for an engine that was given up.
@@ -104,7 +104,7 @@ export function createTurnProcess(turn: StartedTurn): TurnProcess {
     await (stopping = endOrGiveUp(reason));
   }
 
-  return { stdin: socket, stdout, stderr, exit, gone, disk, stop };
+  return { stdin: socket, stdout, stderr, exit, gone, disk, takeDisk: diskWatch.take, stop };
 }
 
 type End = { readonly exitCode: number; readonly oomKilled: boolean };

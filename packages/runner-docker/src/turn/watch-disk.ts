@@ -16,8 +16,13 @@ export type DiskLimit = {
   readonly onReached: () => void;
 };
 
-/** Ends the watch, and reports the home's size; `undefined` if it cannot be measured, such as on another machine. */
-export type DiskReporter = () => Promise<DiskReport | undefined>;
+/** Reports of the home's size; `undefined` if it cannot be measured, such as on another machine. */
+export type DiskWatch = {
+  /** Ends the watch, and reports the home since the last report. */
+  readonly end: () => Promise<DiskReport | undefined>;
+  /** Reports the home since the last report, or since the start. */
+  readonly take: () => Promise<DiskReport | undefined>;
+};
 
 const TICK_MS = 1000;
 const LONGEST_UNMEASURED_MS = 60_000;
@@ -31,11 +36,13 @@ const LEAST_FREE: Room = { bytes: 2 ** 30, files: 100_000 };
  * Watches the disks of a turn's home and workspace. It reads their free space every second, and measures the home only if it
  * may have exceeded its limit.
  */
-export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): DiskReporter {
+export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): DiskWatch {
   const over = new AbortController();
   const opening = root === undefined ? undefined : openPlaces(root).catch(() => undefined);
   const first = opening?.then((places) => places && measure(places, over.signal)).catch(() => undefined);
   const watching = watch().catch(() => undefined);
+  let { heldBytes } = limit;
+  let takenBytes: number | undefined;
 
   async function watch(): Promise<void> {
     const [places, before] = await Promise.all([opening, first]);
@@ -65,17 +72,31 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     return size.bytes + uncounted > limit.bytes;
   }
 
-  return async () => {
+  async function end(): Promise<DiskReport | undefined> {
     over.abort();
     await watching;
     const places = await opening;
     if (places === undefined) return undefined;
     try {
-      return await measureGrowth(limit.heldBytes ?? (await first)?.size.bytes, places);
+      return await measureGrowth(heldBytes ?? (await first)?.size.bytes, places);
     } finally {
       await Promise.all([places.home.close(), places.workspace.close()]);
     }
-  };
+  }
+
+  async function take(): Promise<DiskReport | undefined> {
+    const [places, before] = await Promise.all([opening, first]);
+    if (places === undefined || before === undefined || over.signal.aborted) return undefined;
+    const lastBytes = takenBytes ?? before.size.bytes;
+    // The size in a running container includes what is mounted in the home, so only differences count.
+    const taken = await measureGrowth(lastBytes, places);
+    if (taken === undefined) return undefined;
+    heldBytes = Math.max(0, (heldBytes ?? before.size.bytes) + taken.homeBytes - lastBytes);
+    takenBytes = taken.homeBytes;
+    return { homeBytes: heldBytes, grownBytes: taken.grownBytes };
+  }
+
+  return { end, take: () => take().catch(() => undefined) };
 }
 
 /** Open folders, which can be measured after the container's end. */

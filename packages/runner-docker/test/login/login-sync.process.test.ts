@@ -165,3 +165,20 @@ describe("with an endless database", () => {
     expect(made.writes).toHaveLength(1);
   });
 });
+
+describe("isCurrent", () => {
+  it("is false once the host has another login than the home, or none", async () => {
+    await using made = await openSync();
+    await made.sync.prepare("required");
+    expect(await made.sync.isCurrent("required")).toBe(true);
+
+    changeHost(made.host, ROTATE);
+    expect(await made.sync.isCurrent("required")).toBe(false);
+    await made.sync.prepare("required");
+    expect(await made.sync.isCurrent("required")).toBe(true);
+
+    changeHost(made.host, "DELETE FROM auth_kv");
+    expect(await made.sync.isCurrent("required")).toBe(false);
+    expect(await made.sync.isCurrent("none")).toBe(true);
+  });
+});

@@ -41,8 +41,24 @@ describe("watchDisk", () => {
     write("home/agent/large", 24);
     await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
 
-    expect(await report()).toEqual({ homeBytes: expect.any(Number), grownBytes: expect.any(Number) });
+    expect(await report.end()).toEqual({ homeBytes: expect.any(Number), grownBytes: expect.any(Number) });
     expect(onReached).toHaveBeenCalledOnce();
+  });
+
+  it("reports the growth since the last report, of a home that is still in use and then of one that is not", async () => {
+    const { root, write } = createPlace();
+    const report = watchDisk(root, { bytes: 64 * MIB, heldBytes: 0, onReached: () => undefined });
+    await report.take();
+
+    write("home/agent/first", 2);
+    const taken = await report.take();
+    write("home/agent/second", 4);
+    const ended = await report.end();
+
+    expect(Math.round((taken?.grownBytes ?? 0) / MIB)).toBe(2);
+    expect(Math.round((taken?.homeBytes ?? 0) / MIB)).toBe(2);
+    expect(Math.round((ended?.grownBytes ?? 0) / MIB)).toBe(4);
+    expect(await report.take()).toBeUndefined();
   });
 
   it("reports a home that already exceeds its limit", async () => {
@@ -52,7 +68,7 @@ describe("watchDisk", () => {
     const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: undefined, onReached });
 
     await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
-    await report();
+    await report.end();
   });
 
   it("ignores what others write to the same disk, and follows no symlink", async () => {
@@ -67,7 +83,7 @@ describe("watchDisk", () => {
     write("home/agent/more", 3);
     // Time for two checks.
     await new Promise((resolve) => setTimeout(resolve, 2500));
-    const { grownBytes = 0, homeBytes = 0 } = (await report()) ?? {};
+    const { grownBytes = 0, homeBytes = 0 } = (await report.end()) ?? {};
 
     expect(onReached).not.toHaveBeenCalled();
     expect(homeBytes).toBeGreaterThanOrEqual(5 * MIB);
@@ -90,7 +106,7 @@ describe("watchDisk", () => {
     for (let index = 0; index < 700; index++) writeFileSync(join(home, `${index}`), "");
     await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 10_000);
 
-    await report();
+    await report.end();
   });
 
   it("counts growth from the size after the last turn, if that is known", async () => {
@@ -98,7 +114,7 @@ describe("watchDisk", () => {
     write("home/agent/before", 2);
     const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: MIB, onReached: () => undefined });
 
-    const { grownBytes = 0, homeBytes = 0 } = (await report()) ?? {};
+    const { grownBytes = 0, homeBytes = 0 } = (await report.end()) ?? {};
 
     expect(homeBytes - grownBytes).toBe(MIB);
   });
@@ -117,7 +133,7 @@ describe("watchDisk", () => {
     onTestFinished(() => chmodSync(hidden, 0o700));
     await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
 
-    expect(await report()).toBeUndefined();
+    expect(await report.end()).toBeUndefined();
   });
 
   it("finds du on the PATH", async () => {
@@ -128,7 +144,7 @@ describe("watchDisk", () => {
 
     const report = watchDisk(root, { bytes: 16 * MIB, heldBytes: 0, onReached: () => undefined });
 
-    expect(await report()).toEqual({ homeBytes: 7168, grownBytes: 7168 });
+    expect(await report.end()).toEqual({ homeBytes: 7168, grownBytes: 7168 });
   });
 
   it("reports nothing for a container elsewhere, or for a home that is a symlink", async () => {
@@ -137,7 +153,7 @@ describe("watchDisk", () => {
     rmSync(join(path, "home"), { recursive: true });
     symlinkSync("/", join(path, "home"));
 
-    const reports = [undefined, root].map((place) => watchDisk(place, { bytes: 0, heldBytes: 0, onReached })());
+    const reports = [undefined, root].map((place) => watchDisk(place, { bytes: 0, heldBytes: 0, onReached }).end());
 
     expect(await Promise.all(reports)).toEqual([undefined, undefined]);
     expect(onReached).not.toHaveBeenCalled();

@@ -38,7 +38,7 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
   const directory = toRealPath(named);
   // The user chooses the directory, where a server's client would. A link on the way is judged, since an agent may have made it.
   const allowRoot = given.allowRoot.length > 0 || directory !== named ? given.allowRoot : [directory];
-  const config: Config = { ...given, allowRoot, keepSessions: true };
+  const config: Config = { ...given, allowRoot, keepSessions: true, warmIdleMs: 0 };
   checkSandboxOptions(config, host);
   const agent = findUsableAgent(options.agent, config, host);
   const prompt = options.prompt === "-" ? await text(host.stdin) : options.prompt;

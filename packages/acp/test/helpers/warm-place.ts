@@ -1,0 +1,111 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import {
+  createRunTurn,
+  createWarmProcesses,
+  type AgentProcess,
+  type Policy,
+  type Reply,
+  type RunnerSession,
+  type TurnDependencies,
+  type TurnHooks,
+  type TurnRequest,
+  type WarmOptions,
+} from "@budgie/core";
+import { createFakeRunner } from "@budgie/testkit";
+import { createAcpProtocol } from "../../src/index.ts";
+import { createScriptedAgent, POLITE, type Script } from "./scripted-agent.ts";
+
+export const POLICY: Policy = {
+  workspace: "rw",
+  egress: { mode: "none", hosts: [] },
+  limits: {},
+  timeoutMs: 60_000,
+};
+
+export type Side = ReturnType<typeof createScriptedAgent>["processes"][0]["agent"];
+
+/** Returns the agent's side of its last process. */
+export function lastOf({ processes }: ReturnType<typeof createScriptedAgent>): Side {
+  const last = processes.at(-1);
+  if (last === undefined) throw new Error("No process was started.");
+  return last.agent;
+}
+
+/** The facts that decide which process a turn needs. */
+export type Place = {
+  readonly directory: string;
+  /** A file that the agent's program may read */
+  readonly given: string;
+  policy: Policy;
+  env: Readonly<Record<string, string>>;
+  model: string | undefined;
+  isCurrent: boolean;
+};
+
+type WarmPlaceOptions = {
+  readonly script?: Script;
+  readonly warm?: Partial<WarmOptions>;
+  readonly facts?: Partial<AgentProcess>;
+  readonly dependencies?: Partial<TurnDependencies>;
+};
+
+/** Creates turns of a scripted agent whose processes stay. */
+export function create({ dependencies, facts, script, warm }: WarmPlaceOptions = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "budgie-warm-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const directory = join(folder, "project");
+  mkdirSync(directory);
+  const given = join(folder, "given");
+  writeFileSync(given, "one!");
+  const place: Place = { directory, given, policy: POLICY, env: { KEY: "1" }, model: undefined, isCurrent: true };
+  const agent = createScriptedAgent(
+    { ...POLITE, ...script },
+    { facts: () => ({ isCurrent: async () => place.isCurrent, ...facts }) },
+  );
+  const runner = createFakeRunner(() => ({}));
+  const openSession = async (id: RunnerSession["id"]): Promise<RunnerSession> => ({ ...agent.session, id });
+  const protocol = createAcpProtocol({
+    toProgram: () => ({
+      command: {
+        argv: ["coder-acp"],
+        env: place.env,
+        projections: [{ source: given, home: undefined }],
+        hidden: { ".codex": "empty folder" },
+      },
+      permission: "allow",
+    }),
+  });
+  const runTurn = createRunTurn({
+    agents: () => [{ ...AGENT, model: place.model }],
+    runner: { ...runner, isolation: "container", openSession },
+    protocol,
+    retryDelayMs: 0,
+    policyOf: () => place.policy,
+    workspaceRules: { allowedRoots: [], guarded: undefined },
+    warm: createWarmProcesses({ idleMs: 60_000, isMemoryShort: () => false, ...warm }),
+    ...dependencies,
+  });
+  const ask = (request: Partial<TurnRequest> = {}, hooks?: TurnHooks): Promise<Reply> =>
+    runTurn({ agent: "coder", prompt: "Do it", directory, ...request }, hooks);
+  return { agent, ask, place };
+}
+
+/** Puts another folder into the place of a folder. */
+export function replaceFolder(path: string): void {
+  // The old one stays, since the new one could get its number.
+  renameSync(path, `${path}-old`);
+  mkdirSync(path);
+}
+
+const AGENT = {
+  name: "coder",
+  description: "Codes.",
+  whenToUse: "",
+  file: "/nowhere/coder.json",
+  promptFile: undefined,
+  writesFiles: true,
+  hasModel: false,
+};
