@@ -1,6 +1,10 @@
 // The test helpers of this repository, which are never published and imported by tests only.
 export { describeRunner } from "./runner-contract/describe-runner.ts";
 export type { Leftovers, RunnerSetup, RunnerUnderTest } from "./runner-contract/runner-setup.ts";
+export { describeProtocol } from "./protocol-contract/describe-protocol.ts";
+export { PROTOCOL_GAPS } from "./protocol-contract/gaps.ts";
+export type { ProtocolSetup } from "./protocol-contract/protocol-setup.ts";
+export type { Deed, ProtocolUnderTest } from "./protocol-contract/protocol-under-test.ts";
 export type { Canaries } from "./canaries.ts";
 export { createCertificateAuthority, type CertificateAuthority, type Identity } from "./certificate-authority.ts";
 export { createFakeLlm, type FakeLlm } from "./fake-llm/fake-llm.ts";

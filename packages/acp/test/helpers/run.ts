@@ -45,7 +45,7 @@ export async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
   throw new Error(`Expected a BudgieError, got ${String(error)}.`);
 }
 
-const AGENT: Agent = {
+export const AGENT: Agent = {
   name: "coder",
   description: "Codes.",
   whenToUse: "",

@@ -1,0 +1,97 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  createKiroAcpProtocol,
+  createKiroProtocol,
+  createOwner,
+  loadAgents,
+  type KiroOptions,
+  type Protocol,
+} from "@budgie/core";
+import { createLocalRunner } from "@budgie/runner-local";
+import {
+  describeProtocol,
+  kiroCliPath,
+  PROTOCOL_GAPS,
+  type ProtocolSetup,
+  type ProtocolUnderTest,
+} from "@budgie/testkit";
+import { createAcpProtocol } from "../src/index.ts";
+
+const PROMPTS: ProtocolSetup["prompts"] = {
+  crash: "[[say: So far.]] [[fault crash]]",
+  hang: "[[say: Working.]] [[sleep 600000]]",
+  paint: String.raw`[[run: printf '\033[31mred\007']]`,
+  recall: "[[recall]]",
+  remember: "Keep token-lark. [[say: I will.]]",
+  "say much": "[[fault huge-output 20000]]",
+  "say nothing": "[[say: ]] [[never-write]]",
+  speak: "[[say: Answered.]]",
+  "use a denied tool": "[[tool use_aws]]",
+  "use a tool": "[[run: echo work]]",
+};
+
+describeProtocol("Kiro", {
+  prompts: PROMPTS,
+  without: PROTOCOL_GAPS.kiro,
+  create: () => createKiroPlace(createKiroProtocol),
+});
+
+describeProtocol("Kiro over ACP", {
+  prompts: PROMPTS,
+  without: PROTOCOL_GAPS["kiro-acp"],
+  create: () => createKiroPlace((options) => createKiroAcpProtocol(options, createAcpProtocol)),
+});
+
+/** Creates a home with an agent of Kiro, and a runner of this machine. */
+async function createKiroPlace(create: (options: KiroOptions) => Protocol): Promise<ProtocolUnderTest> {
+  const root = mkdtempSync(join(tmpdir(), "budgie-contract-"));
+  const home = join(root, "home");
+  const [agentsDir, workspace, sessionsDir] = [
+    join(home, ".kiro", "agents"),
+    join(root, "work"),
+    join(root, "sessions"),
+  ];
+  const [stateDir, log] = [join(root, "state"), join(root, "calls")];
+  for (const folder of [agentsDir, workspace]) mkdirSync(folder, { recursive: true });
+  const tools = { tools: ["*"], allowedTools: ["fs_read", "fs_write", "execute_bash"] };
+  const file = { name: "worker", description: "sub-agent: Works", ...tools };
+  writeFileSync(join(agentsDir, "worker.json"), JSON.stringify(file));
+  const [agent] = loadAgents({ agentsDir, promptsDir: join(home, "prompts") }).agents;
+  if (agent === undefined) throw new Error("The agent is not loaded.");
+  const owner = createOwner({ stateDir });
+  const hostEnv = { PATH: process.env["PATH"], HOME: home };
+  const runner = createLocalRunner({ sessionsDir, stateDir, owner, hostEnv });
+  return {
+    agent,
+    runner,
+    workspace,
+    protocol: create({
+      binary: kiroCliPath,
+      model: undefined,
+      defaultModel: undefined,
+      trustAllTools: false,
+      prompts: { system: join(home, "_system.md"), contextSummary: join(home, "_context-summary.md") },
+      env: { KIRO_API_KEY: "key", FAKE_KIRO_LOG: log, KIRO_HOME: join(home, ".kiro") },
+      projections: [],
+      verbose: false,
+    }),
+    forget: async () => rmSync(join(home, ".kiro", "sessions"), { recursive: true }),
+    leftovers: async () => readPids(log).filter(isAlive),
+    async [Symbol.asyncDispose]() {
+      await runner.close();
+      await owner.release();
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+function readPids(log: string): readonly string[] {
+  const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(0, -1) : [];
+  return lines.map((line) => String((JSON.parse(line) as { readonly pid: number }).pid));
+}
+
+function isAlive(pid: string): boolean {
+  return readdirSync("/proc").includes(pid) && !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+}

@@ -1,0 +1,91 @@
+import { expect } from "vitest";
+import { BudgieError, type Reply, type TurnHooks, type TurnRequest } from "@budgie/core";
+import type { Deed, ProtocolUnderTest } from "./protocol-under-test.ts";
+
+/** Asks the agent for a deed. */
+type Ask = (
+  deed: Deed,
+  options?: Pick<TurnRequest, "sessionId" | "tightening"> & Omit<TurnHooks, "runId">,
+) => Promise<Reply>;
+
+/** The means of a fact's test. */
+export type Trial = Pick<ProtocolUnderTest, "forget" | "leftovers"> & { readonly ask: Ask };
+
+type Test = (trial: Trial) => Promise<void>;
+
+/** The size above which the contract's answers are cut. */
+export const MOST_ANSWER_BYTES = 1000;
+
+/** The facts that a protocol keeps, or says why it does not. */
+export const FACTS = {
+  "answers with what the agent says": async ({ ask }) => {
+    expect(await ask("speak")).toMatchObject({ response: expect.stringContaining("Answered."), denied: [] });
+  },
+  "continues the conversation of its session": async ({ ask }) => {
+    const { sessionId } = await ask("remember");
+    expect((await ask("recall", { sessionId })).response).toContain("token-lark");
+  },
+  "begins another conversation in another session": async ({ ask }) => {
+    await ask("remember");
+    expect((await ask("recall")).response).not.toContain("token-lark");
+  },
+  "begins none in place of one that is lost": async ({ ask, forget }) => {
+    const { sessionId } = await ask("remember");
+    await forget();
+    expect((await failureOf(ask("recall", { sessionId }))).code).toMatch(/^(?:AGENT_FAILED|SESSION_UNUSABLE)$/);
+  },
+  "passes on what the agent says at once": async ({ ask }) => {
+    const said: Buffer[] = [];
+    await ask("speak", { onOutput: (chunk) => void said.push(chunk) });
+    expect(Buffer.concat(said).toString()).toContain("Answered.");
+  },
+  "shows what the agent does": async ({ ask }) => {
+    const shown = new Set<string>();
+    await ask("use a tool", { onProgress: (turn) => "activity" in turn && turn.activity && shown.add(turn.activity) });
+    expect([...shown]).not.toEqual([]);
+  },
+  "names denied tools": async ({ ask }) => {
+    expect((await ask("use a denied tool")).denied).toHaveLength(1);
+  },
+  "reports the cost": async ({ ask }) => {
+    expect((await ask("speak")).usage).toBeDefined();
+  },
+  "ends a cancelled turn with CANCELLED": async ({ ask, leftovers }) => {
+    const cancelling = new AbortController();
+    const { signal } = cancelling;
+    const error = await failureOf(ask("hang", { signal, onOutput: () => cancelling.abort() }));
+    expect({ code: error.code, left: await leftovers() }).toEqual({ code: "CANCELLED", left: [] });
+  },
+  "ends a turn beyond its time with TIMED_OUT": async ({ ask, leftovers }) => {
+    const error = await failureOf(ask("hang", { tightening: { timeoutMs: 2000 } }));
+    expect({ code: error.code, left: await leftovers() }).toEqual({ code: "TIMED_OUT", left: [] });
+  },
+  "reports a crash as AGENT_CRASHED": async ({ ask, leftovers }) => {
+    const error = await failureOf(ask("crash"));
+    expect({ code: error.code, left: await leftovers() }).toEqual({ code: "AGENT_CRASHED", left: [] });
+  },
+  "reports an agent that says nothing as AGENT_FAILED": async ({ ask }) => {
+    expect((await failureOf(ask("say nothing"))).code).toBe("AGENT_FAILED");
+  },
+  "cuts a long answer": async ({ ask }) => {
+    const { response, warnings } = await ask("say much");
+    expect(Buffer.byteLength(response)).toBeLessThan(2 * MOST_ANSWER_BYTES);
+    expect(warnings.join()).toContain("was cut");
+  },
+  "removes control characters": async ({ ask }) => {
+    // oxlint-disable-next-line no-control-regex
+    expect((await ask("paint")).response).toMatch(/^[^\u0000-\u001f\u007f-\u009f]*red[^\u0000-\u001f\u007f-\u009f]*$/);
+  },
+} as const satisfies Readonly<Record<string, Test>>;
+
+/** The name of a fact. */
+export type Fact = keyof typeof FACTS;
+
+async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
+  const error = await turn.then(
+    (reply) => new Error(`Expected a failure, got ${JSON.stringify(reply)}.`),
+    (failure: unknown) => failure,
+  );
+  if (error instanceof BudgieError) return error;
+  throw error;
+}

@@ -1,0 +1,27 @@
+import type { Agent, Protocol, Runner } from "@budgie/core";
+
+/** A task that every agent of the contract knows. */
+export type Deed =
+  | "crash"
+  | "hang"
+  | "paint"
+  | "recall"
+  | "remember"
+  | "say much"
+  | "say nothing"
+  | "speak"
+  | "use a denied tool"
+  | "use a tool";
+
+/** A protocol with its agent, and a runner. */
+export type ProtocolUnderTest = AsyncDisposable & {
+  readonly protocol: Protocol;
+  readonly agent: Agent;
+  readonly runner: Runner;
+  /** An existing directory on the host */
+  readonly workspace: string;
+  /** Has the agent lose its memory of all conversations */
+  readonly forget: () => Promise<void>;
+  /** Names what is left of turns, such as processes */
+  readonly leftovers: () => Promise<readonly string[]>;
+};
