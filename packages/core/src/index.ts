@@ -1,6 +1,6 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export { toHidableHooks, type AgentHook } from "./agents/agent-hooks.ts";
-export { AGENT_NAME, type Agent, type AgentProgram } from "./agents/agent.ts";
+export { AGENT_NAME, type Agent, type AgentProgram, type RemoteAgent } from "./agents/agent.ts";
 export { truncateText } from "./text/text.ts";
 export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "./policy/nesting.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./text/duration.ts";

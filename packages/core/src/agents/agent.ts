@@ -19,6 +19,8 @@ export type Agent = {
   readonly writesFiles: boolean;
   /** The program that answers in place of Kiro; left out for Kiro's agents */
   readonly program?: AgentProgram | undefined;
+  /** The server that answers in place of a program; left out for agents that run here */
+  readonly remote?: RemoteAgent | undefined;
   /** The model in the prompt file's frontmatter, or in the configuration */
   readonly model: string | undefined;
   /** True if its own file names a model, which Kiro takes unless the command names another */
@@ -42,6 +44,17 @@ export type AgentProgram = {
   readonly image?: string | undefined;
   /** The answer when it asks for permission to use a tool */
   readonly permission: "allow" | "deny";
+};
+
+/** An agent that runs elsewhere, and is called over A2A. */
+export type RemoteAgent = {
+  readonly url: string;
+  /** The headers of all requests; `$NAME` in a value stands for a variable of budgie's environment */
+  readonly headers: Readonly<Record<string, string>>;
+  /** True if it may be called by a budgie that sandboxes agents */
+  readonly allowRemote: boolean;
+  /** True if budgie has to name its conversations; default its server does */
+  readonly namesContext?: boolean | undefined;
 };
 
 // A name becomes part of an argv and of a file name: no separators, no control characters, no leading dash or dot.

@@ -1,5 +1,5 @@
-/** The protection between an agent and the host: a container, or none. */
-export type Isolation = "container" | "none";
+/** The protection between an agent and the host: a container, or none, or an agent that runs elsewhere. */
+export type Isolation = "container" | "none" | "remote";
 
 /** The owner of a session, described so that another process can find out whether it is alive. */
 export type OwnerRecord = {

@@ -63,7 +63,12 @@ async function truncateAnswer(turn: ProtocolTurn, answer: ProtocolAnswer, maxByt
 }
 
 /** Returns the name of the file in the home that holds the whole answer; `undefined` if it could not be written. */
-async function keepWhole({ session }: ProtocolTurn, { file, response }: ProtocolAnswer): Promise<string | undefined> {
+async function keepWhole(
+  { agent, session }: ProtocolTurn,
+  { file, response }: ProtocolAnswer,
+): Promise<string | undefined> {
+  // An agent elsewhere cannot read it.
+  if (agent.remote !== undefined) return undefined;
   if (file !== undefined) return file;
   const name = `response-${randomUUID()}.txt`;
   // A truncated answer is worth more than none.

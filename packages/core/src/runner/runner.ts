@@ -157,7 +157,7 @@ export interface AgentProcess {
 
 export type StopReason = "timeout" | "cancelled" | "shutdown";
 
-/** The end of a process. Exactly one of `exitCode` and `signal` is set, or neither if the command could not be executed, or lives on. */
+/** The end of a process. Exactly one of `exitCode` and `signal` is set, or neither if the command could not be executed, lives on, or ran elsewhere. */
 export type Exit = {
   readonly exitCode: number | undefined;
   /** The signal that ended the process, such as `SIGKILL` */

@@ -9,6 +9,8 @@ import type { RegisteredSession } from "./session-register.ts";
 type SessionSubject = {
   readonly agent: string;
   readonly directory: string;
+  /** True if the agent runs elsewhere; default false */
+  readonly isRemote?: boolean | undefined;
 };
 
 /** The sessions of this process. */
@@ -32,8 +34,12 @@ export type SessionStore = {
   close(): Promise<void>;
 };
 
-/** Creates the store of the sessions in `runner`. Without `keeping` no other process knows of them. */
-export function createSessionStore(runner: Runner, keeping?: Keeping): SessionStore {
+/**
+ * Creates the store of the sessions in `runner`, and of those in `remote`, whose agents run elsewhere. Without `keeping` no other
+ * process knows of them.
+ */
+export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Runner = runner): SessionStore {
+  const toPlace = ({ isRemote = false }: SessionSubject): Runner => (isRemote ? remote : runner);
   const sessions = new Map<string, Session>();
   const resuming = new Map<SessionId, Promise<Session>>();
   // Sessions that are removed here, and still in the register, could be taken for a dead owner's.
@@ -45,11 +51,11 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
     createdMs,
     directory,
     id,
+    isolation,
     usedMs,
   }: SessionFacts & Pick<Session, "id">): Promise<void> {
     if (keeping === undefined) return;
     const { keepMs, origin, owner, register } = keeping;
-    const { isolation } = runner;
     const facts = { id, agent, directory, isolation, begun, createdMs, usedMs, keepMs, origin };
     await register.save({ ...facts, owner: owner.record });
   }
@@ -66,20 +72,20 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
     return found;
   }
 
-  async function resume(found: RegisteredSession): Promise<Session> {
+  async function resume(found: RegisteredSession, place: Runner): Promise<Session> {
     if (keeping === undefined) throw sessionNotFound(found.id);
-    await takeOver(found, keeping, runner.isolation);
-    const session = add(await runner.resumeSession(found.id), found);
+    await takeOver(found, keeping, place.isolation);
+    const session = add(await place.resumeSession(found.id), found);
     await note(session);
     return session;
   }
 
   /** Resumes a session once, although several calls may name it at the same time. */
-  async function resumeOnce(found: RegisteredSession): Promise<Session> {
+  async function resumeOnce(found: RegisteredSession, place: Runner): Promise<Session> {
     const { id } = found;
     const open = sessions.get(id) ?? resuming.get(id);
     if (open !== undefined) return open;
-    const resumed = resume(found).finally(() => resuming.delete(id));
+    const resumed = resume(found, place).finally(() => resuming.delete(id));
     resuming.set(id, resumed);
     return resumed;
   }
@@ -100,11 +106,13 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
   }
 
   return {
-    async open(subject) {
+    async open({ agent, directory, isRemote }) {
+      const place = toPlace({ agent, directory, isRemote });
       const id = createSessionId();
       const now = Date.now();
-      const facts = { ...subject, begun: false, createdMs: now, usedMs: now };
-      const home = await runner.openSession(id);
+      const { isolation } = place;
+      const facts = { agent, directory, isolation, begun: false, createdMs: now, usedMs: now };
+      const home = await place.openSession(id);
       await note({ ...facts, id });
       return add(home, facts);
     },
@@ -117,7 +125,7 @@ export function createSessionStore(runner: Runner, keeping?: Keeping): SessionSt
       }
       const found = await findKept(id);
       checkSubject(found, subject);
-      return resumeOnce(found);
+      return resumeOnce(found, toPlace(subject));
     },
     discard,
     async expireIdle(ttlMs) {

@@ -4,7 +4,7 @@ import type { SessionId } from "../runner/session-id.ts";
 import type { RegisteredSession } from "./session-register.ts";
 
 /** A session of this process: one conversation with one agent about one workspace. */
-export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory" | "id"> & {
+export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory" | "id" | "isolation"> & {
   readonly home: RunnerSession;
   /** True if a process of the agent has run, so that there may be a conversation to resume */
   readonly begun: boolean;
@@ -25,7 +25,10 @@ export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory
 };
 
 /** The facts about a session before it is opened. */
-export type SessionFacts = Pick<RegisteredSession, "agent" | "begun" | "createdMs" | "directory" | "usedMs">;
+export type SessionFacts = Pick<
+  RegisteredSession,
+  "agent" | "begun" | "createdMs" | "directory" | "isolation" | "usedMs"
+>;
 
 type Place = {
   readonly isOpen: (id: SessionId) => boolean;

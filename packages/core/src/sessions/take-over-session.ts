@@ -54,12 +54,18 @@ function taken(id: string): BudgieError {
 }
 
 function otherIsolation({ id, isolation }: RegisteredSession): BudgieError {
-  const kind = isolation === "container" ? "in a sandbox" : "without a sandbox";
+  const kind = KINDS[isolation];
   return new BudgieError(
     "SESSION_NOT_FOUND",
     `The session "${id}" was begun ${kind}. Resume it ${kind}, or leave "sessionId" out to begin a new one.`,
   );
 }
+
+const KINDS: Readonly<Record<Isolation, string>> = {
+  container: "in a sandbox",
+  none: "without a sandbox",
+  remote: "with an agent elsewhere",
+};
 
 function expired({ id }: RegisteredSession, keepMs: number): BudgieError {
   return new BudgieError(

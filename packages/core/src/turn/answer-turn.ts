@@ -43,6 +43,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
   const { notes, onOutput, protocol, runner, session, signal } = turn;
   const { agent, policy, prompt } = turn.request;
   const began = performance.now();
+  const isRemote = runner.isolation === "remote";
   const silenced =
     runner.isolation === "container" ? await findSilencedHooks(agent.hooks ?? [], session.directory) : [];
   const started: AgentProcess[] = [];
@@ -56,7 +57,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
       const resume = session.begun;
       return protocol({
         agent,
-        session: startWithPolicy({ ...turn, ready }, started),
+        session: toHome({ ...turn, ready }, started),
         directory: session.directory,
         prompt,
         resume,
@@ -68,7 +69,8 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
       });
     },
     {
-      mode: turn.retry,
+      // Nobody sees what an agent elsewhere did.
+      mode: isRemote && turn.retry === "safe" ? "never" : turn.retry,
       delayMs: turn.retryDelayMs,
       signal,
       end,
@@ -107,7 +109,24 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
 /** Watches the workspace only if a retry depends on it and the agent can write to it. */
 function toWatch({ request, retry, runner, session }: TurnContext): WorkspaceWatch | undefined {
   const isReadOnly = runner.isolation === "container" && request.policy.workspace === "ro";
-  return retry === "safe" && !isReadOnly ? watchWorkspace(session.directory) : undefined;
+  const isApart = isReadOnly || runner.isolation === "remote";
+  return retry === "safe" && !isApart ? watchWorkspace(session.directory) : undefined;
+}
+
+function toHome(turn: TurnContext, started: AgentProcess[]): Session["home"] {
+  return turn.runner.isolation === "remote" ? beginWithFile(turn) : startWithPolicy(turn, started);
+}
+
+/** Wraps the home of a session whose agent runs elsewhere. It has begun when there is a conversation to resume, whose id is kept there. */
+function beginWithFile({ notes, onPhase, session }: TurnContext): Session["home"] {
+  onPhase({ phase: "running", attempt: notes.attempts });
+  return {
+    ...session.home,
+    async appendFile(name, text) {
+      await session.home.appendFile(name, text);
+      session.begin();
+    },
+  };
 }
 
 /** Counts the network access of a turn's processes; that of one that lives on until now. */

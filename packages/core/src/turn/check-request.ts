@@ -33,6 +33,7 @@ export type RequestRules = {
 /** Checks a request, or throws a `BudgieError` that says what is wrong with it. */
 export async function checkRequest(request: TurnRequest, rules: RequestRules): Promise<CheckedRequest> {
   const agent = findAgent(rules.agents(), request.agent);
+  refuseUnenforceable(agent, request);
   const prompt = parsePrompt(request.prompt, agent.name, rules.textLimits);
   const policy = narrowPolicy(rules.policyOf(agent.name), request.tightening ?? {}, toLoosened);
   const directory = await checkWorkspace(request.directory, rules.workspaceRules);
@@ -46,6 +47,15 @@ export function findAgent(agents: readonly Agent[], name: string): Agent {
   if (agent !== undefined) return agent;
   const known = agents.map((candidate) => `"${candidate.name}"`).join(", ") || "none";
   throw new BudgieError("AGENT_NOT_FOUND", `There is no agent "${name}". Known agents: ${known}.`);
+}
+
+/** Throws `INPUT_INVALID` for a restriction of an agent that runs elsewhere. None needs to be kept from a directory that it does not get. */
+function refuseUnenforceable({ name, remote }: Agent, { tightening }: TurnRequest): void {
+  if (remote === undefined || tightening?.egress === undefined) return;
+  throw new BudgieError(
+    "INPUT_INVALID",
+    `The agent "${name}" runs elsewhere, where nothing enforces the argument "egress". Leave it out.`,
+  );
 }
 
 /** Throws `AGENT_NOT_FOUND` if the agent is broken. Kiro would resume its session with another agent, which ends the session. */

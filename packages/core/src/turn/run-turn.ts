@@ -1,6 +1,8 @@
 import type { Agent } from "../agents/agent.ts";
 import { BudgieError, type ErrorCode } from "../errors.ts";
 import { answerTurn } from "./answer-turn.ts";
+import type { ExecutableWatch } from "../changes/watch-executable-paths.ts";
+import type { Isolation } from "../owners/owner-record.ts";
 import { checkRequest, findAgent, refuseBroken, type CheckedRequest } from "./check-request.ts";
 import { checkNesting, OUTERMOST, type Nesting } from "../policy/nesting.ts";
 import { trackTurn, type TurnTracker } from "./turn-progress.ts";
@@ -9,7 +11,7 @@ import { createMemoryRunLog } from "../runs/memory-run-log.ts";
 import { createKeyedOrder } from "../queue/keyed-order.ts";
 import type { Protocol } from "../protocol/protocol.ts";
 import { recordRun } from "../runs/record-run.ts";
-import { withChangesAndEgress, withUndelivered, type WatchDirectory } from "./turn-report.ts";
+import { withChangesAndEgress, withUndelivered, type WatchDirectory, type WatchOptions } from "./turn-report.ts";
 import type { RetryMode } from "./retry.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import type { Runner } from "../runner/runner.ts";
@@ -30,6 +32,8 @@ export type TurnDependencies = {
   readonly protocol: Protocol;
   /** The protocol of agents with a program of their own; default `protocol` */
   readonly acp?: Protocol;
+  /** The place and the protocol of agents that run elsewhere; without it they cannot be called */
+  readonly remote?: { readonly runner: Runner; readonly protocol: Protocol };
   /** Returns an agent's policy */
   readonly policyOf: (agent: string) => Policy;
   readonly workspaceRules: WorkspaceRules;
@@ -70,27 +74,26 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     turnLimits = toTurnLimits({}, runner.capacity),
   } = dependencies;
   const warm = toWarm(dependencies);
-  const protocolOf = chooseProtocol(dependencies, textLimits);
+  const placeOf = choosePlace(dependencies, textLimits);
   const rate = createTurnRate(dependencies.maxTurnsPerMinute ?? NO_LIMITS);
   const queue = createTurnQueue(turnLimits, rate);
-  const { sessions: store = createSessionStore(runner) } = dependencies;
+  const { sessions: store = createOwnStore(dependencies) } = dependencies;
   const inCallOrder = createKeyedOrder();
-  const parts = { runner, nesting, retry, retryDelayMs, protectExecutablePaths, warm };
+  const parts = { nesting, retry, retryDelayMs, protectExecutablePaths, warm };
 
   async function findTurn(asked: TurnRequest): Promise<FoundTurn> {
     const request = await checkRequest(asked, { ...dependencies, textLimits });
-    const { agent, directory, sessionId } = request;
+    const { sessionId } = request;
     if (sessionId === undefined) return { request, named: undefined };
-    const [session] = await Promise.allSettled([store.find(sessionId, { agent: agent.name, directory })]);
+    const [session] = await Promise.allSettled([store.find(sessionId, toSubject(request))]);
     return { request, named: { sessionId, session } };
   }
 
   function begin({ tracker, request }: CheckedTurn): Promise<Reply> {
-    const { directory } = request;
     const agent = request.agent.name;
     return queue.run({ ...tracker, agent, session: undefined }, (join) =>
       run({ tracker, request }, async () => {
-        const session = await store.open({ agent, directory });
+        const session = await store.open(toSubject(request));
         // The caller may learn the session's id during this turn, and call again in the session.
         join(session.id);
         return session;
@@ -121,19 +124,20 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     if (tracker.hasWaited()) findAgent(dependencies.agents(), request.agent.name);
     const { onEgress, onOutput, onPhase, runId: id, signal } = tracker;
     const hooks = { onEgress, onOutput, onPhase, signal };
-    const protocol = protocolOf(request.agent);
-    const subject = { id, agent: request.agent.name, sessionId, isolation: runner.isolation, promptBytes };
+    const place = placeOf(request.agent);
+    const { isolation } = place.runner;
+    const subject = { id, agent: request.agent.name, sessionId, isolation, promptBytes };
     // Includes opening the session, which fails without an engine.
     return recordRun(runLog, subject, async (notes) => {
       const session = await open();
       notes.inSession(session.id);
       tracker.inSession(session.id);
       const between = warm?.between(session.id, request.policy);
-      const watch = { directory, isProtected: protectExecutablePaths, watch: dependencies.watch, ...between };
+      const watch = { ...toWatchOptions(directory, isolation, dependencies), ...between };
       return session.inUse(() =>
         endFailedSession(store, session, () =>
           withChangesAndEgress(watch, (watched) =>
-            answerTurn({ ...parts, ...watched, ...hooks, protocol, request, session, notes }),
+            answerTurn({ ...parts, ...watched, ...hooks, ...place, request, session, notes }),
           ),
         ),
       );
@@ -149,13 +153,44 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   };
 }
 
-function chooseProtocol(
-  { protocol, acp = protocol }: Pick<TurnDependencies, "acp" | "protocol">,
-  limits: TextLimits,
-): (agent: Agent) => Protocol {
-  const [others, kiro] = [withTextLimits(acp, limits), withTextLimits(protocol, limits)];
-  return ({ program }) => (program === undefined ? kiro : others);
+function createOwnStore({ remote, runner }: TurnDependencies): SessionStore {
+  return createSessionStore(runner, undefined, remote?.runner);
 }
+
+/** The place where an agent runs, and the way to talk to it. */
+type Place = { readonly runner: Runner; readonly protocol: Protocol };
+
+function choosePlace(
+  { protocol, acp = protocol, remote, runner }: Pick<TurnDependencies, "acp" | "protocol" | "remote" | "runner">,
+  limits: TextLimits,
+): (agent: Agent) => Place {
+  const [others, kiro] = [acp, protocol].map((one) => ({ runner, protocol: withTextLimits(one, limits) }));
+  const elsewhere = remote && { ...remote, protocol: withTextLimits(remote.protocol, limits) };
+  return ({ name, program, remote: server }) => {
+    const place = server === undefined ? (program === undefined ? kiro : others) : elsewhere;
+    if (place !== undefined) return place;
+    throw new TypeError(`The agent "${name}" runs elsewhere, and nothing here can call it.`);
+  };
+}
+
+function toSubject({ agent, directory }: CheckedRequest) {
+  return { agent: agent.name, directory, isRemote: agent.remote !== undefined };
+}
+
+/** Returns what to watch a turn's directory with: nothing for an agent that runs elsewhere, which does not get it. */
+function toWatchOptions(
+  directory: string,
+  isolation: Isolation,
+  { protectExecutablePaths = false, watch }: Pick<TurnDependencies, "protectExecutablePaths" | "watch">,
+): WatchOptions {
+  if (isolation !== "remote") return { directory, isProtected: protectExecutablePaths, watch };
+  return { directory, isProtected: false, watch: () => UNWATCHED };
+}
+
+const UNWATCHED: ExecutableWatch = {
+  ready: Promise.resolve(),
+  findChanges: async () => ({ changedExecutablePaths: [], gitChanges: [], warnings: [] }),
+};
 
 /** Runs a turn, notes its session as used, and discards the session if no process ever started or it cannot safely be resumed. */
 async function endFailedSession<T>(store: SessionStore, session: Session, turn: () => Promise<T>): Promise<T> {

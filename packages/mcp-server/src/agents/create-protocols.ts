@@ -13,20 +13,25 @@ import {
 } from "@budgie/core";
 import type { AcpProgram } from "@budgie/acp";
 import type { Config } from "../config/config.ts";
+import { fillHeaders } from "../elsewhere/header-variables.ts";
 import { DEFAULT_MODEL } from "../config/option-values.ts";
 import { toSandboxSecrets } from "../config/sandbox-options.ts";
 import type { Host } from "../process/host.ts";
 import { toHomeFiles } from "./home-files.ts";
 
 /** The ways to talk to agents. */
-type Protocols = Required<Pick<TurnDependencies, "acp" | "protocol">>;
+type Protocols = Required<Pick<TurnDependencies, "acp" | "protocol">> & {
+  /** The protocol of agents that run elsewhere */
+  readonly a2a: Protocol;
+};
 
-/** Creates the protocols: Kiro's, and ACP for agents with a program of their own. */
+/** Creates the protocols: Kiro's, ACP for agents with a program of their own, and A2A for those elsewhere. */
 export function createProtocols(config: Config, host: Host, outputFiles: OutputFiles): Protocols {
   const kiro = toKiroOptions(config, host, outputFiles);
   return {
     protocol: config.protocol === "acp" ? whenNeeded(() => loadKiroAcp(kiro)) : createKiroProtocol(kiro),
     acp: whenNeeded(() => loadAcp(config, host.env)),
+    a2a: whenNeeded(() => loadA2a(host.env)),
   };
 }
 
@@ -42,6 +47,17 @@ function whenNeeded(load: () => Promise<Protocol>): Protocol {
 async function loadKiroAcp(options: KiroOptions): Promise<Protocol> {
   const { createAcpProtocol } = await import("@budgie/acp");
   return createKiroAcpProtocol(options, createAcpProtocol);
+}
+
+async function loadA2a(env: Host["env"]): Promise<Protocol> {
+  const { createA2aProtocol } = await import("@budgie/a2a");
+  return createA2aProtocol({
+    toServer({ file, name, remote }) {
+      if (remote === undefined) throw new TypeError(`The agent "${name}" runs here.`);
+      const { headers, namesContext, url } = remote;
+      return { url, namesContext, headers: fillHeaders(headers, env, `The agent "${name}" (${file})`) };
+    },
+  });
 }
 
 async function loadAcp({ sandbox }: Pick<Config, "sandbox">, env: Host["env"]): Promise<Protocol> {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AGENT_NAME, EGRESS_MODES, isHomePath } from "@budgie/core";
 import { configSchema, type ConfigKey } from "./config-schema.ts";
 import { PRESET_NAMES } from "./egress-list.ts";
+import { serverKeys } from "../elsewhere/server-section.ts";
 
 // Messages complete the sentence "Expected "egress" in "budgie.json" to be <message>."
 const path = z.string("a path").min(1, "a path");
@@ -46,6 +47,11 @@ const restrictions = {
   maxConcurrent: z.int("a whole number of at least 1").min(1, "a whole number of at least 1").optional(),
 };
 
+const agentDescription = z
+  .string("a text for the tool")
+  .min(1, "a text for the tool")
+  .describe("what the agent is for");
+
 const variables = z.array(
   z.string("the name of a variable").regex(/^[A-Za-z_]\w*$/, "the name of a variable"),
   "a list of names of variables",
@@ -56,14 +62,14 @@ const homeFiles = z.record(z.string().refine(isHomePath), path, {
     code === "invalid_key" ? 'a path below a home, such as ".codex/auth.json"' : "an object of paths below a home",
 });
 
-/** The section of an agent of Kiro's, or of a program that speaks ACP. */
+/** The section of an agent of Kiro's, of a program that speaks ACP, or of a server that speaks A2A. */
 export const agentSection = z.discriminatedUnion(
   "protocol",
   [
     z.strictObject({ protocol: z.literal("kiro").optional(), ...restrictions }),
     z.strictObject({
       protocol: z.literal("acp").describe("the Agent Client Protocol, which the program speaks on stdin and stdout"),
-      description: z.string("a text for the tool").min(1, "a text for the tool").describe("what the agent is for"),
+      description: agentDescription,
       command: z.string("a program").min(1, "a program").describe("the program; with --sandbox, the one in the image"),
       args: z.array(z.string("a text"), "a list of texts").default([]).describe("its arguments"),
       env: variables.default([]).describe("names of variables that it gets from budgie's environment, such as its key"),
@@ -88,8 +94,15 @@ export const agentSection = z.discriminatedUnion(
         .describe("the answer when it asks whether it may use a tool; the sandbox is what holds it"),
       ...restrictions,
     }),
+    z.strictObject({
+      protocol: z.literal("a2a").describe("the Agent2Agent protocol, which a server elsewhere speaks"),
+      description: agentDescription,
+      ...serverKeys,
+      timeout: restrictions.timeout,
+      maxConcurrent: restrictions.maxConcurrent,
+    }),
   ],
-  { error: ({ code }) => (code === "invalid_union" ? '"kiro" or "acp"' : "an object") },
+  { error: ({ code }) => (code === "invalid_union" ? '"kiro", "acp" or "a2a"' : "an object") },
 );
 
 const KEYS = Object.keys(configSchema.shape) as readonly ConfigKey[];
@@ -121,7 +134,7 @@ export function toConfigFileSchema() {
         })
         .default({})
         .describe(
-          "single agents, by name: what they may do, which can only be less than all may, and programs beside Kiro",
+          "single agents, by name: what they may do, which can only be less than all may, and agents beside Kiro's",
         ),
     },
     "an object",

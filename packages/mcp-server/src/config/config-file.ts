@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { BudgieError, parseJson, parseTimeout, type Agent, type EgressMode, type Tightening } from "@budgie/core";
 import { FILE_OPTIONS, toConfigFileSchema, type agentSection } from "./config-file-schema.ts";
 import type { ConfigKey } from "./config-schema.ts";
+import { toRemoteAgent } from "../elsewhere/remote-agent.ts";
 import type { HostWishes } from "./egress-list.ts";
 import { toAbsolutePath } from "./host-paths.ts";
 import { didYouMean } from "../terminal/did-you-mean.ts";
@@ -55,7 +56,7 @@ export function loadConfigFile(file: string | undefined, home: string): ConfigFi
     allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)),
     agents: new Map(sections),
     configuredAgents: Object.entries(agents).flatMap(([name, section]) =>
-      section.protocol === "acp" ? [toAgent(name, section, { ...place, file })] : [],
+      section.protocol === "acp" || section.protocol === "a2a" ? [toAgent(name, section, { ...place, file })] : [],
     ),
     maxConcurrent: new Map(maxConcurrent),
   };
@@ -100,25 +101,36 @@ function readJson(file: string): unknown {
 type Section = z.infer<typeof agentSection>;
 
 function toAgentSection(section: Section, option: string): AgentSection {
-  const { limits: { cpus, disk, memory, pids } = {}, timeout, ...rest } = section;
+  if (section.protocol === "a2a") return { timeoutMs: toTimeout(section, option) };
+  const { limits: { cpus, disk, memory, pids } = {}, timeout: _, ...rest } = section;
   const kept = (["allowHost", "allowPreset", "egress", "workspace"] as const).filter((key) => rest[key] !== undefined);
   return {
     ...Object.fromEntries(kept.map((key) => [key, rest[key]])),
     limits: { cpus, pids, memoryBytes: memory, diskBytes: disk },
-    timeoutMs: timeout === undefined ? undefined : parseTimeout(timeout, option),
+    timeoutMs: toTimeout(section, option),
   };
+}
+
+function toTimeout({ timeout }: Section, option: string): number | undefined {
+  return timeout === undefined ? undefined : parseTimeout(timeout, option);
 }
 
 type Place = Parameters<typeof toAbsolutePath>[1] & { readonly file: string };
 
-function toAgent(name: string, section: Extract<Section, { readonly protocol: "acp" }>, place: Place): Agent {
+function toAgent(
+  name: string,
+  section: Exclude<Section, { readonly protocol?: "kiro" | undefined }>,
+  place: Place,
+): Agent {
+  const where = `"agents.${name}" in ${place.file}`;
+  if (section.protocol === "a2a") return toRemoteAgent(name, { ...section, file: where });
   const { args, command, description, env, home = {}, image, model, permission } = section;
   const files = Object.entries(home).map(([path, file]) => [path, toAbsolutePath(file, place)]);
   return {
     name,
     description,
     whenToUse: "",
-    file: `"agents.${name}" in ${place.file}`,
+    file: where,
     promptFile: undefined,
     writesFiles: false,
     program: { argv: [command, ...args], env, home: Object.fromEntries(files), image, permission },

@@ -3,7 +3,7 @@ import type { Config } from "./config.ts";
 import type { Host } from "../process/host.ts";
 
 /**
- * Checks the sandbox options. Throws `CONFIG_INVALID` for sandbox options without `--sandbox`, for `--env` with it and, as root, for
+ * Checks the sandbox options. Throws `CONFIG_INVALID` for sandbox options without `--sandbox`, for `--env` and agents elsewhere with it and, as root, for
  * `--sandbox` without `--allow-root`: root may use every directory.
  */
 export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">): void {
@@ -13,6 +13,7 @@ export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">):
     sandbox,
   } = config;
   if (!sandbox) return refuseWithoutSandbox(config);
+  refuseRemote(config);
   if (variable !== undefined) {
     throw new BudgieError(
       "CONFIG_INVALID",
@@ -23,6 +24,15 @@ export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">):
   throw new BudgieError(
     "CONFIG_INVALID",
     "Started by root, --sandbox needs --allow-root, since root may use any directory of this machine. Allow the directories that calls may work in, or start budgie as an ordinary user.",
+  );
+}
+
+function refuseRemote({ configuredAgents = [] }: Config): void {
+  const found = configuredAgents.find(({ remote }) => remote?.allowRemote === false);
+  if (found === undefined) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `The agent "${found.name}" (${found.file}) runs elsewhere, where --sandbox does not hold it. Add "allowRemote": true to its section, or take it out.`,
   );
 }
 

@@ -33,14 +33,14 @@ type Followed = {
 const LONGEST_NAME = 100;
 
 /** Creates the table of the turns that run in this process. */
-export function createLiveRuns(isolation: Isolation): LiveRuns {
+export function createLiveRuns(isolationOf: (agent: string) => Isolation): LiveRuns {
   const runs = new Map<string, Followed>();
 
   function toLiveRuns(): readonly LiveRun[] {
     return [...runs.values()].flatMap(({ facts, place }) => {
       if (place === undefined) return [];
       const { sinceMs: _, ...rest } = place;
-      return [{ ...rest, ...facts, isolation }];
+      return [{ ...rest, ...facts, isolation: isolationOf(place.agent) }];
     });
   }
 

@@ -23,7 +23,7 @@ const liveRun = z.object({
   /** The name that the client gave itself; left out if it gave none */
   client: z.string().optional(),
   directory: z.string(),
-  isolation: z.enum(["container", "none"]),
+  isolation: z.enum(["container", "none", "remote"]),
   /** Left out until the turn has one */
   sessionId: id.optional(),
   /** Milliseconds since 1970 */

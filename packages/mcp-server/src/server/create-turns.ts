@@ -16,6 +16,7 @@ import {
 import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
 import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
 import { createProtocols } from "../agents/create-protocols.ts";
+import { openElsewhere } from "../agents/open-elsewhere.ts";
 import { loadTools } from "../agents/load-tools.ts";
 import type { Config } from "../config/config.ts";
 import { sweepGarbage } from "../garbage/sweep.ts";
@@ -60,16 +61,19 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const register = createSessionRegister({ stateDir, report: host.report });
   if (config.keepSessions) await register.check();
   const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
-  const sessions = createSessionStore(runner, { register, owner, keepMs, origin });
+  const elsewhere = await openElsewhere(config, owner, runner);
+  const sessions = createSessionStore(runner, { register, owner, keepMs, origin }, elsewhere);
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
+  const { a2a, ...protocols } = createProtocols(config, host, outputFiles);
   const runTurn = createRunTurn({
     agents: catalog.agents,
     runner,
     nesting,
     retry: config.retry,
-    ...createProtocols(config, host, outputFiles),
+    ...protocols,
+    ...(elsewhere === undefined ? {} : { remote: { runner: elsewhere, protocol: a2a } }),
     textLimits: toTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: config.maxTurnsPerMinute,
@@ -84,17 +88,22 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     sweeps: [
       () => expireSessions(sessions, config),
       () => sweepGarbage(runner, register, owner),
+      // Without a sandbox, these are the same folders.
+      ...(elsewhere === undefined || !config.sandbox ? [] : [() => sweepGarbage(elsewhere, register, owner)]),
       () => pruneOutputs(outputFiles),
     ],
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
-  const liveRuns = createLiveRuns(runner.isolation);
+  const liveRuns = createLiveRuns((agent) => {
+    const isElsewhere = catalog.agents().some(({ name, remote }) => name === agent && remote !== undefined);
+    return isElsewhere ? "remote" : runner.isolation;
+  });
   owner.answer(liveRuns.answer);
 
   async function close(): Promise<void> {
     sweeper.stop();
-    await runner.close();
+    await Promise.all([runner.close(), elsewhere?.close()]);
     await sessions.close();
     register.close();
     runLog.close();

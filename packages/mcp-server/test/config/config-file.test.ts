@@ -171,7 +171,7 @@ describe("loadConfigFile", () => {
     [{ agents: { a: { maxConcurrent: "2" } } }, 'Expected "agents.a.maxConcurrent" in'],
     [{ agents: { a: true } }, "to be an object."],
     [{ agents: { a: { protocol: "mcp" } } }, 'Expected "agents.a.protocol" in'],
-    [{ agents: { a: { protocol: "mcp" } } }, 'to be "kiro" or "acp".'],
+    [{ agents: { a: { protocol: "mcp" } } }, 'to be "kiro", "acp" or "a2a".'],
     [{ agents: { a: { protocol: "acp", description: "x" } } }, 'Expected "agents.a.command" in'],
     [{ agents: { a: { ...ACP, home: { "../x": "y" } } } }, 'to be a path below a home, such as ".codex/auth.json".'],
     [{ agents: { a: { ...ACP, home: ["x"] } } }, 'Expected "agents.a.home" in'],

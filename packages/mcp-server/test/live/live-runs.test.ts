@@ -90,7 +90,7 @@ describe("createLiveRuns", () => {
 
 /** A turn that ends when it is told to, or cancelled. */
 function createTurn() {
-  const liveRuns = createLiveRuns("container");
+  const liveRuns = createLiveRuns(() => "container");
 
   function begin(given: TurnHooks = {}) {
     let hooks: TurnHooks = {};

@@ -2,6 +2,7 @@ import { loadAgents, toDurationText, type Agent, type EgressPolicy } from "@budg
 import { existsSync } from "node:fs";
 import { acceptAgents } from "../../agents/accept-agents.ts";
 import type { Config } from "../../config/config.ts";
+import { listVariables } from "../../elsewhere/header-variables.ts";
 import type { Host } from "../../process/host.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
@@ -17,7 +18,7 @@ export function listAgents(config: Config, { json }: { readonly json: boolean },
 type Listed = {
   /** Left out for a file that is broken, and so has none */
   readonly name?: string;
-  readonly protocol: "kiro" | "acp";
+  readonly protocol: "a2a" | "acp" | "kiro";
   /** Each restriction beyond those of all agents, in short */
   readonly restrictions: readonly string[];
   /** The agent's file, or the place in the configuration file */
@@ -33,7 +34,7 @@ function collectAgents(config: Config, { env }: Host): readonly Listed[] {
   const listed = agents.map((agent): Listed => {
     const refusal = offered.includes(agent) ? undefined : refusals.find((text) => text.includes(`"${agent.file}"`));
     const broken = refusal ?? agent.broken ?? findMissing(agent, config, env);
-    const protocol = agent.program === undefined ? toKirosProtocol(config) : "acp";
+    const protocol = toProtocol(agent, config);
     const restrictions = toRestrictions(agent.name, config);
     return { name: agent.name, protocol, restrictions, from: agent.file, ...(broken === undefined ? {} : { broken }) };
   });
@@ -44,12 +45,14 @@ function collectAgents(config: Config, { env }: Host): readonly Listed[] {
   return [...listed, ...unusable];
 }
 
-function toKirosProtocol({ protocol }: Config): Listed["protocol"] {
-  return protocol === "acp" ? "acp" : "kiro";
+function toProtocol({ program, remote }: Agent, { protocol }: Config): Listed["protocol"] {
+  if (remote !== undefined) return "a2a";
+  return program === undefined && protocol !== "acp" ? "kiro" : "acp";
 }
 
-function findMissing({ program }: Agent, { sandbox }: Config, env: Host["env"]): string | undefined {
-  const variables = (program?.env ?? []).filter((variable) => !env[variable]);
+function findMissing({ program, remote }: Agent, { sandbox }: Config, env: Host["env"]): string | undefined {
+  const needed = [...(program?.env ?? []), ...listVariables(remote?.headers ?? {})];
+  const variables = needed.filter((variable) => !env[variable]);
   const files = Object.values(program?.home ?? {}).filter((file) => sandbox && !existsSync(file));
   const missing = [
     ...(variables.length === 0 ? [] : [`not set here: ${variables.join(", ")}`]),

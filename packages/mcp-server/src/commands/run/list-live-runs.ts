@@ -102,8 +102,9 @@ function toState({ attempt = 1, phase, position }: Facts): string {
   return attempt > 1 ? `${phase} (try ${attempt})` : phase;
 }
 
-/** Returns the container's short id, as the engine's own command shows it, or the process. */
-function toPlace({ container, pid }: Partial<TurnUse>): string {
+/** Returns the container's short id, as the engine's own command shows it, or the process, if the agent runs on this machine. */
+function toPlace({ container, isolation, pid }: Facts & Partial<TurnUse>): string {
+  if (isolation === "remote") return "elsewhere";
   if (container !== undefined) return `container ${container.slice(0, 12)}`;
   return pid === undefined ? "-" : `process ${pid}`;
 }

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { BudgieError, createOwner } from "@budgie/core";
+import { BudgieError, createOwner, type Agent } from "@budgie/core";
 import { loadTools } from "../../agents/load-tools.ts";
 import type { Config } from "../../config/config.ts";
 import { checkSandboxOptions } from "../../config/sandbox-options.ts";
@@ -40,7 +40,8 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
   const allowRoot = given.allowRoot.length > 0 || directory !== named ? given.allowRoot : [directory];
   const config: Config = { ...given, allowRoot, keepSessions: true, warmIdleMs: 0 };
   checkSandboxOptions(config, host);
-  const agent = findUsableAgent(options.agent, config, host);
+  const { name: agent, remote } = findUsableAgent(options.agent, config, host);
+  const isRemote = remote !== undefined;
   const prompt = options.prompt === "-" ? await text(host.stdin) : options.prompt;
 
   return interruptible(host, async (signal) => {
@@ -54,7 +55,7 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
     };
     const turns = await openTurns(config, quiet);
     try {
-      const isolation = config.sandbox ? "container" : "none";
+      const isolation = isRemote ? "remote" : config.sandbox ? "container" : "none";
       const sessionId = options.continue
         ? await findLastSession(turns.register, { agent, directory, isolation })
         : options.session;
@@ -86,11 +87,11 @@ async function openTurns(config: Config, host: Host): Promise<Turns> {
   }
 }
 
-/** Finds the agent's name. Reports the problems of all agents if there is none. */
-function findUsableAgent(wanted: string, config: Config, host: Host): string {
+/** Finds the agent. Reports the problems of all agents if there is none. */
+function findUsableAgent(wanted: string, config: Config, host: Host): Agent {
   const { accepted, loaded } = loadTools(config, { ...host, report: () => undefined });
   try {
-    return findAgent(accepted.agents, wanted, config).name;
+    return findAgent(accepted.agents, wanted, config);
   } catch (error) {
     for (const problem of [...loaded.problems, ...accepted.refusals]) host.report(problem);
     throw error;

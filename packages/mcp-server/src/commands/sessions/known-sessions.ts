@@ -76,7 +76,7 @@ async function listIn({ homes, isolation }: Place, entries: Entries, owner: Owne
     records.map(async (record) => {
       const entry = entries.get(record.id);
       const state = entry === undefined ? record.owner : await owner.stateOf(entry.owner, "state-directory");
-      return { record, entry, isolation, homes, state };
+      return { record, entry, isolation: entry?.isolation ?? isolation, homes, state };
     }),
   );
 }

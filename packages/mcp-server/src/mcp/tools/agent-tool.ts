@@ -20,7 +20,10 @@ export function toAgentTool(agent: Agent, options: ToolOptions): Tool {
       description: toToolDescription(said, toUntrustedEnding("Its answers are", options)),
       inputSchema: toInputSchema(options.stickySessions ? stickyAgentInput : agentInput),
       outputSchema: toOutputSchema(replyOutput),
-      annotations: toAnnotations({ policies: [policies.get(agent.name) ?? ceiling], sandbox: options.sandbox }),
+      annotations: toAnnotations({
+        policies: [policies.get(agent.name) ?? ceiling],
+        sandbox: options.sandbox && agent.remote === undefined,
+      }),
     },
     aliases,
     purpose: { kind: "agent", agent },

@@ -46,7 +46,10 @@ function toInvokeTool(agents: readonly Agent[], options: ToolOptions): Tool {
       description: description + toUntrustedEnding("Its answers are", options),
       inputSchema: toInputSchema(stickySessions ? stickyInvokeInput : invokeInput),
       outputSchema: toOutputSchema(replyOutput),
-      annotations: toAnnotations({ policies: own.length === 0 ? [policies.ceiling] : own, sandbox }),
+      annotations: toAnnotations({
+        policies: own.length === 0 ? [policies.ceiling] : own,
+        sandbox: sandbox && agents.every(({ remote }) => remote === undefined),
+      }),
     },
     aliases,
     purpose: { kind: "invoke-agent" },

@@ -22,7 +22,7 @@ export const replyOutput = z.looseObject({
     ),
   agent: z.string(),
   directory: z.string(),
-  isolation: z.string().describe('"container", or "none" if the agent ran unprotected'),
+  isolation: z.string().describe('"container", "remote" if the agent runs elsewhere, or "none" if it ran unprotected'),
   durationMs: z.number(),
   exit: z.looseObject({}).describe("How the agent's process ended"),
   retried: z.boolean().describe("Whether the first try timed out or crashed"),

@@ -120,7 +120,7 @@ describe("tools/list", () => {
             "type": "object",
           },
           "isolation": {
-            "description": ""container", or "none" if the agent ran unprotected",
+            "description": ""container", "remote" if the agent runs elsewhere, or "none" if it ran unprotected",
             "type": "string",
           },
           "message": {

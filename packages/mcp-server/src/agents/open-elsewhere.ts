@@ -1,0 +1,36 @@
+import type { Owner, Runner, RunnerSession } from "@budgie/core";
+import type { Config } from "../config/config.ts";
+
+/**
+ * Opens the place of agents that run elsewhere, where no process starts: their sessions are folders with the ids of conversations, on
+ * this machine also with `--sandbox`. Resolves to `undefined` if the configuration has no such agent.
+ */
+export async function openElsewhere(config: Config, owner: Owner, runner: Runner): Promise<Runner | undefined> {
+  const { configuredAgents = [], sandbox } = config;
+  if (configuredAgents.every(({ remote }) => remote === undefined)) return undefined;
+  return withoutProcesses(sandbox ? await openFolders(config, owner) : runner);
+}
+
+async function openFolders(config: Config, owner: Owner): Promise<Runner> {
+  const { createLocalRunner } = await import("@budgie/runner-local");
+  const { keepSessions, sessionTtlMs, sessionsDir, stateDir } = config;
+  const keepSessionsMs = keepSessions ? sessionTtlMs : undefined;
+  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: {}, keepSessionsMs });
+}
+
+function withoutProcesses(runner: Runner): Runner {
+  return {
+    ...runner,
+    isolation: "remote",
+    notices: [],
+    openSession: async (id) => refuseStart(await runner.openSession(id)),
+    resumeSession: async (id) => refuseStart(await runner.resumeSession(id)),
+  };
+}
+
+function refuseStart(session: RunnerSession): RunnerSession {
+  return {
+    ...session,
+    start: () => Promise.reject(new TypeError("An agent that runs elsewhere starts no process here.")),
+  };
+}
