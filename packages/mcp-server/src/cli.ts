@@ -117,9 +117,9 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
         exists ? config() : parseConfig({ sandbox: true, ...values, config: undefined }, host);
       finish(addAgent({ ...options, file: toConfigFile(values, host), parse }, host));
     },
-    list: (options) => finish(listAgents(config(), options, host)),
+    list: (options) => listAgents(config(), options, host).then(finish),
   });
-  addListTools(program, (options) => finish(listTools(config(), options, host)));
+  addListTools(program, (options) => listTools(config(), options, host).then(finish));
   addEgress(program, {
     explain: (agent, options) => finish(explainEgress(agent, { ...options, config: sandboxed() }, host)),
     suggest: (options) => suggestEgress({ ...options, config: sandboxed() }, host).then(finish),

@@ -128,3 +128,25 @@ describe("an agent elsewhere", () => {
     expect(second.structuredContent).toMatchObject({ isolation: "remote" });
   });
 });
+
+describe("the agents of a kagent backend", () => {
+  it("are tools of a server, and agents of commands", async () => {
+    await using server = await startKagentServer({ authorization: AUTHORIZATION });
+    await using user = await createBudgieUser();
+    const file = join(user.host.home, "budgie.json");
+    const section = { url: server.url, headers: { authorization: "Bearer ${KAGENT_TOKEN}" } };
+    writeFileSync(file, JSON.stringify({ kagent: section }));
+    const { ask } = await user.start({ args: ["--config", file], env: TOKEN });
+    const run = async (...argv: readonly string[]) => user.run([...argv, "--config", file], { ...NO_ENGINE, ...TOKEN });
+
+    expect(toText(await ask("kagent-k8s-agent", { prompt: "one" }))).toBe("told: one");
+    expect((await run("run", "kagent.k8s-agent", "two", "-C", user.workspace, "--no-sandbox")).stdout).toContain(
+      "told: two",
+    );
+    expect((await run("list-tools")).stdout).toContain("kiro-subagents.kagent-k8s-agent");
+    expect(JSON.parse((await run("agents", "ls", "--json")).stdout)).toContainEqual(
+      expect.objectContaining({ name: "kagent.k8s-agent", protocol: "a2a", from: server.agentUrl("k8s-agent") }),
+    );
+    expect((await run("run", "kagent.k8s-agent", "three")).stderr).toContain('The agents of "kagent" run elsewhere');
+  });
+});

@@ -6,8 +6,8 @@ import type { Config } from "../config/config.ts";
  * this machine also with `--sandbox`. Resolves to `undefined` if the configuration has no such agent.
  */
 export async function openElsewhere(config: Config, owner: Owner, runner: Runner): Promise<Runner | undefined> {
-  const { configuredAgents = [], sandbox } = config;
-  if (configuredAgents.every(({ remote }) => remote === undefined)) return undefined;
+  const { configuredAgents = [], kagent, sandbox } = config;
+  if (kagent === undefined && configuredAgents.every(({ remote }) => remote === undefined)) return undefined;
   return withoutProcesses(sandbox ? await openFolders(config, owner) : runner);
 }
 

@@ -50,7 +50,7 @@ function collectSettings(program: Command, host: Host): Settings {
   const source = loadSource(values, host);
   const { content, file = "" } = source;
   const checked: Readonly<Record<string, unknown>> = parseSource(source, host);
-  const { agents, configuredAgents: _, maxConcurrent: __, options, ...merged } = content;
+  const { agents, configuredAgents: _, kagent, maxConcurrent: __, options, ...merged } = content;
   const inFile: Readonly<Record<string, unknown>> = {
     ...options,
     ...merged,
@@ -63,7 +63,8 @@ function collectSettings(program: Command, host: Host): Settings {
     return { key, value: parsed[key] ?? toFallback(checked[key]), from: toSource(program, host.env, key) ?? fallback };
   });
   const sections = [...agents].map(([name, value]): Setting => ({ key: `agents.${name}`, value, from: file }));
-  return { settings: [...settings, ...sections], hidden: SECRETS.filter((name) => host.env[name]) };
+  const backend = kagent === undefined ? [] : [{ key: "kagent", value: kagent, from: file }];
+  return { settings: [...settings, ...sections, ...backend], hidden: SECRETS.filter((name) => host.env[name]) };
 }
 
 /** Returns a default that depends on the machine. */

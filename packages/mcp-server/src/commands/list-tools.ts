@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
+import { withKagentAgents } from "../agents/kagent-agents.ts";
 import { loadTools } from "../agents/load-tools.ts";
 import { byName } from "../mcp/names/find-tool.ts";
 import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
@@ -14,7 +15,8 @@ export type ListToolsOptions = {
 };
 
 /** Runs `budgie list-tools`: prints the tools as a client gets them, or the cost of each mode. */
-export function listTools(config: Config, { json, stats }: ListToolsOptions, host: Host): number {
+export async function listTools(given: Config, { json, stats }: ListToolsOptions, host: Host): Promise<number> {
+  const config = await withKagentAgents(given, host);
   const { accepted, tools } = loadTools(config, host);
   if (!stats) {
     const definitions = toDefinitions(tools, config);
@@ -27,7 +29,7 @@ export function listTools(config: Config, { json, stats }: ListToolsOptions, hos
 }
 
 /** Adds `budgie list-tools`. */
-export function addListTools(program: Command, run: (options: ListToolsOptions) => void): void {
+export function addListTools(program: Command, run: (options: ListToolsOptions) => Promise<void>): void {
   program
     .command("list-tools")
     .summary("print the tools that clients see")

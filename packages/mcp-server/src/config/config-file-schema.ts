@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AGENT_NAME, EGRESS_MODES, isHomePath } from "@budgie/core";
 import { configSchema, type ConfigKey } from "./config-schema.ts";
 import { PRESET_NAMES } from "./egress-list.ts";
-import { serverKeys } from "../elsewhere/server-section.ts";
+import { kagentSection, serverKeys } from "../elsewhere/server-section.ts";
 
 // Messages complete the sentence "Expected "egress" in "budgie.json" to be <message>."
 const path = z.string("a path").min(1, "a path");
@@ -136,6 +136,7 @@ export function toConfigFileSchema() {
         .describe(
           "single agents, by name: what they may do, which can only be less than all may, and agents beside Kiro's",
         ),
+      kagent: kagentSection.optional(),
     },
     "an object",
   );

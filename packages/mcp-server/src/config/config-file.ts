@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { BudgieError, parseJson, parseTimeout, type Agent, type EgressMode, type Tightening } from "@budgie/core";
 import { FILE_OPTIONS, toConfigFileSchema, type agentSection } from "./config-file-schema.ts";
 import type { ConfigKey } from "./config-schema.ts";
+import type { KagentSection } from "../elsewhere/server-section.ts";
 import { toRemoteAgent } from "../elsewhere/remote-agent.ts";
 import type { HostWishes } from "./egress-list.ts";
 import { toAbsolutePath } from "./host-paths.ts";
@@ -18,6 +19,7 @@ export type ConfigFile = EgressWishes & {
   readonly agents: ReadonlyMap<string, AgentSection>;
   /** The agents that the file defines */
   readonly configuredAgents: readonly Agent[];
+  readonly kagent: KagentSection | undefined;
   /** The limits on concurrent turns, by agent; only agents whose sections set one */
   readonly maxConcurrent: ReadonlyMap<string, number>;
 };
@@ -33,12 +35,19 @@ export type AgentSection = Omit<Tightening, "allowedHosts"> & EgressWishes;
 /** Loads a configuration file; without one the result is empty. Throws `CONFIG_INVALID` naming the file and the fault. */
 export function loadConfigFile(file: string | undefined, home: string): ConfigFile {
   if (file === undefined)
-    return { options: {}, allowRoot: [], agents: new Map(), configuredAgents: [], maxConcurrent: new Map() };
+    return {
+      options: {},
+      allowRoot: [],
+      agents: new Map(),
+      configuredAgents: [],
+      kagent: undefined,
+      maxConcurrent: new Map(),
+    };
   const content = readJson(file);
   const schema = toConfigFileSchema();
   const parsed = schema.safeParse(content);
   if (!parsed.success) throw toFileError(file, parsed.error.issues[0], Object.keys(schema.shape));
-  const { agents, allowHost, allowPreset, allowRoot = [], egress } = parsed.data;
+  const { agents, allowHost, allowPreset, allowRoot = [], egress, kagent } = parsed.data;
   const maxConcurrent = Object.entries(agents).flatMap(([name, section]): readonly [string, number][] =>
     section.maxConcurrent === undefined ? [] : [[name, section.maxConcurrent]],
   );
@@ -55,6 +64,7 @@ export function loadConfigFile(file: string | undefined, home: string): ConfigFi
     ...(allowPreset === undefined ? {} : { allowPreset }),
     allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)),
     agents: new Map(sections),
+    kagent,
     configuredAgents: Object.entries(agents).flatMap(([name, section]) =>
       section.protocol === "acp" || section.protocol === "a2a" ? [toAgent(name, section, { ...place, file })] : [],
     ),

@@ -12,6 +12,7 @@ import type { Retention } from "@budgie/store";
 import { loadConfigFile, type ConfigFile } from "./config-file.ts";
 import { configSchema, type ConfigKey } from "./config-schema.ts";
 import { toEgressCeiling } from "./egress-ceiling.ts";
+import type { KagentSection } from "../elsewhere/server-section.ts";
 import type { Host } from "../process/host.ts";
 import { toAbsolutePath, findExistingFile, refuseMissing, toKiroDataDir, toStateDir } from "./host-paths.ts";
 import type { SoftDeadline } from "./tool-options.ts";
@@ -46,6 +47,7 @@ export type Config = Omit<
     readonly allowRoot: readonly string[];
     /** The agents that the configuration file defines; `undefined` if there are none */
     readonly configuredAgents: readonly Agent[] | undefined;
+    readonly kagent: KagentSection | undefined;
     readonly policies: Policies;
     readonly maxTurnsPerMinute: TurnRateLimits;
     readonly retention: Retention;
@@ -159,13 +161,14 @@ function toAccess(
   >,
   { content, file, toName }: Source,
   host: Host,
-): Pick<Config, "allowRoot" | "config" | "configuredAgents" | "policies" | "turnLimits"> {
-  const { agents, allowRoot, configuredAgents, maxConcurrent, options: _, ...inFile } = content;
+): Pick<Config, "allowRoot" | "config" | "configuredAgents" | "kagent" | "policies" | "turnLimits"> {
+  const { agents, allowRoot, configuredAgents, kagent, maxConcurrent, options: _, ...inFile } = content;
   const { sandbox } = options;
   const timeoutMs = parseTimeout(options.agentTimeout, toName("agentTimeout"));
   return {
     config: file,
     configuredAgents: configuredAgents.length === 0 ? undefined : configuredAgents,
+    kagent,
     allowRoot: options.allowRoot?.map((root) => toAbsolutePath(root, host)) ?? allowRoot,
     policies: toPolicies({
       ceiling: {

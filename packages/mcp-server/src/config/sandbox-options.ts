@@ -27,7 +27,13 @@ export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">):
   );
 }
 
-function refuseRemote({ configuredAgents = [] }: Config): void {
+function refuseRemote({ configuredAgents = [], kagent }: Config): void {
+  if (kagent?.allowRemote === false) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      'The agents of "kagent" run elsewhere, where --sandbox does not hold them. Add "allowRemote": true to it, or take it out.',
+    );
+  }
   const found = configuredAgents.find(({ remote }) => remote?.allowRemote === false);
   if (found === undefined) return;
   throw new BudgieError(

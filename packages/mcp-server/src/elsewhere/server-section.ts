@@ -6,6 +6,9 @@ const OWN_HEADERS =
 
 const isHeaderName = (name: string): boolean => /^[\w-]+$/.test(name) && !OWN_HEADERS.test(name);
 
+/** The section of a kagent backend. */
+export type KagentSection = z.infer<typeof kagentSection>;
+
 /** The keys of a server elsewhere: its address, and what its requests need. */
 export const serverKeys = {
   url: z
@@ -23,6 +26,10 @@ export const serverKeys = {
     .default(false)
     .describe("lets it be called with --sandbox too, though no sandbox holds it"),
 };
+
+export const kagentSection = z
+  .strictObject(serverKeys, "an object")
+  .describe("a kagent backend, whose agents are tools as they come and go");
 
 function isServerUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;

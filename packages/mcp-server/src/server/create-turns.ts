@@ -16,6 +16,7 @@ import {
 import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
 import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
 import { createProtocols } from "../agents/create-protocols.ts";
+import { createKagentAgents, withPresentAgents } from "../agents/kagent-agents.ts";
 import { openElsewhere } from "../agents/open-elsewhere.ts";
 import { loadTools } from "../agents/load-tools.ts";
 import type { Config } from "../config/config.ts";
@@ -53,7 +54,10 @@ export type TurnsOptions = {
 
 /** Creates the parts that run turns with this runner. Throws for agents and options that do not fit. */
 export async function createTurns(options: TurnsOptions): Promise<Turns> {
-  const { config, host, origin, owner, reportAgents: report = host.report, runner } = options;
+  const { host, origin, owner, reportAgents: report = host.report, runner } = options;
+  const kagent = options.config.kagent && createKagentAgents(options.config.kagent, { ...host, report });
+  await kagent?.start();
+  const config = withPresentAgents(options.config, kagent);
   const first = loadTools(config, { ...host, report });
   const catalog = createAgentCatalog(toCatalogOptions(first, config, { ...host, report }));
 
@@ -103,6 +107,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
 
   async function close(): Promise<void> {
     sweeper.stop();
+    kagent?.close();
     await Promise.all([runner.close(), elsewhere?.close()]);
     await sessions.close();
     register.close();

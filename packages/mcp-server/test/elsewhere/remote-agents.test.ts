@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { BudgieError } from "@budgie/core";
 import { loadConfigFile } from "../../src/config/config-file.ts";
+import { parseConfig } from "../../src/config/config.ts";
+import { checkSandboxOptions } from "../../src/config/sandbox-options.ts";
 import { fillHeaders, listVariables } from "../../src/elsewhere/header-variables.ts";
+import { toSilentHost } from "../helpers/to-silent-host.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "budgie-remote-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -60,6 +63,31 @@ describe("the section of an agent elsewhere", () => {
       expect(() => load({ ...WHOLE, headers: { [name]: "x" } })).toThrow(/"agents\.k8s\.headers/);
     },
   );
+});
+
+describe("the section of a kagent backend", () => {
+  const loadKagent = (kagent: unknown) => {
+    const file = join(folder, "kagent.json");
+    writeFileSync(file, JSON.stringify({ kagent }));
+    return { file, config: loadConfigFile(file, folder).kagent };
+  };
+
+  it("has an address and headers", () => {
+    const { config } = loadKagent({ url: "http://127.0.0.1:8083" });
+
+    expect(config).toEqual({ url: "http://127.0.0.1:8083", headers: {}, allowRemote: false });
+  });
+
+  it("is refused with a sandbox, unless it says that it may be called", () => {
+    const check = (allowRemote: boolean): void => {
+      const { file } = loadKagent({ url: "http://127.0.0.1:8083", allowRemote });
+      const host = toSilentHost({ cwd: folder, home: folder });
+      checkSandboxOptions(parseConfig({ config: file, sandbox: true }, host), host);
+    };
+
+    expect(() => check(false)).toThrow('The agents of "kagent" run elsewhere');
+    expect(() => check(true)).not.toThrow();
+  });
 });
 
 describe("the values of headers", () => {

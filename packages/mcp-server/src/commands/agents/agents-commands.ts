@@ -5,7 +5,7 @@ import type { AddAgentOptions } from "./add-agent.ts";
 
 type AgentsActions = {
   readonly add: (options: AddAgentOptions) => Promise<void>;
-  readonly list: (options: { readonly json: boolean }) => void;
+  readonly list: (options: { readonly json: boolean }) => Promise<void>;
 };
 
 type AddArguments = { readonly name?: string; readonly dryRun?: boolean; readonly force?: boolean };

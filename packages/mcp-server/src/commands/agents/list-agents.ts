@@ -1,6 +1,7 @@
 import { loadAgents, toDurationText, type Agent, type EgressPolicy } from "@budgie/core";
 import { existsSync } from "node:fs";
 import { acceptAgents } from "../../agents/accept-agents.ts";
+import { withKagentAgents } from "../../agents/kagent-agents.ts";
 import type { Config } from "../../config/config.ts";
 import { listVariables } from "../../elsewhere/header-variables.ts";
 import type { Host } from "../../process/host.ts";
@@ -9,7 +10,8 @@ import { toSafeJson } from "../../terminal/safe-json.ts";
 import { toTable } from "../../terminal/table.ts";
 
 /** Runs `budgie agents ls`: prints all agents, and those that cannot be used with the reason. */
-export function listAgents(config: Config, { json }: { readonly json: boolean }, host: Host): number {
+export async function listAgents(given: Config, { json }: { readonly json: boolean }, host: Host): Promise<number> {
+  const config = await withKagentAgents(given, host);
   const listed = collectAgents(config, host);
   host.stdout.write(json ? toSafeJson(listed) : agentsText(listed));
   return 0;
@@ -45,9 +47,13 @@ function collectAgents(config: Config, { env }: Host): readonly Listed[] {
   return [...listed, ...unusable];
 }
 
-function toProtocol({ program, remote }: Agent, { protocol }: Config): Listed["protocol"] {
+function toProtocol({ program, remote }: Agent, config: Config): Listed["protocol"] {
   if (remote !== undefined) return "a2a";
-  return program === undefined && protocol !== "acp" ? "kiro" : "acp";
+  return program === undefined ? toKirosProtocol(config) : "acp";
+}
+
+function toKirosProtocol({ protocol }: Config): Listed["protocol"] {
+  return protocol === "acp" ? "acp" : "kiro";
 }
 
 function findMissing({ program, remote }: Agent, { sandbox }: Config, env: Host["env"]): string | undefined {

@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { BudgieError, createOwner, type Agent } from "@budgie/core";
+import { withKagentAgents } from "../../agents/kagent-agents.ts";
 import { loadTools } from "../../agents/load-tools.ts";
 import type { Config } from "../../config/config.ts";
 import { checkSandboxOptions } from "../../config/sandbox-options.ts";
@@ -38,8 +39,9 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
   const directory = toRealPath(named);
   // The user chooses the directory, where a server's client would. A link on the way is judged, since an agent may have made it.
   const allowRoot = given.allowRoot.length > 0 || directory !== named ? given.allowRoot : [directory];
-  const config: Config = { ...given, allowRoot, keepSessions: true, warmIdleMs: 0 };
-  checkSandboxOptions(config, host);
+  const checked: Config = { ...given, allowRoot, keepSessions: true, warmIdleMs: 0 };
+  checkSandboxOptions(checked, host);
+  const config = await withKagentAgents(checked, host);
   const { name: agent, remote } = findUsableAgent(options.agent, config, host);
   const isRemote = remote !== undefined;
   const prompt = options.prompt === "-" ? await text(host.stdin) : options.prompt;

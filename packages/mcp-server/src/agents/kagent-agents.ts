@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { BudgieError, type Agent } from "@budgie/core";
+import type { Config } from "../config/config.ts";
+import { fillHeaders } from "../elsewhere/header-variables.ts";
+import { toRemoteAgent } from "../elsewhere/remote-agent.ts";
+import type { KagentSection } from "../elsewhere/server-section.ts";
+import type { Host } from "../process/host.ts";
+
+/** The agents of a kagent backend, as they come and go. */
+export type KagentAgents = {
+  /** Returns those of the last list. An agent that has not changed is the same object. */
+  readonly agents: () => readonly Agent[];
+  /** Asks for the list, and from then on every 30 s. Resolves when it is there, or after a short while without it. */
+  readonly start: () => Promise<void>;
+  readonly close: () => void;
+};
+
+export type KagentAgentsOptions = Pick<Host, "env" | "report"> & {
+  /** The time between lists; default 30 s */
+  readonly intervalMs?: number;
+  /** The time that the start waits for a list; default 2 s */
+  readonly waitMs?: number;
+};
+
+const INTERVAL_MS = 30_000;
+const WAIT_MS = 2_000;
+const LIMIT_MS = 10_000;
+
+/** Creates the agents of a backend. One that does not answer keeps its agents, and is reported once until it answers again. */
+export function createKagentAgents(section: KagentSection, options: KagentAgentsOptions): KagentAgents {
+  const { env, intervalMs = INTERVAL_MS, report, waitMs = WAIT_MS } = options;
+  const end = new AbortController();
+  let known = new Map<string, Agent>();
+  let isReported = false;
+
+  async function list(): Promise<void> {
+    // Imported late, since most servers have no backend.
+    const { listKagentAgents } = await import("@budgie/a2a");
+    const headers = fillHeaders(section.headers, env, 'The section "kagent" of the configuration file');
+    const signal = AbortSignal.any([end.signal, AbortSignal.timeout(LIMIT_MS)]);
+    const found = await listKagentAgents({ url: section.url, headers }, { signal });
+    const { allowRemote } = section;
+    known = new Map(
+      found.map(({ description, name, server: { namesContext, url } }) => {
+        const key = JSON.stringify([name, description, url, namesContext]);
+        // The values of headers are looked up for each call.
+        const remote = { url, headers: section.headers, allowRemote, namesContext };
+        const about = description === "" ? `The agent ${name}.` : description;
+        return [key, known.get(key) ?? toRemoteAgent(name, { ...remote, description: about, file: url })];
+      }),
+    );
+  }
+
+  async function look(): Promise<void> {
+    try {
+      await list();
+      isReported = false;
+    } catch (error) {
+      if (!(error instanceof BudgieError)) throw error;
+      if (!isReported && !end.signal.aborted) report(`The agents of kagent stay as they were. ${error.message}`);
+      isReported = true;
+    }
+  }
+
+  async function follow(): Promise<void> {
+    while (!end.signal.aborted) {
+      await sleep(intervalMs, undefined, { ref: false, signal: end.signal }).catch(() => undefined);
+      if (!end.signal.aborted) await look();
+    }
+  }
+
+  return {
+    agents: () => [...known.values()],
+    async start() {
+      const first = look();
+      void first.then(follow);
+      await Promise.race([first, sleep(waitMs, undefined, { ref: false, signal: end.signal }).catch(() => undefined)]);
+    },
+    close: () => end.abort(),
+  };
+}
+
+/** Returns the configuration whose agents are, whenever they are read, also those of the backend. */
+export function withPresentAgents(config: Config, kagent: KagentAgents | undefined): Config {
+  if (kagent === undefined) return config;
+  return {
+    ...config,
+    get configuredAgents() {
+      return [...(config.configuredAgents ?? []), ...kagent.agents()];
+    },
+  };
+}
+
+/** Returns the configuration of a command that is no server: its agents are also those that the backend has now. */
+export async function withKagentAgents(config: Config, host: Pick<Host, "env" | "report">): Promise<Config> {
+  if (config.kagent === undefined) return config;
+  const kagent = createKagentAgents(config.kagent, { ...host, waitMs: LIMIT_MS });
+  await kagent.start();
+  kagent.close();
+  return { ...config, kagent: undefined, configuredAgents: [...(config.configuredAgents ?? []), ...kagent.agents()] };
+}
