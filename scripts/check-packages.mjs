@@ -1,9 +1,9 @@
 // node scripts/check-packages.mjs: packs the packages as for a release, and checks their manifests (publint) and the types that
-// importers get (attw).
+// importers get (attw), which need no types that only this repository installs.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
@@ -21,7 +21,7 @@ try {
   );
   for (const { filename, name } of Object.values(packed)) {
     const tarball = new Uint8Array(readFileSync(join(folder, filename)));
-    const problems = [...(await lint(tarball)), ...(await checkTypes(tarball))];
+    const problems = [...(await lint(tarball)), ...(await checkTypes(tarball)), ...findForeignTypes(name)];
     for (const problem of problems) console.error(`${name}: ${problem}`);
     if (problems.length > 0) process.exitCode = 1;
   }
@@ -39,4 +39,24 @@ async function checkTypes(tarball) {
   return problems
     .filter(({ resolutionKind }) => !UNUSED.includes(resolutionKind))
     .map(({ entrypoint = "", kind }) => `${kind} ${entrypoint}`);
+}
+
+/** Lists the modules in the declarations of a package's main entry whose types are among its development dependencies. */
+function findForeignTypes(name) {
+  const root = realpathSync(join(ROOT, "node_modules", name));
+  const { devDependencies = {}, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const entry = exports?.["."]?.types;
+  if (entry === undefined) return [];
+  const foreign = Object.keys(devDependencies).filter((dependency) => dependency.startsWith("@types/"));
+  const files = [join(root, entry)];
+  const problems = [];
+  for (const file of files) {
+    for (const [, from] of readFileSync(file, "utf8").matchAll(/(?:from|import\()\s*"([^"]+)"/g)) {
+      const next = join(dirname(file), from.replace(/\.[jt]s$/, ".d.ts"));
+      if (from.startsWith(".") && !files.includes(next)) files.push(next);
+      if (foreign.includes(`@types/${from}`))
+        problems.push(`${file.slice(root.length + 1)} needs the types of ${from}`);
+    }
+  }
+  return problems;
 }

@@ -7,15 +7,15 @@ import { checkProtections, toProtectionNotices, type Weaker } from "./engine/eng
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
 import { translated } from "./engine/docker-errors.ts";
 import { createDockerSession, type DockerSession, type HomeOrigin } from "./docker-session.ts";
-import { createProxySockets, type ProxyPlacement } from "./proxy/create-proxy-sockets.ts";
+import { createProxySockets } from "./proxy/create-proxy-sockets.ts";
 import { connectEngine, type Engine } from "./engine/engine.ts";
 import { createEngineVisibility } from "./session/engine-visibility.ts";
-import type { LookInto } from "./container-files/container-root.ts";
+import type { LookInto } from "./container-files/look-into.ts";
 import { usualSockets, type HostEnvironment } from "./engine/find-engine.ts";
 import { findAgentProgram } from "./image/find-agent-program.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
 import { createImageCache } from "./image/image-cache.ts";
-import type { StartProxy } from "./proxy/host-proxy.ts";
+import type { ProxyPlacement, StartProxy } from "./proxy/start-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
 import type { Login } from "./login/login.ts";
 import { createIdleContainers } from "./session/idle-containers.ts";

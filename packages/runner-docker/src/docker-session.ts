@@ -11,7 +11,8 @@ import {
 import { API_LIMIT_MS, withTimeout } from "./engine/time-limits.ts";
 import { SANDBOX } from "./sandbox/container-options.ts";
 import { translated } from "./engine/docker-errors.ts";
-import { createHomeArchive, type HomeArchive } from "./container-files/home-archive.ts";
+import { createHomeArchive } from "./container-files/create-home-archive.ts";
+import type { HomeArchive } from "./container-files/home-archive.ts";
 import { createHomeSeeds } from "./container-files/home-seeds.ts";
 import { openWithoutLogin, type Login, type LoginNeed } from "./login/login.ts";
 import { readHomeFile } from "./container-files/read-home-file.ts";

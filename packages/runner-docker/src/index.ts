@@ -1,6 +1,6 @@
 // The public surface of @budgie/runner-docker: every export is named here, and becomes API.
 export { buildSandboxImage, type BuildOptions, type Built } from "./image/build-sandbox-image.ts";
-export { collectDockerGarbage, type CollectOptions, type CollectReport } from "./maintenance/collect-garbage.ts";
+export { collectDockerGarbage, type CollectOptions, type CollectReport } from "./maintenance/collect-docker-garbage.ts";
 export { createKiroLogin, type KiroLoginOptions } from "./login/create-kiro-login.ts";
 export type { Login } from "./login/login.ts";
 export type { Credentials } from "./sandbox/credentials.ts";

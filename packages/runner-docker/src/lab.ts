@@ -1,5 +1,6 @@
 // Exports for @budgie/claims only, which attacks sandboxes. They are no API, and may change at any time.
-export { lookIntoProcess, type LookInto } from "./container-files/container-root.ts";
+export { lookIntoProcess } from "./container-files/container-root.ts";
+export type { LookInto } from "./container-files/look-into.ts";
 export { createDockerRunner } from "./docker-runner.ts";
 export type { Weaker } from "./engine/engine-protections.ts";
 export { connectEngine } from "./engine/engine.ts";

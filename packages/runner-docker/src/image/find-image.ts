@@ -2,7 +2,6 @@ import { posix } from "node:path";
 import { BudgieError } from "@budgie/core";
 import { timeLimit } from "../engine/time-limits.ts";
 import { imageNotFound, statusOf, toBudgieError } from "../engine/docker-errors.ts";
-import type { Engine } from "../engine/engine.ts";
 import type { Endpoint } from "../engine/find-engine.ts";
 import { getJson } from "../engine/engine-http.ts";
 
@@ -36,7 +35,7 @@ type Facts = {
 const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Finds an image by name or id, or throws `IMAGE_NOT_FOUND`. It never pulls: only images that the user put on the engine run. */
-export async function findImage({ endpoint }: Pick<Engine, "endpoint">, name: string): Promise<SandboxImage> {
+export async function findImage({ endpoint }: { readonly endpoint: Endpoint }, name: string): Promise<SandboxImage> {
   const facts = await inspectImage(endpoint, name);
   refuseVolumes(name, Object.keys(facts.Config?.Volumes ?? {}));
   const path = facts.Config?.Env?.find((variable) => variable.startsWith("PATH="))?.slice("PATH=".length);

@@ -2,12 +2,9 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type Docker from "dockerode";
 import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
-import { connectEngine } from "../engine/engine.ts";
-import type { HostEnvironment } from "../engine/find-engine.ts";
 import { toSocketsFolder } from "../proxy/host-proxy.ts";
 import { findLabelledThings, type LabelledThing } from "./find-labelled.ts";
 import { createGarbageRules } from "./garbage-rules.ts";
-import { findLegacyVolumes } from "./legacy-volumes.ts";
 
 export type DockerGcPolicy = GcPolicy & {
   /** The folder of the scratch folders and the proxy sockets of this host's owners */
@@ -32,14 +29,15 @@ export async function collectGarbage(docker: Docker, owner: Owner, policy: Docke
 type Kept = GcItem & { readonly why: string };
 type Report = { readonly removed: GcItem[]; readonly kept: Kept[]; readonly failed: Kept[] };
 
-function createReport(): Report {
+/** Creates a report of nothing. */
+export function createReport(): Report {
   return { removed: [], kept: [], failed: [] };
 }
 
 type Verdict = { readonly report: Report; readonly why: string | undefined; readonly dryRun: boolean };
 
 /** Removes a thing unless there is a reason to keep it, and writes the outcome into the report. */
-async function collect(
+export async function collect(
   { item, remove }: Pick<LabelledThing, "item" | "remove">,
   { dryRun, report, why }: Verdict,
 ): Promise<void> {
@@ -85,38 +83,4 @@ async function clearOwners(
 function toFolders(stateDir: string, { instance }: OwnerRecord): readonly string[] {
   if (!/^[0-9a-f-]{36}$/.test(instance)) return [];
   return [join(stateDir, "scratch", instance), toSocketsFolder(stateDir, instance)];
-}
-
-export type CollectOptions = {
-  readonly owner: Owner;
-  readonly stateDir: string;
-  readonly home: string;
-  readonly hostEnv: HostEnvironment;
-  readonly policy: GcPolicy;
-  /** Also removes the volumes that the original program, in Go, left */
-  readonly legacy?: boolean | undefined;
-};
-
-export type CollectReport = GcReport & {
-  /** The volumes that the original program left, unless `legacy` was set */
-  readonly legacy: readonly GcItem[];
-};
-
-/** Removes the garbage of dead owners from the user's engine, without an image. Throws `RUNNER_UNAVAILABLE` without an engine. */
-export async function collectDockerGarbage(options: CollectOptions): Promise<CollectReport> {
-  const { legacy = false, owner, policy, stateDir } = options;
-  const { docker } = await connectEngine(options.hostEnv, options.home);
-  const ours = await collectGarbage(docker, owner, { ...policy, stateDir });
-  const volumes = await findLegacyVolumes(docker);
-  if (!legacy) return { ...ours, legacy: volumes.map(({ item }) => item) };
-  const report = createReport();
-  for (const volume of volumes) {
-    await collect(volume, { report, why: volume.reasonToKeep(policy), dryRun: policy.dryRun });
-  }
-  return {
-    removed: [...ours.removed, ...report.removed],
-    kept: [...ours.kept, ...report.kept],
-    failed: [...ours.failed, ...report.failed],
-    legacy: [],
-  };
 }

@@ -5,7 +5,8 @@ import type { HostEnvironment } from "../engine/find-engine.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import { createContainerProxySockets } from "./container-proxy.ts";
-import { createHostProxySockets, type StartProxy } from "./host-proxy.ts";
+import { createHostProxySockets } from "./host-proxy.ts";
+import type { ProxyPlacement, StartProxy } from "./start-proxy.ts";
 import type { ProxySockets } from "./proxy-socket.ts";
 
 type ProxySocketsParts = {
@@ -38,9 +39,6 @@ export function createProxySockets(parts: ProxySocketsParts): ProxySockets {
       return createContainerProxySockets({ engine, image, user, owner: owner.record, upstream });
   }
 }
-
-/** The place of the egress proxy: budgie's process, or a container if the engine cannot mount a socket of the host. */
-export type ProxyPlacement = "host" | "container";
 
 /** The facts about this machine that the placement depends on. */
 export type Machine = { readonly platform: string; readonly kernel: string };

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { EgressProxy, UpstreamOptions } from "@budgie/egress";
+import type { StartProxy } from "./start-proxy.ts";
 import { SOCKETS_TARGET, type ProxySocket, type ProxySockets } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
 import { readOnlyBind } from "../sandbox/mounts.ts";
@@ -13,9 +14,6 @@ export type HostProxyOptions = {
   /** Default: the egress proxy of `@budgie/egress` */
   readonly startProxy?: StartProxy | undefined;
 };
-
-/** Starts the proxy that listens on the proxy sockets. */
-export type StartProxy = () => Promise<EgressProxy>;
 
 /** Creates the proxy sockets of a proxy in this process. Each session's is in a folder of the host. */
 export function createHostProxySockets(options: HostProxyOptions): ProxySockets {

@@ -1,7 +1,8 @@
 import { platform, release } from "node:os";
 import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { openContainerRoot, type LookInto } from "../container-files/container-root.ts";
+import { openContainerRoot } from "../container-files/container-root.ts";
+import type { LookInto } from "../container-files/look-into.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { IdleContainers } from "./idle-containers.ts";
 

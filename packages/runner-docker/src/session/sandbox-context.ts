@@ -3,7 +3,7 @@ import type { Command, Limits, Owner } from "@budgie/core";
 import type { ProxySockets } from "../proxy/proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineVisibility } from "./engine-visibility.ts";
-import type { LookInto } from "../container-files/container-root.ts";
+import type { LookInto } from "../container-files/look-into.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import type { FindNamedImage } from "../image/image-cache.ts";
 import type { IdleContainers } from "./idle-containers.ts";

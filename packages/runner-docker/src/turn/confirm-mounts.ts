@@ -1,7 +1,7 @@
 import { readFile, readlink } from "node:fs/promises";
 import { posix } from "node:path";
 import { parseMounts, type Mount } from "@budgie/core";
-import type { ContainerRoot } from "../container-files/container-root.ts";
+import type { ContainerRoot } from "../container-files/look-into.ts";
 import { createHeldSources, openPath, readFacts, movedError } from "../sandbox/mount-sources.ts";
 import type { HeldMounts, TurnMount } from "../sandbox/mounts.ts";
 

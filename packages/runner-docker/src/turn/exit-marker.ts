@@ -1,6 +1,6 @@
 import { Transform } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ContainerRoot } from "../container-files/container-root.ts";
+import type { ContainerRoot } from "../container-files/look-into.ts";
 
 /** The last output of a turn's init script on both of its streams, with the command's exit code. */
 export type ExitMarker = {

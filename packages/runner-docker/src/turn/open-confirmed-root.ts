@@ -4,7 +4,8 @@ import { timeLimit } from "../engine/time-limits.ts";
 import { confirmMounts } from "./confirm-mounts.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { LOOK_TIMEOUT_MS } from "../session/engine-visibility.ts";
-import { openContainerRoot, type ContainerRoot, type LookInto } from "../container-files/container-root.ts";
+import { openContainerRoot } from "../container-files/container-root.ts";
+import type { ContainerRoot, LookInto } from "../container-files/look-into.ts";
 import { movedError } from "../sandbox/mount-sources.ts";
 import type { HeldMounts } from "../sandbox/mounts.ts";
 

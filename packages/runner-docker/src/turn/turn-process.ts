@@ -6,7 +6,7 @@ import { BudgieError, type AgentProcess, type Exit, type StopReason } from "@bud
 import { demultiplex } from "../engine/demultiplex.ts";
 import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
 import { API_LIMIT_MS, ENDING_LIMIT_MS, withTimeout, timeLimit } from "../engine/time-limits.ts";
-import type { ContainerRoot } from "../container-files/container-root.ts";
+import type { ContainerRoot } from "../container-files/look-into.ts";
 import { createOutput, awaitExitMarker, type Output } from "./exit-marker.ts";
 import { toUnverified, type PendingRemovals } from "../engine/pending-removals.ts";
 import { toExit } from "./to-exit.ts";

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DiskReport } from "@budgie/core";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { toOpened } from "../sandbox/mount-sources.ts";
-import { type ContainerRoot } from "../container-files/container-root.ts";
+import type { ContainerRoot } from "../container-files/look-into.ts";
 import { measureFolder, type FolderSize } from "../container-files/measure-folder.ts";
 
 export type DiskLimit = {

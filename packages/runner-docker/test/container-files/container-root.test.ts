@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import type Docker from "dockerode";
 import { describe, expect, it } from "vitest";
-import { openContainerRoot, type ContainerRoot } from "../../src/container-files/container-root.ts";
+import { openContainerRoot } from "../../src/container-files/container-root.ts";
+import type { ContainerRoot } from "../../src/container-files/look-into.ts";
 
 function toContainer(Id: string, Pid: number): Docker.Container {
   return { inspect: async () => ({ Id, State: { Pid } }) } as unknown as Docker.Container;

@@ -3,7 +3,7 @@ import type Docker from "dockerode";
 import { describe, expect, it } from "vitest";
 import type { Engine } from "../../src/engine/engine.ts";
 import { createEngineVisibility } from "../../src/session/engine-visibility.ts";
-import type { ContainerRoot, LookInto } from "../../src/container-files/container-root.ts";
+import type { ContainerRoot, LookInto } from "../../src/container-files/look-into.ts";
 import type { SessionContainer } from "../../src/session/session-container.ts";
 import { createIdleContainers } from "../../src/session/idle-containers.ts";
 

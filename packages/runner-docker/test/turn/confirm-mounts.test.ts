@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { confirmMounts } from "../../src/turn/confirm-mounts.ts";
-import type { ContainerRoot } from "../../src/container-files/container-root.ts";
+import type { ContainerRoot } from "../../src/container-files/look-into.ts";
 import { createHeldSources, type HeldSources } from "../../src/sandbox/mount-sources.ts";
 import { readOnlyBind } from "../../src/sandbox/mounts.ts";
 

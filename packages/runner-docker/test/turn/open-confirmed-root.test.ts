@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { describe, expect, it } from "vitest";
-import type { ContainerRoot } from "../../src/container-files/container-root.ts";
+import type { ContainerRoot } from "../../src/container-files/look-into.ts";
 import { openConfirmedRoot } from "../../src/turn/open-confirmed-root.ts";
 
 /** A container that the engine reports as running a number of times, and whose process shows no mounts any more. */

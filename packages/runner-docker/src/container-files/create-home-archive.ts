@@ -1,0 +1,221 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { join, posix } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type Docker from "dockerode";
+import { extract, pack, type Header, type Pack } from "tar-stream";
+import { BudgieError } from "@budgie/core";
+import { timeLimit } from "../engine/time-limits.ts";
+import { SANDBOX } from "../sandbox/container-options.ts";
+import { statusOf } from "../engine/docker-errors.ts";
+import { openContainerRoot } from "./container-root.ts";
+import type { ArchiveFile, HomeArchive, Saving } from "./home-archive.ts";
+import { foldersOf, hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-stat.ts";
+import { readStart, takeStart } from "./read-home-file.ts";
+import type { SandboxUser } from "../sandbox/sandbox-user.ts";
+import { unpack } from "./put-archive.ts";
+
+/** The container that mounts the volumes, and a way to create a copy of it that never runs. */
+type ArchiveContainer = {
+  readonly handle: Docker.Container;
+  readonly lend: (use: (copy: Docker.Container) => Promise<void>) => Promise<void>;
+};
+
+// The folders that the agent's programs expect.
+const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);
+
+/** Opens the volumes of a session container. New files belong to `user`. */
+export function createHomeArchive({ handle: container, lend }: ArchiveContainer, user: SandboxUser): HomeArchive {
+  // An archive unpacked at the root would meet the container's read-only file system, and on Podman lie below the volumes.
+  const roots = ["/home/", `${SANDBOX.auth}/`];
+  const put = async (into: Docker.Container, files: readonly ArchiveFile[]): Promise<void> => {
+    const puts = roots.map(async (path) => {
+      const content = files.filter((file) => file.path.startsWith(path));
+      const parents = [...FOLDERS, ...content.flatMap((file) => foldersInHome(file.path))];
+      // Sorted, so that a folder comes before its children.
+      const folders = [...new Set(parents)].filter((folder) => folder.startsWith(path)).toSorted();
+      if (folders.length + content.length === 0) return;
+      await unpack(() => putFiles(into, content, { path, folders, user }), folders.length);
+    });
+    // When the caller gets an error, no other write is still running.
+    const failed = (await Promise.allSettled(puts)).find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  };
+  return {
+    readFile: (path, maxBytes) => readFile(container, `${SANDBOX.home}/${path}`, maxBytes),
+    async saveFiles(folder, names, { maxBytes, to }) {
+      const paths = names.map((name) => `${folder}/${name}`);
+      await refuseLinks(container, new Set(paths.flatMap(foldersInHome)));
+      const facts = await Promise.all(paths.map((path) => readPathFacts(container, path)));
+      // Checked before the transfer: the agent may have created files of any size.
+      if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
+      const saved = await Promise.all(paths.map((path) => saveFile(container, path, { to, maxBytes })));
+      return new Set(names.filter((_, index) => saved[index] === true));
+    },
+    create: (files) => lend((copy) => put(copy, files)),
+    async checkMountPoints(paths) {
+      const inHome = paths.filter((path) => path.startsWith("/home/"));
+      const folders = new Set(inHome.flatMap(foldersInHome));
+      await refusePlanted(container, [...new Set([...folders, ...inHome])], (kind, path) =>
+        folders.has(path) ? kind !== "folder" : kind === "link",
+      );
+    },
+    async write(files) {
+      await refuseLinks(container, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]));
+      await put(container, files);
+    },
+  };
+}
+
+/** Lists the parents of a file that the agent could have replaced. */
+function foldersInHome(path: string): readonly string[] {
+  return foldersOf(path).filter((folder) => folder.startsWith("/home/"));
+}
+
+/** Throws if a parent is not a folder: an engine's answer is about the requested path only if all its parents are real folders. */
+function refuseLinks(container: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
+  return refusePlanted(container, [...folders], (kind) => kind !== "folder");
+}
+
+async function refusePlanted(
+  container: Docker.Container,
+  paths: readonly string[],
+  isPlanted: (kind: PathKind, path: string) => boolean,
+): Promise<void> {
+  const kinds = await look(container, paths);
+  const found = kinds.findIndex((kind, index) => typeof kind === "string" && isPlanted(kind, paths[index] ?? ""));
+  if (found >= 0) {
+    throw new BudgieError(
+      "SESSION_UNUSABLE",
+      `The agent replaced "${paths[found]}" in its home by something else, and budgie lets nothing go through it. Begin a new session.`,
+    );
+  }
+  const failed = kinds.find((kind) => kind instanceof Error);
+  if (failed !== undefined) throw failed;
+}
+
+/** Tells whether all these paths are folders. The highest come first. */
+async function areFolders(container: Docker.Container, paths: readonly string[]): Promise<boolean> {
+  const kinds = await look(container, paths);
+  const other = kinds.findIndex((kind) => kind !== "folder");
+  if (kinds[other] instanceof Error) throw kinds[other];
+  return other < 0;
+}
+
+type Look = readonly (PathKind | undefined | Error)[];
+
+async function look(container: Docker.Container, paths: readonly string[]): Promise<Look> {
+  return (await lookInside(container, paths)) ?? askEngine(container, paths);
+}
+
+/** Looks without the engine; `undefined` unless the session container runs on this machine. */
+async function lookInside(container: Docker.Container, paths: readonly string[]): Promise<Look | undefined> {
+  try {
+    await using root = await openContainerRoot(container);
+    return root === undefined ? undefined : await lookAt(root.path, paths);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks the engine. A path below a file gives an error, but then that file is reported first. */
+async function askEngine(container: Docker.Container, paths: readonly string[]): Promise<Look> {
+  return Promise.all(
+    paths.map((path) => readPathFacts(container, path).then((facts) => facts && toKind(facts.mode), toError)),
+  );
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+async function readFile(container: Docker.Container, path: string, maxBytes: number): Promise<Buffer | undefined> {
+  const folders = foldersInHome(path);
+  // A file in the home itself costs no further question.
+  if (folders.length > 1 && !(await areFolders(container, folders))) return undefined;
+  return readPlain(container, path, (content) => readStart(content, maxBytes));
+}
+
+function saveFile(container: Docker.Container, path: string, { maxBytes, to }: Saving): Promise<boolean | undefined> {
+  const file = join(to, posix.basename(path));
+  return readPlain(container, path, async (content) => {
+    await pipeline(takeStart(content, maxBytes), createWriteStream(file, { mode: 0o600 }));
+    return true;
+  });
+}
+
+/** Reads a regular file. Nothing else is fetched, since a folder may have any size. */
+async function readPlain<T>(
+  container: Docker.Container,
+  path: string,
+  read: (content: AsyncIterable<Buffer>) => Promise<T>,
+): Promise<T | undefined> {
+  const facts = await readPathFacts(container, path);
+  if (facts === undefined || hasBits(facts.mode, MODE.notPlain)) return undefined;
+  const source = await openArchive(container, path);
+  if (source === undefined) return undefined;
+  const entries = source.pipe(extract());
+  source.once("error", (error) => entries.destroy(error));
+  try {
+    for await (const entry of entries) {
+      // Podman follows a symlink, and then names its target.
+      const isAsked = posix.basename(entry.header.name) === posix.basename(path);
+      if (isAsked && entry.header.type === "file") {
+        return await read(entry as unknown as AsyncIterable<Buffer>);
+      }
+      entry.resume();
+    }
+    return undefined;
+  } finally {
+    source.destroy();
+  }
+}
+
+async function openArchive(container: Docker.Container, path: string): Promise<Readable | undefined> {
+  try {
+    return (await container.getArchive({ path, ...timeLimit(60_000) })) as Readable;
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+function tooLarge(folder: string, maxBytes: number): BudgieError {
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `The database in "${folder}" is larger than the ${maxBytes / 2 ** 20} MiB that budgie reads. Begin a new session.`,
+  );
+}
+
+type Below = {
+  /** The folder in which the archive is unpacked, with a slash at its end */
+  readonly path: string;
+  readonly folders: readonly string[];
+  readonly user: SandboxUser;
+};
+
+async function putFiles(into: Docker.Container, files: readonly ArchiveFile[], below: Below): Promise<void> {
+  const archive = pack();
+  // An archive that is not read to its end would keep a file open.
+  fill(archive, files, below).catch((error: unknown) => archive.destroy(toError(error)));
+  try {
+    await into.putArchive(archive as unknown as NodeJS.ReadableStream, { path: below.path, ...timeLimit() });
+  } finally {
+    archive.destroy();
+  }
+}
+
+async function fill(archive: Pack, files: readonly ArchiveFile[], { folders, path: root, user }: Below): Promise<void> {
+  const owned: Partial<Header> = { uid: user.uid, gid: user.gid };
+  const nameOf = (path: string): string => path.slice(root.length);
+  for (const path of folders) archive.entry({ ...owned, name: nameOf(path), type: "directory", mode: 0o700 });
+  for (const { content, mode, path } of files) {
+    const header = { ...owned, name: nameOf(path), mode };
+    if (Buffer.isBuffer(content)) archive.entry(header, content);
+    else {
+      const entry = archive.entry({ ...header, size: content.bytes });
+      await pipeline(createReadStream(content.path), entry as unknown as Writable);
+    }
+  }
+  archive.finalize();
+}

@@ -1,0 +1,39 @@
+import type { GcItem, GcPolicy, GcReport, Owner } from "@budgie/core";
+import { connectEngine } from "../engine/engine.ts";
+import type { HostEnvironment } from "../engine/find-engine.ts";
+import { collect, collectGarbage, createReport } from "./collect-garbage.ts";
+import { findLegacyVolumes } from "./legacy-volumes.ts";
+
+export type CollectOptions = {
+  readonly owner: Owner;
+  readonly stateDir: string;
+  readonly home: string;
+  readonly hostEnv: HostEnvironment;
+  readonly policy: GcPolicy;
+  /** Also removes the volumes that the original program, in Go, left */
+  readonly legacy?: boolean | undefined;
+};
+
+export type CollectReport = GcReport & {
+  /** The volumes that the original program left, unless `legacy` was set */
+  readonly legacy: readonly GcItem[];
+};
+
+/** Removes the garbage of dead owners from the user's engine, without an image. Throws `RUNNER_UNAVAILABLE` without an engine. */
+export async function collectDockerGarbage(options: CollectOptions): Promise<CollectReport> {
+  const { legacy = false, owner, policy, stateDir } = options;
+  const { docker } = await connectEngine(options.hostEnv, options.home);
+  const ours = await collectGarbage(docker, owner, { ...policy, stateDir });
+  const volumes = await findLegacyVolumes(docker);
+  if (!legacy) return { ...ours, legacy: volumes.map(({ item }) => item) };
+  const report = createReport();
+  for (const volume of volumes) {
+    await collect(volume, { report, why: volume.reasonToKeep(policy), dryRun: policy.dryRun });
+  }
+  return {
+    removed: [...ours.removed, ...report.removed],
+    kept: [...ours.kept, ...report.kept],
+    failed: [...ours.failed, ...report.failed],
+    legacy: [],
+  };
+}
