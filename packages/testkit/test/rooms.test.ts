@@ -6,7 +6,7 @@ import { listSources, PACKAGES, readSources } from "./helpers/read-sources.ts";
 
 const IN_ROOMS = ["core", "egress", "a2a", "runner-docker", "runner-local", "claims", "mcp-server", "testkit"];
 // Folders of tests besides the rooms of their sources.
-const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop"];
+const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop", "programs"];
 
 describe.each(IN_ROOMS)("the rooms of %s", (name) => {
   const rooms = JSON.parse(readFileSync(join(PACKAGES, name, "rooms.json"), "utf8")) as Rooms;

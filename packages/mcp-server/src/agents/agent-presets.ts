@@ -68,7 +68,7 @@ export const AGENT_PRESETS = {
     login: [".local/share/opencode/auth.json"],
     allowPreset: "opencode",
     npm: "opencode-ai@1.18.33",
-    tried: "acp",
+    tried: "budgie",
   },
   copilot: {
     description: "Writes and reviews code with Copilot CLI.",

@@ -19,10 +19,16 @@ describe.each(Object.entries<AgentPreset>(AGENT_PRESETS))("the preset %s", (name
   it("has the version that the tests run", () => {
     const recipe = JSON.parse(readFileSync(new URL("docker/programs/package.json", root), "utf8")) as {
       dependencies: Record<string, string>;
+      optionalDependencies: Record<string, string>;
     };
+    // The program of opencode-ai is in a package for each platform.
+    const { dependencies, optionalDependencies } = recipe;
+    const pinned = { ...dependencies, "opencode-ai": optionalDependencies["opencode-linux-x64-baseline"] };
 
     const [, program = "", version] = /^(.+)@(.+)$/.exec(npm ?? "") ?? [];
 
-    expect(recipe.dependencies[program] ?? (tried === "budgie" ? "none" : version)).toBe(version);
+    expect(
+      Object.entries(pinned).find(([key]) => key === program)?.[1] ?? (tried === "budgie" ? "none" : version),
+    ).toBe(version);
   });
 });

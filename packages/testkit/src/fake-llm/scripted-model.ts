@@ -43,7 +43,7 @@ export function toReply({ prompts, toolResults, tools }: Conversation): Reply {
   return { kind: "text", text: words.join("\n") };
 }
 
-const PATH_NAMES = ["file_path", "path"];
+const PATH_NAMES = ["file_path", "filePath", "path"];
 const COMMAND_NAMES = ["cmd", "command"];
 
 /** Returns a call that writes a file. Tool names differ between programs, so the tool is recognized by its parameters. */

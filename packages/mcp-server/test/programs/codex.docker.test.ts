@@ -1,0 +1,4 @@
+import { describeProgram } from "./describe-program.ts";
+import { PROGRAMS } from "./programs.ts";
+
+describeProgram("Codex", PROGRAMS.Codex);

@@ -1,0 +1,12 @@
+// Gives a user without an entry in /etc/passwd a name, without which Qwen Code does not start.
+const os = require("node:os");
+
+const { userInfo } = os;
+os.userInfo = (options) => {
+  try {
+    return userInfo(options);
+  } catch {
+    const [uid, gid] = [process.getuid(), process.getgid()];
+    return { uid, gid, username: String(uid), homedir: os.homedir(), shell: "/bin/sh" };
+  }
+};
