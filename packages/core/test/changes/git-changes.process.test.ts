@@ -103,7 +103,7 @@ describe("what git runs by itself is reported first, and explained, when a turn"
     const watch = watchExecutablePaths(workspace);
     await watch.ready;
 
-    expect(await watch.findChanges()).toEqual({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
+    expect(await watch.findChanges()).toMatchObject({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
   });
 
   it("adds a worktree, which is not reported", async () => {

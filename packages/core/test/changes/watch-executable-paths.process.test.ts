@@ -148,7 +148,7 @@ describe("nothing is reported when a turn", () => {
 
     change(workspace);
 
-    expect(await watch.findChanges()).toEqual({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
+    expect(await watch.findChanges()).toMatchObject({ changedExecutablePaths: [], gitChanges: [], warnings: [] });
   });
 });
 
