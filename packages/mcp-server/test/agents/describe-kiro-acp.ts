@@ -38,7 +38,7 @@ export function describeKiroAcp({ cleanUp, leftovers, sandbox }: KiroAcpSetup): 
 
     it("resumes the conversation in a new process", async () => {
       await using user = await createBudgieUser();
-      const { ask } = await start(user);
+      const { ask } = await start(user, "--warm-idle", "0");
       const { structuredContent } = await ask("code-reviewer", { prompt: REMEMBER });
       const { sessionId } = structuredContent as { sessionId: string };
 
