@@ -58,7 +58,7 @@ export function createFiles(): RunnerSession & { readonly files: Map<string, str
   };
 }
 
-const AGENT: Agent = {
+export const AGENT: Agent = {
   name: "k8s",
   description: "Knows the cluster.",
   whenToUse: "",

@@ -51,11 +51,12 @@ export async function createScriptedExecutor(): Promise<AgentExecutor> {
     const end = ends.find(([mark]) => text.includes(mark));
     if (end !== undefined) return say(place, end[1], end[2]);
     if (text.includes("[[data]]")) show(place, { parts: [toDataPart({ pods: 3 })] });
+    else if (text.includes("[[paint]]")) show(place, { parts: [toPart("\u001B[31mred\u0007\u009B0m")] });
     else if (text.includes("[[pieces]]")) {
       show(place, { parts: [toPart("one ")] });
       show(place, { parts: [toPart("two")], append: true });
       show(place, { id: "second", parts: [toPart("three")] });
-    } else show(place, { parts: [toPart(`told: ${all.join(" | ")}`)] });
+    } else if (!text.includes("[[nothing]]")) show(place, { parts: [toPart(`told: ${all.join(" | ")}`)] });
     say(place, States.TASK_STATE_COMPLETED);
   }
 
@@ -72,8 +73,11 @@ export async function createScriptedExecutor(): Promise<AgentExecutor> {
       const begun = { id: taskId, contextId, status, artifacts: [], history: [userMessage], metadata: undefined };
       bus.publish(AgentEvent.task(task ?? begun));
       const place = { bus, ids };
-      say(place, States.TASK_STATE_WORKING, "Thinking");
-      if (text.includes("[[wait]]")) await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
+      say(place, States.TASK_STATE_WORKING, text.includes("[[nothing]]") ? undefined : "Thinking");
+      if (text.includes("[[wait]]")) {
+        show(place, { parts: [toPart("Working.")] });
+        await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
+      }
       if (stop.signal.aborted) say(place, States.TASK_STATE_CANCELED);
       else finish(place, all);
       stops.delete(taskId);

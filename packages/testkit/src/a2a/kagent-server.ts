@@ -66,9 +66,11 @@ export async function startKagentServer(options: KagentServerOptions = {}): Prom
   app.get("/api/a2a/:namespace/:name/.well-known/agent-card.json", (_request, response) => {
     response.json(version === "0.3" ? toOldCard(streaming) : toNewCard(streaming, version));
   });
-  app.use("/api/a2a/:namespace/:name", express.json(), (request, _response, next) => {
+  app.use("/api/a2a/:namespace/:name", express.json(), (request, response, next) => {
     calls.push(String((request.body as { readonly method?: unknown } | undefined)?.method));
-    next();
+    if (!JSON.stringify(request.body).includes("[[crash]]")) return next();
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(": The connection ends here.\n\n", () => response.destroy());
   });
   app.use(
     "/api/a2a/:namespace/:name",

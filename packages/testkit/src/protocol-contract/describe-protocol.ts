@@ -26,6 +26,7 @@ function toTrial(place: ProtocolUnderTest, prompts: ProtocolSetup["prompts"]): T
     agents: () => [agent],
     runner,
     protocol,
+    remote: { runner, protocol },
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 60_000 }),
     workspaceRules: { allowedRoots: [], guarded: undefined },
     retry: "never",

@@ -9,4 +9,9 @@ export const PROTOCOL_GAPS = {
   },
   "kiro-acp": {},
   acp: {},
+  a2a: {
+    "begins none in place of one that is lost": "a server may accept the id of a conversation that it has forgotten",
+    "names denied tools": "its agents have tools of their own, of which they say nothing",
+    "reports the cost": "it has no words for it",
+  },
 } as const satisfies Readonly<Record<string, Gaps>>;
