@@ -15,7 +15,7 @@ import type { AcpProgram } from "./acp-program.ts";
 import { createActivityThrottle } from "./answer/activity-throttle.ts";
 import { createAnswer, type Answer } from "./answer/answer.ts";
 import { connectAgent, EndedError, NO_EXIT, type Connection } from "./connection.ts";
-import { openConversation, type Conversation, type OpenOptions } from "./conversation.ts";
+import { openConversation, setMode, type Conversation, type OpenOptions } from "./conversation.ts";
 import { loadConversationId, saveConversationId } from "./conversation-id.ts";
 import { toFailure } from "./failure.ts";
 import { firstOf, within } from "./first-of.ts";
@@ -44,14 +44,14 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
     const program = options.toProgram(turn.agent, turn.directory);
     // Once the agent works, it is asked to end its turn before it is stopped.
     const start = followUntil(turn.signal);
-    const child = await startAgent(turn, { command: program.command, signal: start.signal, talks });
+    const limitMs = (): number =>
+      Math.max(Math.min(options.startTimeoutMs ?? START_TIMEOUT_MS, deadline - performance.now()), 1);
+    const child = await startAgent(turn, { program, signal: start.signal, talks, limitMs });
     const last = talks.get(child);
     const connection = last?.connection ?? connectAgent(child);
     const permissions = createPermissions(program.permission);
     connection.begin({ permissions, onOutput: turn.onOutput });
     try {
-      const limitMs = (): number =>
-        Math.max(Math.min(options.startTimeoutMs ?? START_TIMEOUT_MS, deadline - performance.now()), 1);
       const opened = last?.open ?? (await open(turn, { connection, program, limitMs }));
       start.end();
       const cancelTimeoutMs = options.cancelTimeoutMs ?? CANCEL_TIMEOUT_MS;
@@ -79,7 +79,8 @@ type OpenTalk = {
   readonly notices: readonly string[];
 };
 
-type AgentStart = Pick<AcpProgram, "command"> & {
+type AgentStart = Pick<OpenOptions, "limitMs"> & {
+  readonly program: AcpProgram;
   readonly signal: AbortSignal;
   readonly talks: WeakMap<AgentProcess, Talk>;
 };
@@ -87,15 +88,25 @@ type AgentStart = Pick<AcpProgram, "command"> & {
 /** Starts an agent, or gets the one that lives on from the session's last turn if it still does. */
 async function startAgent(
   { directory, session }: ProtocolTurn,
-  { command, signal, talks }: AgentStart,
+  { limitMs, program, signal, talks }: AgentStart,
 ): Promise<AgentProcess> {
   for (;;) {
-    const child = await session.start(command, { directory, signal });
-    const last = talks.get(child)?.connection;
-    if (last === undefined || last.isOpen()) return child;
+    const child = await session.start(program.command, { directory, signal });
+    const last = talks.get(child);
+    if (last === undefined || (await isReady(last, { program, limitMs }))) return child;
     // Its exit is known later than the end of its output.
-    await last.stop("shutdown");
+    await last.connection.stop("shutdown");
   }
+}
+
+/** Returns true for an agent that is there, and still the one that was asked for. */
+async function isReady(
+  { connection, open }: Talk,
+  { limitMs, program: { mode } }: Pick<AgentStart, "limitMs" | "program">,
+): Promise<boolean> {
+  if (!connection.isOpen()) return false;
+  if (mode === undefined) return true;
+  return setMode(connection, { id: open.conversation.id, mode, limitMs }).catch(() => false);
 }
 
 type Opening = Pick<OpenOptions, "limitMs"> & { readonly connection: Connection; readonly program: AcpProgram };
@@ -152,6 +163,7 @@ async function prompt(working: Working): Promise<Answered> {
     if (!opened.isSaved) await saveConversationId(turn.session, sessionId);
   };
   if (performance.now() >= deadline) throw new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
+  if (turn.signal?.aborted === true) throw new EndedError({ ...NO_EXIT, reason: "cancelled" }, "");
   const throttle = createActivityThrottle(turn.onActivity);
   const answer = createAnswer({
     sessionId,

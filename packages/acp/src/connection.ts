@@ -72,13 +72,16 @@ const EXIT_LIMIT_MS = 2000;
 export function connectAgent(child: AgentProcess): Connection {
   let turn: ConnectionTurn | undefined;
   let idleBytes = 0;
+  let isStopping = false;
   let stderr = createTail(KEPT_STDERR_BYTES);
 
   function countIdle(bytes: number): void {
     if (turn !== undefined || idleBytes > MOST_IDLE_BYTES) return;
     idleBytes += bytes;
-    // The session's next turn finds that it has ended.
-    if (idleBytes > MOST_IDLE_BYTES) child.stop("shutdown").catch(() => undefined);
+    if (idleBytes <= MOST_IDLE_BYTES) return;
+    // The session's next turn waits for its end.
+    isStopping = true;
+    child.stop("shutdown").catch(() => undefined);
   }
 
   child.stderr.on("data", (chunk: Buffer) => {
@@ -137,7 +140,7 @@ export function connectAgent(child: AgentProcess): Connection {
       idleBytes = 0;
       return NO_EXIT;
     },
-    isOpen: () => !connection.signal.aborted && child.stdin.writable,
+    isOpen: () => !isStopping && !connection.signal.aborted && child.stdin.writable,
     async end() {
       child.stdin.end();
       const isEnded = await within(child.exit, END_LIMIT_MS);

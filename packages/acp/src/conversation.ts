@@ -110,8 +110,8 @@ async function resume(
 }
 
 function toResumeFailure(cause: unknown, agent: string): unknown {
-  // Kiro's program does that for a conversation that it does not know.
-  if (cause instanceof EndedError && cause.exit.exitCode === 0) {
+  // Kiro's program does that for a conversation that it does not know. An end that budgie asked for says nothing of it.
+  if (cause instanceof EndedError && cause.exit.exitCode === 0 && cause.exit.reason === undefined) {
     const message = `The program of the agent "${agent}" ended instead of resuming its conversation. Begin a new session.`;
     return new BudgieError("SESSION_UNUSABLE", message, { cause });
   }
@@ -127,7 +127,9 @@ function toResumeFailure(cause: unknown, agent: string): unknown {
 // Codes of JSON-RPC and ACP
 const METHOD_NOT_FOUND = -32_601;
 const RESOURCE_NOT_FOUND = -32_002;
+const INVALID_PARAMS = -32_602;
 export const AUTH_REQUIRED = -32_000;
+const MODE_UNKNOWN: ReadonlySet<number> = new Set([METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, INVALID_PARAMS]);
 const UNKNOWN = Symbol("unknown method");
 
 /** Some agents, such as Qwen Code, advertise `session/resume` and do not have it. */
@@ -162,15 +164,8 @@ async function checkMode(
   const { mode } = program;
   const current = state?.modes?.currentModeId;
   if (mode === undefined || current === mode) return;
-  const params = { sessionId: id, modeId: mode };
   // The answer for a resumed conversation need not name its mode.
-  if (
-    current === undefined &&
-    (await isAccepted(
-      connection.request(METHODS.session.setMode, params, { answer: z.unknown(), timeoutMs: limitMs() }),
-    ))
-  )
-    return;
+  if (current === undefined && (await setMode(connection, { id, mode, limitMs }))) return;
   throw new BudgieError(
     "AGENT_NOT_FOUND",
     `${current === undefined ? "Another agent" : `The agent "${toTitle(current)}"`} would have answered in place of "${agent}". ` +
@@ -178,14 +173,19 @@ async function checkMode(
   );
 }
 
-async function isAccepted(request: Promise<unknown>): Promise<boolean> {
-  return request.then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof RequestError) return false;
-      throw error;
-    },
-  );
+type ModeRequest = Pick<OpenOptions, "limitMs"> & { readonly id: string; readonly mode: string };
+
+/** Asks for a mode. Resolves to false if the program does not know it. */
+export async function setMode(connection: Connection, { id, limitMs, mode }: ModeRequest): Promise<boolean> {
+  const expected = { answer: z.unknown(), timeoutMs: limitMs() };
+  try {
+    await connection.request(METHODS.session.setMode, { sessionId: id, modeId: mode }, expected);
+    return true;
+  } catch (error) {
+    // Any other error may pass, and the session would be lost with it.
+    if (error instanceof RequestError && MODE_UNKNOWN.has(error.code)) return false;
+    throw error;
+  }
 }
 
 /** Asks for a model. Resolves to a warning if the program knows no way to choose one. */

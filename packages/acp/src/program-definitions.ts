@@ -13,7 +13,15 @@ export const PROGRAM_DEFINITIONS: NonNullable<Command["hidden"]> = {
   ".codex": "empty folder",
   ".gemini": "empty folder",
   // Copilot's. Workflows and instructions stay.
-  ".github": { entries: { agents: "empty folder", hooks: "empty folder", "mcp.json": NO_SERVERS } },
+  ".github": {
+    entries: {
+      agents: "empty folder",
+      copilot: "empty folder",
+      hooks: "empty folder",
+      "lsp.json": { content: '{ "lspServers": {} }\n' },
+      "mcp.json": NO_SERVERS,
+    },
+  },
   ".mcp.json": NO_SERVERS,
   ".opencode": "empty folder",
   ".qwen": "empty folder",

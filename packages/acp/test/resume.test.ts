@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Exit } from "@budgie/core";
 import { failureOf, run } from "./helpers/run.ts";
 import { createScriptedAgent, POLITE } from "./helpers/scripted-agent.ts";
 
@@ -42,6 +43,7 @@ describe("resuming", () => {
     // It may be there the next time, and a session that is unusable loses its home.
     ["fails otherwise", "AGENT_FAILED", failingLoad(-32_603, "Internal"), "Internal: no c1"],
     ["ends without a word", "SESSION_UNUSABLE", endingLoad(), "ended instead of resuming"],
+    ["is stopped meanwhile, and ends well", "CANCELLED", endingLoad({ reason: "shutdown" }), "budgie is ending"],
     ["has no login any more", "LOGIN_REQUIRED", failingLoad(-32_000, "Authentication required"), "has no login"],
   ])("by an agent that %s fails with %s, and begins nothing new", async (_what, ...[code, script, message]) => {
     const agent = createScriptedAgent(script);
@@ -71,8 +73,8 @@ describe("resuming", () => {
   });
 });
 
-function endingLoad(): typeof POLITE {
-  return { ...POLITE, "session/load": (_params, agent) => agent.exit({ exitCode: 0 }) };
+function endingLoad(exit: Partial<Exit> = {}): typeof POLITE {
+  return { ...POLITE, "session/load": (_params, agent) => agent.exit({ exitCode: 0, ...exit }) };
 }
 
 function failingLoad(code: number, message: string): typeof POLITE {

@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "./helpers/run.ts";
-import type { Script } from "./helpers/scripted-agent.ts";
 import { create, lastOf, POLICY, replaceFolder, type Place, type Side } from "./helpers/warm-place.ts";
 
 describe("an agent between two turns of its session", () => {
@@ -95,6 +94,87 @@ describe("an agent between two turns of its session", () => {
     expect(await ask({ sessionId })).toMatchObject({ response: "Hello." });
   });
 
+  it("that is being stopped for that gets no prompt", async () => {
+    const stops: (() => void)[] = [];
+    const { agent, ask } = create({ facts: { stop: () => new Promise((resolve) => stops.push(resolve)) } });
+    const { sessionId } = await ask();
+    const side = lastOf(agent);
+
+    for (let piece = 0; piece < 20; piece++) side.say("x".repeat(100_000));
+    await expect.poll(() => stops.length).toBe(1);
+    const turn = ask({ sessionId });
+    await expect.poll(() => stops.length).toBe(2);
+    side.exit({ signal: "SIGTERM", reason: "shutdown" });
+    for (const stop of stops) stop();
+
+    expect(await turn).toMatchObject({ response: "Hello." });
+    expect(agent.processes).toHaveLength(2);
+  });
+
+  it("ends if it became another agent meanwhile, and the next turn asks for its own again", async () => {
+    let isOther = false;
+    const modes = { currentModeId: "coder", availableModes: [] };
+    const { agent, ask } = create({
+      mode: "coder",
+      script: {
+        "session/new": () => ({ sessionId: "c1", modes }),
+        "session/load": () => ({ modes }),
+        "session/set_mode": () => (isOther ? Promise.reject({ code: -32_602, message: "Unknown mode" }) : {}),
+      },
+    });
+    const { sessionId } = await ask();
+    await ask({ sessionId });
+    expect(agent.processes).toHaveLength(1);
+
+    isOther = true;
+
+    expect(await ask({ sessionId })).toMatchObject({ response: "Hello." });
+    expect(agent.processes.map(({ hasEnded }) => hasEnded())).toEqual([true, false]);
+  });
+
+  it("gets no prompt of a turn that is cancelled before", async () => {
+    const cancelling = new AbortController();
+    const { agent, ask, place } = create();
+    const { sessionId } = await ask();
+    place.whenCompared = () => cancelling.abort();
+
+    expect(await failureOf(ask({ sessionId }, { signal: cancelling.signal }))).toMatchObject({ code: "CANCELLED" });
+    expect(agent.received.filter(({ method }) => method === "session/prompt")).toHaveLength(1);
+  });
+
+  it("has ended before another one starts, also if it is ended while they are compared", async () => {
+    let end: () => void = () => undefined;
+    const stopped = new Promise<void>((resolve) => (end = resolve));
+    const steps: string[] = [];
+    const started: number[] = [];
+    let isShort = false;
+    const { agent, ask, place } = create({
+      warm: { isMemoryShort: () => isShort, lookEveryMs: 1 },
+      agent: { endsWithInput: false },
+      facts: {
+        async stop() {
+          steps.push("stopping");
+          await stopped;
+          lastOf(agent).exit({ exitCode: 0 });
+        },
+      },
+    });
+    const { sessionId } = await ask();
+    place.whenCompared = async () => {
+      isShort = true;
+      await expect.poll(() => steps).toEqual(["stopping"]);
+      isShort = false;
+      setTimeout(() => {
+        started.push(agent.processes.length);
+        end();
+      }, 50);
+    };
+
+    expect(await ask({ sessionId })).toMatchObject({ response: "Hello." });
+    await expect.poll(() => started).toEqual([1]);
+    expect(agent.processes).toHaveLength(2);
+  });
+
   it("ends when its idle time is over", async () => {
     const { agent, ask } = create({ warm: { idleMs: 1 } });
     const { sessionId } = await ask();
@@ -126,101 +206,5 @@ describe("an agent between two turns of its session", () => {
     expect(agent.processes[1]?.hasEnded()).toBe(false);
     isShort = true;
     await expect.poll(() => agent.processes[1]?.hasEnded()).toBe(true);
-  });
-});
-
-describe("an agent whose turn did not end well", () => {
-  it.each<[string, Script]>([
-    ["says nothing", { "session/prompt": () => ({ stopReason: "end_turn" }) }],
-    ["refuses", { "session/prompt": (_params, io) => (io.say("No."), { stopReason: "refusal" }) }],
-    ["gives up", { "session/prompt": (_params, io) => (io.say("No."), { stopReason: "cancelled" }) }],
-    ["fails", { "session/prompt": () => Promise.reject({ code: -32603, message: "Internal" }) }],
-    ["answers invisibly", { "session/prompt": (_params, io) => (io.say("\u200B"), { stopReason: "end_turn" }) }],
-  ])("does not live on if it %s", async (_what, script) => {
-    const { agent, ask } = create({ script });
-
-    await ask().catch(() => undefined);
-
-    expect(agent.processes[0]?.hasEnded()).toBe(true);
-  });
-
-  it("does not live on if the turn was cancelled, and the next one resumes", async () => {
-    let turns = 0;
-    const cancelling = new AbortController();
-    const { agent, ask } = create({
-      script: {
-        "session/prompt": async (_params, io) => {
-          if (++turns !== 2) return (io.say("Hello."), { stopReason: "end_turn" });
-          const notified = io.notified("session/cancel");
-          cancelling.abort();
-          await notified;
-          return { stopReason: "cancelled" };
-        },
-      },
-    });
-    const { sessionId } = await ask();
-
-    expect(await failureOf(ask({ sessionId }, { signal: cancelling.signal }))).toMatchObject({ code: "CANCELLED" });
-    expect(agent.processes[0]?.hasEnded()).toBe(true);
-    expect(await ask({ sessionId })).toMatchObject({ response: "Hello." });
-  });
-
-  it("is not asked again if it ends with the prompt", async () => {
-    let turns = 0;
-    const { agent, ask } = create({
-      dependencies: { retry: "never" },
-      script: {
-        "session/prompt": (_params, io) => {
-          if (turns++ > 0) io.exit({ exitCode: 3 }, "panic");
-          io.say("Hello.");
-          return { stopReason: "end_turn" };
-        },
-      },
-    });
-    const { sessionId } = await ask();
-
-    expect(await failureOf(ask({ sessionId }))).toMatchObject({
-      code: "AGENT_CRASHED",
-      message: expect.stringContaining("exit code 3: panic"),
-    });
-    expect(turns).toBe(2);
-    expect(agent.processes).toHaveLength(1);
-  });
-});
-
-describe("the report of a turn whose agent lives on", () => {
-  it("has the network access and the disk use since the turn before", async () => {
-    const [web, other] = ["web.test", "other.test"].map((host) => ({ host, port: 443, count: 1 }));
-    const reports = [[web], [], [other]].map((allowed) => ({ allowed: allowed as (typeof web & {})[], denied: [] }));
-    const { ask, place } = create({
-      facts: {
-        takeEgress: async () => reports.shift() ?? { allowed: [], denied: [] },
-        egress: Promise.resolve({ allowed: [{ host: "late.test", port: 443, count: 1 }], denied: [] }),
-        takeDisk: async () => ({ homeBytes: 7, grownBytes: 2 }),
-      },
-    });
-
-    const first = await ask();
-    const { sessionId } = first;
-    expect(first).toMatchObject({ egress: { allowed: [web] }, disk: { homeBytes: 7, grownBytes: 2 } });
-    expect((await ask({ sessionId })).egress).toEqual({ allowed: [], denied: [] });
-
-    place.env = { KEY: "2" };
-    expect((await ask({ sessionId })).egress).toEqual({ allowed: [{ ...web, host: "late.test" }, other], denied: [] });
-  });
-
-  it("has the executable files that changed between the turns, once", async () => {
-    const { ask, place } = create();
-    const { sessionId } = await ask();
-
-    mkdirSync(join(place.directory, ".vscode"));
-    writeFileSync(join(place.directory, ".vscode/tasks.json"), "{}");
-    const second = await ask({ sessionId });
-
-    expect(second).toMatchObject({
-      changedExecutablePaths: [".vscode/tasks.json"],
-      warnings: [expect.stringMatching(/^"\.vscode\/tasks\.json" changed before this turn/)],
-    });
-    expect(await ask({ sessionId })).toMatchObject({ changedExecutablePaths: [], warnings: [] });
   });
 });

@@ -44,17 +44,18 @@ describe("an agent program in a sandbox", () => {
     await using user = await createBudgieUser();
     for (const folder of [".codex", ".github", ".qwen"]) mkdirSync(join(user.workspace, folder));
     writeFileSync(join(user.workspace, ".github/mcp.json"), '{ "mcpServers": { "evil": { "command": "true" } } }');
+    writeFileSync(join(user.workspace, ".github/lsp.json"), '{ "lspServers": { "evil": { "command": "true" } } }');
     writeFileSync(join(user.workspace, ".github/dependabot.yml"), "version: 2\n");
     writeFileSync(join(user.workspace, ".qwen/settings.json"), '{ "mcpServers": { "evil": { "command": "true" } } }');
     writeFileSync(join(user.workspace, ".codex/config.toml"), "model = 'evil'");
     writeFileSync(join(user.workspace, ".mcp.json"), '{ "mcpServers": { "evil": { "command": "true" } } }');
     const { ask } = await startWith(user, { coder: writeCodex(user).coder });
-    const command = "cd /workspace; { ls -A .qwen .codex .github; cat .mcp.json .github/mcp.json; } >seen 2>&1";
+    const command = "cd /workspace; { ls -A .qwen .codex .github; cat .mcp.json .github/*.json; } >seen 2>&1";
 
     await ask("coder", { prompt: `[[run: ${command}]] [[say: Done.]]` });
 
     expect(readFileSync(join(user.workspace, "seen"), "utf8")).toBe(
-      `.codex:\n\n.github:\ndependabot.yml\nmcp.json\n\n.qwen:\n${'{ "mcpServers": {} }\n'.repeat(2)}`,
+      `.codex:\n\n.github:\ndependabot.yml\nlsp.json\nmcp.json\n\n.qwen:\n{ "mcpServers": {} }\n{ "lspServers": {} }\n{ "mcpServers": {} }\n`,
     );
     expect(readFileSync(join(user.workspace, ".codex/config.toml"), "utf8")).toContain("evil");
   });

@@ -17,6 +17,7 @@ import { createHomeSeeds } from "./container-files/home-seeds.ts";
 import { openWithoutLogin, type Login, type LoginNeed } from "./login/login.ts";
 import { readHomeFile } from "./container-files/read-home-file.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
+import type { SessionContainer } from "./session/session-container.ts";
 import { createSessionEgress, type TurnNetwork } from "./session/session-network.ts";
 import { createHome, removeContainers, removeVolumes, resumeHome, toVolumes } from "./session/session-volumes.ts";
 import { toUnverified } from "./engine/pending-removals.ts";
@@ -48,7 +49,8 @@ export async function createDockerSession(
   const proxySocket = await translate(context.proxySockets.reserve());
   const sessionContainer = await translate(openHome(context, { session: id, volumes, proxySocket }));
   const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers: context.idleContainers });
-  const archive = createHomeArchive(sessionContainer, context.user);
+  const whileRunning = context.engine.name === "Podman" ? toWhileRunning(sessionContainer, context) : undefined;
+  const archive = createHomeArchive({ ...sessionContainer, whileRunning }, context.user);
   // No agent has used a new home.
   let visited = origin === "kept";
   const seeds = createHomeSeeds();
@@ -169,6 +171,22 @@ export async function createDockerSession(
     },
     remove: () => translate(remove()),
     suspend: (signal) => translate(suspend(signal)),
+  };
+}
+
+/** Podman tells of a path in a volume what is at the end of its symlinks, so a look into the running container is needed. */
+function toWhileRunning(
+  container: SessionContainer,
+  { idleContainers }: Pick<SandboxContext, "idleContainers">,
+): <T>(use: () => Promise<T>) => Promise<T> {
+  return async (use) => {
+    idleContainers.acquire(container);
+    try {
+      await container.start();
+      return await use();
+    } finally {
+      await idleContainers.releaseAndStop(container);
+    }
   };
 }
 

@@ -56,7 +56,7 @@ export const POLITE: Script = {
   },
 };
 
-type AgentOptions = {
+export type AgentOptions = {
   readonly endsWithInput?: boolean;
   /** Returns what a runner adds to each process */
   readonly facts?: () => Partial<AgentProcess>;

@@ -16,7 +16,7 @@ import {
 } from "@budgie/core";
 import { createFakeRunner } from "@budgie/testkit";
 import { createAcpProtocol } from "../../src/index.ts";
-import { createScriptedAgent, POLITE, type Script } from "./scripted-agent.ts";
+import { createScriptedAgent, POLITE, type AgentOptions, type Script } from "./scripted-agent.ts";
 
 export const POLICY: Policy = {
   workspace: "rw",
@@ -43,28 +43,41 @@ export type Place = {
   env: Readonly<Record<string, string>>;
   model: string | undefined;
   isCurrent: boolean;
+  /** Called when a process is asked whether it is still current */
+  whenCompared: () => unknown;
 };
 
 type WarmPlaceOptions = {
   readonly script?: Script;
   readonly warm?: Partial<WarmOptions>;
   readonly facts?: Partial<AgentProcess>;
+  readonly agent?: Pick<AgentOptions, "endsWithInput">;
+  readonly mode?: string;
   readonly dependencies?: Partial<TurnDependencies>;
 };
 
 /** Creates turns of a scripted agent whose processes stay. */
-export function create({ dependencies, facts, script, warm }: WarmPlaceOptions = {}) {
+export function create({ agent: ends, dependencies, facts, mode, script, warm }: WarmPlaceOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), "budgie-warm-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const directory = join(folder, "project");
   mkdirSync(directory);
   const given = join(folder, "given");
   writeFileSync(given, "one!");
-  const place: Place = { directory, given, policy: POLICY, env: { KEY: "1" }, model: undefined, isCurrent: true };
-  const agent = createScriptedAgent(
-    { ...POLITE, ...script },
-    { facts: () => ({ isCurrent: async () => place.isCurrent, ...facts }) },
-  );
+  const place: Place = {
+    directory,
+    given,
+    policy: POLICY,
+    env: { KEY: "1" },
+    model: undefined,
+    isCurrent: true,
+    whenCompared: () => undefined,
+  };
+  const isCurrent = async (): Promise<boolean> => {
+    await place.whenCompared();
+    return place.isCurrent;
+  };
+  const agent = createScriptedAgent({ ...POLITE, ...script }, { ...ends, facts: () => ({ isCurrent, ...facts }) });
   const runner = createFakeRunner(() => ({}));
   const openSession = async (id: RunnerSession["id"]): Promise<RunnerSession> => ({ ...agent.session, id });
   const protocol = createAcpProtocol({
@@ -76,6 +89,7 @@ export function create({ dependencies, facts, script, warm }: WarmPlaceOptions =
         hidden: { ".codex": "empty folder" },
       },
       permission: "allow",
+      mode,
     }),
   });
   const runTurn = createRunTurn({

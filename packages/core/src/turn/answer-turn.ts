@@ -152,13 +152,22 @@ function startWithPolicy(turn: TurnContext, started: AgentProcess[]): Session["h
       const child = await startOrReuse(turn, marked, asked);
       started.push(child);
       const noteExit = (exit: Exit): void => void (started.at(-1) === child && (notes.exit = exit));
-      // The caller sees the same rejection; this only avoids an unhandled one.
-      child.exit.then(noteExit).catch(() => undefined);
+      followExit(child, noteExit);
       session.begin();
       onPhase({ phase: "running", attempt: notes.attempts });
       return child;
     },
   };
+}
+
+// One listener for each process, since each keeps its turn in memory until the process ends.
+const exitNotes = new WeakMap<AgentProcess, (exit: Exit) => void>();
+
+/** Calls a function with the exit of a process, in place of the one of its last turn. */
+function followExit(child: AgentProcess, note: (exit: Exit) => void): void {
+  // The caller sees the same rejection; this only avoids an unhandled one.
+  if (!exitNotes.has(child)) child.exit.then((exit) => exitNotes.get(child)?.(exit)).catch(() => undefined);
+  exitNotes.set(child, note);
 }
 
 /** Starts a process, or returns the one that the session's last turn left. A process that gets all its input at its start is none. */
@@ -168,9 +177,9 @@ function startOrReuse(
   options: StartOptions,
 ): Promise<AgentProcess> {
   if (warm === undefined || options.input !== undefined) return session.home.start(command, options);
-  // The network access of one that is replaced is since the last report.
-  const onReplaced = ({ egress }: AgentProcess): void => tally.add(egress);
-  return warm.start(session.home, { agent: request.agent, command, options, onReplaced });
+  // That of a process that has ended is since the last report.
+  const onDeparted = (egress: AgentProcess["egress"]): void => tally.add(egress);
+  return warm.start(session.home, { agent: request.agent, command, options, onDeparted });
 }
 
 const EGRESS_EVERY_MS = 1_000;

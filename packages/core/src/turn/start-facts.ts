@@ -9,15 +9,15 @@ export type Start = {
   readonly agent: Agent;
   readonly command: Command;
   readonly options: StartOptions;
-  /** Called with a process that had to end because it was started in another way */
-  readonly onReplaced: (process: AgentProcess) => void;
+  /** Called with the network access of the process that the session's last turn left, and that has ended */
+  readonly onDeparted: (egress: AgentProcess["egress"]) => void;
 };
 
 /**
  * Reads all that a process gets at its start and keeps until its end: two starts with equal facts make the same process. The host's
  * files are compared by their identity and time, since a mount shows the file that was there at the start.
  */
-export async function readStartFacts({ agent, command, options }: Omit<Start, "onReplaced">): Promise<unknown> {
+export async function readStartFacts({ agent, command, options }: Omit<Start, "onDeparted">): Promise<unknown> {
   const { access, directory, protectedPaths } = options;
   const covered = Object.keys(command.hidden ?? {}).map((name) => join(directory, name));
   const seeds = (command.home ?? []).flatMap(({ content }) => (typeof content === "string" ? [] : [content.file]));
@@ -28,7 +28,7 @@ export async function readStartFacts({ agent, command, options }: Omit<Start, "o
     access,
     directory,
     protectedPaths,
-    workspace: await stat(directory).then(toIdentity, toCode),
+    workspace: await stat(directory).then((facts) => `${toIdentity(facts)}:${facts.gid}`, toCode),
     covered: await Promise.all(covered.map((path) => lstat(path).then(toVersion, toCode))),
     given: await Promise.all(given.map((path) => stat(path).then(toVersion, toCode))),
   };

@@ -31,6 +31,7 @@ export type WarmOptions = {
 };
 
 const MOST = 8;
+const MOST_NOTED = 64;
 const LOOK_EVERY_MS = 5000;
 
 /** Creates an empty table. Its timers keep no process alive. */
@@ -41,6 +42,9 @@ export function createWarmProcesses(options: WarmOptions): WarmProcesses {
   const waiting = new Map<SessionId, Waiting>();
   const ending = new Map<SessionId, Promise<unknown>>();
   const noted = new Map<SessionId, ExecutableState>();
+  // The sessions whose present turns kept a process, which may have ended since.
+  const kept = new Set<SessionId>();
+  const departed = new Map<SessionId, AgentProcess["egress"]>();
   let looking: NodeJS.Timeout | undefined;
 
   function remove(session: SessionId): KeptProcess | undefined {
@@ -55,9 +59,10 @@ export function createWarmProcesses(options: WarmOptions): WarmProcesses {
   }
 
   async function end(session: SessionId): Promise<void> {
-    const kept = remove(session);
-    if (kept === undefined) return;
-    const ended = toEnd(kept).finally(() => ending.delete(session));
+    const found = remove(session);
+    if (found === undefined) return void (await ending.get(session));
+    setNewest(departed, session, found.process.egress);
+    const ended = toEnd(found).finally(() => ending.delete(session));
     // The session's next turn reports a failure, and the runner's own end retries.
     ended.catch(() => undefined);
     ending.set(session, ended);
@@ -71,16 +76,16 @@ export function createWarmProcesses(options: WarmOptions): WarmProcesses {
 
   async function take(
     session: SessionId,
-    { asked, onReplaced }: Pick<Start, "onReplaced"> & { readonly asked: unknown },
+    { asked, onDeparted }: Pick<Start, "onDeparted"> & { readonly asked: unknown },
   ): Promise<AgentProcess | undefined> {
     await ending.get(session);
     const child = waiting.get(session)?.kept.process;
-    if (child === undefined) return undefined;
-    const isSame = isDeepStrictEqual(facts.get(child), asked) && (await isCurrent(child));
+    const isSame = child !== undefined && isDeepStrictEqual(facts.get(child), asked) && (await isCurrent(child));
     // It may have ended meanwhile.
     if (isSame && waiting.get(session)?.kept.process === child) return remove(session)?.process;
     await end(session);
-    onReplaced(child);
+    onDeparted(departed.get(session));
+    departed.delete(session);
     return undefined;
   }
 
@@ -93,17 +98,22 @@ export function createWarmProcesses(options: WarmOptions): WarmProcesses {
       const asked = await readStartFacts(start);
       // The report's first look at the workspace comes before a process that waits is asked anything.
       if (waiting.has(home.id)) await options.ready;
-      const taken = await take(home.id, { asked, onReplaced: start.onReplaced });
+      const taken = await take(home.id, { asked, onDeparted: start.onDeparted });
       if (taken !== undefined) return taken;
       const child = await home.start(command, options);
       facts.set(child, asked);
       return child;
     },
-    keep(session, kept) {
+    keep(session, found) {
+      kept.add(session);
       const timer = setTimeout(() => void end(session).catch(() => undefined), idleMs).unref();
-      waiting.set(session, { kept, timer });
-      const forget = (): void => void (waiting.get(session)?.kept === kept && remove(session));
-      kept.process.exit.then(forget, forget);
+      waiting.set(session, { kept: found, timer });
+      const forget = (): void => {
+        if (waiting.get(session)?.kept !== found) return;
+        remove(session);
+        setNewest(departed, session, found.process.egress);
+      };
+      found.process.exit.then(forget, forget);
       while (waiting.size > most) endOldest();
       if (isMemoryShort()) endOldest();
       if (waiting.size > 0) looking ??= setInterval(() => isMemoryShort() && endOldest(), lookEveryMs).unref();
@@ -111,13 +121,11 @@ export function createWarmProcesses(options: WarmOptions): WarmProcesses {
     between(session, { workspace }) {
       const last = noted.get(session);
       noted.delete(session);
+      kept.delete(session);
       return {
         last,
         onEnd(state) {
-          if (!waiting.has(session) || workspace === "ro") return;
-          noted.set(session, state);
-          const [oldest] = noted.keys();
-          if (noted.size > most && oldest !== undefined) noted.delete(oldest);
+          if (kept.delete(session) && workspace !== "ro") setNewest(noted, session, state);
         },
       };
     },
@@ -130,6 +138,14 @@ export function toWarm(turns: {
   readonly warm?: WarmProcesses | undefined;
 }): WarmProcesses | undefined {
   return turns.protectExecutablePaths === true ? undefined : turns.warm;
+}
+
+/** Sets an entry, and forgets the oldest one of too many. */
+function setNewest<Key, Value>(entries: Map<Key, Value>, key: Key, value: Value): void {
+  entries.delete(key);
+  entries.set(key, value);
+  const [oldest] = entries.keys();
+  if (entries.size > MOST_NOTED && oldest !== undefined) entries.delete(oldest);
 }
 
 type Waiting = { readonly kept: KeptProcess; readonly timer: NodeJS.Timeout };

@@ -15,17 +15,24 @@ import { readStart, takeStart } from "./read-home-file.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import { unpack } from "./put-archive.ts";
 
-/** The container that mounts the volumes, and a way to create a copy of it that never runs. */
-type ArchiveContainer = {
-  readonly handle: Docker.Container;
+/** The container that mounts the volumes. */
+type ArchiveContainer = LookedInto & {
+  /** Creates a copy of it that never runs */
   readonly lend: (use: (copy: Docker.Container) => Promise<void>) => Promise<void>;
+};
+
+type LookedInto = {
+  readonly handle: Docker.Container;
+  /** Starts it for a look into it; left out where the engine can be asked about symlinks */
+  readonly whileRunning?: (<T>(use: () => Promise<T>) => Promise<T>) | undefined;
 };
 
 // The folders that the agent's programs expect.
 const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);
 
 /** Opens the volumes of a session container. New files belong to `user`. */
-export function createHomeArchive({ handle: container, lend }: ArchiveContainer, user: SandboxUser): HomeArchive {
+export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser): HomeArchive {
+  const { handle: container, lend } = mounting;
   // An archive unpacked at the root would meet the container's read-only file system, and on Podman lie below the volumes.
   const roots = ["/home/", `${SANDBOX.auth}/`];
   const put = async (into: Docker.Container, files: readonly ArchiveFile[]): Promise<void> => {
@@ -42,10 +49,10 @@ export function createHomeArchive({ handle: container, lend }: ArchiveContainer,
     if (failed !== undefined) throw failed.reason;
   };
   return {
-    readFile: (path, maxBytes) => readFile(container, `${SANDBOX.home}/${path}`, maxBytes),
+    readFile: (path, maxBytes) => readFile(mounting, `${SANDBOX.home}/${path}`, maxBytes),
     async saveFiles(folder, names, { maxBytes, to }) {
       const paths = names.map((name) => `${folder}/${name}`);
-      await refuseLinks(container, new Set(paths.flatMap(foldersInHome)));
+      await refuseLinks(mounting, new Set(paths.flatMap(foldersInHome)));
       const facts = await Promise.all(paths.map((path) => readPathFacts(container, path)));
       // Checked before the transfer: the agent may have created files of any size.
       if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
@@ -56,12 +63,12 @@ export function createHomeArchive({ handle: container, lend }: ArchiveContainer,
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
       const folders = new Set(inHome.flatMap(foldersInHome));
-      await refusePlanted(container, [...new Set([...folders, ...inHome])], (kind, path) =>
+      await refusePlanted(mounting, [...new Set([...folders, ...inHome])], (kind, path) =>
         folders.has(path) ? kind !== "folder" : kind === "link",
       );
     },
     async write(files) {
-      await refuseLinks(container, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]));
+      await refuseLinks(mounting, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]));
       await put(container, files);
     },
   };
@@ -73,16 +80,16 @@ function foldersInHome(path: string): readonly string[] {
 }
 
 /** Throws if a parent is not a folder: an engine's answer is about the requested path only if all its parents are real folders. */
-function refuseLinks(container: Docker.Container, folders: ReadonlySet<string>): Promise<void> {
-  return refusePlanted(container, [...folders], (kind) => kind !== "folder");
+function refuseLinks(mounting: LookedInto, folders: ReadonlySet<string>): Promise<void> {
+  return refusePlanted(mounting, [...folders], (kind) => kind !== "folder");
 }
 
 async function refusePlanted(
-  container: Docker.Container,
+  mounting: LookedInto,
   paths: readonly string[],
   isPlanted: (kind: PathKind, path: string) => boolean,
 ): Promise<void> {
-  const kinds = await look(container, paths);
+  const kinds = await look(mounting, paths);
   const found = kinds.findIndex((kind, index) => typeof kind === "string" && isPlanted(kind, paths[index] ?? ""));
   if (found >= 0) {
     throw new BudgieError(
@@ -95,8 +102,8 @@ async function refusePlanted(
 }
 
 /** Tells whether all these paths are folders. The highest come first. */
-async function areFolders(container: Docker.Container, paths: readonly string[]): Promise<boolean> {
-  const kinds = await look(container, paths);
+async function areFolders(mounting: LookedInto, paths: readonly string[]): Promise<boolean> {
+  const kinds = await look(mounting, paths);
   const other = kinds.findIndex((kind) => kind !== "folder");
   if (kinds[other] instanceof Error) throw kinds[other];
   return other < 0;
@@ -104,8 +111,9 @@ async function areFolders(container: Docker.Container, paths: readonly string[])
 
 type Look = readonly (PathKind | undefined | Error)[];
 
-async function look(container: Docker.Container, paths: readonly string[]): Promise<Look> {
-  return (await lookInside(container, paths)) ?? askEngine(container, paths);
+async function look({ handle, whileRunning }: LookedInto, paths: readonly string[]): Promise<Look> {
+  const seen = (await lookInside(handle, paths)) ?? (await whileRunning?.(() => lookInside(handle, paths)));
+  return seen ?? askEngine(handle, paths);
 }
 
 /** Looks without the engine; `undefined` unless the session container runs on this machine. */
@@ -129,11 +137,11 @@ function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-async function readFile(container: Docker.Container, path: string, maxBytes: number): Promise<Buffer | undefined> {
+async function readFile(mounting: LookedInto, path: string, maxBytes: number): Promise<Buffer | undefined> {
   const folders = foldersInHome(path);
   // A file in the home itself costs no further question.
-  if (folders.length > 1 && !(await areFolders(container, folders))) return undefined;
-  return readPlain(container, path, (content) => readStart(content, maxBytes));
+  if (folders.length > 1 && !(await areFolders(mounting, folders))) return undefined;
+  return readPlain(mounting.handle, path, (content) => readStart(content, maxBytes));
 }
 
 function saveFile(container: Docker.Container, path: string, { maxBytes, to }: Saving): Promise<boolean | undefined> {
