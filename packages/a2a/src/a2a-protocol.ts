@@ -3,6 +3,7 @@ import type { A2aServer } from "./wire/a2a-server.ts";
 import { createAnswer, type Answer } from "./turn/answer.ts";
 import { loadCard } from "./wire/card.ts";
 import { createClient, type Client } from "./wire/client.ts";
+import { toMask } from "./http/mask.ts";
 import { loadContext, saveContext, type Context } from "./turn/context.ts";
 import { exchange } from "./turn/exchange.ts";
 import { toAnswer } from "./turn/outcome.ts";
@@ -19,6 +20,8 @@ export type A2aOptions = {
 
 const START_TIMEOUT_MS = 30_000;
 const CANCEL_TIMEOUT_MS = 5000;
+// A shorter value of a header may be an ordinary word, such as the name of a tenant, which an answer must keep.
+const SHORTEST_IN_ANSWERS = 16;
 // Node fires longer timers at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -30,7 +33,11 @@ export function createA2aProtocol(options: A2aOptions): Protocol {
     const ending = AbortSignal.any([late, ...(turn.signal === undefined ? [] : [turn.signal])]);
     const connection = new AbortController();
     const parts = { turn, server, signal: connection.signal, options, ending };
-    const begun: Begun = { client: undefined, task: undefined, answer: createAnswer(toListeners(turn)) };
+    const begun: Begun = {
+      client: undefined,
+      task: undefined,
+      answer: createAnswer({ ...toListeners(turn), mask: toMask(server.headers, SHORTEST_IN_ANSWERS) }),
+    };
     const work = run(parts, begun);
     work.catch(() => undefined);
     try {
@@ -79,7 +86,8 @@ async function run({ ending, options, server, signal, turn }: Parts, begun: Begu
       throw error;
     },
   );
-  return toAnswer(answer, who, resume && saved?.context !== (answer.context() ?? saved?.context) ? [FORGOTTEN] : []);
+  const isForgotten = resume && saved?.context !== (answer.context() ?? saved?.context);
+  return toAnswer(answer, { who, warnings: isForgotten ? [FORGOTTEN] : [], mask: toMask(server.headers) });
 }
 
 /** Forgets the task that the server did not continue: every turn would name it again. */

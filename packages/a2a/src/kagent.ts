@@ -36,7 +36,7 @@ export async function listKagentAgents(
   const place = new URL(`${base}/api/agents`);
   const response = await send({ who, url: place, headers: { ...headers, accept: "application/json" }, signal });
   const text = await readText(response, { maxBytes: LARGEST_BYTES, who });
-  checkStatus(response.statusCode ?? 0, text, { url: place, who });
+  checkStatus(response.statusCode ?? 0, text, { headers, url: place, who });
   const { data } = toFields(parsePlain(text));
   if (!Array.isArray(data)) {
     throw new BudgieError("AGENT_FAILED", `The kagent backend at ${toPlace(place)} sent no list of agents.`);

@@ -1,6 +1,7 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { BudgieError } from "@budgie/core";
+import { toMask } from "./mask.ts";
 import { toOneLine } from "./one-line.ts";
 
 /** A request to the server of an agent, or of agents. */
@@ -76,7 +77,11 @@ export function tooMuch(who: string, maxBytes: number): BudgieError {
 }
 
 /** Throws for a status that is no success: `LOGIN_REQUIRED` if the server wants to know who asks, else `AGENT_FAILED`. */
-export function checkStatus(status: number, text: string, { url, who }: Pick<HttpRequest, "url" | "who">): void {
+export function checkStatus(
+  status: number,
+  text: string,
+  { headers, url, who }: Pick<HttpRequest, "headers" | "url" | "who">,
+): void {
   if (status >= 200 && status < 300) return;
   const place = toPlace(url);
   if (status === 401 || status === 403) {
@@ -91,7 +96,8 @@ export function checkStatus(status: number, text: string, { url, who }: Pick<Htt
       `The server of ${who} at ${place} answered with a redirect (HTTP ${status}), which budgie does not follow. Correct "url".`,
     );
   }
-  const words = toOneLine(text, 300);
+  // A server may echo the headers of a request.
+  const words = toOneLine(toMask(headers)(text), 300);
   throw new BudgieError(
     "AGENT_FAILED",
     `The server of ${who} at ${place} answered with HTTP ${status}${words === "" ? "" : `: ${words}`}.`,

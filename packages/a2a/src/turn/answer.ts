@@ -1,3 +1,4 @@
+import type { Mask } from "../http/mask.ts";
 import { toOneLine } from "../http/one-line.ts";
 import type { Said } from "../wire/said.ts";
 import type { Update } from "../wire/wire.ts";
@@ -24,6 +25,8 @@ export type AnswerOptions = {
   readonly onText: (text: string) => void;
   /** Called with what a working agent says, now and then */
   readonly onActivity: (activity: string) => void;
+  /** Removes secrets from the answer; pieces that it comes in are masked one by one */
+  readonly mask: Mask;
 };
 
 // Answers are truncated further on; this bounds the memory that a server can take.
@@ -36,7 +39,7 @@ const NOTHING: Said = { text: "", json: "", files: 0 };
 const OVER = new Set(["auth-required", "canceled", "completed", "failed", "input-required", "rejected"]);
 
 /** Creates the answer of a turn. */
-export function createAnswer({ onActivity, onText }: AnswerOptions): Answer {
+export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answer {
   const artifacts = new Map<string, Said>();
   let [message, last, working] = [NOTHING, NOTHING, NOTHING];
   let [context, task, state]: (string | undefined)[] = [];
@@ -45,10 +48,10 @@ export function createAnswer({ onActivity, onText }: AnswerOptions): Answer {
 
   function show({ text }: Said): void {
     if (text === "") return;
-    onText(`${text}\n`);
+    onText(`${mask(text)}\n`);
     if (performance.now() - shownMs < ACTIVITY_EVERY_MS) return;
     shownMs = performance.now();
-    onActivity(toOneLine(text, LONGEST_ACTIVITY));
+    onActivity(toOneLine(mask(text), LONGEST_ACTIVITY));
   }
 
   function addArtifact({ id, isAppended, said }: Update["artifacts"][number]): void {
@@ -59,7 +62,7 @@ export function createAnswer({ onActivity, onText }: AnswerOptions): Answer {
     isTruncated ||= isFull || toLength(said) > room;
     if (isFull) return;
     artifacts.set(id, join(before, said, Math.max(room, 0)));
-    if (said.text !== "") onText(said.text);
+    if (said.text !== "") onText(mask(said.text));
   }
 
   function addSaid(said: Said): void {
@@ -81,7 +84,7 @@ export function createAnswer({ onActivity, onText }: AnswerOptions): Answer {
       last = update.last ?? last;
       if (update.message === undefined) return;
       [isAnswered, message, state] = [true, update.message, undefined];
-      onText(message.text);
+      onText(mask(message.text));
     },
     context: () => context,
     task: () => task,
@@ -95,7 +98,7 @@ export function createAnswer({ onActivity, onText }: AnswerOptions): Answer {
       const found = [...texts, ...data, ...others].map((some) =>
         some.filter((text) => text.trim() !== "").join("\n\n"),
       );
-      return (found.find((text) => text !== "") ?? "").slice(0, LONGEST_CHARACTERS);
+      return mask(found.find((text) => text !== "") ?? "").slice(0, LONGEST_CHARACTERS);
     },
     files: () => [...artifacts.values(), message].reduce((sum, { files }) => sum + files, 0),
     isTruncated: () => isTruncated,

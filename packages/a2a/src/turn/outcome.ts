@@ -1,18 +1,26 @@
 import { BudgieError, type ProtocolAnswer } from "@budgie/core";
 import type { Answer } from "./answer.ts";
+import type { Mask } from "../http/mask.ts";
 import { toOneLine } from "../http/one-line.ts";
 
 // There is no process here to end.
 const NO_EXIT = { exitCode: undefined, signal: undefined, reason: undefined, oomKilled: false };
 
+type Asked = {
+  readonly who: string;
+  readonly warnings: readonly string[];
+  /** Removes secrets from what becomes an error */
+  readonly mask: Mask;
+};
+
 /**
  * Returns the answer of a task that ended, or that waits for the caller. Throws `LOGIN_REQUIRED` for one that waits for a login, and
  * `AGENT_FAILED` for one that failed, was rejected or canceled, or said nothing.
  */
-export function toAnswer(answer: Answer, who: string, warnings: readonly string[]): ProtocolAnswer {
+export function toAnswer(answer: Answer, { mask, warnings, who }: Asked): ProtocolAnswer {
   const response = answer.text().trim();
   const state = answer.state();
-  const words = response === "" ? "without a reason" : toOneLine(response);
+  const words = response === "" ? "without a reason" : toOneLine(mask(response));
   if (state === "auth-required") {
     throw new BudgieError(
       "LOGIN_REQUIRED",
@@ -21,7 +29,7 @@ export function toAnswer(answer: Answer, who: string, warnings: readonly string[
   }
   const failure = FAILURES[state ?? ""];
   if (failure !== undefined) {
-    const report = response === "" ? {} : { response };
+    const report = response === "" ? {} : { response: mask(response) };
     throw new BudgieError("AGENT_FAILED", `The task of ${who} ${failure} (${words}).`, { report });
   }
   if (response === "" && state !== "input-required") {

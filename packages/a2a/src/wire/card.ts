@@ -25,7 +25,7 @@ export async function loadCard({ headers, url }: A2aServer, { signal, who }: Ask
     const status = response.statusCode ?? 0;
     const text = await readText(response, { maxBytes: LARGEST_BYTES, who });
     if (status === 404 && place !== places.at(-1)) continue;
-    checkStatus(status, text, { url: place, who });
+    checkStatus(status, text, { headers, url: place, who });
     return toCard(toFields(parsePlain(text)), who, place);
   }
   throw new TypeError("There is no place for a card.");

@@ -3,6 +3,7 @@ import { BudgieError } from "@budgie/core";
 import type { A2aServer } from "./a2a-server.ts";
 import { readEvents } from "../http/event-stream.ts";
 import { checkStatus, readChunks, readText, send, tooMuch } from "../http/send.ts";
+import { toMask, type Mask } from "../http/mask.ts";
 import { toOneLine } from "../http/one-line.ts";
 import { parsePlain, toFields, type Fields } from "../http/plain.ts";
 import type { Wire } from "./wire.ts";
@@ -21,7 +22,7 @@ export type RpcReply = { readonly result: unknown } | { readonly error: RpcError
 
 export type RpcError = {
   readonly code: number | undefined;
-  /** The server's words, on one line */
+  /** The server's words, on one line, without the values of headers */
   readonly message: string;
 };
 
@@ -34,6 +35,7 @@ type ClientOptions = { readonly server: A2aServer; readonly wire: Wire; readonly
 /** Creates the calls of a server by JSON-RPC over HTTP. Everything that it sends is bounded. */
 export function createClient({ server, who, wire }: ClientOptions): Client {
   const url = new URL(server.url);
+  const mask = toMask(server.headers);
   const headers = {
     ...server.headers,
     "content-type": "application/json",
@@ -51,7 +53,7 @@ export function createClient({ server, who, wire }: ClientOptions): Client {
     let events = 0;
     for await (const data of readEvents(readChunks(response, { maxBytes: LARGEST_TOTAL_BYTES, who }), who)) {
       if (++events > MOST_EVENTS) throw tooMuch(who, LARGEST_TOTAL_BYTES);
-      const reply = toReply(data);
+      const reply = toReply(data, mask);
       if (reply !== undefined) yield reply;
     }
     return undefined;
@@ -59,10 +61,10 @@ export function createClient({ server, who, wire }: ClientOptions): Client {
 
   async function readReply(response: IncomingMessage): Promise<RpcReply> {
     const text = await readText(response, { maxBytes: LARGEST_BODY_BYTES, who });
-    const reply = toReply(text);
+    const reply = toReply(text, mask);
     // Some servers answer with an error of JSON-RPC and a status that says so too.
     if (reply !== undefined && "error" in reply) return reply;
-    checkStatus(response.statusCode ?? 0, text, { url, who });
+    checkStatus(response.statusCode ?? 0, text, { headers: server.headers, url, who });
     if (reply === undefined) throw noJson(who);
     return reply;
   }
@@ -81,14 +83,14 @@ function isStream({ headers, statusCode }: IncomingMessage): boolean {
   return statusCode === 200 && headers["content-type"]?.startsWith("text/event-stream") === true;
 }
 
-function toReply(text: string): RpcReply | undefined {
+function toReply(text: string, mask: Mask): RpcReply | undefined {
   const reply = toFields(parsePlain(text));
   if (reply["error"] !== undefined && reply["error"] !== null) {
     const { code, message } = toFields(reply["error"]);
     return {
       error: {
         code: typeof code === "number" ? code : undefined,
-        message: toOneLine(typeof message === "string" ? message : "no reason given"),
+        message: toOneLine(typeof message === "string" ? mask(message) : "no reason given"),
       },
     };
   }
