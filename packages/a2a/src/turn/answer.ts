@@ -38,9 +38,19 @@ const NOTHING: Said = { text: "", json: "", files: 0 };
 
 const OVER = new Set(["auth-required", "canceled", "completed", "failed", "input-required", "rejected"]);
 
+/** An artifact as far as it came. */
+type Artifact = {
+  text: string;
+  readonly json: string[];
+  files: number;
+  /** The length of its text and its JSON */
+  length: number;
+};
+
 /** Creates the answer of a turn. */
 export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answer {
-  const artifacts = new Map<string, Said>();
+  const artifacts = new Map<string, Artifact>();
+  let used = 0;
   let [message, last, working] = [NOTHING, NOTHING, NOTHING];
   let [context, task, state]: (string | undefined)[] = [];
   let [isAnswered, isTruncated] = [false, false];
@@ -55,13 +65,18 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
   }
 
   function addArtifact({ id, isAppended, said }: Update["artifacts"][number]): void {
-    const before = isAppended ? (artifacts.get(id) ?? NOTHING) : NOTHING;
-    const others = [...artifacts].reduce((sum, [key, one]) => sum + (key === id ? 0 : toLength(one)), 0);
-    const room = LONGEST_CHARACTERS - others - toLength(before);
-    const isFull = !artifacts.has(id) && artifacts.size >= MOST_ARTIFACTS;
-    isTruncated ||= isFull || toLength(said) > room;
+    let artifact = artifacts.get(id);
+    const isFull = artifact === undefined && artifacts.size >= MOST_ARTIFACTS;
+    isTruncated ||= isFull;
     if (isFull) return;
-    artifacts.set(id, join(before, said, Math.max(room, 0)));
+    if (artifact === undefined || !isAppended) {
+      used -= artifact?.length ?? 0;
+      artifact = { text: "", json: [], files: 0, length: 0 };
+      artifacts.set(id, artifact);
+    }
+    const room = LONGEST_CHARACTERS - used;
+    isTruncated ||= said.text.length + said.json.length > room;
+    used += append(artifact, said, room);
     if (said.text !== "") onText(mask(said.text));
   }
 
@@ -76,7 +91,8 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
 
   return {
     add(update) {
-      context = update.context ?? context;
+      // One for each turn: a server could name a new one with each event, and all would be kept.
+      context ??= update.context;
       task = update.task ?? task;
       state = update.state ?? state;
       if (update.said !== undefined) addSaid(update.said);
@@ -93,7 +109,7 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
     text() {
       const all = [...artifacts.values()];
       const texts = [all.map(({ text }) => text), [message.text]];
-      const data = [all.map(({ json }) => json), [message.json]];
+      const data = [all.map(({ json }) => json.join("\n")), [message.json]];
       const others = [[last.text], [working.text]];
       const found = [...texts, ...data, ...others].map((some) =>
         some.filter((text) => text.trim() !== "").join("\n\n"),
@@ -105,15 +121,13 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
   };
 }
 
-function toLength({ json, text }: Said): number {
-  return json.length + text.length;
-}
-
-function join(before: Said, said: Said, room: number): Said {
+/** Adds the pieces of an artifact that there is room for, and returns their length. Nothing that came before is copied. */
+function append(artifact: Artifact, said: Said, room: number): number {
   const text = said.text.slice(0, room);
-  return {
-    text: before.text + text,
-    json: [before.json, said.json.slice(0, room - text.length)].filter((json) => json !== "").join("\n"),
-    files: before.files + said.files,
-  };
+  const json = said.json.slice(0, room - text.length);
+  artifact.text += text;
+  if (json !== "") artifact.json.push(json);
+  artifact.files += said.files;
+  artifact.length += text.length + json.length;
+  return text.length + json.length;
 }

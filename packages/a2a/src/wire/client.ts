@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import { BudgieError } from "@budgie/core";
 import type { A2aServer } from "./a2a-server.ts";
 import { readEvents } from "../http/event-stream.ts";
@@ -29,6 +30,7 @@ export type RpcError = {
 const LARGEST_TOTAL_BYTES = 64 * 1024 * 1024;
 const LARGEST_BODY_BYTES = 8 * 1024 * 1024;
 const MOST_EVENTS = 100_000;
+const EVENTS_AT_ONCE = 100;
 
 type ClientOptions = { readonly server: A2aServer; readonly wire: Wire; readonly who: string };
 
@@ -55,6 +57,8 @@ export function createClient({ server, who, wire }: ClientOptions): Client {
       if (++events > MOST_EVENTS) throw tooMuch(who, LARGEST_TOTAL_BYTES);
       const reply = toReply(data, mask);
       if (reply !== undefined) yield reply;
+      // A chunk may hold thousands of events, and other turns wait.
+      if (events % EVENTS_AT_ONCE === 0) await setImmediate();
     }
     return undefined;
   }
