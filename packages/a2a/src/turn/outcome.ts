@@ -27,7 +27,7 @@ export function toAnswer(answer: Answer, { mask, warnings, who }: Asked): Protoc
       `The task of ${who} needs a login on its side (${words}). Log in there, and call again with this sessionId.`,
     );
   }
-  const failure = FAILURES[state ?? ""];
+  const failure = FAILURES.get(state);
   if (failure !== undefined) {
     const report = response === "" ? {} : { response: mask(response) };
     throw new BudgieError("AGENT_FAILED", `The task of ${who} ${failure} (${words}).`, { report });
@@ -44,11 +44,11 @@ export function toAnswer(answer: Answer, { mask, warnings, who }: Asked): Protoc
   };
 }
 
-const FAILURES: Readonly<Record<string, string>> = {
-  canceled: "was cancelled on its server",
-  failed: "failed",
-  rejected: "was rejected by its server",
-};
+const FAILURES: ReadonlyMap<string | undefined, string> = new Map([
+  ["canceled", "was cancelled on its server"],
+  ["failed", "failed"],
+  ["rejected", "was rejected by its server"],
+]);
 
 function toWarnings(answer: Answer): readonly string[] {
   const state = answer.state();

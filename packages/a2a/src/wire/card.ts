@@ -44,7 +44,7 @@ function toCard(card: Fields, who: string, place: URL): AgentCard {
 /** Returns the newest version that the card offers by JSON-RPC. */
 function toVersion(card: Fields): WireVersion | undefined {
   const offered = toEntries(card["supportedInterfaces"], MOST_INTERFACES).flatMap((entry) =>
-    entry["protocolBinding"] === "JSONRPC" ? [String(entry["protocolVersion"])] : [],
+    entry["protocolBinding"] === "JSONRPC" ? [toVersionText(entry["protocolVersion"])] : [],
   );
   const known = (["1.0", "0.3"] as const).find((version) =>
     offered.some((text) => text === version || text.startsWith(`${version}.`)),
@@ -55,6 +55,11 @@ function toVersion(card: Fields): WireVersion | undefined {
 /** Returns whether a card has the shape of 0.3. One that does not say how it is spoken to is spoken to by JSON-RPC. */
 function isOldCard({ additionalInterfaces, preferredTransport = "JSONRPC", protocolVersion = "0.3", url }: Fields) {
   const others = toEntries(additionalInterfaces, MOST_INTERFACES).map(({ transport }) => transport);
-  const isKnown = /^0\.[23](?:\.|$)/.test(String(protocolVersion));
+  const isKnown = /^0\.[23](?:\.|$)/.test(toVersionText(protocolVersion));
   return isKnown && typeof url === "string" && [preferredTransport, ...others].includes("JSONRPC");
+}
+
+/** Returns a version as a text. Some servers write a number, and an object may have no text at all. */
+function toVersionText(version: unknown): string {
+  return typeof version === "string" || typeof version === "number" ? String(version) : "";
 }

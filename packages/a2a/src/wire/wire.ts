@@ -51,6 +51,7 @@ const WIRES: Readonly<Record<WireVersion, Wire>> = {
   },
 };
 
+/** Returns the names and shapes of a version. */
 export function toWire(version: WireVersion): Wire {
   return WIRES[version];
 }
@@ -80,12 +81,13 @@ const LONGEST_ID = 1000;
 const MOST_ARTIFACTS = 1000;
 const MOST_MESSAGES = 100;
 
-const KINDS: Readonly<Record<string, string>> = {
-  task: "task",
-  message: "message",
-  "status-update": "statusUpdate",
-  "artifact-update": "artifactUpdate",
-};
+// A map, since a server may name what every object has.
+const KINDS: ReadonlyMap<unknown, string> = new Map([
+  ["task", "task"],
+  ["message", "message"],
+  ["status-update", "statusUpdate"],
+  ["artifact-update", "artifactUpdate"],
+]);
 
 /** Reads the result of a call or an event of a stream. */
 export function toUpdate(result: unknown): Update {
@@ -105,9 +107,9 @@ export function toUpdate(result: unknown): Update {
 
 /** Returns the kind and the content: 0.3 names the kind in a field, 1.0 wraps the content, and the answer to `get` is a task alone. */
 function toBody(result: Fields): readonly [kind: string, body: Fields] {
-  const kind = KINDS[String(result["kind"])];
+  const kind = KINDS.get(result["kind"]);
   if (kind !== undefined) return [kind, result];
-  const wrapped = Object.values(KINDS).find((name) => result[name] !== undefined);
+  const wrapped = [...KINDS.values()].find((name) => result[name] !== undefined);
   return wrapped === undefined ? ["task", result] : [wrapped, toFields(result[wrapped])];
 }
 
