@@ -25,12 +25,23 @@ export function send({ body, headers, signal, url, who }: HttpRequest): Promise<
   return new Promise((resolve, reject) => {
     // A connection of its own: a server may close one that is kept, just when it is used again.
     const sent = request(url, { method, headers, signal, agent: false }, resolve);
-    sent.on("error", (cause: NodeJS.ErrnoException) => {
-      const message = `Cannot reach ${who} at ${toPlace(url)} (${cause.code ?? toOneLine(cause.message)}). Is its server running? Call again then.`;
-      reject(new BudgieError("RUNNER_UNAVAILABLE", message, { cause }));
-    });
+    sent.on("error", (cause) => reject(toUnreachable({ signal, url, who }, cause)));
+    // Without an error or a response if the server switches protocols.
+    sent.on("close", () => reject(toUnreachable({ signal, url, who }, new Error("no HTTP response"))));
     sent.end(body);
   });
+}
+
+function toUnreachable(
+  { signal, url, who }: Pick<HttpRequest, "signal" | "url" | "who">,
+  cause: NodeJS.ErrnoException,
+): BudgieError {
+  const place = toPlace(url);
+  const isLate = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
+  const message = isLate
+    ? `The server of ${who} at ${place} did not answer in time. Call again when it is faster.`
+    : `Cannot reach ${who} at ${place} (${cause.code ?? toOneLine(cause.message)}). Is its server running? Call again then.`;
+  return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
 }
 
 /** Returns an address without what may be secret in it. */
@@ -61,6 +72,7 @@ export async function* readChunks(
   }
 }
 
+/** Resolves to the text of a response, with the limits and errors of {@link readChunks}. */
 export async function readText(
   response: IncomingMessage,
   limits: { readonly maxBytes: number; readonly who: string },

@@ -20,6 +20,7 @@ export async function loadContext(session: RunnerSession): Promise<Context | und
   return context === undefined ? undefined : { context, task: toText(line["task"], LONGEST_ID) };
 }
 
+/** Saves a session's context, after those before it. */
 export async function saveContext(session: RunnerSession, context: Context): Promise<void> {
   await session.appendFile(FILE, `${JSON.stringify(context)}\n`);
 }

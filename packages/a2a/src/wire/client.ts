@@ -31,6 +31,8 @@ const LARGEST_TOTAL_BYTES = 64 * 1024 * 1024;
 const LARGEST_BODY_BYTES = 8 * 1024 * 1024;
 const MOST_EVENTS = 100_000;
 const EVENTS_AT_ONCE = 100;
+// The remedy is the same, whatever else the server says.
+const LOGIN = new Set([401, 403]);
 
 type ClientOptions = { readonly server: A2aServer; readonly wire: Wire; readonly who: string };
 
@@ -65,10 +67,11 @@ export function createClient({ server, who, wire }: ClientOptions): Client {
 
   async function readReply(response: IncomingMessage): Promise<RpcReply> {
     const text = await readText(response, { maxBytes: LARGEST_BODY_BYTES, who });
-    const reply = toReply(text, mask);
+    const status = response.statusCode ?? 0;
+    const reply = LOGIN.has(status) ? undefined : toReply(text, mask);
     // Some servers answer with an error of JSON-RPC and a status that says so too.
     if (reply !== undefined && "error" in reply) return reply;
-    checkStatus(response.statusCode ?? 0, text, { headers: server.headers, url, who });
+    checkStatus(status, text, { headers: server.headers, url, who });
     if (reply === undefined) throw noJson(who);
     return reply;
   }
