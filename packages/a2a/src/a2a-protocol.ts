@@ -16,10 +16,13 @@ export type A2aOptions = {
   readonly startTimeoutMs?: number | undefined;
   /** The time that a server gets to cancel a task; default 5 s */
   readonly cancelTimeoutMs?: number | undefined;
+  /** The time for which a server may be lost while its task goes on; default 30 s */
+  readonly lostTimeoutMs?: number | undefined;
 };
 
 const START_TIMEOUT_MS = 30_000;
 const CANCEL_TIMEOUT_MS = 5000;
+const LOST_TIMEOUT_MS = 30_000;
 // A shorter value of a header may be an ordinary word, such as the name of a tenant, which an answer must keep.
 const SHORTEST_IN_ANSWERS = 16;
 // Node fires longer timers at once.
@@ -42,7 +45,9 @@ export function createA2aProtocol(options: A2aOptions): Protocol {
     work.catch(() => undefined);
     try {
       if (!(await endsBefore(work, ending))) throw toEnded(turn, late, await cancel(begun, options));
-      return await work;
+      return await work.catch(async (error: unknown) => {
+        throw await abandon(error, begun, options);
+      });
     } finally {
       connection.abort();
     }
@@ -80,7 +85,9 @@ async function run({ ending, options, server, signal, turn }: Parts, begun: Begu
   [begun.client, begun.task] = [client, saved?.task];
   const onUpdate = createKeeper(turn, answer, saved);
   const message = toMessage(turn, server, saved);
-  await exchange({ who, client, isStreaming: card.isStreaming, message, answer, onUpdate, signal }).catch(
+  const { lostTimeoutMs = LOST_TIMEOUT_MS } = options;
+  const { isStreaming } = card;
+  await exchange({ who, client, isStreaming, message, answer, onUpdate, signal, lostTimeoutMs }).catch(
     async (error: unknown) => {
       await forgetTask(turn, answer, saved);
       throw error;
@@ -148,6 +155,17 @@ async function cancel({ answer, client, task }: Begun, { cancelTimeoutMs = CANCE
   const reply = await client.askOnce(client.wire.methods.cancel, { id }, limit).catch(() => undefined);
   if (reply === undefined || "error" in reply) return false;
   return ["canceled", "completed", "failed", "rejected"].includes(toUpdate(reply.result).state ?? "");
+}
+
+/** Cancels the task of a turn that failed before it ended, and returns the error, which says so. */
+async function abandon(error: unknown, begun: Begun, options: A2aOptions): Promise<unknown> {
+  const { answer } = begun;
+  if (!(error instanceof BudgieError) || answer.task() === undefined || answer.isOver()) return error;
+  const isStopped = await cancel(begun, options);
+  const state = isStopped
+    ? "Its task is cancelled."
+    : "Its server did not confirm a cancellation; the task may go on there.";
+  return new BudgieError(error.code, `${error.message} ${state}`, { cause: error, report: error.report });
 }
 
 function toEnded(turn: ProtocolTurn, late: AbortSignal, isStopped: boolean): BudgieError {

@@ -13,6 +13,8 @@ export type Exchange = {
   /** Called after all news of the task */
   readonly onUpdate: () => Promise<void>;
   readonly signal: AbortSignal;
+  /** The time in which the server may not answer when it is asked for the task */
+  readonly lostTimeoutMs: number;
 };
 
 const FIRST_POLL_MS = 200;
@@ -32,25 +34,33 @@ export async function exchange(parts: Exchange): Promise<void> {
 async function stream(parts: Exchange): Promise<boolean> {
   const { answer, client, message, signal } = parts;
   const { methods, toMessage } = client.wire;
-  // The news of a task that is continued begin with the task as it was, which waits for the caller.
-  let isOld = message.task !== undefined;
+  let isFirst = true;
   try {
     for await (const reply of client.ask(methods.stream, toMessage({ ...message, isImmediate: false }), signal)) {
-      // After any other error the agent may have begun, and must not get the prompt twice.
-      if ("error" in reply && reply.error.code === METHOD_NOT_FOUND) return false;
+      // After any other error, and after news, the agent may have begun, and must not get the prompt twice.
+      if (isFirst && lacksMethod(reply)) return false;
       await take(reply, parts);
+      // The news of a task that is continued begin with the task as it was, which waits for the caller.
+      const isOld = isFirst && message.task !== undefined;
       if (answer.isOver() && !isOld) return true;
-      isOld = false;
+      isFirst = false;
     }
   } catch (error) {
     // The task goes on without the connection.
-    if (!isLost(error) || answer.task() === undefined) throw error;
+    if (!isLost(error, LOST) || answer.task() === undefined) throw error;
   }
   return true;
 }
 
-function isLost(error: unknown): boolean {
-  return error instanceof BudgieError && error.code === "AGENT_CRASHED";
+function lacksMethod(reply: RpcReply): boolean {
+  return "error" in reply && reply.error.code === METHOD_NOT_FOUND;
+}
+
+const LOST = ["AGENT_CRASHED"];
+const LOST_OR_AWAY = ["AGENT_CRASHED", "RUNNER_UNAVAILABLE"];
+
+function isLost(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof BudgieError && codes.includes(error.code);
 }
 
 async function ask(parts: Exchange): Promise<void> {
@@ -62,12 +72,22 @@ async function ask(parts: Exchange): Promise<void> {
 }
 
 async function poll(parts: Exchange): Promise<void> {
-  const { answer, client, signal } = parts;
+  const { answer, client, lostTimeoutMs, signal } = parts;
+  const { methods } = client.wire;
   let delayMs = FIRST_POLL_MS;
+  let lostSinceMs: number | undefined;
+  // A server that restarts, or a network that is gone for a while, ends no task.
+  const tolerate = (error: unknown): undefined => {
+    lostSinceMs ??= performance.now();
+    if (!isLost(error, LOST_OR_AWAY) || performance.now() - lostSinceMs >= lostTimeoutMs) throw error;
+  };
   while (!answer.isOver()) {
     await sleep(delayMs, undefined, { signal });
     delayMs = Math.min(2 * delayMs, LONGEST_POLL_MS);
-    await take(await client.askOnce(client.wire.methods.get, { id: answer.task(), ...HISTORY }, signal), parts);
+    const reply = await client.askOnce(methods.get, { id: answer.task(), ...HISTORY }, signal).catch(tolerate);
+    if (reply === undefined) continue;
+    lostSinceMs = undefined;
+    await take(reply, parts);
     if (["unknown", "unspecified"].includes(answer.state() ?? "unknown")) return;
   }
 }

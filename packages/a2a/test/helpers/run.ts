@@ -11,15 +11,17 @@ import { createA2aProtocol, type A2aOptions, type A2aServer } from "../../src/in
 export type RunOptions = Partial<
   Pick<ProtocolTurn, "onActivity" | "onOutput" | "prompt" | "resume" | "signal" | "timeoutMs">
 > &
-  Pick<Partial<A2aOptions>, "cancelTimeoutMs" | "startTimeoutMs"> &
+  Pick<Partial<A2aOptions>, "cancelTimeoutMs" | "lostTimeoutMs" | "startTimeoutMs"> &
   Partial<Pick<A2aServer, "headers" | "namesContext">> & { readonly session?: RunnerSession };
 
 /** Runs a turn with the agent at an address. */
 export function run(url: string, options: RunOptions = {}): Promise<ProtocolAnswer> {
-  const { cancelTimeoutMs, headers = {}, namesContext, session = createFiles(), startTimeoutMs, ...turn } = options;
+  const { cancelTimeoutMs, headers = {}, lostTimeoutMs, namesContext, startTimeoutMs, ...others } = options;
+  const { session = createFiles(), ...turn } = others;
   const protocol = createA2aProtocol({
     toServer: () => ({ url, headers, namesContext }),
     cancelTimeoutMs,
+    lostTimeoutMs,
     startTimeoutMs,
   });
   return protocol({
