@@ -1,5 +1,6 @@
 import { BudgieError, type Agent } from "@budgie/core";
 import { checkToolNames } from "../mcp/names/check-tool-names.ts";
+import { isUnheld, toUnheldText, type Policies } from "../config/agent-policies.ts";
 import type { NamingOptions } from "../config/tool-options.ts";
 
 /** The agents on offer. */
@@ -9,19 +10,36 @@ export type AcceptedAgents = {
   readonly refusals: readonly string[];
 };
 
+type AcceptOptions = NamingOptions & { readonly policies: Policies };
+
 /**
- * Accepts all agents if none of their tool names is too long or collides with another. Otherwise agents that are as they were
- * `before` take precedence, then those first in the list. A changed agent stays as it was; a new one is left out.
+ * Accepts all agents if none of their tool names is too long or collides with another. Otherwise agents of this machine take
+ * precedence over those elsewhere, then agents that are as they were `before`, then those first in the list. A changed agent stays as
+ * it was; a new one is left out. An agent elsewhere whose section nothing would enforce is left out always.
  */
 export function acceptAgents(
   wanted: readonly Agent[],
-  options: NamingOptions,
+  options: AcceptOptions,
   before: readonly Agent[] = [],
 ): AcceptedAgents {
+  const unheld = wanted.filter((agent) => isUnheld(agent, options.policies));
+  if (unheld.length === 0) return acceptNames(wanted, options, before);
+  const held = wanted.filter((agent) => !unheld.includes(agent));
+  const { agents, refusals } = acceptNames(held, options, before);
+  return {
+    agents,
+    refusals: [...unheld.map((agent) => `${toUnheldText(agent)} Until then, it is left out.`), ...refusals],
+  };
+}
+
+function acceptNames(wanted: readonly Agent[], options: NamingOptions, before: readonly Agent[]): AcceptedAgents {
   if (findRefusal(wanted, options) === undefined) return { agents: wanted, refusals: [] };
-  const agents = new Map(before.filter((agent) => wanted.includes(agent)).map((agent) => [agent.file, agent]));
+  const kept = before.filter((agent) => wanted.includes(agent));
+  const agents = new Map(kept.filter(isHere).map((agent) => [agent.file, agent]));
   const refusals: string[] = [];
-  for (const agent of wanted) {
+  // Whoever can add agents elsewhere must not take the tool of one here.
+  const elsewhere = [...kept, ...wanted].filter((agent) => !isHere(agent));
+  for (const agent of new Set([...wanted.filter(isHere), ...elsewhere])) {
     if (agents.has(agent.file)) continue;
     const refusal = findRefusal([...agents.values(), agent], options);
     const choices = refusal === undefined ? [agent] : before.filter(({ file }) => file === agent.file);
@@ -33,6 +51,10 @@ export function acceptAgents(
     );
   }
   return { agents: wanted.flatMap(({ file }) => agents.get(file) ?? []), refusals };
+}
+
+function isHere({ remote }: Agent): boolean {
+  return remote === undefined;
 }
 
 function findRefusal(agents: readonly Agent[], options: NamingOptions): string | undefined {

@@ -5,7 +5,7 @@ import { acceptAgents, type AcceptedAgents } from "./accept-agents.ts";
 import { findProblems } from "./find-problems.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { toTools } from "../mcp/tools/tools.ts";
-import { refuseUnknownAgents } from "../config/agent-policies.ts";
+import { findAwaitedAgents, refuseUnknownAgents } from "../config/agent-policies.ts";
 
 export type LoadedTools = {
   readonly loaded: LoadedAgents;
@@ -23,6 +23,7 @@ export function loadTools(config: Config, { home, report }: Pick<Host, "home" | 
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
   }
   refuseUnknownAgents(config, agents);
+  for (const awaited of findAwaitedAgents(config, agents)) report(awaited);
   const accepted = acceptAgents(agents, config);
   for (const refusal of accepted.refusals) report(refusal);
   const tools = toTools(accepted.agents, config);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   BudgieError,
   toDurationText,
@@ -59,23 +60,59 @@ function toTightening(
 type AgentOptions = {
   /** The file that the sections come from */
   readonly config?: string | undefined;
+  /** True if a backend may add agents later */
+  readonly hasBackend?: boolean;
   readonly policies: Policies;
   readonly maxTurnsPerMinute: TurnRateLimits;
 };
 
 /**
- * Throws `CONFIG_INVALID` for a section or a rate of an unknown agent: a mistyped name would leave the real one unrestricted.
+ * Throws `CONFIG_INVALID` for a section or a rate of an unknown agent: a mistyped name would leave the real one unrestricted. Throws
+ * it too for a section of an agent elsewhere that nothing would enforce.
  */
 export function refuseUnknownAgents(options: AgentOptions, agents: readonly Agent[]): void {
   const { config: file = "", maxTurnsPerMinute, policies } = options;
-  refuseUnknownRates(maxTurnsPerMinute, agents);
   const known = agents.map(({ name }) => name);
-  const unknown = [...policies.agents.keys()].find((name) => !known.includes(name));
+  const expected = [...known, ...listAwaited(options, agents)];
+  refuseUnknownRates(maxTurnsPerMinute, expected);
+  const here = new Set(agents.filter(({ remote }) => remote === undefined).map(({ name }) => name));
+  const unheld = agents.find((agent) => !here.has(agent.name) && isUnheld(agent, policies));
+  if (unheld !== undefined) throw new BudgieError("CONFIG_INVALID", toUnheldText(unheld));
+  const unknown = [...policies.agents.keys()].find((name) => !expected.includes(name));
   if (unknown === undefined) return;
   throw new BudgieError(
     "CONFIG_INVALID",
     `The file "${file}" has a section for the agent "${unknown}", which does not exist. ` +
       `Known agents: ${known.map((name) => `"${name}"`).join(", ") || "none"}. Correct the name, or remove the section.`,
+  );
+}
+
+/** Returns a sentence for each agent that has settings, and that a backend may have when it answers. */
+export function findAwaitedAgents(options: AgentOptions, agents: readonly Agent[]): readonly string[] {
+  return listAwaited(options, agents).map(
+    (name) =>
+      `The agent "${name}", which has settings, is not there now: kagent may have it later, if the name is right.`,
+  );
+}
+
+function listAwaited({ hasBackend, maxTurnsPerMinute, policies }: AgentOptions, agents: readonly Agent[]) {
+  const known = new Set(agents.map(({ name }) => name));
+  const named = new Set([...policies.agents.keys(), ...maxTurnsPerMinute.agents.keys()]);
+  // All names of a backend's agents have a dot.
+  return hasBackend === true ? [...named].filter((name) => name.includes(".") && !known.has(name)) : [];
+}
+
+/** Returns true for an agent elsewhere whose section asks for more than a timeout, which nothing would enforce there. */
+export function isUnheld({ name, remote }: Agent, { agents, ceiling }: Policies): boolean {
+  const policy = remote && agents.get(name);
+  return policy !== undefined && !isDeepStrictEqual({ ...policy, timeoutMs: ceiling.timeoutMs }, ceiling);
+}
+
+/** Returns a sentence on an agent that {@link isUnheld}. */
+export function toUnheldText({ file, name }: Agent): string {
+  return (
+    `The agent "${name}" ("${file}") runs elsewhere, where nothing enforces its section in the configuration file. ` +
+    `Keep only "timeout" and "maxConcurrent" there.`
   );
 }
 

@@ -48,6 +48,8 @@ export type Config = Omit<
     /** The agents that the configuration file defines; `undefined` if there are none */
     readonly configuredAgents: readonly Agent[] | undefined;
     readonly kagent: KagentSection | undefined;
+    /** True if the configuration file names a backend, also after its agents were listed */
+    readonly hasBackend: boolean;
     readonly policies: Policies;
     readonly maxTurnsPerMinute: TurnRateLimits;
     readonly retention: Retention;
@@ -161,7 +163,7 @@ function toAccess(
   >,
   { content, file, toName }: Source,
   host: Host,
-): Pick<Config, "allowRoot" | "config" | "configuredAgents" | "kagent" | "policies" | "turnLimits"> {
+): Pick<Config, "allowRoot" | "config" | "configuredAgents" | "hasBackend" | "kagent" | "policies" | "turnLimits"> {
   const { agents, allowRoot, configuredAgents, kagent, maxConcurrent, options: _, ...inFile } = content;
   const { sandbox } = options;
   const timeoutMs = parseTimeout(options.agentTimeout, toName("agentTimeout"));
@@ -169,6 +171,7 @@ function toAccess(
     config: file,
     configuredAgents: configuredAgents.length === 0 ? undefined : configuredAgents,
     kagent,
+    hasBackend: kagent !== undefined,
     allowRoot: options.allowRoot?.map((root) => toAbsolutePath(root, host)) ?? allowRoot,
     policies: toPolicies({
       ceiling: {

@@ -1,4 +1,4 @@
-import { BudgieError, type Agent, type TurnRateLimits } from "@budgie/core";
+import { BudgieError, type TurnRateLimits } from "@budgie/core";
 
 /** Parses limits such as `30`, `reviewer=5` and `reviewer=0`. Later ones override earlier ones. */
 export function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
@@ -12,8 +12,7 @@ export function toTurnRateLimits(values: readonly string[]): TurnRateLimits {
 }
 
 /** Throws `CONFIG_INVALID` for a limit of an unknown agent, which would have no effect. */
-export function refuseUnknownRates(limits: TurnRateLimits, agents: readonly Agent[]): void {
-  const known = agents.map(({ name }) => name);
+export function refuseUnknownRates(limits: TurnRateLimits, known: readonly string[]): void {
   const unknown = [...limits.agents.keys()].find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new BudgieError(

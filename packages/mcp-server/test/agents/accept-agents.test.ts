@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
+import type { Policy } from "@budgie/core";
 import { acceptAgents } from "../../src/agents/accept-agents.ts";
-import { createAgent, TOOL_OPTIONS } from "../helpers/create-agent.ts";
+import { createAgent, POLICY, TOOL_OPTIONS } from "../helpers/create-agent.ts";
 
 const [one, dashed, underscored] = [createAgent("one"), createAgent("a-b"), createAgent("a_b")];
 const twin = createAgent("one", { file: "/agents/other.json" });
 const long = createAgent("a".repeat(140));
 const reserved = createAgent("health-check");
+const remote = { url: "http://127.0.0.1:1/a", headers: {}, allowRemote: true };
+const toFar = (name: string, file = `http://127.0.0.1:1/${name}`) => createAgent(name, { file, remote });
 
 describe("acceptAgents", () => {
   it("accepts agents that clients can tell apart, as the same list", () => {
@@ -47,5 +50,32 @@ describe("acceptAgents", () => {
     const first = createAgent("one", { file: "/agents/0.json" });
 
     expect(acceptAgents([first, one], TOOL_OPTIONS, [one]).agents).toEqual([one]);
+  });
+
+  it("keeps an agent of this machine when one elsewhere has a name that reads the same, also one that was there before", () => {
+    const [local, far] = [createAgent("re-viewer"), toFar("re.viewer")];
+
+    const fresh = acceptAgents([far, local], TOOL_OPTIONS);
+    const later = acceptAgents([far, local], TOOL_OPTIONS, [far]);
+
+    expect([fresh.agents, later.agents]).toEqual([[local], [local]]);
+    expect(later.refusals).toEqual([expect.stringContaining(`Until then, "${far.file}" is left out.`)]);
+  });
+
+  it("leaves out an agent elsewhere whose section nothing would enforce, and accepts a shorter timeout", () => {
+    const far = toFar("re.viewer");
+    const accept = (policy: Partial<Policy>) =>
+      acceptAgents([one, far], {
+        ...TOOL_OPTIONS,
+        policies: { ceiling: POLICY, agents: new Map([[far.name, { ...POLICY, ...policy }]]) },
+      });
+
+    expect(accept({ workspace: "ro" })).toEqual({
+      agents: [one],
+      refusals: [
+        expect.stringMatching(/^The agent "re\.viewer" \("http\S+"\) runs elsewhere, .* Until then, it is left out\.$/),
+      ],
+    });
+    expect(accept({ timeoutMs: 10 })).toEqual({ agents: [one, far], refusals: [] });
   });
 });

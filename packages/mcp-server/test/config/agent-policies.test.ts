@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Policy, Tightening } from "@budgie/core";
+import type { Agent, Policy, Tightening } from "@budgie/core";
 import { createAgent } from "../helpers/create-agent.ts";
-import { refuseUnknownAgents, toPolicies } from "../../src/config/agent-policies.ts";
+import { findAwaitedAgents, refuseUnknownAgents, toPolicies, type Policies } from "../../src/config/agent-policies.ts";
 
 const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 };
 const file = "/etc/budgie.json";
@@ -73,5 +73,36 @@ describe("refuseUnknownAgents", () => {
       }),
     );
     expect(() => refuseUnknownAgents(options, [{ ...agent, name: "reviewer" }])).not.toThrow();
+  });
+
+  it("refuses a section with more than a timeout of an agent elsewhere, unless an agent here has its name", () => {
+    const maxTurnsPerMinute = { all: undefined, agents: new Map() };
+    const remote = { url: "http://127.0.0.1:1", headers: {}, allowRemote: true };
+    const far = createAgent("reviewer", { file: "http://127.0.0.1:1", remote });
+    const check = (section: Tightening, agents: readonly Agent[]): void =>
+      refuseUnknownAgents({ policies: policiesOf(section), config: file, maxTurnsPerMinute }, agents);
+
+    expect(() => check({ workspace: "ro" }, [far])).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: expect.stringMatching(/^The agent "reviewer" .* runs elsewhere, where nothing enforces its section /),
+      }),
+    );
+    expect(() => check({ timeoutMs: 10 }, [far])).not.toThrow();
+    expect(() => check({ workspace: "ro" }, [far, createAgent("reviewer")])).not.toThrow();
+  });
+
+  it("lets settings wait for agents of a backend, whose names have a dot", () => {
+    const names = new Map([["re.viewer", 5]]);
+    const policies = { ceiling: CEILING, agents: new Map([["re.viewer", CEILING]]) };
+    const check = (hasBackend: boolean, more: Partial<Policies> = {}) => {
+      const options = { policies: { ...policies, ...more }, maxTurnsPerMinute: { all: undefined, agents: names } };
+      refuseUnknownAgents({ ...options, config: file, hasBackend }, []);
+      return findAwaitedAgents({ ...options, config: file, hasBackend }, []);
+    };
+
+    expect(check(true)).toEqual([expect.stringContaining('"re.viewer"')]);
+    expect(() => check(false)).toThrow("There is no agent");
+    expect(() => check(true, { agents: new Map([["reviwer", CEILING]]) })).toThrow('the agent "reviwer"');
   });
 });

@@ -29,6 +29,7 @@ describe("parseConfig", () => {
       stickySessions: false,
       sessionTtlMs: 86_400_000,
       warmIdleMs: 300_000,
+      hasBackend: false,
       heartbeatMs: 10_000,
       softDeadline: "auto",
       retry: "safe",
