@@ -121,7 +121,7 @@ function addCommands(program: Command, { config, finish, host }: Context): Comma
   });
   addListTools(program, (options) => listTools(config(), options, host).then(finish));
   addEgress(program, {
-    explain: (agent, options) => finish(explainEgress(agent, { ...options, config: sandboxed() }, host)),
+    explain: (agent, options) => explainEgress(agent, { ...options, config: sandboxed() }, host).then(finish),
     suggest: (options) => suggestEgress({ ...options, config: sandboxed() }, host).then(finish),
   });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BudgieError, type Agent } from "@budgie/core";
+import { BudgieError, loadAgents, type Agent } from "@budgie/core";
 import type { Config } from "../config/config.ts";
+import { findUnheldRemotes } from "../config/sandbox-options.ts";
 import { fillHeaders } from "../elsewhere/header-variables.ts";
 import { toRemoteAgent } from "../elsewhere/remote-agent.ts";
 import type { KagentSection } from "../elsewhere/server-section.ts";
@@ -91,11 +92,29 @@ export function withPresentAgents(config: Config, kagent: KagentAgents | undefin
   };
 }
 
-/** Returns the configuration of a command that is no server: its agents are also those that the backend has now. */
+/**
+ * Returns the configuration of a command that is no server: its agents are also those that the backend has now. A backend that a
+ * server would refuse is not asked.
+ */
 export async function withKagentAgents(config: Config, host: Pick<Host, "env" | "report">): Promise<Config> {
   if (config.kagent === undefined) return config;
+  const [refusal] = findUnheldRemotes({ ...config, configuredAgents: [] });
+  if (refusal !== undefined) {
+    host.report(refusal);
+    return { ...config, kagent: undefined };
+  }
   const kagent = createKagentAgents(config.kagent, { ...host, waitMs: LIMIT_MS });
   await kagent.start();
   kagent.close();
   return { ...config, kagent: undefined, configuredAgents: [...(config.configuredAgents ?? []), ...kagent.agents()] };
+}
+
+/** Returns the configuration of a command about one agent. The backend is asked only if no agent here has exactly this name. */
+export async function withKagentAgent(
+  name: string,
+  config: Config,
+  host: Pick<Host, "env" | "report">,
+): Promise<Config> {
+  const isKnown = loadAgents(config).agents.some((agent) => agent.name === name);
+  return isKnown ? { ...config, kagent: undefined } : withKagentAgents(config, host);
 }

@@ -13,7 +13,8 @@ export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">):
     sandbox,
   } = config;
   if (!sandbox) return refuseWithoutSandbox(config);
-  refuseRemote(config);
+  const [remote] = findUnheldRemotes(config);
+  if (remote !== undefined) throw new BudgieError("CONFIG_INVALID", remote);
   if (variable !== undefined) {
     throw new BudgieError(
       "CONFIG_INVALID",
@@ -27,20 +28,21 @@ export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">):
   );
 }
 
-function refuseRemote({ configuredAgents = [], kagent }: Config): void {
-  if (kagent?.allowRemote === false) {
-    throw new BudgieError(
-      "CONFIG_INVALID",
-      'The agents of "kagent" run elsewhere, where --sandbox does not hold them. Add "allowRemote": true to it, or take it out.',
-    );
-  }
-  const found = configuredAgents.find(({ remote }) => remote?.allowRemote === false);
-  if (found === undefined) return;
-  throw new BudgieError(
-    "CONFIG_INVALID",
-    `The agent "${found.name}" (${found.file}) runs elsewhere, where --sandbox does not hold it. Add "allowRemote": true to its section, or take it out.`,
-  );
+/** Returns a sentence for each agent elsewhere, or for all of a backend, that a server with `--sandbox` refuses at its start. */
+export function findUnheldRemotes({ configuredAgents = [], kagent, sandbox }: Config): readonly string[] {
+  if (!sandbox) return [];
+  const found = configuredAgents.filter(({ remote }) => remote?.allowRemote === false);
+  return [
+    ...(kagent?.allowRemote === false ? [UNHELD_KAGENT] : []),
+    ...found.map(
+      ({ file, name }) =>
+        `The agent "${name}" (${file}) runs elsewhere, where --sandbox does not hold it. Add "allowRemote": true to its section, or take it out.`,
+    ),
+  ];
 }
+
+const UNHELD_KAGENT =
+  'The agents of "kagent" run elsewhere, where --sandbox does not hold them. Add "allowRemote": true to it, or take it out.';
 
 function refuseWithoutSandbox({ acceptWeaker, caFile, credentials, protectExecutablePaths, runtime }: Config): void {
   if (caFile !== undefined) {

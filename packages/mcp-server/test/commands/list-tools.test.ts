@@ -38,6 +38,22 @@ describe("budgie list-tools", () => {
     ]);
   });
 
+  it("says of agents elsewhere that a server would refuse them with the same options", async () => {
+    await using user = await createBudgieUser();
+    const file = `${user.host.home}/budgie.json`;
+    const url = "http://127.0.0.1:1";
+    writeFileSync(
+      file,
+      JSON.stringify({ agents: { far: { protocol: "a2a", description: "Far.", url } }, kagent: { url } }),
+    );
+
+    const { stderr } = await user.command(["list-tools", "--config", file, "--sandbox"]);
+
+    expect(stderr).toContain('The agents of "kagent" run elsewhere, where --sandbox does not hold them.');
+    expect(stderr).toContain('The agent "far" ');
+    expect(stderr).not.toContain("Cannot reach");
+  });
+
   it.each([
     ["50s", true],
     ["auto", false],

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -129,5 +129,22 @@ describe("the agents of kagent", () => {
 
     expect(kagent.agents()).toEqual([]);
     expect(reported).toEqual([]);
+  });
+
+  it("may have settings before the backend answers, also when it stays away", () => {
+    const folder = mkdtempSync(join(tmpdir(), "budgie-kagent-"));
+    const host = toSilentHost({ cwd: folder, home: folder, report: (line) => void reported.push(line) });
+    const file = join(folder, "budgie.json");
+    const agents = { "kagent.k8s": { timeout: "5m" } };
+    writeFileSync(file, JSON.stringify({ kagent: { url: server.url }, agents }));
+    const options = { config: file, maxTurnsPerMinute: ["kagent.k8s=5"] };
+
+    const { tools } = loadTools(withPresentAgents(parseConfig(options, host), open()), host);
+
+    expect(tools).toHaveLength(1);
+    expect(reported).toContainEqual(
+      expect.stringMatching(/^The agent "kagent\.k8s", which has settings, is not there/),
+    );
+    rmSync(folder, { recursive: true });
   });
 });

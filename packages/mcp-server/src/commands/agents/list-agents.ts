@@ -1,9 +1,8 @@
 import { loadAgents, toDurationText, type Agent, type EgressPolicy } from "@budgie/core";
-import { existsSync } from "node:fs";
 import { acceptAgents } from "../../agents/accept-agents.ts";
 import { withKagentAgents } from "../../agents/kagent-agents.ts";
+import { findMissingInputs } from "../../agents/missing-inputs.ts";
 import type { Config } from "../../config/config.ts";
-import { listVariables } from "../../elsewhere/header-variables.ts";
 import type { Host } from "../../process/host.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
@@ -30,12 +29,12 @@ type Listed = {
 };
 
 /** Collects the agents, then the broken files. */
-function collectAgents(config: Config, { env }: Host): readonly Listed[] {
+function collectAgents(config: Config, host: Host): readonly Listed[] {
   const { agents, files } = loadAgents(config);
   const { agents: offered, refusals } = acceptAgents(agents, config);
   const listed = agents.map((agent): Listed => {
     const refusal = offered.includes(agent) ? undefined : refusals.find((text) => text.includes(`"${agent.file}"`));
-    const broken = refusal ?? agent.broken ?? findMissing(agent, config, env);
+    const broken = refusal ?? agent.broken ?? findMissing(agent, config, host);
     const protocol = toProtocol(agent, config);
     const restrictions = toRestrictions(agent.name, config);
     return { name: agent.name, protocol, restrictions, from: agent.file, ...(broken === undefined ? {} : { broken }) };
@@ -56,11 +55,10 @@ function toKirosProtocol({ protocol }: Config): Listed["protocol"] {
   return protocol === "acp" ? "acp" : "kiro";
 }
 
-function findMissing({ program, remote }: Agent, { sandbox }: Config, env: Host["env"]): string | undefined {
-  const needed = [...(program?.env ?? []), ...listVariables(remote?.headers ?? {})];
-  const variables = needed.filter((variable) => !env[variable]);
-  const files = Object.values(program?.home ?? {}).filter((file) => sandbox && !existsSync(file));
+function findMissing(agent: Agent, config: Config, host: Host): string | undefined {
+  const { files, variables } = findMissingInputs(agent, config, host);
   const missing = [
+    ...(config.sandbox && agent.remote?.allowRemote === false ? ['with --sandbox it needs "allowRemote": true'] : []),
     ...(variables.length === 0 ? [] : [`not set here: ${variables.join(", ")}`]),
     ...(files.length === 0 ? [] : [`not there: ${files.join(", ")}`]),
   ];

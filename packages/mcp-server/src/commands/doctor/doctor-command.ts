@@ -14,13 +14,14 @@ import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 import { acceptAgents } from "../../agents/accept-agents.ts";
 import { findHiddenFiles } from "../../agents/find-problems.ts";
-import { refuseUnknownAgents } from "../../config/agent-policies.ts";
+import { withKagentAgents } from "../../agents/kagent-agents.ts";
+import { findAwaitedAgents, refuseUnknownAgents } from "../../config/agent-policies.ts";
 import { withFlags } from "../../terminal/with-flags.ts";
 import { inspectPrograms } from "./program-findings.ts";
 import { isProven, proofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { toSandboxFindings } from "./sandbox-findings.ts";
-import { toUpstreamProxy } from "../../config/sandbox-options.ts";
+import { findUnheldRemotes, toUpstreamProxy } from "../../config/sandbox-options.ts";
 
 export type DoctorOptions = {
   readonly json: boolean;
@@ -38,7 +39,9 @@ export async function runDoctor(config: Config, options: DoctorOptions, host: Ho
 
 type Examination = DoctorOptions & { readonly signal: AbortSignal };
 
-async function examine(config: Config, { egress, json, prove, signal }: Examination, host: Host): Promise<number> {
+async function examine(given: Config, { egress, json, prove, signal }: Examination, host: Host): Promise<number> {
+  const problemsElsewhere: string[] = [];
+  const config = await withKagentAgents(given, { ...host, report: (line) => void problemsElsewhere.push(line) });
   const facts = await inspectMachine(config, host);
   const { agents } = loadAgents(config);
   const lab = toLabOptions(config, signal, host);
@@ -47,6 +50,7 @@ async function examine(config: Config, { egress, json, prove, signal }: Examinat
     ...(await inspectEgress(facts, egress, lab)),
     ...(await inspectPrograms(agents, config, host)),
     ...inspectAgents(config, host),
+    ...[...problemsElsewhere, ...findUnheldRemotes(config)].map(toFailure),
     ...inspectDirectories(config),
     ...inspectSqlite(),
     ...listUnknownVariables(host.env).map((text): Finding => ({ state: "note", what: "variable", text })),
@@ -66,8 +70,12 @@ async function examine(config: Config, { egress, json, prove, signal }: Examinat
 
 /** Removes the findings about kiro-cli and its login if only agents with programs of their own are on offer. */
 function withoutKiros(findings: readonly Finding[], agents: readonly Agent[]): readonly Finding[] {
-  const needsKiro = agents.length === 0 || agents.some(({ program }) => program === undefined);
+  const needsKiro = agents.length === 0 || agents.some(isKiros);
   return needsKiro ? findings : findings.filter(({ what }) => what !== "program" && what !== "login");
+}
+
+function isKiros({ program, remote }: Agent): boolean {
+  return program === undefined && remote === undefined;
 }
 
 /** Returns the options of a lab with the profile of a turn. */
@@ -88,13 +96,18 @@ function inspectAgents(config: Config, host: Host): readonly Finding[] {
     ...toAgentsFindings(offered, refusals, config),
     ...[...problems, ...findHiddenFiles(agents, config, host)].map(toNote),
     ...agents.flatMap(inspectHooks),
-    ...refusals.map((text): Finding => ({ state: "failed", what: "agents", text })),
+    ...refusals.map(toFailure),
+    ...findAwaitedAgents(config, agents).map(toNote),
     ...inspectNames(() => refuseUnknownAgents(config, agents)),
   ];
 }
 
 function toNote(text: string): Finding {
   return { state: "note", what: "agents", text };
+}
+
+function toFailure(text: string): Finding {
+  return { state: "failed", what: "agents", text };
 }
 
 function toAgentsFindings(
@@ -106,7 +119,6 @@ function toAgentsFindings(
     agents.length === 0
       ? []
       : [{ state: "ok", what: "agents", text: `${agents.map(({ name }) => name).join(", ")}, in "${place}"` }];
-  const isKiros = ({ program }: Agent): boolean => program === undefined;
   const found = [
     ...toFound(offered.filter(isKiros), agentsDir),
     ...toFound(
@@ -117,7 +129,7 @@ function toAgentsFindings(
   if (found.length > 0) return found;
   if (refusals.length > 0) return [];
   const text = `none, in "${agentsDir}": the description of one must begin with "sub-agent:"`;
-  return [{ state: "failed", what: "agents", text }];
+  return [toFailure(text)];
 }
 
 function inspectHooks({ hooks = [], name }: Agent): readonly Finding[] {
@@ -132,7 +144,7 @@ function inspectNames(check: () => unknown): readonly Finding[] {
     return [];
   } catch (error) {
     if (!(error instanceof BudgieError)) throw error;
-    return [{ state: "failed", what: "agents", text: error.message }];
+    return [toFailure(error.message)];
   }
 }
 

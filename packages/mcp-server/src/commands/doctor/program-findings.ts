@@ -1,33 +1,38 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Agent, AgentProgram } from "@budgie/core";
 import { AGENT_PRESETS, type AgentPreset } from "../../agents/agent-presets.ts";
+import { findMissingInputs } from "../../agents/missing-inputs.ts";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import type { Finding } from "./finding.ts";
 import { inspectMachine } from "./inspect-machine.ts";
 
-/** Looks for the programs of configured agents, for their variables, and for the files of their homes. */
+/** Looks for the programs of configured agents, for the variables of these and of agents elsewhere, and for the files of homes. */
 export async function inspectPrograms(
   agents: readonly Agent[],
   config: Config,
   host: Host,
 ): Promise<readonly Finding[]> {
-  const found = agents.map(async ({ name, program }) => {
-    if (program === undefined) return [];
+  const found = agents.map(async (agent) => {
+    const { name, program } = agent;
     const toFinding = ({ state, text, todo }: Found): Finding => ({
       state,
       what: "agent",
       text: `${name}: ${text}`,
       todo,
     });
-    const place = config.sandbox ? await findInImage(program, config, host) : findOnPath(program, host.env["PATH"]);
-    return [...place, ...findMissing(program, config, host)].map(toFinding);
+    const place = program === undefined ? [] : await findProgram(program, config, host);
+    return [...place, ...findMissing(agent, config, host)].map(toFinding);
   });
   return (await Promise.all(found)).flat();
 }
 
 type Found = Pick<Finding, "state" | "text" | "todo">;
+
+async function findProgram(program: AgentProgram, config: Config, host: Host): Promise<readonly Found[]> {
+  return config.sandbox ? findInImage(program, config, host) : findOnPath(program, host.env["PATH"]);
+}
 
 /** Looks into the image of an agent's sandbox. Other findings report an image that is missing for all. */
 async function findInImage({ argv, image }: AgentProgram, config: Config, host: Host): Promise<readonly Found[]> {
@@ -63,9 +68,8 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function findMissing({ env, home = {} }: AgentProgram, { sandbox }: Config, host: Host): readonly Found[] {
-  const variables = env.filter((name) => !host.env[name]);
-  const files = sandbox ? Object.values(home).filter((file) => !existsSync(file)) : [];
+function findMissing(agent: Agent, config: Config, host: Host): readonly Found[] {
+  const { files, variables } = findMissingInputs(agent, config, host);
   return [
     ...variables.map((name): Found => ({ state: "failed", text: `it needs ${name}, which is not set here` })),
     ...files.map((file): Found => ({ state: "failed", text: `it needs "${file}", which is not there` })),

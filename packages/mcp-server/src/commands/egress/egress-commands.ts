@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 type EgressActions = {
-  readonly explain: (agent: string, options: { readonly json: boolean }) => void;
+  readonly explain: (agent: string, options: { readonly json: boolean }) => Promise<void>;
   readonly suggest: (options: {
     readonly last: string;
     readonly agent?: string;

@@ -1,4 +1,5 @@
 import { loadAgents, type AllowedHost, type EgressMode, type EgressPolicy } from "@budgie/core";
+import { withKagentAgent } from "../../agents/kagent-agents.ts";
 import type { Config } from "../../config/config.ts";
 import { isUnverified } from "../../config/egress-list.ts";
 import type { Host } from "../../process/host.ts";
@@ -12,14 +13,18 @@ export type ExplainOptions = {
 };
 
 /** Runs `budgie egress explain`: prints the hosts that an agent may reach, and the source of each. */
-export function explainEgress(spelling: string, { config, json }: ExplainOptions, { stdout }: Host): number {
+export async function explainEgress(spelling: string, options: ExplainOptions, host: Host): Promise<number> {
+  const { json } = options;
+  // The backend may be asked here, since no agent runs.
+  const config = await withKagentAgent(spelling, { ...options.config, sandbox: false }, host);
   const { agents } = loadAgents(config);
   refuseUnknownAgents(config, agents);
-  const { name: agent } = findAgent(agents, spelling, config);
+  const { name: agent, remote } = findAgent(agents, spelling, config);
   const { egress } = config.policies.agents.get(agent) ?? config.policies.ceiling;
   const hosts = toEffective(egress).map((entry) => ({ ...entry, unverified: isUnverified(entry) }));
-  const report = { agent, mode: egress.mode, hosts };
-  stdout.write(json ? `${JSON.stringify(report)}\n` : reachText(report));
+  const report: Report =
+    remote === undefined ? { agent, mode: egress.mode, hosts } : { agent, mode: ELSEWHERE, hosts: [] };
+  host.stdout.write(json ? `${JSON.stringify(report)}\n` : reachText(report));
   return 0;
 }
 
@@ -36,16 +41,19 @@ function toEffective({ hosts, mode }: EgressPolicy): readonly AllowedHost[] {
   }
 }
 
-const MEANINGS: Readonly<Record<EgressMode, string>> = {
+const ELSEWHERE = "elsewhere";
+
+const MEANINGS: Readonly<Record<EgressMode | typeof ELSEWHERE, string>> = {
   none: "no network at all, its own model included",
   allowlist: "these hosts, by the proxy, and nothing else",
   open: "every public host, by the proxy; private addresses only where they are pinned",
   bridge: "unsafe: all that the engine's network reaches, and nobody sees what",
+  elsewhere: "where no rule of this machine holds it",
 };
 
 type Report = {
   readonly agent: string;
-  readonly mode: EgressMode;
+  readonly mode: keyof typeof MEANINGS;
   readonly hosts: readonly (AllowedHost & { readonly unverified: boolean })[];
 };
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { startKagentServer } from "@budgie/testkit";
 import { createInstallUser, type InstallUser } from "../install/create-install-user.ts";
 
 const PROGRAM = { protocol: "acp", description: "Codes.", command: "coder" };
@@ -98,5 +99,27 @@ describe("budgie agents ls", () => {
       exitCode: 0,
       stdout: 'There are no agents. "budgie agents add" adds one.\n',
     });
+  });
+
+  it("marks agents elsewhere that a sandbox does not hold, and does not ask kagent for any", async () => {
+    using user = createInstallUser();
+    await using server = await startKagentServer({ agents: [{ name: "k8s" }] });
+    const far = { protocol: "a2a", description: "Far.", url: "http://127.0.0.1:1" };
+    const write = (sandbox: boolean): void =>
+      user.write(file, JSON.stringify({ sandbox, agents: { far }, kagent: { url: server.url } }));
+    const file = join(user.project, "budgie.json");
+    const args = ["agents", "ls", "--config", file, "--agents-dir", user.home];
+
+    write(true);
+    const held = await user.run(args);
+    const asked = server.asked();
+    write(false);
+    const free = await user.run(args);
+
+    expect(held.stdout).toMatch(/^far +a2a .* broken: with --sandbox it needs "allowRemote": true$/m);
+    expect(held.stdout).not.toContain("kagent.k8s");
+    expect(asked).toBe(0);
+    expect(free.stdout).toMatch(/^kagent\.k8s +a2a /m);
+    expect(free.stdout).not.toContain("broken");
   });
 });

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { startKagentServer } from "@budgie/testkit";
 import { createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
@@ -64,5 +65,63 @@ describe("budgie doctor with configured agents", () => {
 
     expect(without.stdout).not.toMatch(/^\w+ +(?:login|program) /m);
     expect(beside.stdout).toMatch(/^failed +login +.*kiro-cli login/m);
+  });
+});
+
+describe("budgie doctor with agents elsewhere", () => {
+  const FAR = { protocol: "a2a", description: "Far.", url: "http://127.0.0.1:1", headers: { "x-key": "$UNSET" } };
+
+  it("names the variables that their headers lack, and needs no Kiro for them", async () => {
+    await using user = await createBudgieUser({ login: false });
+
+    const { stdout } = await user.command(configure(user, { agents: { far: FAR } }), NO_ENGINE);
+
+    expect(stdout).toContain("failed  agent      far: it needs UNSET, which is not set here\n");
+    expect(stdout).toMatch(/^ok +agents +far, in ".*budgie\.json"$/m);
+    expect(stdout).not.toMatch(/^\w+ +(?:login|program) /m);
+  });
+
+  it("finds those of kagent, and takes an unknown name with a dot for one that may come", async () => {
+    await using user = await createBudgieUser();
+    await using server = await startKagentServer({ agents: [{ name: "k8s" }] });
+    const kagent = { url: server.url, allowRemote: true };
+    const agents = { "kagent.k8s": { timeout: "5m" }, "kagent.later": { timeout: "5m" } };
+
+    const { stdout } = await user.command(configure(user, { kagent, agents }), NO_ENGINE);
+
+    expect(stdout).toMatch(/^ok +agents +kagent\.k8s, in /m);
+    expect(stdout).toMatch(/^note +agents +The agent "kagent\.later", which has settings, is not there now/m);
+    expect(stdout).not.toMatch(/^failed +agents/m);
+  });
+
+  it("reports a backend that does not answer, and no setting for it", async () => {
+    await using user = await createBudgieUser();
+    const kagent = { url: "http://127.0.0.1:1", allowRemote: true };
+    const args = configure(user, { kagent, agents: { "kagent.k8s": { timeout: "5m" } } });
+
+    const { stdout } = await user.command(args, NO_ENGINE);
+
+    expect(stdout).toMatch(
+      /^failed +agents +The agents of kagent stay as they were\. Cannot reach the kagent backend/m,
+    );
+    expect(stdout).not.toContain("which does not exist");
+  });
+
+  it("refuses those that a sandbox does not hold, as a server does, and does not ask kagent for any", async () => {
+    await using user = await createBudgieUser();
+    await using server = await startKagentServer({ agents: [{ name: "k8s" }] });
+    const args = configure(user, {
+      sandbox: true,
+      kagent: { url: server.url },
+      agents: { far: { ...FAR, headers: {} } },
+    });
+
+    const { stdout } = await user.command(args, NO_ENGINE);
+
+    expect(stdout).toMatch(
+      /^failed +agents +The agents of "kagent" run elsewhere, where --sandbox does not hold them/m,
+    );
+    expect(stdout).toMatch(/^failed +agents +The agent "far" .* runs elsewhere, where --sandbox does not hold it/m);
+    expect(server.asked()).toBe(0);
   });
 });
