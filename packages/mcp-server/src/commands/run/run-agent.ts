@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { BudgieError, createOwner, type Agent } from "@budgie/core";
-import { withKagentAgents } from "../../agents/kagent-agents.ts";
+import { withKagentAgent } from "../../agents/kagent-agents.ts";
 import { loadTools } from "../../agents/load-tools.ts";
 import type { Config } from "../../config/config.ts";
 import { checkSandboxOptions } from "../../config/sandbox-options.ts";
@@ -41,7 +41,7 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
   const allowRoot = given.allowRoot.length > 0 || directory !== named ? given.allowRoot : [directory];
   const checked: Config = { ...given, allowRoot, keepSessions: true, warmIdleMs: 0 };
   checkSandboxOptions(checked, host);
-  const config = await withKagentAgents(checked, host);
+  const config = await withKagentAgent(options.agent, checked, host);
   const { name: agent, remote } = findUsableAgent(options.agent, config, host);
   const isRemote = remote !== undefined;
   const prompt = options.prompt === "-" ? await text(host.stdin) : options.prompt;
