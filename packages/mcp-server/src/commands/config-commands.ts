@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { toConfigJsonSchema } from "../config/config-file-schema.ts";
 import { configSchema, type ConfigKey } from "../config/config-schema.ts";
 import { loadSource, parseSource } from "../config/config.ts";
+import type { KagentSection } from "../elsewhere/server-section.ts";
 import type { Host } from "../process/host.ts";
 import { escapeForTerminal } from "../terminal/printable.ts";
 import { toSafeJson } from "../terminal/safe-json.ts";
@@ -63,9 +64,20 @@ function collectSettings(program: Command, host: Host): Settings {
     return { key, value: parsed[key] ?? toFallback(checked[key]), from: toSource(program, host.env, key) ?? fallback };
   });
   const sections = [...agents].map(([name, value]): Setting => ({ key: `agents.${name}`, value, from: file }));
-  const backend = kagent === undefined ? [] : [{ key: "kagent", value: kagent, from: file }];
+  const backend = kagent === undefined ? [] : [{ key: "kagent", value: withoutSecrets(kagent), from: file }];
   return { settings: [...settings, ...sections, ...backend], hidden: SECRETS.filter((name) => host.env[name]) };
 }
+
+/** Returns the section with all values of headers hidden but those that only name a variable, with a scheme or without. */
+function withoutSecrets(section: KagentSection): KagentSection {
+  const shown = Object.entries(section.headers).map(([name, value]) => [
+    name,
+    ONE_VARIABLE.test(value) ? value : "(hidden)",
+  ]);
+  return { ...section, headers: Object.fromEntries(shown) as KagentSection["headers"] };
+}
+
+const ONE_VARIABLE = /^(?:(?:Basic|Bearer|Token) )?\$(?:\w+|\{\w+\})$/i;
 
 /** Returns a default that depends on the machine. */
 function toFallback(value: unknown): unknown {

@@ -57,6 +57,37 @@ describe("budgie config show", () => {
     expect(stdout).not.toContain("canary");
   });
 
+  it("hides the headers of a backend, unless they only name a variable", async () => {
+    await using user = await createBudgieUser();
+    const headers = {
+      authorization: "Bearer $TOKEN",
+      "x-key": "canary",
+      "x-user": "${USER}",
+      "x-mixed": "canary $TOKEN x",
+    };
+    const file = writeConfig(user, {
+      kagent: { url: "http://127.0.0.1:1", headers: { ...headers, "x-joined": "canary$TOKEN" } },
+    });
+
+    const text = await user.command(["config", "show", "--config", file]);
+    const json = await user.command(["config", "show", "--json", "--config", file]);
+
+    const { settings } = JSON.parse(json.stdout) as { settings: readonly Setting[] };
+    expect(settings.find(({ key }) => key === "kagent")?.value).toEqual({
+      url: "http://127.0.0.1:1",
+      headers: {
+        authorization: "Bearer $TOKEN",
+        "x-key": "(hidden)",
+        "x-user": "${USER}",
+        "x-mixed": "(hidden)",
+        "x-joined": "(hidden)",
+      },
+      allowRemote: false,
+    });
+    expect(text.stdout).toContain("Bearer $TOKEN");
+    expect(text.stdout + json.stdout).not.toContain("canary");
+  });
+
   it("refuses what a server would refuse", async () => {
     await using user = await createBudgieUser();
     const file = writeConfig(user, { heartbeat: "soon" });
