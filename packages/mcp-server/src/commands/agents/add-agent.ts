@@ -52,7 +52,7 @@ export function addAgent({ dryRun, file: path, force, name, parse, preset: key }
   }
   const backup = replaceClientFile(file, { text, mode: 0o600, keepsBackup: true });
   say(`Wrote "${file.path}"${backup === undefined ? "" : `, and kept what was there as "${backup}"`}.`);
-  for (const line of collectAdvice({ key, entry, config }, host)) say(line);
+  for (const line of collectAdvice({ key, entry, shared, config }, host)) say(line);
   return 0;
 }
 
@@ -94,12 +94,21 @@ function toTaken(name: string, path: string): BudgieError {
   );
 }
 
-/** Masks all comments, and the sections of other agents. */
+/** Masks all comments and values but those that an addition may change: others may be secrets. */
 function maskOthers(text: string, name: string): string {
-  return maskValues(text, ([key, agent]) => key !== "agents" || agent === name);
+  return maskValues(text, ([key, agent, field]) =>
+    key === "agents" ? agent === name && field !== "headers" : SHARED.has(key),
+  );
 }
 
-type Added = { readonly key: AgentPresetName; readonly entry: Entry; readonly config: Config };
+const SHARED: ReadonlySet<string | number | undefined> = new Set(["allowPreset", "sandbox"]);
+
+type Added = {
+  readonly key: AgentPresetName;
+  readonly entry: Entry;
+  readonly shared: Entry;
+  readonly config: Config;
+};
 
 const EVIDENCE: Readonly<Record<AgentPreset["tried"], readonly string[]>> = {
   budgie: [],
@@ -107,14 +116,21 @@ const EVIDENCE: Readonly<Record<AgentPreset["tried"], readonly string[]>> = {
   no: ["Nobody has tried this preset yet."],
 };
 
-function collectAdvice({ config, entry, key }: Added, { env }: Host): readonly string[] {
+function collectAdvice({ config, entry, key, shared }: Added, { env }: Host): readonly string[] {
   const missing = ((entry["env"] ?? []) as readonly string[]).filter((name) => !env[name]);
   return [
     ...(missing.length === 0 ? [] : [`Set ${missing.join(" and ")} where budgie starts; here it is not.`]),
-    ...(config.sandbox ? [toImageAdvice(key, config)] : []),
+    ...(config.sandbox ? [toImageAdvice(key, config)] : [NO_SANDBOX]),
+    ...("allowPreset" in shared ? [toReachAdvice(AGENT_PRESETS[key])] : []),
     ...EVIDENCE[AGENT_PRESETS[key].tried],
     '"budgie agents ls" lists all agents.',
   ];
+}
+
+const NO_SANDBOX = 'This file chooses no sandbox, so nothing holds the agent: "sandbox": true in it does.';
+
+function toReachAdvice({ allowPreset }: AgentPreset): string {
+  return `Agents that no section limits to other hosts may now reach those of the preset "${allowPreset}" too.`;
 }
 
 function toImageAdvice(key: AgentPresetName, { sandboxImage }: Pick<Config, "sandboxImage">): string {

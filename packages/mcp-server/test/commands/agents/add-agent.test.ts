@@ -67,6 +67,47 @@ describe("budgie agents add", () => {
     expect(JSON.stringify([local, read(user)])).not.toContain("allowPreset");
   });
 
+  it("shows of the rest of a file only its sandbox and presets", async () => {
+    using user = createInstallUser();
+    const kagent = '"kagent": { "url": "http://127.0.0.1:1", "headers": { "x-key": "canary" }, "allowRemote": true }';
+    user.write(toFile(user), `{\n  ${kagent},\n  "sandbox": true,\n  "allowPreset": ["github"]\n}\n`);
+
+    const { stdout } = await add(user, "codex");
+
+    expect(stdout).toMatch(/^\+ *"github",$/m);
+    expect(stdout).toContain('"x-key": …');
+    expect(stdout).not.toContain("canary");
+  });
+
+  it("shows no header of an agent that it replaces", async () => {
+    using user = createInstallUser();
+    const far = { protocol: "a2a", description: "Far.", url: "http://127.0.0.1:1", headers: { "x-key": "canary" } };
+    user.write(toFile(user), JSON.stringify({ agents: { codex: far } }, undefined, 2));
+
+    const { stdout } = await add(user, "codex", "--force");
+
+    expect(stdout).toContain('"description": "Far."');
+    expect(stdout).not.toContain("canary");
+  });
+
+  it("says that it allows hosts for all agents, or that nothing holds the agent, only when that is so", async () => {
+    using user = createInstallUser();
+    const reach = 'Agents that no section limits to other hosts may now reach those of the preset "codex" too.\n';
+    const free = 'This file chooses no sandbox, so nothing holds the agent: "sandbox": true in it does.\n';
+
+    const first = await add(user, "codex");
+    const second = await add(user, "codex", "--name", "other");
+    user.write(toFile(user), "{}");
+    const third = await add(user, "codex");
+
+    const said = [first, second, third].map(({ stdout }) => [stdout.includes(reach), stdout.includes(free)]);
+    expect(said).toEqual([
+      [true, false],
+      [false, false],
+      [false, true],
+    ]);
+  });
+
   it("changes nothing the second time", async () => {
     using user = createInstallUser();
     await add(user, "codex");
