@@ -52,7 +52,7 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
     readFile: (path, maxBytes) => readFile(mounting, `${SANDBOX.home}/${path}`, maxBytes),
     async saveFiles(folder, names, { maxBytes, to }) {
       const paths = names.map((name) => `${folder}/${name}`);
-      await refuseLinks(mounting, new Set(paths.flatMap(foldersInHome)));
+      await refuseLinks({ handle: container }, new Set(paths.flatMap(foldersInHome)));
       const facts = await Promise.all(paths.map((path) => readPathFacts(container, path)));
       // Checked before the transfer: the agent may have created files of any size.
       if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
@@ -63,12 +63,14 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
       const folders = new Set(inHome.flatMap(foldersInHome));
-      await refusePlanted(mounting, [...new Set([...folders, ...inHome])], (kind, path) =>
+      await refusePlanted({ handle: container }, [...new Set([...folders, ...inHome])], (kind, path) =>
         folders.has(path) ? kind !== "folder" : kind === "link",
       );
     },
     async write(files) {
-      await refuseLinks(mounting, new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]));
+      const folders = new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]);
+      // A start is only worth it for folders that no turn is sure to have.
+      await refuseLinks(folders.size > FOLDERS.length ? mounting : { handle: container }, folders);
       await put(container, files);
     },
   };
