@@ -1,20 +1,9 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { sendJson, startScriptedServer, type Script, type ScriptedServer } from "@budgie/testkit";
+import { describe, expect, it } from "vitest";
+import { sendJson } from "@budgie/testkit";
 import { listKagentAgents } from "../src/index.ts";
 import { failureOf, run } from "./helpers/run.ts";
+import { serve } from "./helpers/serve.ts";
 import { sendEvent, WIRES, withCard } from "./helpers/wires.ts";
-
-let servers: ScriptedServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
-  servers = [];
-});
-
-async function serve(script: Script): Promise<ScriptedServer> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server;
-}
 
 const SECRET = 's3cret"t0ken-of-the-cluster';
 const headers = { authorization: `Bearer ${SECRET}`, "x-key": "k3y-67" };

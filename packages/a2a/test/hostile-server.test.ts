@@ -1,19 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { sendJson, startScriptedServer, type Script, type ScriptedServer } from "@budgie/testkit";
+import { describe, expect, it } from "vitest";
+import { sendJson, startScriptedServer } from "@budgie/testkit";
 import { createFiles, failureOf, run } from "./helpers/run.ts";
+import { serve } from "./helpers/serve.ts";
 import { CARD, interfaces, OLD_CARD, WIRES, withCard } from "./helpers/wires.ts";
-
-let servers: ScriptedServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
-  servers = [];
-});
-
-async function serve(script: Script): Promise<ScriptedServer> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server;
-}
 
 describe("the server of an agent", () => {
   it("that is dead is RUNNER_UNAVAILABLE", async () => {

@@ -1,20 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
-import { startScriptedServer, type Script, type ScriptedServer } from "@budgie/testkit";
+import { describe, expect, it } from "vitest";
 import { createFiles, run } from "./helpers/run.ts";
+import { serve } from "./helpers/serve.ts";
 import { CARD, sendEvent, WIRES, withCard } from "./helpers/wires.ts";
-
-let servers: ScriptedServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
-  servers = [];
-});
-
-async function serve(script: Script): Promise<ScriptedServer> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server;
-}
 
 describe("a stream of many events", () => {
   it("lets other work go on between them", async () => {

@@ -1,20 +1,9 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { sendJson, startScriptedServer, type Script, type ScriptedServer } from "@budgie/testkit";
+import { describe, expect, it } from "vitest";
+import { sendJson, type Script } from "@budgie/testkit";
 import { listKagentAgents } from "../src/index.ts";
 import { failureOf, run } from "./helpers/run.ts";
+import { serve } from "./helpers/serve.ts";
 import { CARD, sendEvent, WIRES, withCard } from "./helpers/wires.ts";
-
-let servers: ScriptedServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
-  servers = [];
-});
-
-async function serve(script: Script): Promise<ScriptedServer> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server;
-}
 
 describe.each(WIRES)("a server of A2A $version", ({ card, get, message, status }) => {
   const done = { result: { id: "t1", status: { state: "completed" }, artifacts: [{ parts: [{ text: "Done." }] }] } };

@@ -1,19 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { sendJson, startScriptedServer, type Script, type ScriptedServer } from "@budgie/testkit";
+import { describe, expect, it } from "vitest";
+import { sendJson } from "@budgie/testkit";
 import { createFiles, failureOf, run } from "./helpers/run.ts";
+import { serve } from "./helpers/serve.ts";
 import { sendEvent, WIRES, withCard } from "./helpers/wires.ts";
-
-let servers: ScriptedServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
-  servers = [];
-});
-
-async function serve(script: Script): Promise<ScriptedServer> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server;
-}
 
 describe.each(WIRES)("the words of a server of A2A $version", ({ card, artifact, message, status }) => {
   it("whose answer is too long is cut, with a warning", async () => {

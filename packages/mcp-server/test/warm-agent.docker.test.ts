@@ -80,7 +80,7 @@ describe("Codex between two turns of its session", () => {
       if (end === "close") await client.close();
       else child.kill("SIGKILL");
 
-      // What else a killed budgie leaves is garbage.
+      // Garbage collection removes the rest that a killed budgie leaves.
       await waitFor(async () => (await listTurns(user)).length === 0);
       if (end === "kill") await user.run(["gc"]);
       await user[Symbol.asyncDispose]();

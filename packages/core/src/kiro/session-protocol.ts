@@ -15,7 +15,7 @@ type KiroWay = "acp" | "cli";
  * `undefined` where there is nothing to find out.
  */
 export function createWayCheck(way: KiroWay): (turn: ProtocolTurn) => Promise<void> | undefined {
-  // Of other sessions the file is read, which may ask the engine.
+  // The file of any other session is read, which may ask the engine.
   const known = new Set<string>();
   function learn(id: string): undefined {
     const [oldest] = known.size < MOST_KNOWN ? [] : known;

@@ -177,7 +177,7 @@ function startOrReuse(
   options: StartOptions,
 ): Promise<AgentProcess> {
   if (warm === undefined || options.input !== undefined) return session.home.start(command, options);
-  // That of a process that has ended is since the last report.
+  // The network access of a process that has ended is since the last report.
   const onDeparted = (egress: AgentProcess["egress"]): void => tally.add(egress);
   return warm.start(session.home, { agent: request.agent, command, options, onDeparted });
 }

@@ -37,7 +37,7 @@ function acceptNames(wanted: readonly Agent[], options: NamingOptions, before: r
   const kept = before.filter((agent) => wanted.includes(agent));
   const agents = new Map(kept.filter(isHere).map((agent) => [agent.file, agent]));
   const refusals: string[] = [];
-  // Whoever can add agents elsewhere must not take the tool of one here.
+  // A server elsewhere must not take the tool of an agent here.
   const elsewhere = [...kept, ...wanted].filter((agent) => !isHere(agent));
   for (const agent of new Set([...wanted.filter(isHere), ...elsewhere])) {
     if (agents.has(agent.file)) continue;
