@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startKagentServer, type KagentServer } from "@budgie/testkit";
-import { createFiles, failureOf, run } from "./helpers/run.ts";
+import { failureOf, startKagentServer, type KagentServer } from "@budgie/testkit";
+import { createFiles, run } from "./helpers/run.ts";
 
 const CASES = [
   { version: "1.0", streaming: true, methods: ["SendStreamingMessage"], cancel: "CancelTask" },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { sendJson } from "@budgie/testkit";
-import { failureOf, run } from "./helpers/run.ts";
+import { failureOf, sendJson } from "@budgie/testkit";
+import { run } from "./helpers/run.ts";
 import { serve } from "./helpers/serve.ts";
 import { sendEvent, WIRES, withCard } from "./helpers/wires.ts";
 

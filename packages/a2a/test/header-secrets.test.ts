@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { sendJson } from "@budgie/testkit";
+import { failureOf, sendJson } from "@budgie/testkit";
 import { listKagentAgents } from "../src/index.ts";
-import { failureOf, run } from "./helpers/run.ts";
+import { run } from "./helpers/run.ts";
 import { serve } from "./helpers/serve.ts";
 import { sendEvent, WIRES, withCard } from "./helpers/wires.ts";
 

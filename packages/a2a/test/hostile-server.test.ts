@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { sendJson, startScriptedServer } from "@budgie/testkit";
-import { createFiles, failureOf, run } from "./helpers/run.ts";
+import { failureOf, sendJson, startScriptedServer } from "@budgie/testkit";
+import { createFiles, run } from "./helpers/run.ts";
 import { serve } from "./helpers/serve.ts";
 import { CARD, interfaces, OLD_CARD, WIRES, withCard } from "./helpers/wires.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { sendJson, startKagentServer, startScriptedServer } from "@budgie/testkit";
+import { failureOf, sendJson, startKagentServer, startScriptedServer } from "@budgie/testkit";
 import { listKagentAgents } from "../src/index.ts";
-import { failureOf, run } from "./helpers/run.ts";
+import { run } from "./helpers/run.ts";
 
 let stack: AsyncDisposable[] = [];
 afterEach(async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { failureOf, run } from "./helpers/run.ts";
+import { failureOf } from "@budgie/testkit";
+import { run } from "./helpers/run.ts";
 import { createScriptedAgent, POLITE } from "./helpers/scripted-agent.ts";
 
 describe("an agent that does not work", () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { failureOf, run } from "./helpers/run.ts";
+import { failureOf } from "@budgie/testkit";
+import { run } from "./helpers/run.ts";
 import { createScriptedAgent, POLITE, type Script } from "./helpers/scripted-agent.ts";
 
 describe("an agent that means harm", () => {

@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { failureOf } from "@budgie/testkit";
 import { createOwner, createSessionId, type Owner, type Runner, type RunnerSession } from "@budgie/core";
 import { createLocalRunner } from "@budgie/runner-local";
-import { failureOf, run } from "./helpers/run.ts";
+import { run } from "./helpers/run.ts";
 
 const AGENT = fileURLToPath(new URL("fixtures/agent.mjs", import.meta.url));
 

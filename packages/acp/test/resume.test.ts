@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { failureOf } from "@budgie/testkit";
 import type { Exit } from "@budgie/core";
-import { failureOf, run } from "./helpers/run.ts";
+import { run } from "./helpers/run.ts";
 import { createScriptedAgent, POLITE } from "./helpers/scripted-agent.ts";
 
 describe("resuming", () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { failureOf } from "./helpers/run.ts";
+import { failureOf } from "@budgie/testkit";
 import { create, lastOf, POLICY, replaceFolder, type Place, type Side } from "./helpers/warm-place.ts";
 
 describe("an agent between two turns of its session", () => {

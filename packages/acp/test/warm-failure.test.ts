@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { failureOf } from "./helpers/run.ts";
+import { failureOf } from "@budgie/testkit";
 import type { Script } from "./helpers/scripted-agent.ts";
 import { create } from "./helpers/warm-place.ts";
 

@@ -8,6 +8,7 @@ export type { Deed, ProtocolUnderTest } from "./protocol-contract/protocol-under
 export type { Canaries } from "./canaries.ts";
 export { createCertificateAuthority, type CertificateAuthority, type Identity } from "./certificate-authority.ts";
 export { createFakeLlm, type FakeLlm } from "./fake-llm/fake-llm.ts";
+export { failureOf } from "./failure-of.ts";
 export { createFakeRunner, type FakeEnd, type FakeProgram, type FakeRun, type FakeRunner } from "./fake-runner.ts";
 export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home.ts";
 export { serveOnLoopback, type LoopbackServer } from "./serve-on-loopback.ts";

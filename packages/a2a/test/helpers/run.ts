@@ -1,11 +1,4 @@
-import {
-  BudgieError,
-  createSessionId,
-  type Agent,
-  type ProtocolAnswer,
-  type ProtocolTurn,
-  type RunnerSession,
-} from "@budgie/core";
+import { createSessionId, type Agent, type ProtocolAnswer, type ProtocolTurn, type RunnerSession } from "@budgie/core";
 import { createA2aProtocol, type A2aOptions, type A2aServer } from "../../src/index.ts";
 
 export type RunOptions = Partial<
@@ -34,16 +27,6 @@ export function run(url: string, options: RunOptions = {}): Promise<ProtocolAnsw
     signal: undefined,
     ...turn,
   });
-}
-
-/** Returns the error of a turn that must fail. */
-export async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
-  const error = await turn.then(
-    () => undefined,
-    (failure: unknown) => failure,
-  );
-  if (error instanceof BudgieError) return error;
-  throw new Error(`Expected a BudgieError, got ${String(error)}.`);
 }
 
 /** Creates a session whose home is in memory, and in which nothing can be started. */

@@ -1,4 +1,4 @@
-import { BudgieError, type Agent, type ProtocolAnswer, type ProtocolTurn } from "@budgie/core";
+import { type Agent, type ProtocolAnswer, type ProtocolTurn } from "@budgie/core";
 import { createAcpProtocol, type AcpProgram } from "../../src/index.ts";
 import type { ScriptedAgent } from "./scripted-agent.ts";
 
@@ -33,16 +33,6 @@ export async function run(
     signal: undefined,
     ...turn,
   });
-}
-
-/** Returns the error of a turn that must fail. */
-export async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
-  const error = await turn.then(
-    () => undefined,
-    (failure: unknown) => failure,
-  );
-  if (error instanceof BudgieError) return error;
-  throw new Error(`Expected a BudgieError, got ${String(error)}.`);
 }
 
 export const AGENT: Agent = {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "@budgie/testkit";
 import { DEFAULT_TEXT_LIMITS } from "@budgie/core";
-import { failureOf } from "../helpers/failure-of.ts";
 import { createKiroPlace } from "../kiro/kiro-place.ts";
 
 const HIDDEN = "\u{E0041}\u202E\u200B";

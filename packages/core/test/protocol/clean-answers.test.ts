@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { BudgieError, type Protocol, type ProtocolAnswer } from "@budgie/core";
-import { createFakeRunner } from "@budgie/testkit";
+import { failureOf, createFakeRunner } from "@budgie/testkit";
 import { createSessionId } from "../../src/runner/session-id.ts";
 import { DEFAULT_TEXT_LIMITS, withTextLimits } from "../../src/protocol/clean-answers.ts";
 import { AGENT } from "../helpers/agent.ts";
-import { failureOf } from "../helpers/failure-of.ts";
 
 const ANSWER: ProtocolAnswer = {
   response: "a\u200Bb",

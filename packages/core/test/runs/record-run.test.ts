@@ -9,9 +9,8 @@ import {
   type Protocol,
   type RunLog,
 } from "@budgie/core";
-import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
+import { failureOf, createFakeRunner, type FakeProgram } from "@budgie/testkit";
 import { AGENT } from "../helpers/agent.ts";
-import { failureOf } from "../helpers/failure-of.ts";
 
 const TURN = { agent: "tester", prompt: "Grüße", directory: import.meta.dirname };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { failureOf } from "@budgie/testkit";
 import { BudgieError, ERROR_CODES } from "@budgie/core";
-import { failureOf } from "../helpers/failure-of.ts";
 import { withRetry, type RetryOptions } from "../../src/turn/retry.ts";
 import { UNCHANGED } from "../../src/changes/watch-workspace.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { failureOf } from "../helpers/failure-of.ts";
+import { failureOf } from "@budgie/testkit";
 import { createKiroPlace } from "../kiro/kiro-place.ts";
 
 describe("a turn", () => {

@@ -8,9 +8,8 @@ import {
   type Protocol,
   type Runner,
 } from "@budgie/core";
-import { createFakeRunner, type FakeEnd } from "@budgie/testkit";
+import { failureOf, createFakeRunner, type FakeEnd } from "@budgie/testkit";
 import { AGENT } from "../helpers/agent.ts";
-import { failureOf } from "../helpers/failure-of.ts";
 
 const TURN = { agent: "tester", prompt: "x", directory: import.meta.dirname };
 const WEB = { host: "web.test", port: 443, count: 2 };

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { failureOf } from "../helpers/failure-of.ts";
+import { failureOf } from "@budgie/testkit";
 import { createKiroPlace } from "../kiro/kiro-place.ts";
 
 const CRASH_ONCE = "[[fault-once crash]]";

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "@budgie/testkit";
 import { isSessionId } from "@budgie/core";
-import { failureOf, WITHOUT_SESSION } from "../helpers/failure-of.ts";
+import { WITHOUT_SESSION } from "../helpers/without-session.ts";
 import { createKiroPlace } from "../kiro/kiro-place.ts";
 
 describe("a turn with a real agent process", () => {

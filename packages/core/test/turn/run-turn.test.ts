@@ -11,9 +11,9 @@ import {
   type WorkspaceRules,
   toHealthReport,
 } from "@budgie/core";
-import { createFakeRunner, type FakeProgram } from "@budgie/testkit";
+import { failureOf, createFakeRunner, type FakeProgram } from "@budgie/testkit";
 import { AGENT } from "../helpers/agent.ts";
-import { failureOf, WITHOUT_SESSION } from "../helpers/failure-of.ts";
+import { WITHOUT_SESSION } from "../helpers/without-session.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 const TURN = { agent: "tester", prompt: "x", directory: import.meta.dirname };

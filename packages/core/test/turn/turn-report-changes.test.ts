@@ -1,9 +1,9 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "@budgie/testkit";
 import { BudgieError } from "../../src/errors.ts";
 import { withChangesAndEgress } from "../../src/turn/turn-report.ts";
-import { failureOf } from "../helpers/failure-of.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("a turn whose git is protected", () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BudgieError, createMemoryRunLog, createRunTurn, type Protocol } from "@budgie/core";
-import { createFakeRunner } from "@budgie/testkit";
+import { failureOf, createFakeRunner } from "@budgie/testkit";
 import { AGENT } from "../helpers/agent.ts";
-import { failureOf } from "../helpers/failure-of.ts";
 
 const TURN = { agent: "tester", prompt: "x", directory: import.meta.dirname };
 

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { BudgieError, type Reply, type TurnHooks, type TurnRequest } from "@budgie/core";
+import type { Reply, TurnHooks, TurnRequest } from "@budgie/core";
+import { failureOf } from "../failure-of.ts";
 import type { Deed, ProtocolUnderTest } from "./protocol-under-test.ts";
 
 /** Asks the agent for a deed. */
@@ -80,12 +81,3 @@ export const FACTS = {
 
 /** The name of a fact. */
 export type Fact = keyof typeof FACTS;
-
-async function failureOf(turn: Promise<unknown>): Promise<BudgieError> {
-  const error = await turn.then(
-    (reply) => new Error(`Expected a failure, got ${JSON.stringify(reply)}.`),
-    (failure: unknown) => failure,
-  );
-  if (error instanceof BudgieError) return error;
-  throw error;
-}
