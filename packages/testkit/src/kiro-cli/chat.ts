@@ -85,26 +85,30 @@ async function converse({ database, args, settings, prompt }: Chat): Promise<voi
   const output = args.format === "text" ? createTextOutput(options) : createJsonOutput(options);
 
   const servers = await startMcpServers(agent, settings.profile);
-  for (const line of servers.warnings) await write(process.stderr, `${line}\n`);
-  await runHooks(agent, "agentSpawn", undefined);
-  const text = await interpret(prompt);
-  if (text === undefined) return servers.stop();
-  await runHooks(agent, "userPromptSubmit", text);
-  await output.begin();
-  await reply({
-    prompt: text,
-    agent,
-    model,
-    trust: args.trust,
-    conversation,
-    settings,
-    output,
-    save: (answer) => {
-      const history = [...conversation.history, { prompt: text, answer }];
-      saveConversation(database, settings.profile, { id: conversation.id, agent: agent.name, model, history });
-    },
-  });
-  await servers.stop();
+  try {
+    for (const line of servers.warnings) await write(process.stderr, `${line}\n`);
+    await runHooks(agent, "agentSpawn", undefined);
+    const text = await interpret(prompt);
+    if (text === undefined) return;
+    await runHooks(agent, "userPromptSubmit", text);
+    await output.begin();
+    await reply({
+      prompt: text,
+      agent,
+      model,
+      trust: args.trust,
+      conversation,
+      settings,
+      output,
+      connections: servers.connections,
+      save: (answer) => {
+        const history = [...conversation.history, { prompt: text, answer }];
+        saveConversation(database, settings.profile, { id: conversation.id, agent: agent.name, model, history });
+      },
+    });
+  } finally {
+    await servers.stop();
+  }
 }
 
 /** Picks the agent of `--agent`; the first engine prefers the stored agent of a resumed conversation. */

@@ -43,6 +43,19 @@ it("starts an agent's own servers, and reports one that does not load", async ()
   expect(broken).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("mcp server did not load correctly") });
 });
 
+it("lets an agent's servers end when a turn fails", async () => {
+  await using user = await createKiroUser();
+  const served = { mine: { command: "sh", args: ["-c", "cat; sleep 0.2; touch served"] } };
+  await agentFile(user.host, "worker", { mcpServers: served });
+
+  const { exitCode } = await user.chat("[[write x: y]]", {
+    argv: ["--trust-tools=", "--agent", "worker"],
+    env: { FAKE_KIRO_PROFILE: "q1" },
+  });
+
+  expect([exitCode, existsSync(join(user.work, "served"))]).toEqual([1, true]);
+});
+
 it("runs an agent's hooks at its start and at each prompt", async () => {
   await using user = await createKiroUser();
   const hooks = {

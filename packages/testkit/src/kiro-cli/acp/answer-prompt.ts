@@ -65,6 +65,7 @@ async function runTurn(session: AcpSession, { output, text }: AskedTurn): Promis
       conversation,
       settings,
       output,
+      connections: session.servers.connections,
       save(answer) {
         const history = [...conversation.history, { prompt: text, answer }];
         session.conversation = { ...conversation, agent: agent.name, model, history };

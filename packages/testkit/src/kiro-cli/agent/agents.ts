@@ -19,8 +19,10 @@ export type KiroAgent = {
   readonly includesMcpJson: boolean;
 };
 
-/** The command of an MCP server on stdio. */
+/** An MCP server: its command on stdio, or its address. */
 export type McpServer = {
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly command?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

@@ -5,18 +5,22 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KiroAgent, McpServer } from "./agents.ts";
+import { connectMcp, type McpConnection } from "./mcp-connection.ts";
 import { kiroFolder, resolveFrom } from "../profile/paths.ts";
 import type { Profile } from "../profile/settings.ts";
 
 export type McpServers = {
   /** Warnings for stderr */
   readonly warnings: readonly string[];
+  /** The servers with an address, by name */
+  readonly connections: ReadonlyMap<string, McpConnection>;
   readonly stop: () => Promise<void>;
 };
 
 /**
  * Starts an agent's servers like the real program, each in a process group of its own: those of its file and, if included,
- * of the user's and the current folder's `mcp.json`. Sends them nothing, and expects each to end with its stdin.
+ * of the user's and the current folder's `mcp.json`. Sends them nothing, and expects each to end with its stdin. Those with an address it
+ * introduces itself to, and can call.
  */
 export async function startMcpServers(agent: KiroAgent, profile: Profile): Promise<McpServers> {
   const lists = agent.includesMcpJson ? listFiles(profile).map(readServers) : [];
@@ -24,10 +28,26 @@ export async function startMcpServers(agent: KiroAgent, profile: Profile): Promi
   const wanted = Object.values(servers).filter(({ command, disabled }) => command !== undefined && disabled !== true);
   const started = await Promise.all(wanted.map(startServer));
   const running = started.filter((server) => server !== undefined);
+  const remote = Object.entries(servers).filter(([, { disabled, url }]) => url !== undefined && disabled !== true);
+  const connected = await Promise.all(remote.map(connectServer));
+  const connections = new Map(connected.filter((entry) => entry !== undefined));
+  const isComplete = running.length === wanted.length && connections.size === remote.length;
   return {
-    warnings: running.length === wanted.length ? [] : ["One or more mcp server did not load correctly."],
-    stop: async () => void (await Promise.all(running.map(stopServer))),
+    warnings: isComplete ? [] : ["One or more mcp server did not load correctly."],
+    connections,
+    async stop() {
+      const closed = [...connections.values()].map((connection) => connection.close().catch(() => undefined));
+      await Promise.all([...running.map(stopServer), ...closed]);
+    },
   };
+}
+
+async function connectServer([name, { headers, url = "" }]: [string, McpServer]) {
+  try {
+    return [name, await connectMcp(url, headers)] as const;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Lists the `mcp.json` files, of which later ones win; only the first engine reads the older folder name. */

@@ -95,8 +95,15 @@ async function runCommand({ stage, workspace }: Scene, { text }: Directive): Pro
   if (printed !== undefined) stage.say(printed);
 }
 
-async function useNamedTool({ stage }: Scene, { argument }: Directive): Promise<void> {
-  await orExcuse(stage, { name: argument, path: undefined, input: {} }, () => "");
+/** Uses a tool without an effect, or one of a server with an address, whose arguments are the directive's text. */
+async function useNamedTool({ stage, turn }: Scene, { argument, text }: Directive): Promise<void> {
+  const call: ToolCall = { name: argument, path: undefined, input: {} };
+  const [, server = "", tool = ""] = /^@([^/]+)\/(.+)$/.exec(argument) ?? [];
+  const connection = turn.connections.get(server);
+  if (connection === undefined) return void (await orExcuse(stage, call, () => ""));
+  if (!connection.tools.includes(tool)) return stage.say(`I have no tool ${argument}.`);
+  const result = await orExcuse(stage, call, () => connection.call(tool, JSON.parse(text || "{}")));
+  if (result !== undefined) stage.say(result);
 }
 
 /** Calls a tool. If that is denied or fails, the answer says so, like a model's. */

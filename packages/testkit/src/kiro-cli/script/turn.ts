@@ -1,4 +1,5 @@
 import type { KiroAgent } from "../agent/agents.ts";
+import type { McpServers } from "../agent/mcp-servers.ts";
 import type { Conversation } from "../state/conversation-store.ts";
 import type { Output } from "../output/output.ts";
 import type { Settings } from "../profile/settings.ts";
@@ -13,5 +14,7 @@ export type Turn = {
   readonly conversation: Conversation;
   readonly settings: Settings;
   readonly output: Output;
+  /** The MCP servers that it can call */
+  readonly connections: McpServers["connections"];
   readonly save: (answer: string) => void;
 };
