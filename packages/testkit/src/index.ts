@@ -11,8 +11,17 @@ export { createFakeLlm, type FakeLlm } from "./fake-llm/fake-llm.ts";
 export { failureOf } from "./failure-of.ts";
 export { createFakeRunner, type FakeEnd, type FakeProgram, type FakeRun, type FakeRunner } from "./fake-runner.ts";
 export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home.ts";
+export { isAlive } from "./is-alive.ts";
 export { serveOnLoopback, type LoopbackServer } from "./serve-on-loopback.ts";
 export { toEndedProcess } from "./to-ended-process.ts";
 export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";
 export { startKagentServer, type KagentServer, type KagentServerOptions } from "./a2a/kagent-server.ts";
+export {
+  startAuthorizationServer,
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+} from "./mcp/authorization-server.ts";
+export { toMockCommand } from "./mcp/mock-command.ts";
+export type { MockDeed, MockOptions, MockTool } from "./mcp/mock-options.ts";
+export { startMockServer, type MockHttpOptions, type MockServer } from "./mcp/start-mock-server.ts";
 export { sendJson, startScriptedServer, type Script, type ScriptedServer } from "./a2a/scripted-server.ts";

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, it } from "vitest";
+import { makePage } from "../../../scripts/bench/report/write-page.mjs";
 import { PACKAGES } from "./helpers/read-sources.ts";
 
 const ROOT = dirname(PACKAGES);
@@ -18,6 +19,13 @@ it("the pages of docs have at most 18,000 words together", () => {
   const words = PAGES.flatMap((page) => readFileSync(page, "utf8").split(/\s+/).filter(Boolean));
 
   expect(words.length).toBeLessThanOrEqual(18_000);
+});
+
+it("docs/performance.md and its picture are what the bench makes of its results", async () => {
+  const made = await makePage();
+
+  expect(Object.keys(made)).toEqual(["performance.md", "performance.svg"]);
+  for (const [name, text] of Object.entries(made)) expect(readFileSync(join(DOCS, name), "utf8")).toBe(text);
 });
 
 it("the recording of the demo is small, and names nobody's folders", () => {

@@ -4,7 +4,17 @@ import { describe, expect, it } from "vitest";
 import { findLargeRooms, findRoomFaults, toRoom, type Rooms } from "./find-room-faults.ts";
 import { listSources, PACKAGES, readSources } from "./helpers/read-sources.ts";
 
-const IN_ROOMS = ["core", "egress", "a2a", "runner-docker", "runner-local", "claims", "mcp-server", "testkit"];
+const IN_ROOMS = [
+  "core",
+  "egress",
+  "a2a",
+  "mcp-manager",
+  "runner-docker",
+  "runner-local",
+  "claims",
+  "mcp-server",
+  "testkit",
+];
 // Folders of tests besides the rooms of their sources.
 const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop", "programs"];
 

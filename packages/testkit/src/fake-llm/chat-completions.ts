@@ -17,7 +17,10 @@ export const chatCompletions: LlmApi = {
     const lastPrompt = messages.findLastIndex(({ role }) => role === "user");
     return {
       prompts: messages.filter(({ role }) => role === "user").map(({ content }) => toText(content)),
-      toolResults: messages.slice(lastPrompt).filter(({ role }) => role === "tool").length,
+      toolResults: messages
+        .slice(lastPrompt)
+        .filter(({ role }) => role === "tool")
+        .map(({ content }) => toText(content)),
       tools: tools.map(({ function: { name, parameters = {} } }) => ({ name, parameters })),
     };
   },

@@ -5,9 +5,16 @@ import type { Answered, Schema } from "./scripted-model.ts";
 
 type Request = {
   readonly model: string;
-  readonly input: readonly { readonly type?: string; readonly role?: string; readonly content?: Content }[];
-  readonly tools?: readonly { readonly name?: string; readonly parameters?: Schema }[];
+  readonly input: readonly {
+    readonly type?: string;
+    readonly role?: string;
+    readonly content?: Content;
+    readonly output?: Content;
+  }[];
+  readonly tools?: readonly (OwnTool & { readonly tools?: readonly OwnTool[] })[];
 };
+
+type OwnTool = { readonly name?: string; readonly parameters?: Schema };
 
 /** OpenAI's Responses API, streaming only. */
 export const responses: LlmApi = {
@@ -17,9 +24,14 @@ export const responses: LlmApi = {
     const lastPrompt = input.findLastIndex(({ role }) => role === "user");
     return {
       prompts: input.filter(({ role }) => role === "user").map(({ content }) => toText(content)),
-      toolResults: input.slice(lastPrompt).filter(({ type = "" }) => type === "function_call_output").length,
-      // Tools that the API runs itself have no name.
-      tools: tools.flatMap(({ name, parameters = {} }) => (name === undefined ? [] : [{ name, parameters }])),
+      toolResults: input
+        .slice(lastPrompt)
+        .filter(({ type = "" }) => type === "function_call_output")
+        .map(({ output }) => toText(output)),
+      // The tools of an MCP server are in a namespace.
+      tools: tools.flatMap(({ tools: own, ...tool }) =>
+        own === undefined ? toNamed(tool) : own.flatMap((each) => toNamed(each, tool.name)),
+      ),
     };
   },
   *answer(reply, body) {
@@ -39,6 +51,11 @@ export const responses: LlmApi = {
   },
 };
 
+/** Returns a tool; none if the API runs it itself, since it has no name then. */
+function toNamed({ name, parameters = {} }: OwnTool, namespace?: string) {
+  return name === undefined ? [] : [{ name, namespace, parameters }];
+}
+
 const USAGE = {
   input_tokens: 10,
   input_tokens_details: { cached_tokens: 0 },
@@ -57,6 +74,7 @@ function toItem(reply: Answered): { readonly id: string } {
     const content = [{ type: "output_text", text: reply.text, annotations: [] }];
     return Object.assign({ id, status }, { type: "message", role: "assistant", content });
   }
-  const call = { call_id: `call_${randomUUID()}`, name: reply.name, arguments: JSON.stringify(reply.arguments) };
+  const { arguments: given, name, namespace } = reply;
+  const call = { call_id: `call_${randomUUID()}`, name, namespace, arguments: JSON.stringify(given) };
   return Object.assign({ id, status }, { type: "function_call", ...call });
 }

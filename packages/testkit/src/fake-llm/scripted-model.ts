@@ -4,12 +4,12 @@ import { parseScript, type Directive } from "../kiro-cli/script/script.ts";
 export type Conversation = {
   /** The user messages, oldest first; some are the agent program's own context */
   readonly prompts: readonly string[];
-  /** Number of tool results since the last prompt */
-  readonly toolResults: number;
+  /** The texts of the tools' results since the last prompt */
+  readonly toolResults: readonly string[];
   readonly tools: readonly Tool[];
 };
 
-type Tool = { readonly name: string; readonly parameters: Schema };
+type Tool = { readonly name: string; readonly namespace?: string | undefined; readonly parameters: Schema };
 
 /** The part of JSON Schema that describes tools. */
 export type Schema = {
@@ -23,31 +23,68 @@ export type Reply =
   | { readonly kind: "fail"; readonly status: number };
 
 /** An answer that a model streams. */
-export type Answered =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "call"; readonly name: string; readonly arguments: Readonly<Record<string, boolean | string>> };
+export type Answered = { readonly kind: "text"; readonly text: string } | Call;
+
+type Call = Pick<Tool, "name" | "namespace"> & {
+  readonly kind: "call";
+  readonly arguments: Readonly<Record<string, unknown>>;
+};
 
 /**
- * Returns the reply by the last prompt's script: one call for each `[[write PATH: TEXT]]` and `[[run: COMMAND]]`, then all `[[say: TEXT]]`.
- * `[[recall]]` says the words of earlier prompts that begin with "token-", `[[hang]]` never answers, and `[[fail: STATUS]]` fails.
+ * Returns the reply by the last prompt's script: one call for each `[[write PATH: TEXT]]`, `[[run: COMMAND]]` and `[[tool @SERVER/TOOL: JSON]]`,
+ * then all `[[say: TEXT]]`. `[[results]]` says what the tools returned, `[[recall]]` the words of earlier prompts that begin with "token-".
+ * `[[hang]]` never answers, and `[[fail: STATUS]]` fails.
  */
-export function toReply({ prompts, toolResults, tools }: Conversation): Reply {
+export function toReply(conversation: Conversation): Reply {
+  const { prompts } = conversation;
+  const toolResults = conversation.toolResults.filter((result) => !FOUND.test(result));
   const script = prompts.map((prompt) => parseScript(prompt).directives).findLast(({ length }) => length > 0) ?? [];
-  const next = script.filter(({ name }) => name === "write" || name === "run")[toolResults];
-  if (next !== undefined) return next.name === "write" ? toWrite(next, tools) : toRun(next.text, tools);
+  const next = script.filter(({ name }) => name in CALLS)[toolResults.length];
+  if (next !== undefined) return CALLS[next.name as keyof typeof CALLS](next, conversation);
   if (script.some(({ name }) => name === "hang")) return { kind: "hang" };
   const failure = script.find(({ name }) => name === "fail");
   if (failure !== undefined) return { kind: "fail", status: Number(failure.text) };
   const recalled = prompts.join(" ").match(/token-\w+/g) ?? [];
-  const words = script.flatMap(({ name, text }) => (name === "say" ? [text] : name === "recall" ? recalled : []));
+  const said: Readonly<Record<string, readonly string[]>> = { recall: recalled, results: toolResults };
+  const words = script.flatMap(({ name, text }) => (name === "say" ? [text] : (said[name] ?? [])));
   return { kind: "text", text: words.join("\n") };
+}
+
+const CALLS = {
+  write: toWrite,
+  run: ({ text }: Directive, { tools }: Conversation) => toRun(text, tools),
+  tool: toTool,
+};
+
+// The results of Qwen Code's search for tools of MCP servers, which its requests do not list before.
+const FOUND = /^(<functions>|Not found: )/;
+
+/** Returns a call of a tool of an MCP server, or of the search for it. Programs put the names together in ways of their own. */
+function toTool({ argument, text }: Directive, { toolResults, tools }: Conversation): Reply {
+  const tool = tools.find(({ name, namespace = "" }) => toLetters(namespace + name).endsWith(toLetters(argument)));
+  const search = tools.find(({ name }) => name === "tool_search");
+  if (tool === undefined && search !== undefined && !toolResults.at(-1)?.startsWith("Not found")) {
+    const query = `select:${argument.replace("@", "mcp__").replace("/", "__")}`;
+    return { kind: "call", name: search.name, arguments: { query } };
+  }
+  if (tool === undefined) return { kind: "text", text: `I have no tool ${argument}.` };
+  return {
+    kind: "call",
+    name: tool.name,
+    namespace: tool.namespace,
+    arguments: JSON.parse(text || "{}") as Call["arguments"],
+  };
+}
+
+function toLetters(name: string): string {
+  return name.replace(/[^a-z0-9]/gi, "");
 }
 
 const PATH_NAMES = ["file_path", "filePath", "path"];
 const COMMAND_NAMES = ["cmd", "command"];
 
 /** Returns a call that writes a file. Tool names differ between programs, so the tool is recognized by its parameters. */
-function toWrite({ argument, text }: Directive, tools: readonly Tool[]): Reply {
+function toWrite({ argument, text }: Directive, { tools }: Conversation): Reply {
   for (const { name, parameters } of tools) {
     const path = findParameter(parameters, PATH_NAMES);
     if (path !== undefined && findParameter(parameters, ["content"]) !== undefined) {

@@ -7,6 +7,8 @@ import { createWorkspace, readAll, shareContractSession, startScript } from "./c
 import type { RunnerSetup } from "./runner-setup.ts";
 
 const CANARY = "BUDGIE_CONTRACT_CANARY";
+// In UTF-8, these have each byte that some shells use as marks of their own.
+const ALPHABET = String.fromCodePoint(...Array.from({ length: 0x780 }, (_, index) => index + 1));
 
 /** Describes what a process gets: environment, working directory, workspace. */
 export function describeRunning(setup: RunnerSetup): void {
@@ -18,7 +20,7 @@ export function describeRunning(setup: RunnerSetup): void {
 
     it("passes the command's environment unchanged", async () => {
       const contract = await contractSession();
-      const env = { GREETING: "  two\nlines, 'quotes' \"$HOME\" ünï \\ \n" };
+      const env = { GREETING: `  two\nlines, 'quotes' "$HOME" ünï \\ \n${ALPHABET}\n`, IFS: "e" };
 
       const { stdout } = await contract.run('printf %s "$GREETING"', { env });
 
@@ -37,7 +39,7 @@ export function describeRunning(setup: RunnerSetup): void {
     it("passes arguments unchanged, without a shell", async () => {
       const contract = await contractSession();
       const { session, directory } = contract;
-      const args = ["", "a b", "$HOME", "*", "`id`", "-x", "line\nbreak"];
+      const args = ["", "a b", "$HOME", "*", "`id`", "-x", "line\nbreak", ALPHABET];
       const command = { argv: ["printf", "[%s]", ...args] as const, env: {}, projections: [] };
 
       const { stdout } = await readAll(await session.start(command, { directory, input: "" }));

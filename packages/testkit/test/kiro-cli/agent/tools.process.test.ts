@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { startMockServer } from "../../../src/mcp/start-mock-server.ts";
 import { createKiroUser, JSON_OUTPUT, MARKER, parseEvents } from "../run-kiro-cli.ts";
 
 it("allows what an agent's allowed tools allow", async () => {
@@ -103,6 +104,21 @@ it.each([
   const { stdout } = await user.chat("[[tool @tracker/close_ticket]]", { argv: ["--agent", "tracking"] });
 
   expect(!stdout.includes("is rejected")).toBe(expected);
+});
+
+it("calls a tool of a server with an address, and shows the model all of the result", async () => {
+  await using server = await startMockServer({ tools: [{ name: "echo" }] });
+  await using user = await createKiroUser();
+  const mcpServers = { far: { type: "http", url: server.url }, gone: { type: "http", url: "http://127.0.0.1:9/" } };
+  const agent = { name: "calling", tools: ["*"], allowedTools: ["@far"], mcpServers };
+  await writeFile(join(user.host.agentsDir, "calling.json"), JSON.stringify(agent));
+
+  const prompt = '[[tool @far/echo: {"a":1}]] [[tool @far/other]]';
+  const { stderr, stdout } = await user.chat(prompt, { argv: ["--agent", "calling"] });
+
+  expect(stdout).toContain(JSON.stringify({ content: [{ type: "text", text: '{"a":1}' }] }));
+  expect(stdout).toContain("I have no tool @far/other.");
+  expect(stderr).toContain("One or more mcp server did not load correctly.");
 });
 
 it("reads files of the current folder without approval, and no others", async () => {

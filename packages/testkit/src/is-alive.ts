@@ -1,0 +1,11 @@
+import { readFileSync } from "node:fs";
+
+/** Tells if a process runs. On Linux, one that has ended but was not reaped does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    if (process.platform !== "linux") return process.kill(pid, 0);
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
