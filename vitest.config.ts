@@ -91,7 +91,6 @@ export default defineConfig({
         test: {
           // The tests that scripts/test-engines runs on each further engine.
           name: "engines",
-          globalSetup,
           include: [prove, "packages/runner-docker/test/{contract,image/one-file-image}.docker.test.ts"],
           ...patience,
         },

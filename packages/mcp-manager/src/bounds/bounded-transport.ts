@@ -1,0 +1,91 @@
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { cleanLine } from "./clean-text.ts";
+import { toPlainInitialize } from "./plain-initialize.ts";
+import { LIMITS } from "./limits.ts";
+import { createRate } from "./rate.ts";
+import { isRecord, readMessage, type ServerMessage } from "./read-message.ts";
+
+export type Heard = {
+  /** A line for the server's log */
+  readonly log: (line: string) => void;
+  /** The server says that a list of it changed: `tools`, `prompts` or `resources` */
+  readonly changed: (list: ChangedList) => void;
+};
+
+export type ChangedList = "prompts" | "resources" | "tools";
+
+/**
+ * Wraps a transport so that the SDK sees, of what a server says, only answers, progress, and requests, each reduced to the fields that
+ * it needs. Its schemas keep an issue for every wrong entry of a list, which would cost minutes for a list of a million.
+ */
+export function withBounds(inner: Transport, heard: Heard): Transport {
+  const progress = createRate(LIMITS.progress);
+  const requests = createRate(LIMITS.requests);
+  let initializeId: unknown;
+
+  function toSeen(message: ServerMessage): JSONRPCMessage | undefined {
+    if (message.kind === "notification") return hear(message);
+    const { id } = message;
+    if (message.kind === "request") {
+      if (message.method !== "ping") heard.log(`It asked for ${cleanLine(message.method, LIMITS.name)}; refused.`);
+      return requests.tryTake() ? { jsonrpc: "2.0", id, method: message.method } : undefined;
+    }
+    if (message.kind === "error") return { jsonrpc: "2.0", id, error: message.error };
+    return { jsonrpc: "2.0", id, result: id === initializeId ? toPlainInitialize(message.result) : message.result };
+  }
+
+  function hear({ method, params }: ServerMessage & { kind: "notification" }): JSONRPCMessage | undefined {
+    const [, list] = /^notifications\/(prompts|resources|tools)\/list_changed$/.exec(method) ?? [];
+    if (list !== undefined) heard.changed(list as ChangedList);
+    if (method === "notifications/message") heard.log(toLogLine(params));
+    if (method !== "notifications/progress" || !progress.tryTake()) return undefined;
+    return toProgress(params);
+  }
+
+  const outer: Transport = {
+    async start() {
+      inner.onmessage = (value) => {
+        const message = readMessage(value);
+        if (message === undefined) return heard.log("It sent what is no message of JSON-RPC; ignored.");
+        const seen = toSeen(message);
+        if (seen === undefined) return;
+        // The SDK reads progress some promises later, and none for a request that has its answer by then.
+        if ("method" in seen) outer.onmessage?.(seen);
+        else setImmediate(() => outer.onmessage?.(seen));
+      };
+      inner.onclose = () => void setImmediate(() => outer.onclose?.());
+      inner.onerror = (error) => outer.onerror?.(error);
+      await inner.start();
+    },
+    send(message, options) {
+      if ("method" in message && message.method === "initialize" && "id" in message) initializeId = message.id;
+      return inner.send(message, options);
+    },
+    close: () => inner.close(),
+    setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
+    get sessionId() {
+      return inner.sessionId;
+    },
+  };
+  return outer;
+}
+
+function toLogLine({ data, level }: Readonly<Record<string, unknown>>): string {
+  const text = typeof data === "string" ? data : isRecord(data) ? data["message"] : "";
+  return cleanLine(`${typeof level === "string" ? level.slice(0, 20) : "info"}: ${String(text)}`, LIMITS.logLine);
+}
+
+function toProgress({ message, progress, progressToken, total }: Readonly<Record<string, unknown>>) {
+  if (typeof progress !== "number" || (typeof progressToken !== "number" && typeof progressToken !== "string")) return;
+  return {
+    jsonrpc: "2.0" as const,
+    method: "notifications/progress",
+    params: {
+      progress,
+      progressToken,
+      ...(typeof total === "number" ? { total } : {}),
+      ...(typeof message === "string" ? { message: cleanLine(message, LIMITS.error) } : {}),
+    },
+  };
+}

@@ -1,0 +1,25 @@
+const MIB = 2 ** 20;
+
+/** The most that a server may say. */
+export const LIMITS = {
+  messageBytes: 4 * MIB,
+  /** The rates of its output, on average and at once */
+  bytes: { perSecond: 8 * MIB, burst: 16 * MIB },
+  messages: { perSecond: 500, burst: 1000 },
+  /** Progress that callers get; more is dropped */
+  progress: { perSecond: 20, burst: 40 },
+  /** The server's own requests that are answered; more are dropped */
+  requests: { perSecond: 20, burst: 40 },
+  /** New streams of a server over HTTP, which it may end at once */
+  streams: { perSecond: 0.5, burst: 5 },
+  pages: 50,
+  tools: 1000,
+  /** All descriptions and schemas of one tool together, in characters of JSON */
+  toolSize: 262_144,
+  name: 128,
+  description: 10_000,
+  error: 2000,
+  logLine: 2000,
+  logLines: 500,
+  callsAtOnce: 64,
+} as const;

@@ -1,0 +1,28 @@
+import { cleanLine, cleanText } from "./clean-text.ts";
+import { LIMITS } from "./limits.ts";
+import { isRecord } from "./read-message.ts";
+
+const FEATURES = ["completions", "logging", "prompts", "resources", "tools"];
+
+/** Returns the fields of a server's introduction that budgie reads. */
+export function toPlainInitialize({ capabilities, instructions, protocolVersion, serverInfo }: Fields): Fields {
+  const info = isRecord(serverInfo) ? serverInfo : {};
+  const offered = isRecord(capabilities) ? capabilities : {};
+  return {
+    protocolVersion: toText(protocolVersion),
+    capabilities: Object.fromEntries(
+      FEATURES.flatMap((name) => {
+        const feature = offered[name];
+        return isRecord(feature) ? [[name, { listChanged: feature["listChanged"] === true }]] : [];
+      }),
+    ),
+    serverInfo: { name: toText(info["name"]), version: toText(info["version"]) },
+    ...(typeof instructions === "string" ? { instructions: cleanText(instructions, LIMITS.description) } : {}),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function toText(value: unknown): string {
+  return typeof value === "string" ? cleanLine(value, LIMITS.name) : "";
+}

@@ -1,0 +1,11 @@
+/** The parsed JSON of a file. */
+export type ConfigSource = {
+  readonly content: unknown;
+  /** The file's path, for messages */
+  readonly file: string;
+};
+
+/** Returns a place in a file, for messages. */
+export function toPlace({ file }: ConfigSource, path: string): string {
+  return `"${path}" in "${file}"`;
+}

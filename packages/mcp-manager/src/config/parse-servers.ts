@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { AGENT_NAME, BudgieError } from "@budgie/core";
+import { type ConfigSource, toPlace } from "./config-source.ts";
+import type { McpServer } from "./mcp-server.ts";
+import { findInRegistry } from "./registry.ts";
+import { isSafeUrl } from "./safe-url.ts";
+import { serverEntrySchema, type ServerEntry } from "./server-entry.ts";
+
+export type ConfigSources = {
+  /** The agent's own file */
+  readonly agent: ConfigSource;
+  /** Reads the user's `settings/mcp.json`; called only if the agent's file includes it */
+  readonly settings?: (() => ConfigSource) | undefined;
+  /** A file as registries of MCP servers write it, for entries of the type `registry` */
+  readonly registry?: ConfigSource | undefined;
+};
+
+export type ParsedServers = {
+  readonly servers: readonly McpServer[];
+  /** Servers whose entries are wrong, by name; each error is a `CONFIG_INVALID` */
+  readonly broken: ReadonlyMap<string, BudgieError>;
+};
+
+// More than anyone uses, and each may be a process.
+const MOST_SERVERS = 64;
+const LONGEST_NAME = 64;
+
+/**
+ * Parses the servers of an agent: those of its file, and of the user's settings where the file includes them. The file's go first. A
+ * wrong entry makes one server unusable, and no others. Variables stay as they are written.
+ */
+export function parseServers({ agent, registry, settings }: ConfigSources): ParsedServers {
+  const entries = new Map([
+    ...(settings !== undefined && includesSettings(agent) ? listEntries(settings()) : []),
+    ...listEntries(agent),
+  ]);
+  const servers: McpServer[] = [];
+  const broken = new Map<string, BudgieError>();
+  for (const [name, entry] of entries) {
+    try {
+      servers.push(parseServer(name, { ...entry, registry }));
+    } catch (error) {
+      if (!(error instanceof BudgieError)) throw error;
+      broken.set(name, error);
+    }
+  }
+  return { servers, broken };
+}
+
+type Entry = { readonly value: unknown; readonly source: ConfigSource };
+
+const INCLUDING = ["includeMcpJson", "useLegacyMcpJson"];
+
+/** Tells whether an agent's file includes the user's settings, by the key's present name or its older one. */
+function includesSettings({ content }: ConfigSource): boolean {
+  const keys = Object(content) as Readonly<Record<string, unknown>>;
+  return INCLUDING.some((key) => keys[key] === true);
+}
+
+const fileSchema = z.looseObject({ mcpServers: z.record(z.string(), z.unknown()).nullish() });
+
+function listEntries(source: ConfigSource): readonly (readonly [string, Entry])[] {
+  const parsed = fileSchema.safeParse(source.content);
+  if (!parsed.success) throw toFault(toPlace(source, "mcpServers"), "an object");
+  const entries = Object.entries(parsed.data.mcpServers ?? {});
+  if (entries.length > MOST_SERVERS) throw toFault(toPlace(source, "mcpServers"), `at most ${MOST_SERVERS} servers`);
+  return entries.map(([name, value]) => [name, { value, source }]);
+}
+
+function parseServer(name: string, { registry, source, value }: Entry & Pick<ConfigSources, "registry">): McpServer {
+  const from = toPlace(source, `mcpServers.${name}`);
+  if (!AGENT_NAME.test(name) || name.length > LONGEST_NAME || name === "builtin") {
+    throw toFault(toPlace(source, "mcpServers"), `servers with names of at most ${LONGEST_NAME} characters, no slash`);
+  }
+  const entry = parseEntry(value, from);
+  if (entry.type !== "registry") return toServer({ name, from }, entry);
+  const known = findInRegistry(name, registry);
+  const own = Object(value) as Readonly<Record<string, unknown>>;
+  return toServer({ name, from }, parseEntry({ ...known, ...own, ...toBoth(known, entry), type: undefined }, from));
+}
+
+/** Returns the variables and headers of a registry together with those that the user's entry adds. */
+function toBoth(known: Readonly<Record<string, unknown>>, { env, headers }: ServerEntry) {
+  return {
+    env: { ...Object(known["env"]), ...env },
+    headers: { ...Object(known["headers"]), ...headers },
+  };
+}
+
+function parseEntry(value: unknown, from: string): ServerEntry {
+  const parsed = serverEntrySchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const key = issue?.path.join(".") ?? "";
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `The MCP server ${from} is wrong${key && ` at "${key}"`}: ${issue?.message}.`,
+  );
+}
+
+type Place = Pick<McpServer, "from" | "name">;
+
+function toServer(place: Place, entry: ServerEntry): McpServer {
+  const { args, command, disabled, disabledTools, env, headers, oauthScopes, timeout, url } = entry;
+  const shared = { ...place, timeoutMs: timeout, disabled, disabledTools };
+  if (command !== undefined && url !== undefined) throw toFault(place.from, 'to have "command" or "url", not both');
+  if (command !== undefined) return { ...shared, type: "stdio", command, args, env };
+  if (url === undefined) throw toFault(place.from, 'to have "command" or "url"');
+  if (!isSafeUrl(url)) throw toFault(place.from, 'to have a "url" with https, or http on this machine');
+  return { ...shared, type: "http", url, headers, scopes: oauthScopes };
+}
+
+function toFault(place: string, expected: string): BudgieError {
+  return new BudgieError("CONFIG_INVALID", `Expected ${place} to be ${expected}.`.replace("to be to have", "to have"));
+}

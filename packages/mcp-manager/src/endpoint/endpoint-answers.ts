@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
+import {
+  ErrorCode,
+  McpError,
+  type JSONRPCRequest,
+  type ServerNotification,
+  type ServerRequest,
+} from "@modelcontextprotocol/sdk/types.js";
+import { BudgieError, type McpCall } from "@budgie/core";
+import { cleanLine, cleanText } from "../bounds/clean-text.ts";
+import { LIMITS } from "../bounds/limits.ts";
+import { isRecord } from "../bounds/read-message.ts";
+import { FORWARDED_METHODS, type ForwardedMethod } from "../server/forwarded-methods.ts";
+import type { RequestOptions } from "../server/managed-server.ts";
+import type { ToolResult } from "../server/tool-result.ts";
+import type { McpTool } from "../server/tools.ts";
+
+/** The parts of a manager that agents use. */
+type EndpointManager = {
+  readonly tools: (server: string) => Promise<readonly McpTool[]>;
+  readonly call: (
+    server: string,
+    call: { readonly name: string; readonly arguments: Params },
+    options: RequestOptions,
+  ) => Promise<ToolResult>;
+  readonly request: (
+    server: string,
+    request: { readonly method: ForwardedMethod; readonly params: Params },
+    options: RequestOptions,
+  ) => Promise<Params>;
+};
+
+export type AnswersOptions = {
+  readonly manager: EndpointManager;
+  /** Called after each call of a tool */
+  readonly onCall?: ((call: McpCall) => void) | undefined;
+};
+
+type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+type Result = Record<string, unknown>;
+
+// An agent waits for the lists of all servers before its first words.
+const LIST_WAIT_MS = 5000;
+
+/** Returns a function that answers a client's requests to one server of a manager. */
+export function createAnswers(
+  server: string,
+  { manager, onCall }: AnswersOptions,
+): (request: JSONRPCRequest, extra: Extra) => Promise<Result> {
+  /** Lists the tools; none while the server starts for long, and none of one that failed. */
+  async function list(): Promise<Result> {
+    const tools = await soon(manager.tools(server), []);
+    return { tools: tools.map(toOffered) };
+  }
+
+  async function call(params: Params, options: RequestOptions): Promise<Result> {
+    const { arguments: given = {}, name } = params;
+    if (typeof name !== "string" || !isRecord(given)) throw new McpError(ErrorCode.InvalidParams, "No tool is named.");
+    const began = performance.now();
+    const end = (outcome: McpCall["outcome"]): void =>
+      onCall?.({
+        server,
+        tool: cleanLine(name, LIMITS.name),
+        durationMs: Math.round(performance.now() - began),
+        outcome,
+      });
+    try {
+      const result = await manager.call(server, { name, arguments: given }, options);
+      end(result.isError ? "failed" : "done");
+      return toClean(result);
+    } catch (error) {
+      if (!(error instanceof BudgieError)) throw error;
+      end(error.code);
+      if (error.code === "INPUT_INVALID") throw new McpError(ErrorCode.InvalidParams, error.message);
+      // A result, which models see; programs show them less of an error.
+      return { content: [{ type: "text", text: error.message }], isError: true };
+    }
+  }
+
+  async function forward(method: ForwardedMethod, params: Params, options: RequestOptions): Promise<Result> {
+    const { _meta, ...rest } = params;
+    const answered = manager.request(server, { method, params: rest }, options).then(toClean);
+    const key = LISTS[method];
+    // Many servers have tools alone.
+    if (key !== undefined) return soon(answered, { [key]: [] });
+    try {
+      return await answered;
+    } catch (error) {
+      throw error instanceof BudgieError ? new McpError(ErrorCode.InvalidParams, error.message) : error;
+    }
+  }
+
+  return async ({ method, params = {} }, extra) => {
+    const options = { signal: extra.signal, onProgress: toOnProgress(params, extra) };
+    if (method === "tools/list") return list();
+    if (method === "tools/call") return call(params, options);
+    if (isForwarded(method)) return forward(method, params, options);
+    throw new McpError(ErrorCode.MethodNotFound, "Method not found");
+  };
+}
+
+/** Resolves to what is there in time, else to the default. */
+async function soon<Value>(work: Promise<Value>, otherwise: Value): Promise<Value> {
+  const over = new AbortController();
+  const late = sleep(LIST_WAIT_MS, otherwise, { signal: over.signal }).catch(() => otherwise);
+  return Promise.race([work.catch(() => otherwise), late]).finally(() => over.abort());
+}
+
+type Params = Readonly<Record<string, unknown>>;
+
+const LISTS: { readonly [Method in ForwardedMethod]?: string } = {
+  "prompts/list": "prompts",
+  "resources/list": "resources",
+  "resources/templates/list": "resourceTemplates",
+};
+
+function isForwarded(method: string): method is ForwardedMethod {
+  return (FORWARDED_METHODS as readonly string[]).includes(method);
+}
+
+/** Returns a tool as clients want it: one wrong schema makes them refuse the whole list. */
+function toOffered({ inputSchema, outputSchema, ...tool }: McpTool) {
+  return {
+    ...tool,
+    inputSchema: { ...inputSchema, type: "object" },
+    ...(outputSchema?.["type"] === "object" ? { outputSchema } : {}),
+  };
+}
+
+/** Returns a result without what no reader sees. */
+function toClean(result: object): Result {
+  const text = JSON.stringify(result);
+  return JSON.parse(text, (_, value: unknown) => (typeof value === "string" ? cleanText(value, value.length) : value));
+}
+
+function toOnProgress({ _meta }: Params, { sendNotification }: Extra): RequestOptions["onProgress"] {
+  const token = isRecord(_meta) ? _meta["progressToken"] : undefined;
+  if (typeof token !== "number" && typeof token !== "string") return undefined;
+  return (progress) => {
+    const params = { ...progress, progressToken: token };
+    void sendNotification({ method: "notifications/progress", params }).catch(() => undefined);
+  };
+}

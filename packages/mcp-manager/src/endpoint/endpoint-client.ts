@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { ChangedList } from "../bounds/bounded-transport.ts";
+import { ANYTHING } from "../server/connection.ts";
+import { createAnswers, type AnswersOptions } from "./endpoint-answers.ts";
+
+/** One client of a server's endpoint. */
+export type Client = {
+  readonly id: string;
+  readonly server: string;
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  /** Tells whether it has introduced itself. */
+  readonly isBegun: () => boolean;
+  readonly tellChanged: (list: ChangedList) => void;
+  readonly onEnd: (listener: () => void) => void;
+  readonly close: () => Promise<void>;
+};
+
+/** Opens the connection of a client that is about to introduce itself. */
+export async function openClient(
+  name: string,
+  { version, ...options }: AnswersOptions & { readonly version: string },
+): Promise<Client> {
+  const id = randomUUID();
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id });
+  const changes = { listChanged: true };
+  // All of them, since the server may not have introduced itself yet. A client may wait for ever for a server without tools.
+  const capabilities = { tools: changes, prompts: changes, resources: changes, completions: {} };
+  const server = new Server({ name, version }, { capabilities, jsonSchemaValidator: ANYTHING });
+  server.fallbackRequestHandler = createAnswers(name, options);
+  // No answer ends the stream of a request that was cancelled.
+  transport.onmessage = (message) => {
+    const cancelled = toCancelled(message);
+    if (cancelled !== undefined) transport.closeSSEStream(cancelled);
+  };
+  await server.connect(transport as Transport);
+  return {
+    id,
+    server: name,
+    handle: (request, response) => transport.handleRequest(request, response),
+    isBegun: () => transport.sessionId !== undefined,
+    tellChanged(list) {
+      void server.notification({ method: `notifications/${list}/list_changed` }).catch(() => undefined);
+    },
+    onEnd: (listener) => void (server.onclose = listener),
+    close: () => server.close(),
+  };
+}
+
+function toCancelled(message: JSONRPCMessage): number | string | undefined {
+  if (!("method" in message) || message.method !== "notifications/cancelled") return undefined;
+  const { requestId } = (message.params ?? {}) as { readonly requestId?: unknown };
+  return typeof requestId === "number" || typeof requestId === "string" ? requestId : undefined;
+}

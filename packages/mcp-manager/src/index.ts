@@ -1,0 +1,23 @@
+// The public surface of @budgie/mcp-manager: every export is named here, and becomes API.
+export type { AllowedServer } from "./allowed-server.ts";
+export { expandVariables, type Variables } from "./config/expand-variables.ts";
+export type { ConfigSource } from "./config/config-source.ts";
+export { isHere } from "./config/safe-url.ts";
+export type { HttpServer, McpServer, ProcessServer } from "./config/mcp-server.ts";
+export { parseServers, type ConfigSources, type ParsedServers } from "./config/parse-servers.ts";
+export { connectOnHost, type Connect, type ConnectOptions, type CreateFetch } from "./transport/connect-on-host.ts";
+export { parseToolLists, type ToolList, type ToolListOptions } from "./config/tool-lists.ts";
+export type { ServerLogin } from "./transport/with-login.ts";
+export { createProcessTransport, type ServerProcess } from "./transport/process-transport.ts";
+export type { LogInOptions } from "./login/log-in.ts";
+export { openBrowser, type BrowserHost } from "./login/open-browser.ts";
+export { createLogins, type LoginFacts, type Logins, type LoginsOptions, type LogoutFacts } from "./login/logins.ts";
+export type { NamedServer } from "./login/stored-login.ts";
+export { createMcpEndpoint, type McpEndpoint, type McpEndpointOptions } from "./endpoint/endpoint.ts";
+export type { McpProgress, RequestOptions } from "./server/managed-server.ts";
+export { toEventText, type ServerEvent, type ServerState, type ServerStatus } from "./server/server-state.ts";
+export { createSharedServer, type SharedServer } from "./server/shared-server.ts";
+export { FORWARDED_METHODS, type ForwardedMethod } from "./server/forwarded-methods.ts";
+export type { ToolResult } from "./server/tool-result.ts";
+export { hashTools, type McpTool } from "./server/tools.ts";
+export { createMcpManager, type McpManager, type McpManagerOptions, type ToolCall } from "./mcp-manager.ts";

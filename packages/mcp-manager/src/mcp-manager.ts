@@ -1,0 +1,131 @@
+import { BudgieError } from "@budgie/core";
+import { isAllowed, type AllowedServer } from "./allowed-server.ts";
+import { LIMITS } from "./bounds/limits.ts";
+import type { Connect } from "./transport/connect-on-host.ts";
+import {
+  createManagedServer,
+  type ManagedServer,
+  type ManagedServerOptions,
+  type RequestOptions,
+} from "./server/managed-server.ts";
+import type { ForwardedMethod } from "./server/forwarded-methods.ts";
+import type { ServerEvent, ServerStatus } from "./server/server-state.ts";
+import type { SharedServer } from "./server/shared-server.ts";
+import { hashTools, type McpTool } from "./server/tools.ts";
+import { toToolResult, type ToolResult } from "./server/tool-result.ts";
+
+export type McpManagerOptions = {
+  readonly servers: readonly AllowedServer[];
+  /** Reaches a server; `connectOnHost` starts processes of this machine */
+  readonly connect: Connect;
+  /** The program that servers are told of */
+  readonly client: { readonly name: string; readonly version: string };
+  readonly onEvent?: ((event: ServerEvent) => void) | undefined;
+  /** The limit of a start, in milliseconds; default 60 s */
+  readonly startTimeoutMs?: number | undefined;
+  /** Returns the instance of a server that other managers use too; `undefined` for one of its own */
+  readonly shared?: ((server: AllowedServer) => SharedServer | undefined) | undefined;
+  /** The pause before a server that ended is started again, in milliseconds; default 1 s */
+  readonly restartDelayMs?: number | undefined;
+};
+
+export type McpManager = AsyncDisposable & {
+  /** Starts all servers at once. Resolves when each is ready or failed; calls need not wait for it. */
+  readonly start: () => Promise<void>;
+  /** The servers, in the order in which they were given */
+  readonly list: () => readonly ServerStatus[];
+  /** Starts a server if need be, and returns the tools of it that may be called. Throws if it cannot be used. */
+  readonly tools: (server: string) => Promise<readonly McpTool[]>;
+  /** Calls a tool. A result that says that the tool failed is returned, and counted as failed. */
+  readonly call: (server: string, call: ToolCall, options?: RequestOptions) => Promise<ToolResult>;
+  /** Sends a request about prompts, resources or completions, and returns the result as it is. */
+  readonly request: (
+    server: string,
+    request: { readonly method: ForwardedMethod; readonly params?: Readonly<Record<string, unknown>> },
+    options?: RequestOptions,
+  ) => Promise<Readonly<Record<string, unknown>>>;
+  /** The last lines that a server wrote, and that the manager noted about it */
+  readonly logs: (server: string) => readonly string[];
+};
+
+export type ToolCall = { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
+
+/** Creates a manager of MCP servers. Nothing starts before `start`, or before the first call of a server. Disposal ends them all. */
+export function createMcpManager(options: McpManagerOptions): McpManager {
+  const { client, connect, onEvent = () => undefined, restartDelayMs, startTimeoutMs } = options;
+  const servers = new Map(options.servers.map((allowed) => [allowed.server.name, create(allowed)]));
+
+  function create(allowed: AllowedServer): Entry {
+    const { approved, server } = allowed;
+    const user: Pick<ManagedServerOptions, "onEvent" | "select"> = {
+      select: (tools) => tools.filter(({ name }) => isAllowed(name, allowed)),
+      onEvent(event) {
+        onEvent({ ...event, server: server.name } as ServerEvent);
+        const isOther = event.kind === "ready" && approved !== undefined && hashTools(managed.tools()) !== approved;
+        if (isOther) onEvent({ kind: "words-changed", tools: [], server: server.name });
+      },
+    };
+    const managed =
+      options.shared?.(allowed)?.join(user) ??
+      createManagedServer({ server, connect, client, startTimeoutMs, restartDelayMs, ...user });
+    return { allowed, managed, calls: 0, failed: 0, running: 0 };
+  }
+
+  function find(name: string): Entry {
+    const entry = servers.get(name);
+    if (entry !== undefined) return entry;
+    throw new BudgieError("INPUT_INVALID", `There is no MCP server "${name}" that may be used.`);
+  }
+
+  async function call(name: string, { arguments: given, name: tool }: ToolCall, request: RequestOptions = {}) {
+    const entry = find(name);
+    if (!isAllowed(tool, entry.allowed)) {
+      throw new BudgieError("INPUT_INVALID", `The tool "${tool}" of the MCP server "${name}" may not be called.`);
+    }
+    if (entry.running >= LIMITS.callsAtOnce) {
+      throw new BudgieError("QUEUE_FULL", `The MCP server "${name}" has ${LIMITS.callsAtOnce} calls already.`);
+    }
+    entry.calls += 1;
+    entry.running += 1;
+    let isWell = false;
+    try {
+      const asked = { method: "tools/call", params: { name: tool, arguments: given } };
+      const result = toToolResult(name, await entry.managed.request(asked, request));
+      isWell = !result.isError;
+      return result;
+    } finally {
+      entry.running -= 1;
+      if (!isWell) entry.failed += 1;
+    }
+  }
+
+  return {
+    start: async () => void (await Promise.all([...servers.values()].map(({ managed }) => managed.start()))),
+    list: () => [...servers.values()].map(toStatus),
+    async tools(name) {
+      const { managed } = find(name);
+      await managed.ready();
+      return managed.tools();
+    },
+    call,
+    request: (name, asked, request = {}) => find(name).managed.request(asked, request),
+    logs: (name) => find(name).managed.log.lines(),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...servers.values()].map(({ managed }) => managed.close()));
+    },
+  };
+}
+
+type Entry = {
+  readonly allowed: AllowedServer;
+  readonly managed: ManagedServer;
+  calls: number;
+  failed: number;
+  running: number;
+};
+
+function toStatus({ allowed, calls, failed, managed }: Entry): ServerStatus {
+  const error = managed.error();
+  const tools = managed.tools().length;
+  return { name: allowed.server.name, state: managed.state(), tools, calls, failed, error };
+}

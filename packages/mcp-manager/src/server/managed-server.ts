@@ -1,0 +1,236 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { BudgieError } from "@budgie/core";
+import type { McpServer } from "../config/mcp-server.ts";
+import type { ChangedList } from "../bounds/bounded-transport.ts";
+import type { Connect } from "../transport/connect-on-host.ts";
+import { openConnection, type Connection, type McpRequest } from "./connection.ts";
+import { refuseUnoffered } from "./forwarded-methods.ts";
+import { createServerLog, type ServerLog } from "./server-log.ts";
+import { toLoginError, toReason, toRequestError, wantsLogin } from "./server-error.ts";
+import type { ServerEvent, ServerState } from "./server-state.ts";
+import { listTools, type McpTool } from "./tools.ts";
+
+export type RequestOptions = {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: McpProgress) => void) | undefined;
+};
+
+/** Progress of a request, as the server told it. */
+export type McpProgress = { readonly progress: number; readonly total?: number; readonly message?: string };
+
+/** One server and its life, over more than one connection. */
+export type ManagedServer = {
+  readonly state: () => ServerState;
+  readonly error: () => string | undefined;
+  readonly tools: () => readonly McpTool[];
+  readonly log: ServerLog;
+  /** Starts it once. Resolves when it is ready, or will not be. */
+  readonly start: () => Promise<void>;
+  /** Starts it once. Rejects if it cannot be used. */
+  readonly ready: () => Promise<unknown>;
+  readonly request: (request: McpRequest, options: RequestOptions) => Promise<Readonly<Record<string, unknown>>>;
+  readonly close: () => Promise<void>;
+};
+
+export type ManagedServerOptions = {
+  readonly server: McpServer;
+  readonly connect: Connect;
+  readonly client: { readonly name: string; readonly version: string };
+  /** The limit of a start, in milliseconds; default 60 s */
+  readonly startTimeoutMs?: number | undefined;
+  /** The pause before a server that ended is started again, in milliseconds; default 1 s */
+  readonly restartDelayMs?: number | undefined;
+  readonly onEvent: (event: DistributedOmit<ServerEvent, "server">) => void;
+  /** The tools that callers may know */
+  readonly select: (tools: readonly McpTool[]) => readonly McpTool[];
+};
+
+type DistributedOmit<Event, Key extends PropertyKey> = Event extends unknown ? Omit<Event, Key> : never;
+
+const RELIST_MS = 1000;
+
+/** Creates a server that is not started yet. It is started again once after it ended by itself. */
+export function createManagedServer(options: ManagedServerOptions): ManagedServer {
+  const { client, connect, onEvent, restartDelayMs = 1000, select, server, startTimeoutMs = 60_000 } = options;
+  const log = createServerLog();
+  const closing = new AbortController();
+  let state: ServerState = "not-launched";
+  let error: string | undefined;
+  let tools: readonly McpTool[] = [];
+  let connection: Connection | undefined;
+  let settled: Promise<void> | undefined;
+  let isRestarted = false;
+  let relisting: Promise<void> | undefined;
+
+  async function launch(): Promise<void> {
+    state = "initializing";
+    error = undefined;
+    onEvent({ kind: "initializing" });
+    let isCurrent = true;
+    try {
+      const started = await openConnection(
+        connect(server, log.add),
+        {
+          log: log.add,
+          changed: (list) => void (isCurrent && connection !== undefined && hearChange(list)),
+          ended(reason) {
+            if (!isCurrent || connection === undefined) return;
+            isCurrent = false;
+            settled = recover(reason);
+          },
+        },
+        { client, timeoutMs: startTimeoutMs, signal: toSignal() },
+      );
+      connection = started;
+      const { problems, tools: all } = await list(started);
+      if (!isCurrent) return;
+      tools = select(all);
+      for (const problem of problems) log.add(problem);
+      state = "ready";
+      onEvent({ kind: "ready", tools: tools.length, problems });
+    } catch (failure) {
+      if (isCurrent) await fail(failure);
+    }
+  }
+
+  async function list(from: Connection) {
+    if (from.capabilities.tools === undefined) return { tools: [], problems: [] };
+    return listTools((cursor, schema) =>
+      from.request({ method: "tools/list", ...(cursor === undefined ? {} : { params: { cursor } }) }, schema, {
+        timeout: startTimeoutMs,
+        signal: toSignal(),
+      }),
+    );
+  }
+
+  /** Returns a signal for one request: the SDK leaves its listeners behind. */
+  function toSignal(signal?: AbortSignal): AbortSignal {
+    return AbortSignal.any(signal === undefined ? [closing.signal] : [signal, closing.signal]);
+  }
+
+  async function fail(failure: unknown): Promise<void> {
+    const old = connection;
+    connection = undefined;
+    tools = [];
+    await old?.close();
+    if (closing.signal.aborted) return;
+    log.add(toReason(failure));
+    state = wantsLogin(failure) ? "needs-auth" : "error";
+    error = state === "error" ? toReason(failure) : undefined;
+    onEvent(state === "error" ? { kind: "error", error: toReason(failure) } : { kind: "needs-auth" });
+  }
+
+  /** Starts a server that ended by itself once more. */
+  async function recover(reason: unknown): Promise<void> {
+    connection = undefined;
+    if (closing.signal.aborted) return;
+    if (isRestarted) return fail(reason);
+    isRestarted = true;
+    state = "initializing";
+    log.add(toReason(reason));
+    onEvent({ kind: "restarting", error: toReason(reason) });
+    await sleep(restartDelayMs, undefined, { signal: closing.signal }).catch(() => undefined);
+    if (!closing.signal.aborted) await launch();
+  }
+
+  function hearChange(changed: ChangedList): void {
+    if (changed !== "tools") return onEvent({ kind: "list-changed", list: changed });
+    relisting ??= relist().finally(() => void (relisting = undefined));
+  }
+
+  /** Lists the tools again, at most once a second however often they change. */
+  async function relist(): Promise<void> {
+    await sleep(RELIST_MS, undefined, { signal: closing.signal }).catch(() => undefined);
+    const from = connection;
+    if (from === undefined || closing.signal.aborted) return;
+    try {
+      const { problems, tools: all } = await list(from);
+      for (const problem of problems) log.add(problem);
+      const before = tools;
+      tools = select(all);
+      onEvent({ kind: "list-changed", list: "tools" });
+      const changed = findChanged(before, tools);
+      if (changed.length > 0) onEvent({ kind: "words-changed", tools: changed });
+    } catch (failure) {
+      log.add(`Its tools cannot be listed again: ${toReason(failure)}`);
+    }
+  }
+
+  async function request(asked: McpRequest, { onProgress, signal }: RequestOptions) {
+    const from = await toReady();
+    refuseUnoffered(server.name, asked.method, from.capabilities);
+    const stop = toSignal(signal);
+    const what = toWhat(asked);
+    try {
+      return await from.request(asked, z.looseObject({}), {
+        timeout: server.timeoutMs,
+        maxTotalTimeout: MOST_MS,
+        resetTimeoutOnProgress: true,
+        onprogress: ({ message, progress, total }) =>
+          onProgress?.({
+            progress,
+            ...(total === undefined ? {} : { total }),
+            ...(message === undefined ? {} : { message }),
+          }),
+        signal: stop,
+      });
+    } catch (failure) {
+      // The end of a connection is noted a moment later, and the caller's next request is for the next one.
+      await nextTurn();
+      if (stop.aborted) throw new BudgieError("CANCELLED", `The MCP server "${server.name}" was stopped in ${what}.`);
+      if (wantsLogin(failure) && connection === from) await fail(failure);
+      throw toRequestError(server.name, what, failure);
+    }
+  }
+
+  async function toReady(): Promise<Connection> {
+    await start();
+    if (state === "ready" && connection !== undefined) return connection;
+    if (state === "needs-auth") throw toLoginError(server.name);
+    const reason = closing.signal.aborted ? "it was closed" : (error ?? "it is not there");
+    throw new BudgieError(
+      "RUNNER_UNAVAILABLE",
+      `The MCP server "${server.name}" cannot be used: ${reason.replace(/\.$/, "")}.`,
+    );
+  }
+
+  async function start(): Promise<void> {
+    if (closing.signal.aborted) return;
+    // The user may have logged in since.
+    if (state === "needs-auth") settled = undefined;
+    // A restart replaces the promise that was waited for.
+    for (let awaited; awaited !== settled || awaited === undefined;) await (awaited = settled ??= launch());
+  }
+
+  return {
+    state: () => state,
+    error: () => error,
+    tools: () => tools,
+    log,
+    start,
+    ready: toReady,
+    request,
+    async close() {
+      closing.abort(new Error("it was closed"));
+      const old = connection;
+      connection = undefined;
+      state = "not-launched";
+      await old?.close();
+      await settled;
+    },
+  };
+}
+
+const MOST_MS = 3_600_000;
+
+/** Returns the names of the tools that both lists have in different words. */
+function findChanged(before: readonly McpTool[], after: readonly McpTool[]): readonly string[] {
+  const known = new Map(before.map((tool) => [tool.name, JSON.stringify(tool)]));
+  const changed = after.filter((tool) => known.has(tool.name) && known.get(tool.name) !== JSON.stringify(tool));
+  return changed.map(({ name }) => name);
+}
+
+function toWhat({ method, params }: McpRequest): string {
+  return method === "tools/call" ? `the tool "${String(params?.["name"])}"` : method;
+}

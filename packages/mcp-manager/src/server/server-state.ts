@@ -1,0 +1,48 @@
+/** The state of a server. */
+export type ServerState = "not-launched" | "initializing" | "ready" | "error" | "needs-auth";
+
+/** One server, as a result lists it. */
+export type ServerStatus = {
+  readonly name: string;
+  readonly state: ServerState;
+  /** The number of tools that may be called */
+  readonly tools: number;
+  readonly calls: number;
+  /** The calls that failed, those with a result that says so included */
+  readonly failed: number;
+  /** The reason of the state `error`; `undefined` otherwise */
+  readonly error: string | undefined;
+};
+
+/** A change that callers may show. */
+export type ServerEvent = { readonly server: string } & (
+  | { readonly kind: "initializing" }
+  | { readonly kind: "needs-auth" }
+  | { readonly kind: "ready"; readonly tools: number; readonly problems: readonly string[] }
+  | { readonly kind: "error"; readonly error: string }
+  /** It ended by itself, and is started once more */
+  | { readonly kind: "restarting"; readonly error: string }
+  | { readonly kind: "list-changed"; readonly list: "prompts" | "resources" | "tools" }
+  /** Tools whose words changed since they were listed first, or since the hash that was approved */
+  | { readonly kind: "words-changed"; readonly tools: readonly string[] }
+);
+
+/** Returns an event in words, such as "github: 3 tools". */
+export function toEventText(event: ServerEvent): string {
+  return `${event.server}: ${TEXTS[event.kind](event as never)}`;
+}
+
+const TEXTS: {
+  readonly [Kind in ServerEvent["kind"]]: (event: Extract<ServerEvent, { readonly kind: Kind }>) => string;
+} = {
+  initializing: () => "starting",
+  "needs-auth": ({ server }) => `wants a login: budgie mcp login ${server}`,
+  ready: ({ tools }) => (tools === 1 ? "1 tool" : `${tools} tools`),
+  error: ({ error }) => error,
+  restarting: ({ error }) => `${error}; starting it again`,
+  "list-changed": ({ list }) => `its ${list} changed`,
+  "words-changed": ({ tools }) =>
+    tools.length === 0
+      ? "its tools are not those that were approved"
+      : `it describes ${tools.join(", ")} in other words now`,
+};

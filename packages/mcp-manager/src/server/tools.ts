@@ -1,0 +1,97 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { cleanLine, cleanText } from "../bounds/clean-text.ts";
+import { LIMITS } from "../bounds/limits.ts";
+import { isRecord } from "../bounds/read-message.ts";
+
+/** A tool of a server, without what no reader sees. */
+export type McpTool = {
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly outputSchema?: Readonly<Record<string, unknown>>;
+  readonly annotations?: Readonly<Record<string, unknown>>;
+};
+
+export type ToolList = {
+  /** In the order of their names */
+  readonly tools: readonly McpTool[];
+  /** Each tool that was left out, and the reason */
+  readonly problems: readonly string[];
+};
+
+const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().max(4096).optional() });
+
+/** Sends `tools/list`, and returns the result as the schema reads it. */
+type AskPage = (cursor: string | undefined, schema: typeof pageSchema) => Promise<z.infer<typeof pageSchema>>;
+
+/** Lists all tools of a server, page by page. A tool that is not usable is left out. */
+export async function listTools(ask: AskPage): Promise<ToolList> {
+  const found = new Map<string, McpTool>();
+  const problems: string[] = [];
+  let cursor: string | undefined;
+  for (let page = 1; page <= LIMITS.pages; page += 1) {
+    const { nextCursor, tools } = await ask(cursor, pageSchema);
+    for (const value of tools.slice(0, LIMITS.tools + 1 - found.size)) {
+      const tool = toTool(value);
+      if (typeof tool === "string") problems.push(tool);
+      else if (found.has(tool.name)) problems.push(`it has two tools "${tool.name}", of which the first counts`);
+      else found.set(tool.name, tool);
+    }
+    if (found.size > LIMITS.tools) throw new Error(`it has more than ${LIMITS.tools} tools`);
+    // A server may answer the same page for ever.
+    if (nextCursor === undefined || nextCursor === cursor) break;
+    if (page === LIMITS.pages) throw new Error(`its list of tools has more than ${LIMITS.pages} pages`);
+    cursor = nextCursor;
+  }
+  const tools = [...found.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  return { tools, problems: problems.slice(0, LIMITS.pages) };
+}
+
+// Other names are possible, and clients rename them each in a way of its own.
+const NAME = /^[A-Za-z0-9_./-]+$/;
+
+function toTool(value: unknown): McpTool | string {
+  const name = isRecord(value) ? value["name"] : undefined;
+  if (!isRecord(value) || typeof name !== "string") return "it has a tool without a name";
+  if (name.length > LIMITS.name || !NAME.test(name)) {
+    return `its tool "${cleanLine(name, 64)}" has a name that is not of 1 to ${LIMITS.name} letters, digits and _./-`;
+  }
+  const text = toJson({ name, ...toFields(value) });
+  if (text === undefined || text.length > LIMITS.toolSize) return `its tool "${name}" has a schema that is too large`;
+  // Descriptions within schemas are words too, which a model reads.
+  return JSON.parse(text, (_, inner: unknown) => (typeof inner === "string" ? cleanText(inner, inner.length) : inner));
+}
+
+/** Returns the fields of a tool besides its name, those of them that are what they should be. */
+function toFields({ annotations, description, inputSchema, outputSchema, title }: Readonly<Record<string, unknown>>) {
+  return {
+    description: typeof description === "string" ? cleanText(description, LIMITS.description) : "",
+    inputSchema: isRecord(inputSchema) ? inputSchema : { type: "object" },
+    ...(typeof title === "string" ? { title: cleanLine(title, LIMITS.name) } : {}),
+    ...(isRecord(outputSchema) ? { outputSchema } : {}),
+    ...(isRecord(annotations) ? { annotations } : {}),
+  };
+}
+
+/** Returns JSON, or nothing for values that are too deep. */
+function toJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns a hash of all that a model reads of these tools. It stays the same if they come in another order. */
+export function hashTools(tools: readonly McpTool[]): string {
+  const sorted = tools.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const text = JSON.stringify(sorted, (_, value: unknown) => (isRecord(value) ? toSorted(value) : value));
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+}
+
+function toSorted(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(record).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { LIMITS } from "../bounds/limits.ts";
+import { createRate, type Rate } from "../bounds/rate.ts";
+import { isReachable } from "../config/safe-url.ts";
+
+export type BoundedFetchOptions = {
+  readonly url: string;
+  /** Sends the requests, and follows no redirect; default: that of Node */
+  readonly fetch?: FetchLike | undefined;
+  /** Headers for this server alone; those of a login go to its other servers */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The limit of the time until a response begins */
+  readonly timeoutMs: number;
+  /** Called for a message beyond the limit, of which the SDK would only note that a stream ended */
+  readonly onTooLarge: (error: Error) => void;
+};
+
+/** Creates a `fetch` whose responses are bounded in size, rate and the time until they begin, and which stays with safe addresses. */
+export function createBoundedFetch(options: BoundedFetchOptions): FetchLike {
+  const { fetch: send = fetch, headers, onTooLarge, timeoutMs, url } = options;
+  const { origin } = new URL(url);
+  const bytes = createRate(LIMITS.bytes);
+  const streams = createRate(LIMITS.streams);
+  return async (to, init = {}) => {
+    const target = new URL(to);
+    if (!isReachable(target.href, url))
+      throw new Error("it leads to an address without encryption, or of this machine");
+    const all = new Headers(init.headers);
+    if (target.origin === origin) for (const [name, value] of Object.entries(headers)) all.set(name, value);
+    const isStream = all.get("accept") === "text/event-stream";
+    const waitMs = isStream ? streams.take() : 0;
+    if (waitMs > 0) await sleep(waitMs, undefined, init.signal ? { signal: init.signal } : {});
+    const timer = new AbortController();
+    const limit = setTimeout(() => timer.abort(new Error("it does not answer")), timeoutMs);
+    try {
+      const signal = init.signal ? AbortSignal.any([init.signal, timer.signal]) : timer.signal;
+      const response = await send(target, { ...init, headers: all, redirect: "manual", signal });
+      return toBounded(response, { bytes, onTooLarge });
+    } finally {
+      clearTimeout(limit);
+    }
+  };
+}
+
+/** Returns a response whose body fails beyond the limit: that of a message, or of each event of a stream. */
+function toBounded(
+  response: Response,
+  { bytes, onTooLarge }: { readonly bytes: Rate } & Pick<BoundedFetchOptions, "onTooLarge">,
+): Response {
+  if (response.body === null) return response;
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+  let length = 0;
+  const bounded = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      async transform(chunk, controller) {
+        length = isStream ? measureEvent(chunk, length) : length + chunk.length;
+        if (length > LIMITS.messageBytes) {
+          const error = new Error(`it sent a message of more than ${LIMITS.messageBytes} bytes`);
+          onTooLarge(error);
+          throw error;
+        }
+        controller.enqueue(chunk);
+        const waitMs = bytes.take(chunk.length);
+        if (waitMs >= 1) await sleep(waitMs);
+      },
+    }),
+  );
+  const { headers, status, statusText } = response;
+  return Object.defineProperty(new Response(bounded, { headers, status, statusText }), "url", { value: response.url });
+}
+
+/** Returns the length of the event that is being read after a chunk: an empty line ends an event. */
+function measureEvent(chunk: Uint8Array, before: number): number {
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+  // A boundary that is split between chunks is missed, which makes two events count as one.
+  const end = Math.max(...["\n\n", "\r\r", "\r\n\r\n"].map((boundary) => text.lastIndexOf(boundary)));
+  return end === -1 ? before + chunk.length : chunk.length - end;
+}

@@ -1,0 +1,96 @@
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
+import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { HttpServer } from "../config/mcp-server.ts";
+import { createBoundedFetch } from "./bounded-fetch.ts";
+import { withLogin, type ServerLogin } from "./with-login.ts";
+
+export type HttpTransportOptions = {
+  readonly timeoutMs: number;
+  readonly fetch?: FetchLike | undefined;
+  /** The tokens of a login; without one, headers alone authorize */
+  readonly login?: ServerLogin | undefined;
+};
+
+/** Creates a transport over streamable HTTP, which falls back to the older one with server-sent events if the server has no other. */
+export function createHttpTransport(server: HttpServer, { fetch, login, timeoutMs }: HttpTransportOptions): Transport {
+  const url = new URL(server.url);
+  const bounded = createBoundedFetch({ ...server, fetch, timeoutMs, onTooLarge: (error) => void lose(error) });
+  const options = { fetch: login === undefined ? bounded : withLogin(bounded, login, url.origin) };
+  const streamable = new StreamableHTTPClientTransport(url, options);
+  let inner = streamable as Transport;
+  let isClosed = false;
+
+  const transport: Transport = {
+    async start() {
+      follow(inner);
+      await inner.start();
+    },
+    async send(message, sendOptions) {
+      try {
+        await inner.send(message, sendOptions);
+      } catch (error) {
+        if (inner === streamable && "method" in message && message.method === "initialize" && isUnknown(error)) {
+          await fallBack();
+          return await inner.send(message);
+        }
+        if (isLost(error)) void lose(error as Error);
+        throw error;
+      }
+    },
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      // A server keeps a session of which it does not hear the end.
+      if (inner === streamable) await within(streamable.terminateSession());
+      await inner.close();
+    },
+    setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
+  };
+
+  /** Ends a connection that is of no use any more, without a goodbye. */
+  async function lose(error: Error): Promise<void> {
+    if (isClosed) return;
+    isClosed = true;
+    transport.onerror?.(error);
+    await inner.close();
+  }
+
+  function follow(next: Transport): void {
+    next.onmessage = (message) => transport.onmessage?.(message);
+    next.onclose = () => transport.onclose?.();
+    next.onerror = (error) => transport.onerror?.(error);
+  }
+
+  async function fallBack(): Promise<void> {
+    const older = new SSEClientTransport(url, options);
+    follow(older);
+    streamable.onclose = () => undefined;
+    await streamable.close();
+    inner = older as Transport;
+    await older.start();
+  }
+
+  return transport;
+}
+
+const UNKNOWN: ReadonlySet<number | undefined> = new Set([400, 404, 405]);
+
+/** Tells whether a server refused the request as one that does not know streamable HTTP does. */
+function isUnknown(error: unknown): boolean {
+  return error instanceof StreamableHTTPError && UNKNOWN.has(error.code);
+}
+
+/** Tells whether the server is gone, or has forgotten the session. */
+function isLost(error: unknown): boolean {
+  return error instanceof TypeError || (error instanceof StreamableHTTPError && error.code === 404);
+}
+
+const GOODBYE_MS = 1000;
+
+async function within(promise: Promise<void>): Promise<void> {
+  await Promise.race([
+    promise.catch(() => undefined),
+    new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref()),
+  ]);
+}

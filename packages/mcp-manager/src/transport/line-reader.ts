@@ -1,0 +1,45 @@
+/** Calls `onLine` with each line of chunks. A line of more than `maxBytes` makes it call `onTooLong` once, and read no more. */
+export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOptions): (chunk: Buffer) => number {
+  let parts: Buffer[] = [];
+  let length = 0;
+  let isDone = false;
+
+  function add(part: Buffer): void {
+    parts.push(part);
+    length += part.length;
+    if (length <= maxBytes) return;
+    isDone = true;
+    parts = [];
+    onTooLong();
+  }
+
+  /** Reads a chunk, and returns the number of lines that ended in it. */
+  return (chunk) => {
+    let start = 0;
+    let lines = 0;
+    while (!isDone) {
+      const end = chunk.indexOf(NEWLINE, start);
+      if (end === -1) {
+        if (start < chunk.length) add(chunk.subarray(start));
+        return lines;
+      }
+      add(chunk.subarray(start, end));
+      if (isDone) return lines;
+      const line = Buffer.concat(parts).toString("utf8");
+      parts = [];
+      length = 0;
+      start = end + 1;
+      lines += 1;
+      onLine(line);
+    }
+    return lines;
+  };
+}
+
+type LineReaderOptions = {
+  readonly maxBytes: number;
+  readonly onLine: (line: string) => void;
+  readonly onTooLong: () => void;
+};
+
+const NEWLINE = 0x0a;

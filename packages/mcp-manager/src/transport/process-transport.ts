@@ -1,0 +1,99 @@
+import type { Readable } from "node:stream";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { cleanLine } from "../bounds/clean-text.ts";
+import { LIMITS } from "../bounds/limits.ts";
+import { createRate } from "../bounds/rate.ts";
+import { createLineReader } from "./line-reader.ts";
+import type { HostProcess } from "./host-process.ts";
+
+/** The streams of a process, or of a container, that speaks MCP. */
+export type ServerProcess = HostProcess;
+
+/** Starts a server. The signal is aborted if nobody waits for the start any more. */
+export type StartServer = (signal: AbortSignal) => ServerProcess | Promise<ServerProcess>;
+
+/**
+ * Creates a transport over the streams of a server. A server that says too much at a time is read more slowly, and one that says a message
+ * that is too large is ended.
+ */
+export function createProcessTransport(start: StartServer, log: (line: string) => void): Transport {
+  const closing = new AbortController();
+  let starting: Promise<ServerProcess> | undefined;
+  let server: ServerProcess | undefined;
+  let isClosed = false;
+  const transport: Transport = {
+    async start() {
+      starting = (async () => start(closing.signal))();
+      server = await starting;
+      listen(server.stdout, transport, () => void transport.close());
+      logLines(server.stderr, log);
+      void server.ended.then((reason) => {
+        if (!isClosed) transport.onerror?.(new Error(reason));
+        isClosed = true;
+        transport.onclose?.();
+      });
+    },
+    async send(message) {
+      if (server === undefined || isClosed || !server.stdin.writable) throw new Error("it has ended");
+      // Unread messages would be kept in memory.
+      if (server.stdin.writableLength > LIMITS.messageBytes) throw new Error("it does not read its input");
+      server.stdin.write(`${JSON.stringify(message)}\n`);
+    },
+    async close() {
+      isClosed = true;
+      if (server === undefined) closing.abort();
+      // A start that fails is reported by `start`.
+      await starting?.then(
+        (started) => started.stop(),
+        () => undefined,
+      );
+    },
+  };
+  return transport;
+}
+
+/** Passes on the messages of a server's output, and pauses it while it says too much. */
+function listen(stdout: Readable, transport: Transport, end: () => void): void {
+  const bytes = createRate(LIMITS.bytes);
+  const messages = createRate(LIMITS.messages);
+  const read = createLineReader({
+    maxBytes: LIMITS.messageBytes,
+    onLine: (line) => receive(line, transport),
+    onTooLong() {
+      transport.onerror?.(new Error(`it sent a message of more than ${LIMITS.messageBytes} bytes`));
+      end();
+    },
+  });
+  stdout.on("error", () => undefined);
+  stdout.on("data", (chunk: Buffer) => {
+    const lines = read(chunk);
+    const waitMs = Math.max(bytes.take(chunk.length), messages.take(lines));
+    if (waitMs < 1) return;
+    stdout.pause();
+    setTimeout(() => stdout.resume(), waitMs).unref();
+  });
+}
+
+function receive(line: string, transport: Transport): void {
+  if (line.trim() === "") return;
+  try {
+    transport.onmessage?.(JSON.parse(line) as JSONRPCMessage);
+  } catch {
+    // `null` is no message either, and is counted as such.
+    transport.onmessage?.(null as unknown as JSONRPCMessage);
+  }
+}
+
+/** Logs what a server writes to stderr, as much of it as the rate allows. */
+function logLines(stderr: Readable, log: (line: string) => void): void {
+  const rate = createRate(LIMITS.messages);
+  let rest = "";
+  stderr.on("error", () => undefined);
+  stderr.setEncoding("utf8").on("data", (text: string) => {
+    const lines = `${rest}${text}`.split("\n");
+    rest = (lines.pop() ?? "").slice(0, LIMITS.logLine);
+    for (const line of lines) if (rate.tryTake()) log(cleanLine(line, LIMITS.logLine));
+  });
+  stderr.on("end", () => void (rest === "" || log(cleanLine(rest, LIMITS.logLine))));
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { createLineReader } from "../../src/transport/line-reader.ts";
+
+function read(chunks: readonly string[], maxBytes = 10) {
+  const lines: string[] = [];
+  let tooLong = 0;
+  const take = createLineReader({ maxBytes, onLine: (line) => lines.push(line), onTooLong: () => (tooLong += 1) });
+  const counts = chunks.map((chunk) => take(Buffer.from(chunk, "latin1")));
+  return { lines, tooLong, counts };
+}
+
+describe("lines of chunks", () => {
+  it("are whole wherever the chunks end", () => {
+    expect(read(["a", "b\nc", "", "\n\nd"])).toEqual({ lines: ["ab", "c", ""], tooLong: 0, counts: [0, 1, 0, 2] });
+  });
+
+  it("have characters whose bytes are in two chunks", () => {
+    expect(read(["\xc3", "\xa4\n"]).lines).toEqual(["ä"]);
+  });
+
+  it("end with one that is too long, with or without its end", () => {
+    expect(read(["fine\n01234567890\nmore\n"])).toMatchObject({ lines: ["fine"], tooLong: 1 });
+    expect(read(["012345", "67890", "x", "\na\n"])).toMatchObject({ lines: [], tooLong: 1 });
+  });
+});
