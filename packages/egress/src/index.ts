@@ -7,6 +7,8 @@ export {
   type PresetEntry,
   type PresetName,
 } from "./allow-list.ts";
+export { createEgressFetch, type EgressFetch } from "./fetch/egress-fetch.ts";
+export type { ConnectorOptions } from "./fetch/connector.ts";
 export type { EgressLimits } from "./dial/limits.ts";
 export { OTHER_HOSTS } from "./proxy/egress-log.ts";
 export { createEgressProxy, type EgressProxy, type EgressProxyOptions } from "./proxy/egress-proxy.ts";

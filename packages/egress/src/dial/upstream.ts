@@ -32,11 +32,16 @@ export function parseUpstream({ noProxy = "", url }: UpstreamOptions): Upstream 
   const exceptions = parseNoProxy(noProxy);
   return {
     secure,
-    host: parsed.hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: parsed.port === "" ? (secure ? 443 : 80) : Number(parsed.port),
+    ...toAddress(parsed),
     authorization: toAuthorization(parsed),
     skips: (host, port) => exceptions.some((skips) => skips(host, port)),
   };
+}
+
+/** Returns the host and port of a URL of HTTP, an IPv6 address without its brackets. */
+export function toAddress({ hostname, port, protocol }: URL): { readonly host: string; readonly port: number } {
+  const usual = protocol === "https:" ? 443 : 80;
+  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port) };
 }
 
 function toAuthorization({ password, username }: URL): string | undefined {

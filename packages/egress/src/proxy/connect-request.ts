@@ -7,7 +7,7 @@ import type { Route } from "../dial/route.ts";
 import { splice } from "./splice.ts";
 import { parseAuthority, type Target } from "./target.ts";
 
-const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
+export const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
 // Fatal alerts, so that a TLS client reports more than a lost connection.
 const ACCESS_DENIED = Buffer.from([21, 3, 3, 0, 2, 2, 49]);
 const INTERNAL_ERROR = Buffer.from([21, 3, 3, 0, 2, 2, 80]);

@@ -1,3 +1,4 @@
+import type { RequestListener } from "node:http";
 import type { EgressPolicy } from "@budgie/core/egress";
 import type { EgressLimits } from "../dial/limits.ts";
 import type { EgressLog } from "./egress-log.ts";
@@ -13,6 +14,15 @@ export type ProxyContext = {
   readonly limits: EgressLimits;
   readonly findRoute: RouteFinder;
   readonly connections: Set<Connection>;
+  /** The proxy itself; `undefined` if requests to it are refused */
+  readonly own: () => Own | undefined;
+};
+
+/** The requests to a proxy itself. */
+export type Own = {
+  readonly answer: RequestListener;
+  /** The address by which its clients know it, such as `127.0.0.1:3128` */
+  readonly address: string;
 };
 
 /** An allowed connection, from its admission to its end. */

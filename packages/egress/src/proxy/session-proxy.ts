@@ -1,12 +1,12 @@
-import { createServer } from "node:http";
+import { createServer, type OutgoingHttpHeaders, type RequestListener, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { EgressPolicy, EgressReport } from "@budgie/core/egress";
 import { BudgieError } from "@budgie/core/errors";
-import { handleConnect } from "./connect-request.ts";
+import { ESTABLISHED, handleConnect } from "./connect-request.ts";
 import type { EgressLimits } from "../dial/limits.ts";
 import { createEgressLog } from "./egress-log.ts";
-import { isStillAllowed, type ProxyContext } from "./connection.ts";
+import { isStillAllowed, type Own, type ProxyContext } from "./connection.ts";
 import { handlePlain } from "./plain-request.ts";
 import { hangUp, sendRefusal, type Refusal } from "./refusal.ts";
 import type { RouteFinder } from "../dial/route.ts";
@@ -21,6 +21,11 @@ export type SessionProxy = {
   setPolicy(policy: EgressPolicy): Promise<void>;
   /** Returns the report since the last call, bounded in size. */
   take(): Promise<EgressReport>;
+  /**
+   * Answers requests to the proxy itself, whatever the policy, also of clients that ask it for its own address, such as
+   * `127.0.0.1:3128`; left out if it runs in another process.
+   */
+  serve?(answer: RequestListener, address: string): void;
   close(): Promise<void>;
 };
 
@@ -30,12 +35,14 @@ export async function createSessionProxy(
   { findRoute, limits }: SessionProxyOptions,
 ): Promise<SessionProxy> {
   let policy = REFUSE_ALL;
+  let own: Own | undefined;
   const context: ProxyContext = {
     policy: () => policy,
     log: createEgressLog(),
     limits,
     findRoute,
     connections: new Set(),
+    own: () => own,
   };
   const { close, listen } = createProxyServer(context);
   await listen(socketPath);
@@ -45,6 +52,7 @@ export async function createSessionProxy(
       for (const connection of context.connections) if (!isStillAllowed(connection, next)) connection.close();
     },
     take: async () => context.log.take(),
+    serve: (answer, address) => void (own = { answer, address }),
     close,
   };
 }
@@ -83,7 +91,11 @@ function createProxyServer(context: ProxyContext): ProxyServer {
   });
   server.on("request", (request, response) => {
     if (surplus.has(request.socket)) return sendRefusal(response, toSurplus(context));
-    handlePlain(context, { request, response }, tunnels.get(request.socket)).catch(() => request.socket.destroy());
+    const tunnel = tunnels.get(request.socket);
+    const own = context.own();
+    const path = own && toOwnPath(request.url ?? "", own, tunnel);
+    if (path !== undefined) return own?.answer(Object.assign(request, { url: path }), endingConnection(response));
+    handlePlain(context, { request, response }, tunnel).catch(() => request.socket.destroy());
   });
   server.on("connect", (request, client: Socket, head) => {
     if (surplus.has(client)) return hangUp(client, toSurplus(context));
@@ -94,6 +106,10 @@ function createProxyServer(context: ProxyContext): ProxyServer {
       server.emit("connection", client);
       client.resume();
     };
+    if (request.url === context.own()?.address) {
+      client.write(ESTABLISHED);
+      return serveHttp(OWN);
+    }
     handleConnect(context, { authority: request.url ?? "", client }, serveHttp).catch(() => client.destroy());
   });
   return {
@@ -110,6 +126,24 @@ function createProxyServer(context: ProxyContext): ProxyServer {
         for (const socket of sockets) socket.destroy();
       }),
   };
+}
+
+// A tunnel to the proxy itself.
+const OWN: Target = { host: "", port: 0 };
+
+/** Returns the path of a request to the proxy itself; `undefined` for another. Some clients ask a proxy for all addresses, its own too. */
+function toOwnPath(url: string, { address }: Own, tunnel: Target | undefined): string | undefined {
+  const path =
+    tunnel === undefined && url.startsWith(`http://${address}/`) ? url.slice(`http://${address}`.length) : url;
+  return path.startsWith("/") && (tunnel === undefined || tunnel === OWN) ? path : undefined;
+}
+
+/** Returns the response so that a client sends no second request on its connection, whatever headers it is given. */
+function endingConnection(response: ServerResponse): ServerResponse {
+  const writeHead = response.writeHead.bind(response);
+  const writeLast = (status: number, headers: OutgoingHttpHeaders = {}): ServerResponse =>
+    writeHead(status, { ...headers, connection: "close" });
+  return Object.assign(response, { writeHead: writeLast });
 }
 
 function toSurplus({ limits, log }: ProxyContext): Refusal {
