@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { methods } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import {
@@ -17,6 +18,7 @@ import { createAnswer, type Answer } from "./answer/answer.ts";
 import { connectAgent, EndedError, NO_EXIT, type Connection } from "./connection.ts";
 import { openConversation, setMode, type Conversation, type OpenOptions } from "./conversation.ts";
 import { loadConversationId, saveConversationId } from "./conversation-id.ts";
+import { followUntil } from "./follow-until.ts";
 import { toFailure } from "./failure.ts";
 import { firstOf, within } from "./first-of.ts";
 import { createPermissions, type Permissions } from "./permissions.ts";
@@ -57,7 +59,7 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
       const cancelTimeoutMs = options.cancelTimeoutMs ?? CANCEL_TIMEOUT_MS;
       const answer = await ask({ turn, program, connection, permissions, opened, deadline, cancelTimeoutMs });
       if (answer.exit !== NO_EXIT) return answer;
-      talks.set(child, { connection, open: { ...opened, isSaved: true, notices: [] } });
+      talks.set(child, { connection, servers: toServers(turn), open: { ...opened, isSaved: true, notices: [] } });
       return { ...answer, kept: { process: child, end: connection.end } };
     } catch (error) {
       await connection.stop("shutdown");
@@ -69,7 +71,7 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
 }
 
 /** An agent between two turns. */
-type Talk = { readonly connection: Connection; readonly open: OpenTalk };
+type Talk = Pick<OpenOptions, "servers"> & { readonly connection: Connection; readonly open: OpenTalk };
 
 type OpenTalk = {
   readonly conversation: Conversation;
@@ -86,14 +88,12 @@ type AgentStart = Pick<OpenOptions, "limitMs"> & {
 };
 
 /** Starts an agent, or gets the one that lives on from the session's last turn if it still does. */
-async function startAgent(
-  { directory, session }: ProtocolTurn,
-  { limitMs, program, signal, talks }: AgentStart,
-): Promise<AgentProcess> {
+async function startAgent(turn: ProtocolTurn, start: AgentStart): Promise<AgentProcess> {
+  const { program, signal, talks } = start;
   for (;;) {
-    const child = await session.start(program.command, { directory, signal });
+    const child = await turn.session.start(program.command, { directory: turn.directory, signal });
     const last = talks.get(child);
-    if (last === undefined || (await isReady(last, { program, limitMs }))) return child;
+    if (last === undefined || (await isReady(last, { ...start, servers: toServers(turn) }))) return child;
     // Its exit is known later than the end of its output.
     await last.connection.stop("shutdown");
   }
@@ -101,21 +101,28 @@ async function startAgent(
 
 /** Returns true for an agent that is there, and still the one that was asked for. */
 async function isReady(
-  { connection, open }: Talk,
-  { limitMs, program: { mode } }: Pick<AgentStart, "limitMs" | "program">,
+  { connection, open, servers }: Talk,
+  { limitMs, program: { mode }, servers: asked }: Pick<AgentStart, "limitMs" | "program"> & Pick<Talk, "servers">,
 ): Promise<boolean> {
-  if (!connection.isOpen()) return false;
+  if (!connection.isOpen() || !isDeepStrictEqual(servers, asked)) return false;
   if (mode === undefined) return true;
   return setMode(connection, { id: open.conversation.id, mode, limitMs }).catch(() => false);
+}
+
+/** Returns the MCP servers for the agent. */
+function toServers({ offered }: ProtocolTurn): OpenOptions["servers"] {
+  return offered?.servers ?? [];
 }
 
 type Opening = Pick<OpenOptions, "limitMs"> & { readonly connection: Connection; readonly program: AcpProgram };
 
 /** Begins the session's conversation, or resumes it. */
-async function open({ agent, directory, resume, session }: ProtocolTurn, opening: Opening): Promise<OpenTalk> {
+async function open(turn: ProtocolTurn, opening: Opening): Promise<OpenTalk> {
+  const { agent, directory, resume, session } = turn;
   const id = resume ? await loadConversationId(session) : undefined;
   const cwd = session.paths(directory).workspace;
-  const conversation = await openConversation(opening.connection, { ...opening, agent: agent.name, cwd, id });
+  const place = { agent: agent.name, cwd, id, servers: toServers(turn) };
+  const conversation = await openConversation(opening.connection, { ...opening, ...place });
   return { conversation, isSaved: conversation.id === id, notices: resume && id === undefined ? [FORGOTTEN] : [] };
 }
 
@@ -140,6 +147,7 @@ type Working = {
 /** Asks the agent, and lets it rest if it may live on; else it has ended. */
 async function ask(working: Working): Promise<ProtocolAnswer> {
   const { connection, opened, permissions, program, turn } = working;
+  if (!opened.conversation.takesServers && toServers(turn).length > 0) turn.offered?.onRefused();
   const answered = await prompt(working);
   const { answer, stopReason } = answered;
   const mayRest = turn.mayKeep === true && stopReason === "end_turn";
@@ -198,17 +206,6 @@ async function prompt(working: Working): Promise<Answered> {
 
 function toContext({ agent, timeoutMs }: ProtocolTurn, { command }: AcpProgram): ExitContext {
   return { agent: agent.name, program: command.argv[0], timeoutMs };
-}
-
-type Following = { readonly signal: AbortSignal; readonly end: () => void };
-
-/** Creates a signal that follows another one until `end` is called. */
-function followUntil(signal: AbortSignal | undefined): Following {
-  const own = new AbortController();
-  const abort = (): void => own.abort();
-  if (signal?.aborted === true) abort();
-  signal?.addEventListener("abort", abort, { once: true });
-  return { signal: own.signal, end: () => signal?.removeEventListener("abort", abort) };
 }
 
 const LIMITED: Readonly<Record<string, string>> = { max_tokens: "tokens", max_turn_requests: "requests to its model" };

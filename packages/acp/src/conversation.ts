@@ -1,7 +1,7 @@
 import { setImmediate as nextTask, setTimeout as sleep } from "node:timers/promises";
-import { methods, PROTOCOL_VERSION, RequestError } from "@agentclientprotocol/sdk";
+import { methods, PROTOCOL_VERSION, RequestError, type McpServer } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, type OfferedServers } from "@budgie/core";
 import { toTitle } from "./answer/answer.ts";
 import type { AcpProgram } from "./acp-program.ts";
 import { EndedError, type Connection } from "./connection.ts";
@@ -11,6 +11,8 @@ import { toOneLine } from "./answer/one-line.ts";
 export type Conversation = {
   readonly id: string;
   readonly warnings: readonly string[];
+  /** True if the program takes MCP servers at addresses */
+  readonly takesServers: boolean;
 };
 
 export type OpenOptions = {
@@ -21,6 +23,8 @@ export type OpenOptions = {
   readonly cwd: string;
   /** The id of the conversation to resume; `undefined` begins one */
   readonly id: string | undefined;
+  /** The MCP servers for it, if it takes them */
+  readonly servers: OfferedServers["servers"];
   /** Returns the limit of the next request */
   readonly limitMs: () => number;
 };
@@ -48,16 +52,24 @@ export async function openConversation(connection: Connection, options: OpenOpti
       `The program of the agent "${options.agent}" speaks version ${protocolVersion} of ACP, and budgie speaks ${PROTOCOL_VERSION}. Use another version of it.`,
     );
   }
+  const takesServers = agentCapabilities?.mcpCapabilities?.http === true;
+  const place = { cwd: options.cwd, mcpServers: takesServers ? options.servers.map(toHttpServer) : [] };
   const { id, state } =
     options.id === undefined
-      ? await begin(connection, options)
-      : await resume(connection, { ...options, id: options.id }, agentCapabilities ?? {});
+      ? await begin(connection, { ...options, place })
+      : await resume(connection, { ...options, place, id: options.id }, agentCapabilities ?? {});
   await checkMode(connection, { ...options, id, state });
-  return { id, warnings: await setModel(connection, { ...options, id, state }) };
+  return { id, warnings: await setModel(connection, { ...options, id, state }), takesServers };
+}
+
+/** Returns a server as ACP has it. The path of its address is what lets a client in, so there are no headers. */
+function toHttpServer({ name, url }: OfferedServers["servers"][number]): McpServer {
+  return { type: "http", name, url, headers: [] };
 }
 
 const capabilities = z.object({
   loadSession: z.boolean().nullish(),
+  mcpCapabilities: z.object({ http: z.unknown() }).partial().nullish(),
   sessionCapabilities: z.object({ resume: z.unknown() }).partial().nullish(),
 });
 
@@ -74,20 +86,23 @@ const begun = state.extend({ sessionId: z.string().min(1).max(1000) });
 /** The parts of the answers to `session/new`, `session/resume` and `session/load` that budgie reads; the last may be `null`. */
 type State = z.infer<typeof state> | null;
 
+type Opening = Pick<OpenOptions, "agent" | "limitMs"> & {
+  readonly place: { readonly cwd: string; readonly mcpServers: readonly McpServer[] };
+};
+
 type Opened = { readonly id: string; readonly state: State };
 
-async function begin(connection: Connection, { cwd, limitMs }: OpenOptions): Promise<Opened> {
-  const params = { cwd, mcpServers: [] };
-  const opened = await connection.request(METHODS.session.new, params, { answer: begun, timeoutMs: limitMs() });
+async function begin(connection: Connection, { limitMs, place }: Opening): Promise<Opened> {
+  const opened = await connection.request(METHODS.session.new, place, { answer: begun, timeoutMs: limitMs() });
   return { id: opened.sessionId, state: opened };
 }
 
 async function resume(
   connection: Connection,
-  { agent, cwd, id, limitMs }: OpenOptions & { readonly id: string },
+  { agent, id, limitMs, place }: Opening & { readonly id: string },
   { loadSession, sessionCapabilities }: z.infer<typeof capabilities>,
 ): Promise<Opened> {
-  const params = { sessionId: id, cwd, mcpServers: [] };
+  const params = { sessionId: id, ...place };
   const expected = () => ({ answer: state.nullable(), timeoutMs: limitMs() });
   try {
     if (sessionCapabilities?.resume) {

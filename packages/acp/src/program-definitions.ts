@@ -1,30 +1,37 @@
-import { KIRO_DEFINITIONS, type Command } from "@budgie/core";
+import { KIRO_DEFINITIONS, type HiddenPaths } from "@budgie/core";
 
 const NO_SERVERS = { content: '{ "mcpServers": {} }\n' };
 
 /**
- * The entries of a repository from which the known programs, Kiro among them, take agents, MCP servers, settings and hooks. A
- * sandbox hides them, so that no repository redefines the agent that works in it. Files that only tell an agent about a project, such
- * as `AGENTS.md`, are not hidden.
+ * The entries of a repository from which the known programs take agents, MCP servers, settings and hooks, by program. A sandbox
+ * hides them, so that no repository redefines the agent that works in it. Files that only tell an agent about a project, such as
+ * `AGENTS.md`, are not hidden.
  */
-export const PROGRAM_DEFINITIONS: NonNullable<Command["hidden"]> = {
-  ...KIRO_DEFINITIONS,
-  ".claude": "empty folder",
-  ".codex": "empty folder",
-  ".gemini": "empty folder",
-  // Copilot's. Workflows and instructions stay.
-  ".github": {
-    entries: {
-      agents: "empty folder",
-      copilot: "empty folder",
-      hooks: "empty folder",
-      "lsp.json": { content: '{ "lspServers": {} }\n' },
-      "mcp.json": NO_SERVERS,
-    },
+export const PROGRAM_DEFINITIONS = {
+  codex: { ".codex": "empty folder" },
+  claude: { ".claude": "empty folder", ".mcp.json": NO_SERVERS },
+  gemini: { ".gemini": "empty folder" },
+  qwen: { ".qwen": "empty folder" },
+  opencode: {
+    ".opencode": "empty folder",
+    "opencode.json": { content: "{}\n" },
+    "opencode.jsonc": { content: "{}\n" },
   },
-  ".mcp.json": NO_SERVERS,
-  ".opencode": "empty folder",
-  ".qwen": "empty folder",
-  "opencode.json": { content: "{}\n" },
-  "opencode.jsonc": { content: "{}\n" },
-};
+  copilot: {
+    // Workflows and instructions stay.
+    ".github": {
+      entries: {
+        agents: "empty folder",
+        copilot: "empty folder",
+        hooks: "empty folder",
+        "lsp.json": { content: '{ "lspServers": {} }\n' },
+        "mcp.json": NO_SERVERS,
+      },
+    },
+    ".mcp.json": NO_SERVERS,
+  },
+  "kiro-acp": KIRO_DEFINITIONS,
+} as const satisfies Readonly<Record<string, HiddenPaths>>;
+
+/** The definitions of all programs, for one that may read those of others. */
+export const ALL_DEFINITIONS: HiddenPaths = Object.assign({}, ...Object.values(PROGRAM_DEFINITIONS));

@@ -7,7 +7,7 @@ describe("an agent that does not work", () => {
   it("is given up after the start-up limit, not the turn's", async () => {
     const agent = createScriptedAgent({ ...POLITE, "session/new": () => new Promise(() => undefined) });
 
-    expect(await failureOf(run(agent, { startTimeoutMs: 50 }))).toMatchObject({
+    expect(await failureOf(run(agent, { startTimeoutMs: 2000 }))).toMatchObject({
       code: "TIMED_OUT",
       message: expect.stringContaining('"session/new"'),
     });
@@ -17,7 +17,7 @@ describe("an agent that does not work", () => {
   it("is asked to end a turn that takes too long, and then stopped", async () => {
     const agent = createScriptedAgent({ ...POLITE, "session/prompt": () => new Promise(() => undefined) });
 
-    expect(await failureOf(run(agent, { timeoutMs: 100, cancelTimeoutMs: 50 }))).toMatchObject({ code: "TIMED_OUT" });
+    expect(await failureOf(run(agent, { timeoutMs: 2500, cancelTimeoutMs: 50 }))).toMatchObject({ code: "TIMED_OUT" });
 
     expect(agent.received.at(-1)).toEqual({ method: "session/cancel", params: { sessionId: "c1" } });
     expect(agent.stops[0]).toBe("timeout");

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "@budgie/testkit";
+import { toOffered } from "./helpers/offered.ts";
 import { create, lastOf, POLICY, replaceFolder, type Place, type Side } from "./helpers/warm-place.ts";
 
 describe("an agent between two turns of its session", () => {
@@ -38,6 +39,7 @@ describe("an agent between two turns of its session", () => {
     ["finds a definition that was not there", ({ directory }) => mkdirSync(join(directory, ".codex"))],
     ["works on another folder of that path", ({ directory }) => replaceFolder(directory)],
     ["is another agent of that name", (place) => (place.model = "opus")],
+    ["is offered an MCP server", (place) => (place.offered = toOffered("one"))],
     ["has a new login", (place) => (place.isCurrent = false)],
   ])("ends, and another resumes its conversation, if the next turn %s", async (_what, change) => {
     const { agent, ask, place } = create();

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { createOwner, createRunTurn, createWarmProcesses, type Reply } from "@budgie/core";
 import { createLocalRunner } from "@budgie/runner-local";
+import { isAlive } from "@budgie/testkit";
 import { createAcpProtocol } from "../src/index.ts";
 
 const PROGRAM = fileURLToPath(new URL("fixtures/agent.mjs", import.meta.url));
@@ -65,14 +66,6 @@ function create(idleMs: number) {
     close: () => runner.close(),
     pids: () => readFileSync(join(folder, "said.pids"), "utf8").trimEnd().split("\n").map(Number),
   };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 const AGENT = {

@@ -50,6 +50,23 @@ export type TurnReport = {
   /** Undelivered answers of earlier turns of the session */
   readonly missed: readonly UndeliveredAnswer[];
   readonly warnings: readonly string[];
+  /** The agent's MCP servers that budgie runs; left out if it runs none */
+  readonly mcpServers?: readonly McpServerReport[] | undefined;
+};
+
+/** An MCP server of an agent in one turn. */
+export type McpServerReport = {
+  readonly name: string;
+  readonly state: "not-launched" | "initializing" | "ready" | "error" | "needs-auth";
+  /** `sandbox`: in a container of its own; `host`: on this machine, with the user's rights; `address`: elsewhere */
+  readonly run: "address" | "host" | "sandbox";
+  /** The number of tools that the agent may call */
+  readonly tools: number;
+  /** The calls of this turn, and those of them that failed */
+  readonly calls: number;
+  readonly failed: number;
+  /** The reason of the state `error` */
+  readonly error?: string | undefined;
 };
 
 /** The facts that are known about a failed turn. */

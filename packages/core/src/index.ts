@@ -20,11 +20,13 @@ export {
   ERROR_CODES,
   type ErrorCode,
   type FailureReport,
+  type McpServerReport,
   type UndeliveredAnswer,
   type TurnReport,
 } from "./errors.ts";
 export { OPTION_NAMES, toOption, withOptionNames, type OptionName } from "./options.ts";
 export { watchExecutablePaths } from "./changes/watch-executable-paths.ts";
+export { ensureMountedFile } from "./runner/ensure-mounted-file.ts";
 export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
 export { toGuardedPaths } from "./policy/guarded-paths.ts";
 export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./runs/health-report.ts";
@@ -47,9 +49,17 @@ export { createTail } from "./protocol/bounded-output.ts";
 export { toExitFailure, type ExitContext } from "./protocol/exit-failure.ts";
 export { createOutputFiles, type OutputFiles } from "./protocol/output-files.ts";
 export type { PromptFiles } from "./protocol/prompt-templates.ts";
-export type { BegunRun, FinishedRun, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";
-export type { KeptProcess, OnOutput, Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol/protocol.ts";
+export type { BegunRun, FinishedRun, McpCall, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";
+export type {
+  KeptProcess,
+  OfferedServers,
+  OnOutput,
+  Protocol,
+  ProtocolAnswer,
+  ProtocolTurn,
+} from "./protocol/protocol.ts";
 export { createRunTurn, type TurnDependencies } from "./turn/run-turn.ts";
+export { isMemoryShort } from "./turn/is-memory-short.ts";
 export { createWarmProcesses, type WarmOptions, type WarmProcesses } from "./turn/warm-processes.ts";
 export { withReport } from "./turn/turn-report.ts";
 export {
@@ -64,6 +74,7 @@ export {
   listSandboxOnly,
 } from "./policy/policy.ts";
 export type {
+  AheadCount,
   AgentPaths,
   AgentProcess,
   Capacity,
@@ -74,10 +85,13 @@ export type {
   GcItem,
   GcPolicy,
   GcReport,
+  HiddenPaths,
   HomeFile,
   Projection,
   Runner,
+  RunnerAhead,
   RunnerSession,
+  SandboxService,
   SessionRecord,
   SessionUse,
   StartOptions,
@@ -91,6 +105,7 @@ export { createSessionStore, type SessionStore } from "./sessions/session-store.
 export type { SessionHomes, TurnUse } from "./runner/session-homes.ts";
 export type { RegisteredSession, SessionRegister } from "./sessions/session-register.ts";
 export { isWithin } from "./policy/is-within.ts";
+export { toHidden, type Hidden } from "./runner/hidden-paths.ts";
 export { isHomePath } from "./runner/home-path.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
 export { sanitizeText } from "./text/sanitize-text.ts";

@@ -4,6 +4,7 @@ import { isAbsolute, join } from "node:path";
 import {
   BudgieError,
   listSandboxOnly,
+  toHidden,
   type Access,
   type Command,
   type RunnerSession,
@@ -64,7 +65,7 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
       await checkDirectory(options.directory);
       await checkHome(home);
       await options.ready;
-      await rejectPlantedAgents(home);
+      await rejectPlanted(home, command);
       // Imported here since it loads execa, which a server that only lists its tools does not need.
       const { startLocalProcess } = await import("./turn/turn-process.ts");
       if (options.signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
@@ -117,12 +118,14 @@ async function checkHome(home: string): Promise<void> {
   throw new BudgieError("SESSION_UNUSABLE", `The session's folder "${home}" is gone. Begin a new session.`);
 }
 
-/** Rejects agent files in the home: Kiro prefers those of its working directory, so a turn could give the next one more tools. */
-async function rejectPlantedAgents(home: string): Promise<void> {
-  const path = join(home, ".kiro", "agents");
-  if ((await lstat(path).catch(() => undefined)) === undefined) return;
+/** Rejects a home with a folder that the command hides: programs read it, so a turn could give the next one more tools. */
+async function rejectPlanted(home: string, command: Command): Promise<void> {
+  const paths = toHidden(command).ofHome.map((folder) => join(home, folder));
+  const found = await Promise.all(paths.map((path) => lstat(path).catch(() => undefined)));
+  const planted = paths.find((_, index) => found[index] !== undefined);
+  if (planted === undefined) return;
   throw new BudgieError(
     "SESSION_UNUSABLE",
-    `The agent made "${path}", which would redefine agents. Begin a new session.`,
+    `The agent made "${planted}", which would redefine agents. Begin a new session.`,
   );
 }

@@ -70,13 +70,17 @@ describe("createLocalRunner", () => {
   it("starts nothing in a session whose agent planted agents for its next turn", async () => {
     await using place = createLocalPlace();
     const session = await place.createRunner().runner.openSession(createSessionId());
-    const command = { argv: ["sh", "-c", "mkdir -p .kiro/agents"] as const, env: {}, projections: [] };
+    const hidden = { ".tool": "empty folder", "~/.tool/agents": "empty folder" } as const;
+    const command = { argv: ["sh", "-c", "mkdir -p .tool/agents"] as const, env: {}, projections: [], hidden };
     const options = { directory: place.workspace, input: "" };
     await (
       await session.start(command, options)
     ).exit;
 
-    await expect(session.start(command, options)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+    await expect(session.start(command, options)).rejects.toMatchObject({
+      code: "SESSION_UNUSABLE",
+      message: expect.stringContaining(".tool/agents"),
+    });
   });
 
   it("names a session folder that cannot be created, and the option for another", async () => {

@@ -46,6 +46,8 @@ const MIGRATIONS: readonly string[] = [
   `ALTER TABLE sessions ADD COLUMN origin TEXT`,
   // The figures besides the credits, as JSON.
   `ALTER TABLE runs ADD COLUMN usage TEXT`,
+  // Calls of MCP tools, as JSON.
+  `ALTER TABLE runs ADD COLUMN mcp TEXT`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if it is of a newer budgie. */

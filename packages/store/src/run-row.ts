@@ -30,6 +30,7 @@ export function toFinishedRow(run: FinishedRun): Row {
     error: orNull(run.error),
     egress: run.egress === undefined ? null : JSON.stringify(run.egress),
     ...toUsageColumns(run.usage),
+    mcp: run.mcpCalls === undefined ? null : JSON.stringify(run.mcpCalls),
   };
 }
 
@@ -48,7 +49,7 @@ function toUsage(row: Row): Usage | undefined {
 /** Parses a row. `open` is the outcome of a run that has not ended, which depends on its owner. */
 export function toRun(row: Row, open: "lost" | "running"): Run {
   const [exitCode, signal] = [toNumber(row["exit_code"]), toText(row["exit_signal"])];
-  const [egress, outcome] = [toText(row["egress"]), toText(row["outcome"])];
+  const [egress, mcp, outcome] = [toText(row["egress"]), toText(row["mcp"]), toText(row["outcome"])];
   return {
     id: String(row["id"]),
     agent: String(row["agent"]),
@@ -65,6 +66,7 @@ export function toRun(row: Row, open: "lost" | "running"): Run {
     error: outcome === undefined && open === "lost" ? LOST : toText(row["error"]),
     egress: egress === undefined ? undefined : (JSON.parse(egress) as EgressReport),
     usage: toUsage(row),
+    ...(mcp === undefined ? {} : { mcpCalls: JSON.parse(mcp) as Run["mcpCalls"] }),
     delivered: row["delivered"] === 1,
   };
 }

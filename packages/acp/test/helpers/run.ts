@@ -3,7 +3,7 @@ import { createAcpProtocol, type AcpProgram } from "../../src/index.ts";
 import type { ScriptedAgent } from "./scripted-agent.ts";
 
 export type RunOptions = Partial<
-  Pick<ProtocolTurn, "directory" | "onActivity" | "onOutput" | "prompt" | "resume" | "signal" | "timeoutMs">
+  Pick<ProtocolTurn, "directory" | "offered" | "onActivity" | "onOutput" | "prompt" | "resume" | "signal" | "timeoutMs">
 > &
   Partial<Pick<AcpProgram, "command" | "mode" | "model" | "permission">> & {
     readonly startTimeoutMs?: number;

@@ -7,6 +7,7 @@ import {
   createWarmProcesses,
   type AgentProcess,
   type Policy,
+  type ProtocolTurn,
   type Reply,
   type RunnerSession,
   type TurnDependencies,
@@ -43,6 +44,7 @@ export type Place = {
   env: Readonly<Record<string, string>>;
   model: string | undefined;
   isCurrent: boolean;
+  offered: ProtocolTurn["offered"];
   /** Called when a process is asked whether it is still current */
   whenCompared: () => unknown;
 };
@@ -71,6 +73,7 @@ export function create({ agent: ends, dependencies, facts, mode, script, warm }:
     env: { KEY: "1" },
     model: undefined,
     isCurrent: true,
+    offered: undefined,
     whenCompared: () => undefined,
   };
   const isCurrent = async (): Promise<boolean> => {
@@ -95,7 +98,7 @@ export function create({ agent: ends, dependencies, facts, mode, script, warm }:
   const runTurn = createRunTurn({
     agents: () => [{ ...AGENT, model: place.model }],
     runner: { ...runner, isolation: "container", openSession },
-    protocol,
+    protocol: (turn) => protocol({ ...turn, offered: place.offered }),
     retryDelayMs: 0,
     policyOf: () => place.policy,
     workspaceRules: { allowedRoots: [], guarded: undefined },

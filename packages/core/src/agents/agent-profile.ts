@@ -1,4 +1,5 @@
-import { parse } from "yaml";
+import { createRequire } from "node:module";
+import type Yaml from "yaml";
 import { z } from "zod";
 import { BudgieError } from "../errors.ts";
 
@@ -79,6 +80,8 @@ function toValue(yaml: string, path: string): unknown {
   if (yaml.length > LONGEST)
     throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is longer than 64 KiB. Shorten it.`);
   try {
+    // Loaded late, since many agents have no frontmatter, and it is the largest library of a start.
+    const { parse } = createRequire(import.meta.url)("yaml") as typeof Yaml;
     return parse(yaml) as unknown;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.split("\n")[0]?.replace(/:$/, "") : String(cause);

@@ -13,6 +13,8 @@ export type Agent = {
   readonly whenToUse: string;
   /** Absolute path of the agent's JSON file, or the place in the configuration file that defines it */
   readonly file: string;
+  /** Absolute path of the file that a sandbox shows in place of `file`; default `file` itself */
+  readonly shown?: string | undefined;
   /** Absolute path of the file that its `prompt` names, if it names one */
   readonly promptFile: string | undefined;
   /** True if it may use `fs_read` and `fs_write`, and so can write its answer to a file */

@@ -10,16 +10,15 @@ export type NamedFile = {
   readonly of: "prompt" | "resources";
 };
 
-// Only Kiro validates an agent file: budgie skips entries that it does not understand.
-const resourcesSchema = z.array(z.unknown()).catch([]);
-// Text, or a knowledge base
+// Text, or a knowledge base. Only Kiro validates an agent file: budgie skips entries that it does not understand.
 const resourceSchema = z.union([z.string(), z.looseObject({ source: z.string() }).transform(({ source }) => source)]);
 
 type Naming = { readonly prompt?: string | null | undefined; readonly resources?: unknown };
 
 /** Lists the files that an agent file names outside the workspace. Kiro resolves prompts from the file's folder, and resources from the workspace. */
 export function toNamedFiles({ prompt, resources }: Naming, file: string): readonly NamedFile[] {
-  const named = resourcesSchema.parse(resources).flatMap((entry) => {
+  const entries: readonly unknown[] = Array.isArray(resources) ? resources : [];
+  const named = entries.flatMap((entry) => {
     const uri = resourceSchema.safeParse(entry).data ?? "";
     const path = posix.normalize(/^(?:file|skill):\/\/(.+)$/.exec(uri)?.[1] ?? "");
     return /^(?:\/|~\/|\.\.\/)/.test(path) ? [{ uri, path, of: "resources" } as const] : [];

@@ -60,7 +60,7 @@ function readText(path: string, found: Stats): Content {
   try {
     const opened = fstatSync(file);
     checkPlainFile(opened);
-    const buffer = Buffer.alloc(opened.size);
+    const buffer = Buffer.allocUnsafe(opened.size);
     let length = 0;
     for (let count = -1; count !== 0 && length < buffer.length; length += count) {
       count = readSync(file, buffer, length, buffer.length - length, null);

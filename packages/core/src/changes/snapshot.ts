@@ -144,13 +144,13 @@ async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): 
   if (fingerprint === undefined) return;
   // The snapshot before has no such folder to compare with.
   if (folder.isLate && look.suspects?.isNew(fingerprint.ctimeMs) !== true) return;
-  const isUsual = kind === "worktree" && name === "commondir" && fingerprint.hash === COMMON;
+  const isUsual = kind === "worktree" && name === "commondir" && fingerprint.hash === toHash(COMMON);
   const effect = isUsual ? "plain" : toEffect(name, meaning, kind);
   look.notes.set(toKey(look, toPathKey(folder.path, entry.name)), { fingerprint, effect });
 }
 
 // The content that git writes for each worktree.
-const COMMON = toHash(Buffer.from("../..\n"));
+const COMMON = Buffer.from("../..\n");
 
 function toName({ name }: Entry): string {
   return name.toString("utf8");

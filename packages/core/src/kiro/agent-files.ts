@@ -37,7 +37,7 @@ export function findTurnFiles({ projections: shared, sandboxHome: home }: TurnFi
   return { projections: toAgentProjections(agent), warnings: [] };
 }
 
-type Owner = Pick<Agent, "file" | "name" | "named">;
+type Owner = Pick<Agent, "file" | "name" | "named" | "shown">;
 
 // Each file becomes two mounts.
 const MOST_FILES = 64;
@@ -54,7 +54,7 @@ export function findAgentFiles(agent: Owner, place: AgentFilesPlace): AgentFiles
   const hidden = others.filter(({ path }) => !shown.has(path));
   return {
     projections: [
-      ...toAgentProjections({ file: agent.file, promptFile }),
+      ...toAgentProjections({ file: agent.file, promptFile, shown: agent.shown }),
       ...[...shown].map((source) => ({ source, home: relative(place.home, source) })),
     ],
     warnings: toWarnings(

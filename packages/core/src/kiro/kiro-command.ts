@@ -62,8 +62,12 @@ export function toSharedProjections(home: string, promptsDir: string): readonly 
 }
 
 /** Lists this agent's own files. The files of other agents may hold secrets. */
-export function toAgentProjections({ file, promptFile }: Pick<Agent, "file" | "promptFile">): readonly Projection[] {
-  const own: Projection = { source: file, home: `.kiro/agents/${basename(file)}` };
+export function toAgentProjections({
+  file,
+  promptFile,
+  shown = file,
+}: Pick<Agent, "file" | "promptFile" | "shown">): readonly Projection[] {
+  const own: Projection = { source: shown, home: `.kiro/agents/${basename(file)}` };
   if (promptFile === undefined) return [own];
   const folder = `${dirname(file)}/`;
   const beside = promptFile.startsWith(folder) ? `.kiro/agents/${promptFile.slice(folder.length)}` : undefined;

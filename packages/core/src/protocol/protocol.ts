@@ -1,5 +1,6 @@
 import type { Agent } from "../agents/agent.ts";
-import type { Usage } from "../runs/run-log.ts";
+import type { McpServerReport } from "../errors.ts";
+import type { McpCall, Usage } from "../runs/run-log.ts";
 import type { AgentProcess, Exit, RunnerSession } from "../runner/runner.ts";
 
 /** A way to talk to an agent program: one prompt in, one answer out. */
@@ -19,8 +20,19 @@ export type ProtocolTurn = {
   readonly onOutput?: OnOutput | undefined;
   /** Called with the agent's present activity, such as the title of a tool, on one line; default nobody */
   readonly onActivity?: ((activity: string) => void) | undefined;
+  /** Called after each call of a tool of an MCP server that budgie runs; default nobody */
+  readonly onMcpCall?: ((call: McpCall) => void) | undefined;
+  /** The MCP servers for a program that gets them from its client; default none */
+  readonly offered?: OfferedServers | undefined;
   /** True if the agent's process may live on for the session's next turn; default it must end */
   readonly mayKeep?: boolean | undefined;
+};
+
+/** MCP servers at addresses that the session's processes reach. */
+export type OfferedServers = {
+  readonly servers: readonly { readonly name: string; readonly url: string }[];
+  /** Called in each turn of a program that takes no servers at addresses */
+  readonly onRefused: () => void;
 };
 
 /** Follows the output of a process. It must return at once, and must not throw. */
@@ -38,6 +50,8 @@ export type ProtocolAnswer = {
   readonly usage?: Usage | undefined;
   /** The warnings about the answer, one sentence each */
   readonly warnings: readonly string[];
+  /** The agent's MCP servers that budgie runs; left out if it runs none */
+  readonly mcpServers?: readonly McpServerReport[] | undefined;
   /** The process that lives on, which a start for the same returns again; left out if it has ended */
   readonly kept?: KeptProcess | undefined;
 };

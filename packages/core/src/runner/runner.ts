@@ -1,5 +1,6 @@
 import type { Access } from "../policy/policy.ts";
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
+import type { RequestListener } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import type { EgressReport } from "../egress.ts";
 import type { OwnerState } from "../owners/owner-state.ts";
@@ -17,6 +18,8 @@ export interface Runner {
   /** Host paths that would let an agent out, such as the engine's socket: no workspace may hold them */
   readonly guarded: readonly GuardedPath[];
   readonly capacity: Capacity;
+  /** The parts of turns that it makes before they are called for; left out if it makes none */
+  readonly ahead?: RunnerAhead | undefined;
   /** Creates the session's home, or opens the one that exists. */
   openSession(id: SessionId): Promise<RunnerSession>;
   /**
@@ -31,6 +34,18 @@ export interface Runner {
   /** Stops all processes, and removes the homes that this process owns unless they are kept; safe to call twice. */
   close(): Promise<void>;
 }
+
+/** The sessions and turns that a runner makes before they are needed. Nothing of them depends on a call that has not been made. */
+export type RunnerAhead = {
+  /** Makes a session in the background, unless there is one; never fails */
+  readonly prepare: () => void;
+  /** Takes the session that was made, which `openSession` then opens by this id; `undefined` if there is none */
+  readonly take: () => Promise<SessionId | undefined> | undefined;
+  /** Counts what waits for a use */
+  readonly count: () => AheadCount;
+};
+
+export type AheadCount = { readonly sessions: number; readonly turns: number };
 
 /** The resources that a runner's processes share. */
 export type Capacity = {
@@ -55,9 +70,17 @@ export interface RunnerSession {
   readFile(path: string): Promise<string | undefined>;
   /** Appends to a file in the home by its path, or creates it and its folders. No symlink on the path is followed. */
   appendFile(path: string, text: string): Promise<void>;
+  /**
+   * Answers the HTTP requests that the session's processes send to the address that it returns, under any egress policy but `bridge`. The
+   * service is disposed of with the session, or replaced by another. Left out if the processes cannot reach budgie.
+   */
+  readonly serve?: ((service: SandboxService) => string) | undefined;
   /** Stops the session's processes and removes its home. */
   remove(): Promise<void>;
 }
+
+/** A service for the processes of one session. */
+export type SandboxService = AsyncDisposable & { readonly answer: RequestListener };
 
 export type AgentPaths = {
   /** The workspace */
@@ -79,9 +102,18 @@ export type Command = {
   readonly image?: string | undefined;
   /** The name of the login that the process needs in a sandbox, such as `kiro`; without that login `start` rejects with `LOGIN_REQUIRED` */
   readonly login?: string | undefined;
-  /** Entries of the workspace that a sandbox replaces, as a repository could redefine the agent there; default none */
-  readonly hidden?: Readonly<Record<string, Cover>> | undefined;
+  /** The paths at which a repository, or an earlier turn, could redefine the agent; default none */
+  readonly hidden?: HiddenPaths | undefined;
 };
+
+/**
+ * Entries of the workspace that a sandbox replaces, and with `~/` folders of the session's home. Without a sandbox a workspace is as it
+ * is, and `start` rejects with `SESSION_UNUSABLE` if such a folder is in the home.
+ */
+export type HiddenPaths = { readonly [name: string]: Cover; readonly [folder: InHome]: "empty folder" };
+
+/** A path in a session's home, such as `~/.kiro/agents`. */
+export type InHome = `~/${string}`;
 
 /** The replacement of a file or folder: an empty folder, a file with this content, or a folder of which only some entries are replaced. */
 export type Cover = CoverEntry | { readonly entries: Readonly<Record<string, CoverEntry>> };
@@ -118,6 +150,8 @@ export type StartOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Resolves when the process may run; the start is prepared meanwhile */
   readonly ready?: Promise<unknown> | undefined;
+  /** True if no other process of the session runs beside it, so that a sandbox need not share its network; default false */
+  readonly alone?: boolean | undefined;
   /** Existing relative paths in the workspace, without symlinks, that the process may not change; only a sandbox enforces them */
   readonly protectedPaths?: readonly string[] | undefined;
 };

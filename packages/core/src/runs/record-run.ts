@@ -1,11 +1,13 @@
 import { truncateText } from "../text/text.ts";
 import { BudgieError } from "../errors.ts";
-import type { BegunRun, FinishedRun, RunLog } from "./run-log.ts";
+import type { BegunRun, FinishedRun, McpCall, RunLog } from "./run-log.ts";
 
 /** The facts about a turn that are recorded however it ends. */
 export type RunNotes = {
   /** Sets the turn's session, once it is known */
   readonly inSession: (sessionId: string) => void;
+  /** Adds a call of a tool of an MCP server, up to a number of them */
+  readonly addMcpCall: (call: McpCall) => void;
   /** The number of attempts */
   attempts: number;
   exit: FinishedRun["exit"];
@@ -17,6 +19,8 @@ export type RunSubject = Omit<BegunRun, "startedMs">;
 // A message may quote what an agent said.
 const LONGEST_ERROR_BYTES = 4_000;
 
+const MOST_MCP_CALLS = 200;
+
 /** Runs a turn, and resolves when its answer is in the log. */
 export async function recordRun<Reply extends Answered>(
   log: RunLog,
@@ -26,6 +30,7 @@ export async function recordRun<Reply extends Answered>(
   let begun: BegunRun = { ...subject, startedMs: Date.now() };
   // The turn does not wait for this.
   let beginning = log.begin(begun);
+  const mcpCalls: McpCall[] = [];
   const notes: RunNotes = {
     inSession(sessionId) {
       if (begun.sessionId === sessionId) return;
@@ -33,6 +38,7 @@ export async function recordRun<Reply extends Answered>(
       begun = known;
       beginning = beginning.then(() => log.begin(known));
     },
+    addMcpCall: (call) => void (mcpCalls.length < MOST_MCP_CALLS && mcpCalls.push(call)),
     attempts: 0,
     exit: undefined,
   };
@@ -41,7 +47,8 @@ export async function recordRun<Reply extends Answered>(
     await beginning;
     // By a monotonic clock.
     const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
-    await log.finish({ ...begun, endedMs, exit: notes.exit, retried: notes.attempts > 1, ...ending });
+    const calls = mcpCalls.length === 0 ? {} : { mcpCalls };
+    await log.finish({ ...begun, endedMs, exit: notes.exit, retried: notes.attempts > 1, ...calls, ...ending });
   };
 
   let reply: Reply;

@@ -32,6 +32,17 @@ export type FinishedRun = BegunRun & {
   /** `undefined` if it was not monitored */
   readonly egress: EgressReport | undefined;
   readonly usage: Usage | undefined;
+  /** The first calls of tools of MCP servers that budgie ran; left out if there were none */
+  readonly mcpCalls?: readonly McpCall[] | undefined;
+};
+
+/** A call of a tool of an MCP server, without what was said. */
+export type McpCall = {
+  readonly server: string;
+  readonly tool: string;
+  readonly durationMs: number;
+  /** `failed`: the tool said so; else the code of an error */
+  readonly outcome: "done" | "failed" | ErrorCode;
 };
 
 /** The cost of a turn, as far as its program reports it; at least one figure. */

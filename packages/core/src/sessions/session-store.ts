@@ -1,5 +1,5 @@
 import { BudgieError } from "../errors.ts";
-import { takeOver, type Keeping } from "./take-over-session.ts";
+import { refuseOtherIsolation, takeOver, type Keeping } from "./take-over-session.ts";
 import type { Runner } from "../runner/runner.ts";
 import { createSession, sessionNotFound, type Session, type SessionFacts } from "./session.ts";
 import { createSessionId, parseSessionId, type SessionId } from "../runner/session-id.ts";
@@ -108,7 +108,7 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
   return {
     async open({ agent, directory, isRemote }) {
       const place = toPlace({ agent, directory, isRemote });
-      const id = createSessionId();
+      const id = (await place.ahead?.take()) ?? createSessionId();
       const now = Date.now();
       const { isolation } = place;
       const facts = { agent, directory, isolation, begun: false, createdMs: now, usedMs: now };
@@ -121,6 +121,8 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
       const session = sessions.get(id);
       if (session !== undefined) {
         checkSubject(session, subject);
+        // The name may be that of an agent elsewhere now.
+        refuseOtherIsolation(session, toPlace(subject).isolation);
         return session;
       }
       const found = await findKept(id);

@@ -26,7 +26,7 @@ export async function takeOver(
 ): Promise<void> {
   const { id, keepMs, usedMs } = found;
   if (keepMs === undefined) throw sessionNotFound(id);
-  if (found.isolation !== isolation) throw otherIsolation(found);
+  refuseOtherIsolation(found, isolation);
   if (Date.now() - usedMs > keepMs) throw expired(found, keepMs);
   switch (await owner.stateOf(found.owner, "state-directory")) {
     case "own":
@@ -53,9 +53,14 @@ function taken(id: string): BudgieError {
   );
 }
 
-function otherIsolation({ id, isolation }: RegisteredSession): BudgieError {
+/** Throws `SESSION_NOT_FOUND` if a session was begun in another isolation than `wanted`. */
+export function refuseOtherIsolation(
+  { id, isolation }: Pick<RegisteredSession, "id" | "isolation">,
+  wanted: Isolation,
+): void {
+  if (isolation === wanted) return;
   const kind = KINDS[isolation];
-  return new BudgieError(
+  throw new BudgieError(
     "SESSION_NOT_FOUND",
     `The session "${id}" was begun ${kind}. Resume it ${kind}, or leave "sessionId" out to begin a new one.`,
   );

@@ -65,6 +65,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
         signal,
         onOutput,
         onActivity: (activity) => turn.onPhase({ phase: "running", attempt: number, activity }),
+        onMcpCall: notes.addMcpCall,
         mayKeep: turn.warm !== undefined,
       });
     },
@@ -84,7 +85,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
     countEgress(turn, started);
     throw error;
   });
-  const { response, exit, denied, usage, warnings, kept } = answered;
+  const { response, exit, denied, usage, warnings, kept, mcpServers } = answered;
   countEgress(turn, started, kept);
   const disk = await readDisk(started, kept);
   if (kept !== undefined) turn.warm?.keep(session.id, kept);
@@ -102,6 +103,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
     disk,
     // Those of a resumed session join the reply later.
     missed: [],
+    ...(mcpServers === undefined ? {} : { mcpServers }),
     warnings: [...silenced, ...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
   };
 }

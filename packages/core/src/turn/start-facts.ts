@@ -2,6 +2,7 @@ import { lstat, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Stats } from "node:fs";
 import type { Agent } from "../agents/agent.ts";
+import { toHidden } from "../runner/hidden-paths.ts";
 import type { AgentProcess, Command, StartOptions } from "../runner/runner.ts";
 
 /** A start of an agent's process. */
@@ -19,7 +20,8 @@ export type Start = {
  */
 export async function readStartFacts({ agent, command, options }: Omit<Start, "onDeparted">): Promise<unknown> {
   const { access, directory, protectedPaths } = options;
-  const covered = Object.keys(command.hidden ?? {}).map((name) => join(directory, name));
+  const { ofWorkspace } = toHidden(command);
+  const covered = Object.keys(ofWorkspace).map((name) => join(directory, name));
   const seeds = (command.home ?? []).flatMap(({ content }) => (typeof content === "string" ? [] : [content.file]));
   const given = [...command.projections.map(({ source }) => source), ...seeds];
   return {

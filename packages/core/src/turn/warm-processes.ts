@@ -1,4 +1,3 @@
-import { freemem, platform, totalmem } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import type { ExecutableState } from "../changes/watch-executable-paths.ts";
 import { BudgieError } from "../errors.ts";
@@ -6,6 +5,7 @@ import type { Policy } from "../policy/policy.ts";
 import type { KeptProcess } from "../protocol/protocol.ts";
 import type { AgentProcess, RunnerSession } from "../runner/runner.ts";
 import type { SessionId } from "../runner/session-id.ts";
+import { isMemoryShort as isHostShort } from "./is-memory-short.ts";
 import { readStartFacts, type Start } from "./start-facts.ts";
 import type { WatchOptions } from "./turn-report.ts";
 
@@ -158,11 +158,4 @@ async function toEnd({ end, process }: KeptProcess): Promise<void> {
 
 async function isCurrent({ isCurrent }: AgentProcess): Promise<boolean> {
   return (await isCurrent?.()) ?? true;
-}
-
-const LEAST_AVAILABLE = 0.1;
-
-function isHostShort(): boolean {
-  // Other systems count memory that they use for files as used.
-  return platform() === "linux" && freemem() < LEAST_AVAILABLE * totalmem();
 }

@@ -6,6 +6,7 @@ import {
   createRunTurn,
   type BegunRun,
   type FinishedRun,
+  type McpCall,
   type Protocol,
   type RunLog,
 } from "@budgie/core";
@@ -51,6 +52,19 @@ describe("a turn in the run log", () => {
     const times = [before, runs[0]?.startedMs, runs[0]?.endedMs, Date.now()];
     expect(times).toEqual(times.toSorted((a = 0, b = 0) => a - b));
   });
+
+  it.each([undefined, "AGENT_CRASHED"] as const)(
+    "has the first 200 calls of MCP tools, also if it fails: %s",
+    async (crash) => {
+      const call = { server: "github", tool: "get", durationMs: 1, outcome: "done" as const };
+      const mcpCalls = Array.from({ length: 201 }, (_, index) => ({ ...call, durationMs: index }));
+      const { runs, runTurn } = create(() => ({}), undefined, { crash, mcpCalls });
+
+      await runTurn(TURN).catch(() => undefined);
+
+      expect(runs.at(-1)?.mcpCalls).toEqual(mcpCalls.slice(0, 200));
+    },
+  );
 
   it("is recorded when it begins, without waiting for the log, and its end afterwards", async () => {
     const order: string[] = [];
@@ -132,13 +146,18 @@ describe("a turn in the run log", () => {
   });
 });
 
-type Options = { readonly crash?: "AGENT_CRASHED"; readonly log?: Partial<RunLog> };
+type Options = {
+  readonly crash?: "AGENT_CRASHED" | undefined;
+  readonly log?: Partial<RunLog>;
+  readonly mcpCalls?: readonly McpCall[];
+};
 
 function create(program: FakeProgram, onRecord = async (): Promise<void> => undefined, options: Options = {}) {
   const { crash, log = {} } = options;
   const runs: FinishedRun[] = [];
   const runner = { ...createFakeRunner(program) };
-  const protocol: Protocol = async ({ directory, session }) => {
+  const protocol: Protocol = async ({ directory, onMcpCall, session }) => {
+    for (const call of options.mcpCalls ?? []) onMcpCall?.(call);
     const child = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
     const exit = await child.exit;
     if (crash !== undefined) throw new BudgieError(crash, "It crashed.");

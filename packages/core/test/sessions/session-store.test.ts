@@ -29,6 +29,22 @@ describe("createSessionStore", () => {
     await expect(createSessionStore(runner).open(NEW)).rejects.toThrow("no engine");
   });
 
+  it("refuses a session that was begun in another isolation, as its agent's name is that of one elsewhere now", async () => {
+    const elsewhere = { ...createFakeRunner(() => ({})), isolation: "remote" as const };
+    const store = createSessionStore(
+      createFakeRunner(() => ({})),
+      undefined,
+      elsewhere,
+    );
+    const [here, there] = [await store.open(NEW), await store.open({ ...NEW, isRemote: true })];
+
+    await expect(store.find(here.id, { ...NEW, isRemote: true })).rejects.toMatchObject({
+      code: "SESSION_NOT_FOUND",
+      message: expect.stringContaining("begun without a sandbox"),
+    });
+    await expect(store.find(there.id, NEW)).rejects.toThrow("begun with an agent elsewhere");
+  });
+
   it("refuses a malformed id", async () => {
     await expect(create().store.find("../../x", NEW)).rejects.toMatchObject({ code: "INPUT_INVALID" });
   });

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { failureOf } from "@budgie/testkit";
+import { failureOf, isAlive } from "@budgie/testkit";
 import { isSessionId } from "@budgie/core";
 import { WITHOUT_SESSION } from "../helpers/without-session.ts";
 import { createKiroPlace } from "../kiro/kiro-place.ts";
@@ -194,13 +194,3 @@ describe("a turn with a real agent process", () => {
     expect(calls()).toHaveLength(1);
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // A process that has ended but was not waited for is still in the process table.
-    return !existsSync(`/proc/${pid}/stat`) || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
-}

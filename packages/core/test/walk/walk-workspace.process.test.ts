@@ -76,7 +76,7 @@ describe("walkWorkspace", () => {
         name.toString() === "stuck" ? new Promise(() => undefined) : openChildFolder(parent, name),
     });
 
-    expect(unread).toEqual([": there was not enough time to look at all of it"]);
+    expect(unread).toContain(": there was not enough time to look at all of it");
   });
 
   it("yields to others while it names very many folders that it did not search", async () => {
