@@ -1,7 +1,9 @@
 /*
- * forwarder SOCKET [PORT]: forwards every connection to 127.0.0.1:PORT (3128) to the unix socket SOCKET, until SIGTERM.
+ * forwarder SOCKET [PORT [COMMAND ARGUMENT...]]: forwards every connection to 127.0.0.1:PORT (3128) to the unix socket
+ * SOCKET, until SIGTERM. With a command, which is a path, its process becomes that program once it listens, and a child
+ * of it forwards.
  *
- * It is the only file of the session image, so it needs only the kernel: no libc, no other file, no second process.
+ * It is the only file of the session image, so it needs only the kernel: no libc, no other file.
  * The headers provide numbers and layouts only. One thread waits in ppoll for sockets that are ready; no other call
  * blocks. scripts/build-forwarder builds the committed binaries beside this file, with Debian bookworm's gcc 12.2 and
  * binutils 2.40, and a test builds them again and compares the bytes.
@@ -15,6 +17,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -306,12 +309,24 @@ __attribute__((noreturn)) static void carry(int signals, int listener) {
   }
 }
 
-/* Called by _start with the kernel's initial stack: the number of arguments, then the arguments. */
+/* Runs the command in this process, and returns in a child of it, which ends with it and has none of its streams. */
+static void become(const char *const *command, const char *const *environment) {
+  long self = CALL3(getpid, 0, 0, 0), child = CALL5(clone, SIGCHLD, 0, 0, 0, 0);
+  if (child > 0) CALL3(execve, command[0], command, environment);
+  if (child != 0) die("forwarder: cannot run the command\n");
+  CALL5(prctl, PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+  if (CALL3(getppid, 0, 0, 0) != self) CALL3(exit_group, 0, 0, 0);
+  for (int stream = 0; stream < 3; stream++) close_file(stream);
+}
+
+/* Called by _start with the kernel's initial stack: the number of arguments, the arguments, a null, then the environment. */
 __attribute__((noreturn, used)) void begin(long *stack) {
+  long count = stack[0];
   const char *const *arguments = (const char *const *)(stack + 1);
-  block_sigpipe();
-  if (stack[0] < 2 || stack[0] > 3) die("usage: forwarder SOCKET [PORT]\n");
+  if (count < 2) die("usage: forwarder SOCKET [PORT [COMMAND ARGUMENT...]]\n");
   read_socket(arguments[1]);
-  int listener = listen_on(stack[0] > 2 ? to_port(arguments[2]) : PORT);
+  int listener = listen_on(count > 2 ? to_port(arguments[2]) : PORT);
+  if (count > 3) become(arguments + 3, arguments + count + 1);
+  block_sigpipe();
   carry(await_signals(), listener);
 }

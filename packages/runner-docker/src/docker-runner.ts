@@ -1,23 +1,36 @@
 import { rmSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
-import pLimit from "p-limit";
-import { DEFAULT_LIMITS, type GuardedPath, type Limits, type Owner, type Runner, type SessionId } from "@budgie/core";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import pLimit, { type LimitFunction } from "p-limit";
+import {
+  createSessionId,
+  DEFAULT_LIMITS,
+  type Limits,
+  type Owner,
+  type Runner,
+  type RunnerAhead,
+  type SessionId,
+} from "@budgie/core";
+import { createAhead } from "./ahead/create-ahead.ts";
+import { untilQuiet } from "./ahead/until-quiet.ts";
+import type { LaunchedTurn } from "./turn/turn-launch.ts";
 import { checkRuntime } from "./engine/check-runtime.ts";
 import { checkProtections, toProtectionNotices, type Weaker } from "./engine/engine-protections.ts";
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
 import { translated } from "./engine/docker-errors.ts";
-import { createDockerSession, type DockerSession, type HomeOrigin } from "./docker-session.ts";
+import { createDockerSession, type DockerSession } from "./docker-session.ts";
+import { toGuarded } from "./guarded-paths.ts";
 import { createProxySockets } from "./proxy/create-proxy-sockets.ts";
 import { connectEngine, type Engine } from "./engine/engine.ts";
 import { createEngineVisibility } from "./session/engine-visibility.ts";
 import type { LookInto } from "./container-files/look-into.ts";
-import { usualSockets, type HostEnvironment } from "./engine/find-engine.ts";
+import type { HostEnvironment } from "./engine/find-engine.ts";
 import { findAgentProgram } from "./image/find-agent-program.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
-import { createImageCache } from "./image/image-cache.ts";
 import type { ProxyPlacement, StartProxy } from "./proxy/start-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
 import type { Login } from "./login/login.ts";
+import type { HomeOrigin } from "./session/session-volumes.ts";
 import { createIdleContainers } from "./session/idle-containers.ts";
 import { ensureMountedFiles } from "./sandbox/mounted-files.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
@@ -31,9 +44,10 @@ export type DockerRunnerOptions = {
   readonly owner: Owner;
   /** The folder of budgie's files on the host */
   readonly stateDir: string;
-  /** The user's home, which is searched for engines' sockets and contexts */
-  readonly home: string;
-  readonly hostEnv: HostEnvironment;
+  /** The user's home, which is searched for engines' sockets and contexts; default that of this process */
+  readonly home?: string | undefined;
+  /** The variables that name the engine; default those of this process */
+  readonly hostEnv?: HostEnvironment | undefined;
   /** Limits of one turn; default 4 GiB, at most 4 CPUs, 1024 processes, 10 GiB in the home */
   readonly limits?: Partial<Limits>;
   /** The login that commands may ask for, such as `createKiroLogin`'s; default none */
@@ -54,6 +68,8 @@ export type DockerRunnerOptions = {
   readonly maxRunningContainers?: number | undefined;
   /** Time after its last use for which another runner can resume a session; without it, sessions end with this runner */
   readonly keepSessionsMs?: number | undefined;
+  /** Containers of next turns to keep ready, at most 8, and from 1 on one session too; default 0 */
+  readonly ahead?: number | undefined;
 };
 
 /** The parts that the claims' lab replaces. */
@@ -74,7 +90,8 @@ const CLEARING_LIMIT_MS = 3000;
  * if the engine, the runtime, a protection or the image is missing. Before the first session it writes nothing and does not
  * load SQLite.
  */
-export async function createDockerRunner(options: DockerRunnerOptions, parts: RunnerParts = {}): Promise<Runner> {
+export async function createDockerRunner(given: DockerRunnerOptions, parts: RunnerParts = {}): Promise<Runner> {
+  const options = { ...given, home: given.home ?? homedir(), hostEnv: given.hostEnv ?? process.env };
   let finding: Promise<SandboxImage> | undefined;
   const engine = await connectEngine(options.hostEnv, options.home, (endpoint) => {
     finding = findImage({ endpoint }, options.image);
@@ -89,12 +106,29 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
   await refuseOriginals(engine, image, { user, ...options });
   const sessions = new Map<SessionId, Promise<DockerSession>>();
   const scratchDir = join(options.stateDir, "scratch", options.owner.record.instance);
+  // More simultaneous starts than twice the cores only slow each of them down.
+  const starting = pLimit(Math.max(2, 2 * engine.cpus));
   let context: SandboxContext | undefined;
+  const ahead = createAhead<DockerSession, LaunchedTurn>({
+    turns: toTurnsAhead(engine, options),
+    untilQuiet: (signal) => untilQuiet(starting, signal),
+    openSession: () => open(createSessionId(), "ahead"),
+  });
+  const runnerAhead: RunnerAhead = {
+    prepare: ahead.prepare,
+    take: () =>
+      ahead.session.take()?.then((session) => {
+        if (session === undefined) return undefined;
+        sessions.set(session.id, Promise.resolve(forgetWhenRemoved(sessions, session)));
+        return session.id;
+      }),
+    count: ahead.count,
+  };
 
   async function open(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
     await options.owner.hold();
-    context ??= createContext({ options, engine, image, user, scratchDir, parts });
-    return createDockerSession(context, id, origin);
+    context ??= createContext({ options, engine, image, user, scratchDir, starting, parts });
+    return renewAfterStart(await createDockerSession(context, { id, origin, nextTurn: ahead.openTurn() }));
   }
 
   function openOnce(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
@@ -103,6 +137,12 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
     // A failed session can be opened again.
     session.catch(() => sessions.delete(id));
     return session;
+  }
+
+  /** Makes another session ahead once a turn has started, whose time it would take before. */
+  function renewAfterStart(session: DockerSession): DockerSession {
+    const start: DockerSession["start"] = (...turn) => session.start(...turn).finally(ahead.session.renew);
+    return { ...session, start };
   }
 
   function endSession(session: DockerSession, signal: AbortSignal): Promise<void> {
@@ -114,6 +154,7 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
     notices: [...toUserNotices(caller, engine.users), ...toProtectionNotices(engine.protections)],
     guarded: toGuarded(engine, options),
     capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
+    ...((options.ahead ?? 0) > 0 ? { ahead: runnerAhead } : {}),
     openSession: (id) => openOnce(id, "new"),
     resumeSession: (id) => openOnce(id, "kept"),
     listSessions: () => translated(listSessions(engine.docker, options.owner), image.name),
@@ -124,7 +165,7 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
     async close() {
       const signal = AbortSignal.timeout(CLEARING_LIMIT_MS);
       const endings = [...sessions.values()].map((session) => session.then((opened) => endSession(opened, signal)));
-      const results = await Promise.allSettled([...endings, engine.pendingRemovals.close()]);
+      const results = await Promise.allSettled([...endings, ahead.session.close(), engine.pendingRemovals.close()]);
       // Even if the rest failed, since a login may be in there.
       rmSync(scratchDir, { recursive: true, force: true });
       await context?.proxySockets.close();
@@ -132,6 +173,11 @@ export async function createDockerRunner(options: DockerRunnerOptions, parts: Ru
       if (failed !== undefined) throw failed.reason;
     },
   };
+}
+
+/** Returns how many turns are made ahead: none on Podman, whose 4.3 may take seconds to start or end a container beside others. */
+function toTurnsAhead({ name }: Engine, { ahead = 0 }: DockerRunnerOptions): number {
+  return name === "Podman" ? 0 : ahead;
 }
 
 type ProgramSeeker = Pick<DockerRunnerOptions, "owner" | "program"> & { readonly user: SandboxUser };
@@ -144,19 +190,6 @@ async function refuseOriginals(
 ): Promise<void> {
   if (!image.isLikeOriginals || program === undefined) return;
   await findAgentProgram(engine, { image, program, user, owner: owner.record });
-}
-
-/** Lists the paths that no workspace may contain. Each usual socket is one, since any engine gives access to the host. */
-function toGuarded(
-  { endpoint: { address }, rootDir }: Engine,
-  { home, hostEnv }: DockerRunnerOptions,
-): readonly GuardedPath[] {
-  const own = "socketPath" in address ? [address.socketPath] : [];
-  const what = "a container engine's socket";
-  return [
-    ...[...own, ...usualSockets(hostEnv, home)].map((path) => ({ path, what })),
-    ...(isAbsolute(rootDir) ? [{ path: rootDir, what: "the container engine's own files" }] : []),
-  ];
 }
 
 /** Wraps a session so that the runner forgets it once it is removed: its id is free, and closing does not remove it twice. */
@@ -174,16 +207,19 @@ function forgetWhenRemoved(sessions: Map<SessionId, Promise<DockerSession>>, ses
   };
 }
 
+type Place = { readonly home: string; readonly hostEnv: HostEnvironment };
+
 type ContextParts = {
-  readonly options: DockerRunnerOptions;
+  readonly options: DockerRunnerOptions & Place;
   readonly engine: Engine;
   readonly image: SandboxImage;
   readonly user: SandboxUser;
   readonly scratchDir: string;
+  readonly starting: LimitFunction;
   readonly parts: RunnerParts;
 };
 
-function createContext({ engine, image, options, parts, scratchDir, user }: ContextParts): SandboxContext {
+function createContext({ engine, image, options, parts, scratchDir, starting, user }: ContextParts): SandboxContext {
   const { lookInto, startProxy } = parts;
   const idleContainers = createIdleContainers({
     idleMs: options.containerIdleMs ?? CONTAINER_IDLE_MS,
@@ -192,7 +228,7 @@ function createContext({ engine, image, options, parts, scratchDir, user }: Cont
   return {
     engine,
     image,
-    findImage: createImageCache(engine),
+    findImage: (name) => findImage(engine, name),
     owner: options.owner,
     keepSessionsMs: options.keepSessionsMs,
     user,
@@ -207,7 +243,6 @@ function createContext({ engine, image, options, parts, scratchDir, user }: Cont
     caFile: options.caFile,
     scratchDir,
     ensureMountedFiles: (env) => ensureMountedFiles(options.stateDir, user, env),
-    // More simultaneous starts than twice the cores only slow each of them down.
-    starting: pLimit(Math.max(2, 2 * engine.cpus)),
+    starting,
   };
 }

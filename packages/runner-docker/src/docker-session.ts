@@ -1,7 +1,6 @@
 import {
   BudgieError,
   DEFAULT_ACCESS,
-  isHomePath,
   type Command,
   type DiskReport,
   type RunnerSession,
@@ -12,47 +11,63 @@ import { API_LIMIT_MS, withTimeout } from "./engine/time-limits.ts";
 import { SANDBOX } from "./sandbox/container-options.ts";
 import { translated } from "./engine/docker-errors.ts";
 import { createHomeArchive } from "./container-files/create-home-archive.ts";
-import type { HomeArchive } from "./container-files/home-archive.ts";
+import { createHomeFiles } from "./container-files/home-files.ts";
 import { createHomeSeeds } from "./container-files/home-seeds.ts";
 import { openWithoutLogin, type Login, type LoginNeed } from "./login/login.ts";
-import { readHomeFile } from "./container-files/read-home-file.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
-import type { SessionContainer } from "./session/session-container.ts";
 import { createSessionEgress, type TurnNetwork } from "./session/session-network.ts";
-import { createHome, removeContainers, removeVolumes, resumeHome, toVolumes } from "./session/session-volumes.ts";
+import {
+  createHome,
+  removeContainers,
+  removeVolumes,
+  resumeHome,
+  toVolumes,
+  type HomeOrigin,
+} from "./session/session-volumes.ts";
+import { toWhileRunning } from "./session/while-running.ts";
 import { toUnverified } from "./engine/pending-removals.ts";
-import { startTurn } from "./turn/start-turn.ts";
+import type { PlaceAhead } from "./ahead/place-ahead.ts";
+import { launchAhead, startTurn } from "./turn/start-turn.ts";
+import type { LaunchedTurn, TurnLaunch } from "./turn/turn-launch.ts";
 import type { TurnProcess } from "./turn/turn-process.ts";
-
-const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
-const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 
 /** A session of this process, which another process can resume later. */
 export type DockerSession = RunnerSession & {
+  /** Starts what the first turn of a session would wait for, and what depends on nothing of that turn. */
+  warmUp(): Promise<void>;
   /** Stops its processes and removes everything but its home, from which the login is removed unless `signal` aborts before. */
   suspend(signal: AbortSignal): Promise<void>;
 };
 
-/** The origin of a session's home: a new one, or the one that its last owner kept. */
-export type HomeOrigin = "new" | "kept";
+export type DockerSessionParts = {
+  readonly id: SessionId;
+  readonly origin: HomeOrigin;
+  /** The place of the container that its next turn takes */
+  readonly nextTurn: PlaceAhead<LaunchedTurn>;
+};
 
 /** Creates a session with its volumes and its container. */
 export async function createDockerSession(
   context: SandboxContext,
-  id: SessionId,
-  origin: HomeOrigin = "new",
+  { id, nextTurn, origin }: DockerSessionParts,
 ): Promise<DockerSession> {
   const { docker, pendingRemovals } = context.engine;
-  const volumes = toVolumes(context, id);
-  const openHome = { new: createHome, kept: resumeHome }[origin];
+  const volumes = toVolumes(context, id, origin);
+  const openHome = origin === "kept" ? resumeHome : createHome;
   const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
   const proxySocket = await translate(context.proxySockets.reserve());
   const sessionContainer = await translate(openHome(context, { session: id, volumes, proxySocket }));
-  const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers: context.idleContainers });
-  const whileRunning = context.engine.name === "Podman" ? toWhileRunning(sessionContainer, context) : undefined;
-  const archive = createHomeArchive({ ...sessionContainer, whileRunning }, context.user);
+  const { idleContainers, visibility } = context;
+  // Other runtimes' containers may not reach a socket of this kernel.
+  const runsForwarder = context.runtime === undefined;
+  const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers });
+  // Podman tells of a path in a volume what is at the end of its symlinks, so a look into the running container is needed.
+  const whileRunning = context.engine.name === "Podman" ? toWhileRunning(sessionContainer, idleContainers) : undefined;
+  const { lookInto } = context;
+  const archive = createHomeArchive({ ...sessionContainer, lookInto, whileRunning }, context.user);
   // No agent has used a new home.
   let visited = origin === "kept";
+  const files = createHomeFiles(sessionContainer.handle, archive);
   const seeds = createHomeSeeds();
   const home = { archive, scratchDir: context.scratchDir, exists: visited };
   const login = context.login?.open(home) ?? openWithoutLogin(home);
@@ -62,6 +77,16 @@ export async function createDockerSession(
   const finishing = new Set<Promise<void>>();
   const removed = new AbortController();
 
+  const launching = {
+    context,
+    session: id,
+    volumes,
+    decideVisibility: () => visibility.decide(sessionContainer),
+    async checkMountPoints(paths: readonly string[]): Promise<void> {
+      if (visited) await archive.checkMountPoints(paths);
+    },
+  };
+
   async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
     removed.signal.throwIfAborted();
     const containerReady = sessionContainer.ensure();
@@ -70,25 +95,24 @@ export async function createDockerSession(
     const over = [removed.signal, ...(options.signal === undefined ? [] : [options.signal])];
     const prepareHome = async (): Promise<void> => {
       await containerReady;
-      const files = command.home === undefined ? undefined : await seeds.load(command.home);
+      // A new home is filled through the container, for which the turn's container waits too. It reports a failure.
+      if (!visited) await network.joinable.catch(() => undefined);
+      const seeded = await seeds.load(command);
       const need = running.size === 0 ? toLoginNeed(command, context.login) : "none";
-      await login.prepare(need, AbortSignal.any(over), files?.files);
-      files?.written();
+      await login.prepare(need, AbortSignal.any(over), seeded.entries);
+      seeded.written();
       // The previous turn's container is removed before the next agent starts, above all before a retry.
       await lastTurnsGone();
     };
-    const checkMountPoints = async (paths: readonly string[]): Promise<void> => {
-      if (visited) await archive.checkMountPoints(paths);
-    };
-    const network = egress.join((options.access ?? DEFAULT_ACCESS).egress);
-    const decideVisibility = () => context.visibility.decide(sessionContainer);
-    const steps = { containerReady, prepareHome, checkMountPoints };
-    const turn = { context, session: id, volumes, command, options, network, decideVisibility, heldBytes, ...steps };
-    const child = await startTurn(turn).catch(async (error: unknown) => {
-      pendingRemovals.suspect(error);
-      await network.close();
-      throw error;
-    });
+    const network = egress.join((options.access ?? DEFAULT_ACCESS).egress, options.alone === true && runsForwarder);
+    const turn = { ...launching, command, options, network, containerReady };
+    const child = await startTurn({ ...turn, heldBytes, prepareHome, takeAhead: nextTurn.take }).catch(
+      async (error: unknown) => {
+        pendingRemovals.suspect(error);
+        await network.close();
+        throw error;
+      },
+    );
     visited = true;
     running.add(child);
     void child.disk?.then((report) => (heldBytes = report?.homeBytes));
@@ -98,6 +122,10 @@ export async function createDockerSession(
       void child.gone.then(() => finishing.delete(child.gone));
     };
     child.exit.then(finish, finish);
+    void Promise.all([child.exit, child.gone]).then(
+      ([{ reason }]) => reason === undefined && prepareNext(turn),
+      () => undefined,
+    );
     const closeNetwork = (): ReturnType<TurnNetwork["close"]> => network.close();
     const report = child.exit.then(closeNetwork, closeNetwork);
     const living = { ...child, takeDisk, isCurrent };
@@ -114,11 +142,33 @@ export async function createDockerSession(
     }
   }
 
+  /** Has the container of another turn like this one made, unless one runs. */
+  function prepareNext({ network: { forwarder, mode }, options, ...turn }: Omit<TurnLaunch, "ahead">): void {
+    // On the bridge, the engine writes the host's name servers into a container at its start.
+    if (starting.size + running.size > 0 || mode === "bridge") return;
+    const { access, alone, directory, protectedPaths } = options;
+    const network = { mode, forwarder, joinable: Promise.resolve(), restore: async () => false };
+    const ahead = { ...turn, network, options: { access, alone, directory, protectedPaths, signal: removed.signal } };
+    nextTurn.prepare(async () =>
+      launchAhead({ ...ahead, containerReady: Promise.resolve(await sessionContainer.ensure()) }),
+    );
+  }
+
+  async function warmUp(): Promise<void> {
+    idleContainers.acquire(sessionContainer);
+    try {
+      await Promise.all([sessionContainer.start(), egress.open()]);
+      await visibility.decide(sessionContainer);
+    } finally {
+      idleContainers.release(sessionContainer);
+    }
+  }
+
   async function stop(): Promise<void> {
     removed.abort(sessionEnded(id));
     // A process that is just starting would use the volumes after their removal.
     await Promise.allSettled(starting);
-    await Promise.all([...running].map((child) => child.stop("shutdown")));
+    await Promise.all([nextTurn.close(), ...[...running].map((child) => child.stop("shutdown"))]);
   }
 
   async function lastTurnsGone(): Promise<void> {
@@ -153,40 +203,18 @@ export async function createDockerSession(
 
   return {
     id,
+    ...(proxySocket.isHere ? { serve: egress.serve } : {}),
     paths: () => ({ workspace: SANDBOX.workspace, home: SANDBOX.home }),
     start(command, options) {
       const started = translate(start(command, options));
       starting.add(started);
       return started.finally(() => starting.delete(started));
     },
-    async readFile(path) {
-      const file = checkPath(path);
-      const content =
-        (await readHomeFile(sessionContainer.handle, file, LARGEST_ANSWER_BYTES)) ??
-        (await translate(archive.readFile(file, LARGEST_ANSWER_BYTES)));
-      return content?.toString("utf8");
-    },
-    async appendFile(path, text) {
-      await translate(appendFile(archive, checkPath(path), text));
-    },
+    readFile: (path) => translate(files.read(path)),
+    appendFile: (path, text) => translate(files.append(path, text)),
+    warmUp: () => translate(warmUp()),
     remove: () => translate(remove()),
     suspend: (signal) => translate(suspend(signal)),
-  };
-}
-
-/** Podman tells of a path in a volume what is at the end of its symlinks, so a look into the running container is needed. */
-function toWhileRunning(
-  container: SessionContainer,
-  { idleContainers }: Pick<SandboxContext, "idleContainers">,
-): <T>(use: () => Promise<T>) => Promise<T> {
-  return async (use) => {
-    idleContainers.acquire(container);
-    try {
-      await container.start();
-      return await use();
-    } finally {
-      await idleContainers.releaseAndStop(container);
-    }
   };
 }
 
@@ -199,17 +227,6 @@ function toLoginNeed({ env, login: name }: Command, login: Login | undefined): L
   );
 }
 
-async function appendFile(archive: HomeArchive, path: string, text: string): Promise<void> {
-  const before = (await archive.readFile(path, LARGEST_LOG_BYTES)) ?? Buffer.alloc(0);
-  const content = Buffer.concat([before, Buffer.from(text)]);
-  await archive.write([{ path: `${SANDBOX.home}/${path}`, content, mode: 0o600 }]);
-}
-
 function sessionEnded(id: SessionId): BudgieError {
   return new BudgieError("SESSION_NOT_FOUND", `The session "${id}" has ended. Leave its id out to begin a new one.`);
-}
-
-function checkPath(path: string): string {
-  if (isHomePath(path)) return path;
-  throw new BudgieError("SESSION_UNUSABLE", `${JSON.stringify(path)} is not the path of a file in a session's home.`);
 }

@@ -2,7 +2,7 @@
 export { buildSandboxImage, type BuildOptions, type Built } from "./image/build-sandbox-image.ts";
 export { collectDockerGarbage, type CollectOptions, type CollectReport } from "./maintenance/collect-docker-garbage.ts";
 export { createKiroLogin, type KiroLoginOptions } from "./login/create-kiro-login.ts";
-export type { Login } from "./login/login.ts";
+export type { Login, LoginFacts } from "./login/login.ts";
 export type { Credentials } from "./sandbox/credentials.ts";
 export { openDockerHomes, type DockerHomesOptions } from "./maintenance/session-homes.ts";
 export { createDockerRunner, type DockerRunnerOptions } from "./docker-runner.ts";

@@ -9,8 +9,18 @@ import { timeLimit } from "../engine/time-limits.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { statusOf } from "../engine/docker-errors.ts";
 import { openContainerRoot } from "./container-root.ts";
-import type { ArchiveFile, HomeArchive, Saving } from "./home-archive.ts";
-import { foldersOf, hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-stat.ts";
+import type { LookInto } from "./look-into.ts";
+import { fillNewHome } from "./fill-new-home.ts";
+import {
+  foldersInHome,
+  isFile,
+  toFolders,
+  type ArchiveEntry,
+  type ArchiveFile,
+  type HomeArchive,
+  type Saving,
+} from "./home-archive.ts";
+import { hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-stat.ts";
 import { readStart, takeStart } from "./read-home-file.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import { unpack } from "./put-archive.ts";
@@ -23,24 +33,22 @@ type ArchiveContainer = LookedInto & {
 
 type LookedInto = {
   readonly handle: Docker.Container;
+  /** Looks into a running container without the engine; default through `/proc` */
+  readonly lookInto?: LookInto | undefined;
   /** Starts it for a look into it; left out where the engine can be asked about symlinks */
   readonly whileRunning?: (<T>(use: () => Promise<T>) => Promise<T>) | undefined;
 };
 
-// The folders that the agent's programs expect.
-const FOLDERS = ["", "/.kiro", "/.local", "/.local/share", "/.local/share/kiro-cli"].map((path) => SANDBOX.home + path);
-
 /** Opens the volumes of a session container. New files belong to `user`. */
 export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser): HomeArchive {
-  const { handle: container, lend } = mounting;
+  const { handle: container, lend, lookInto } = mounting;
   // An archive unpacked at the root would meet the container's read-only file system, and on Podman lie below the volumes.
   const roots = ["/home/", `${SANDBOX.auth}/`];
-  const put = async (into: Docker.Container, files: readonly ArchiveFile[]): Promise<void> => {
+  const put = async (into: Docker.Container, entries: readonly ArchiveEntry[]): Promise<void> => {
+    const all = toFolders(entries);
     const puts = roots.map(async (path) => {
-      const content = files.filter((file) => file.path.startsWith(path));
-      const parents = [...FOLDERS, ...content.flatMap((file) => foldersInHome(file.path))];
-      // Sorted, so that a folder comes before its children.
-      const folders = [...new Set(parents)].filter((folder) => folder.startsWith(path)).toSorted();
+      const content = entries.filter(isFile).filter((file) => file.path.startsWith(path));
+      const folders = all.filter((folder) => folder.startsWith(path));
       if (folders.length + content.length === 0) return;
       await unpack(() => putFiles(into, content, { path, folders, user }), folders.length);
     });
@@ -59,7 +67,9 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
       const saved = await Promise.all(paths.map((path) => saveFile(container, path, { to, maxBytes })));
       return new Set(names.filter((_, index) => saved[index] === true));
     },
-    create: (files) => lend((copy) => put(copy, files)),
+    async create(entries) {
+      if (!(await fillNewHome(container, entries, { lookInto }))) await lend((copy) => put(copy, entries));
+    },
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
       const folders = new Set(inHome.flatMap(foldersInHome));
@@ -67,18 +77,13 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
         folders.has(path) ? kind !== "folder" : kind === "link",
       );
     },
-    async write(files) {
-      const folders = new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersInHome(path))]);
-      // A start is only worth it for folders that no turn is sure to have.
-      await refuseLinks(folders.size > FOLDERS.length ? mounting : { handle: container }, folders);
-      await put(container, files);
+    async write(entries) {
+      const folders = toFolders(entries);
+      // A file in the home itself is not worth a start.
+      await refuseLinks(folders.length > 1 ? mounting : { handle: container }, new Set(folders));
+      await put(container, entries);
     },
   };
-}
-
-/** Lists the parents of a file that the agent could have replaced. */
-function foldersInHome(path: string): readonly string[] {
-  return foldersOf(path).filter((folder) => folder.startsWith("/home/"));
 }
 
 /** Throws if a parent is not a folder: an engine's answer is about the requested path only if all its parents are real folders. */

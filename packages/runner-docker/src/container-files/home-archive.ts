@@ -1,3 +1,6 @@
+import { SANDBOX } from "../sandbox/container-options.ts";
+import { foldersOf } from "./path-stat.ts";
+
 /** A file to write into a session's volumes. */
 export type ArchiveFile = {
   /** Absolute, below `/home/agent` or `/auth` */
@@ -5,6 +8,11 @@ export type ArchiveFile = {
   readonly content: Buffer | HostFile;
   readonly mode: number;
 };
+
+/** A folder of the agent's own to make in a session's home. */
+type ArchiveFolder = { readonly path: string; readonly content: "folder" };
+
+export type ArchiveEntry = ArchiveFile | ArchiveFolder;
 
 /** Content in a file of the host, which may be too large for memory. It must exist until the write ends. */
 export type HostFile = { readonly path: string; readonly bytes: number };
@@ -25,10 +33,26 @@ export type HomeArchive = {
   readFile(path: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Saves the regular files among `names` to a folder, and returns their names. Throws `SESSION_UNUSABLE` if they are too large, or for a planted symlink. */
   saveFiles(folder: string, names: readonly string[], saving: Saving): Promise<ReadonlySet<string>>;
-  /** Creates a new home, and writes files into it, as well as the folders of both. Only for volumes that no agent has used. */
-  create(files: readonly ArchiveFile[]): Promise<void>;
+  /** Creates a new home, and writes files and folders into it, with their parents. Only for volumes that no agent has used. */
+  create(entries: readonly ArchiveEntry[]): Promise<void>;
   /** Throws `SESSION_UNUSABLE` if one of these mount points is a symlink in the home, or below one: the engine would follow it. */
   checkMountPoints(paths: readonly string[]): Promise<void>;
-  /** Writes files, and creates their folders. Throws `SESSION_UNUSABLE` if a parent of one is not a folder, such as a symlink. */
-  write(files: readonly ArchiveFile[]): Promise<void>;
+  /** Writes files and folders, with their parents. Throws `SESSION_UNUSABLE` if a folder on the way is something else, such as a symlink. */
+  write(entries: readonly ArchiveEntry[]): Promise<void>;
 };
+
+/** Tells whether an entry is a file, and not a folder. */
+export function isFile(entry: ArchiveEntry): entry is ArchiveFile {
+  return entry.content !== "folder";
+}
+
+/** Lists the home, the folders among the entries and the parents of all, each before its children. */
+export function toFolders(entries: readonly ArchiveEntry[]): readonly string[] {
+  const folders = entries.flatMap((entry) => [...foldersInHome(entry.path), ...(isFile(entry) ? [] : [entry.path])]);
+  return [...new Set([SANDBOX.home, ...folders])].toSorted();
+}
+
+/** Lists the parents of a file that the agent could have replaced. */
+export function foldersInHome(path: string): readonly string[] {
+  return foldersOf(path).filter((folder) => folder.startsWith("/home/"));
+}

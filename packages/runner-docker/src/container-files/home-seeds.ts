@@ -1,27 +1,29 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { isAbsolute } from "node:path";
-import { BudgieError, isHomePath, type HomeFile } from "@budgie/core";
+import { isAbsolute, posix } from "node:path";
+import { BudgieError, isHomePath, toHidden, type Command, type HomeFile } from "@budgie/core";
 import { SANDBOX } from "../sandbox/container-options.ts";
-import type { ArchiveFile } from "./home-archive.ts";
+import type { ArchiveEntry, ArchiveFile } from "./home-archive.ts";
 import { foldersOf } from "./path-stat.ts";
 import { readStart } from "./read-home-file.ts";
 
 const MOST_FILES = 64;
 const MOST_MEBIBYTES = 4;
 
-/** The files that commands bring for a session's home. */
+/** The files that commands bring for a session's home, and the folders in which they mount something. */
 export type HomeSeeds = {
-  /** Loads the files to write. Throws `CONFIG_INVALID` for one that is missing, too large, or has no path in a home. */
-  load(files: readonly HomeFile[]): Promise<LoadedSeeds>;
+  /** Loads what to write. Rejects with `CONFIG_INVALID` for a file that is missing, too large, or has no path in a home. */
+  load(command: Seeding): LoadedSeeds | Promise<LoadedSeeds>;
   /** Lists empty files in place of the copies of the host's files: an archive cannot delete. */
   toCleared(): readonly ArchiveFile[];
 };
 
+type Seeding = Pick<Command, "hidden" | "home" | "projections">;
+
 type LoadedSeeds = {
-  /** The files that are new, or have changed since they were written */
-  readonly files: readonly ArchiveFile[];
+  /** The files and folders that are new, or have changed since they were written */
+  readonly entries: readonly ArchiveEntry[];
   /** Records that they were written */
   readonly written: () => void;
 };
@@ -30,19 +32,43 @@ type LoadedSeeds = {
 export function createHomeSeeds(): HomeSeeds {
   const digests = new Map<string, string>();
   const copies = new Set<string>();
+  const made = new Set<string>();
+
+  async function loadFiles(files: readonly HomeFile[], folders: readonly string[]): Promise<LoadedSeeds> {
+    checkPaths(files);
+    const seeds = (await readAll(files)).filter(({ digest, path }) => digests.get(path) !== digest);
+    // Before they are written, since a failed write may have written some.
+    for (const { content, path } of files) if (typeof content !== "string") copies.add(toTarget(path));
+    return toLoaded(folders, seeds);
+  }
+
+  function toLoaded(folders: readonly string[], seeds: readonly Seed[]): LoadedSeeds {
+    return {
+      entries: [
+        ...folders.map((path) => ({ path, content: "folder" as const })),
+        ...seeds.map(({ content, path }) => ({ path: toTarget(path), content, mode: 0o600 })),
+      ],
+      written() {
+        for (const folder of folders) made.add(folder);
+        for (const { digest, path } of seeds) digests.set(path, digest);
+      },
+    };
+  }
+
   return {
-    async load(files) {
-      checkPaths(files);
-      const seeds = (await readAll(files)).filter(({ digest, path }) => digests.get(path) !== digest);
-      // Before they are written, since a failed write may have written some.
-      for (const { content, path } of files) if (typeof content !== "string") copies.add(toTarget(path));
-      return {
-        files: seeds.map(({ content, path }) => ({ path: toTarget(path), content, mode: 0o600 })),
-        written: () => seeds.forEach(({ digest, path }) => digests.set(path, digest)),
-      };
+    load({ home: files, ...command }) {
+      const folders = toMountFolders(command).filter((folder) => !made.has(folder));
+      return files === undefined ? toLoaded(folders, []) : loadFiles(files, folders);
     },
     toCleared: () => Array.from(copies, (path) => ({ path, content: Buffer.alloc(0), mode: 0o600 })),
   };
+}
+
+/** Lists the parents of a command's mounts in the home. The engine would make missing ones root's. */
+function toMountFolders({ projections, ...command }: Omit<Seeding, "home">): readonly string[] {
+  const mounts = [...projections.flatMap(({ home }) => home ?? []), ...toHidden(command).ofHome];
+  const parents = mounts.flatMap((path) => foldersOf(posix.join(SANDBOX.home, path)));
+  return [...new Set(parents)].filter((path) => path.startsWith(`${SANDBOX.home}/`));
 }
 
 /** Throws unless the paths are different files of a home. */

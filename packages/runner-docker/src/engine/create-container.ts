@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import type { ContainerCreateOptions, MountSettings } from "dockerode";
+import pLimit from "p-limit";
 import { BudgieError } from "@budgie/core";
 import { isNameTaken } from "./docker-errors.ts";
 import type { Engine } from "./engine.ts";
@@ -8,22 +9,29 @@ import { findMade, findOwn, type OwnPlace } from "./find-container.ts";
 import { removeContainer } from "./remove-container.ts";
 import { ENDING_LIMIT_MS, timeLimit } from "./time-limits.ts";
 
+// Podman before 4.8 locks a new container's volumes in any order: two containers of the same volumes that are created at once lock up
+// the whole engine. https://github.com/containers/podman/pull/20329
+const ONE_AT_A_TIME_BEFORE = 4.8;
+const inTurn = pLimit(1);
+
 /**
  * Creates a container by name. Everything else is in the request's body; dockerode would put it into the URL, secrets too. If
  * the name is taken, removes a container that belongs to this budgie, waits for a container of the same session that is being
  * removed, and throws `RUNNER_UNAVAILABLE` for any other container.
  */
 export async function createContainer(
-  { docker, name: engine, pendingRemovals }: Pick<Engine, "docker" | "name" | "pendingRemovals">,
+  { docker, name: engine, pendingRemovals, version }: Pick<Engine, "docker" | "name" | "pendingRemovals" | "version">,
   name: string,
   asked: Docker.ContainerCreateOptions,
 ): Promise<Docker.Container> {
-  const body = engine === "Podman" ? withPodmanBinds(asked) : asked;
+  const isPodman = engine === "Podman";
+  const body = isPodman ? withPodmanBinds(asked) : asked;
   const create = (): Promise<Docker.Container> =>
     docker.createContainer({ _query: { name }, _body: body, ...timeLimit() } as unknown as typeof asked);
   const place = { docker, name, labels: asked.Labels ?? {} };
+  const isOneAtATime = isPodman && Number.parseFloat(version) < ONE_AT_A_TIME_BEFORE;
   try {
-    const created = await createOnceFree(create, place);
+    const created = await createOnceFree(isOneAtATime ? () => inTurn(create) : create, place);
     pendingRemovals.trust();
     return created;
   } catch (error) {

@@ -11,9 +11,11 @@ export function statusOf(error: unknown): number | undefined {
   return (error as EngineError).statusCode;
 }
 
-/** Ignores HTTP 404, for removals, and rethrows any other error. */
+/** Ignores what is missing, for removals, and rethrows any other error. */
 export function ignoreMissing(error: unknown): void {
-  if (statusOf(error) !== 404) throw error;
+  // Podman 4 answers with HTTP 500 if something else removes the same volume at that moment.
+  const isMissing = statusOf(error) === 404 || (statusOf(error) === 500 && textOf(error).includes("no such volume"));
+  if (!isMissing) throw error;
 }
 
 /** Tells whether a container's name is taken: Docker answers with HTTP 409, Podman with 500. */

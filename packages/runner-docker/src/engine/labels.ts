@@ -11,10 +11,17 @@ export type LabelFacts = {
   readonly created: Date;
   /** Time for which its session outlives its owner; 0 if it does not */
   readonly keepMs: number;
+  /** True if it was made before a call needed it */
+  readonly isAhead: boolean;
+  /** True if the engine created it for a mount, such as in place of one that somebody removed */
+  readonly isMadeForMount: boolean;
 };
 
 /** The filter for everything that budgie created on an engine. */
 export const OURS = { label: ["dev.budgie=1"] };
+
+/** The label of volumes that the engine creates by itself. */
+export const MADE_FOR_MOUNT = { "dev.budgie.made-for-mount": "1" };
 
 /** Returns the labels of a new container or volume. None is a secret: everybody with access to the engine can read them. */
 export function toLabels(owner: OwnerRecord, session: SessionId | "", role: Role): Record<string, string> {
@@ -50,6 +57,8 @@ export function parseLabels(labels: Readonly<Record<string, string>> | undefined
     role: label("role"),
     created: Number.isNaN(created.getTime()) ? new Date(0) : created,
     keepMs: Number(/^\d{1,15}$/.exec(label("keep-ms"))?.[0] ?? 0),
+    isAhead: label("ahead") === "1",
+    isMadeForMount: label("made-for-mount") === "1",
   };
 }
 

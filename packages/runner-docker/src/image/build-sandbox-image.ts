@@ -1,6 +1,5 @@
 import type { Readable } from "node:stream";
 import type Docker from "dockerode";
-import { pack } from "tar-fs";
 import { connectEngine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
 
@@ -28,6 +27,8 @@ export type Built =
 /** Builds the sandbox image on the user's engine. Throws `RUNNER_UNAVAILABLE` if there is none. */
 export async function buildSandboxImage(options: BuildOptions): Promise<Built> {
   const { docker } = await connectEngine(options.hostEnv, options.home);
+  // Imported late: a server never needs it.
+  const { pack } = await import("tar-fs");
   // The checkout's times and owners would defeat the engine's cache.
   const context = pack(options.contextDir, {
     entries: ["Dockerfile", "docker"],

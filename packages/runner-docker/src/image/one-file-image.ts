@@ -8,6 +8,7 @@ import { timeLimit } from "../engine/time-limits.ts";
 import { statusOf, toBudgieError } from "../engine/docker-errors.ts";
 import type { Engine } from "../engine/engine.ts";
 import { getJson } from "../engine/engine-http.ts";
+import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 
 /** An image of one program. */
 export type OneFileImage = {
@@ -17,6 +18,8 @@ export type OneFileImage = {
   /** Absolute path of the program in the image */
   readonly path: string;
   readonly content: Buffer;
+  /** Folders that only their owner may use; default none */
+  readonly folders?: { readonly owner: SandboxUser; readonly paths: readonly string[] };
 };
 
 type ImageEngine = Pick<Engine, "docker" | "endpoint">;
@@ -49,8 +52,8 @@ type SavedImage = {
   readonly config: Buffer;
 };
 
-async function toSaved({ architecture, content, name, path }: OneFileImage): Promise<SavedImage> {
-  const layer = await toTar({ [path.slice(1)]: content });
+async function toSaved({ architecture, content, folders, name, path }: OneFileImage): Promise<SavedImage> {
+  const layer = await toTar({ [path.slice(1)]: content }, folders);
   const toConfig = (label: string): Buffer =>
     Buffer.from(JSON.stringify({ ...facts, config: { ...config, Labels: { [LABEL]: label } } }));
   const created = new Date(0).toISOString();
@@ -91,9 +94,12 @@ async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise
   return /"error":"((?:[^"\\]|\\.)*)"/.exec(said)?.[1];
 }
 
-/** Packs files into an archive. The same files give the same bytes. */
-function toTar(files: Readonly<Record<string, Buffer>>): Promise<Buffer> {
+/** Packs files and folders into an archive. The same ones give the same bytes. */
+function toTar(files: Readonly<Record<string, Buffer>>, folders?: OneFileImage["folders"]): Promise<Buffer> {
   const archive = pack();
+  for (const path of folders?.paths ?? []) {
+    archive.entry({ name: path.slice(1), type: "directory", mode: 0o700, ...folders?.owner, mtime: new Date(0) });
+  }
   for (const [name, content] of Object.entries(files)) {
     archive.entry({ name, mode: 0o755, uid: 0, gid: 0, mtime: new Date(0) }, content);
   }

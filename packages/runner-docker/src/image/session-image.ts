@@ -2,16 +2,31 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { BudgieError } from "@budgie/core";
 import type { Engine } from "../engine/engine.ts";
-import { FORWARDER } from "../sandbox/container-options.ts";
+import { FORWARDER, SANDBOX } from "../sandbox/container-options.ts";
+import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import { ensureOneFileImage } from "./one-file-image.ts";
 
-/** Returns the id of the image that session containers run, which is created if the engine lacks it. It does not depend on the sandbox image. */
-export async function ensureSessionImage(engine: Engine): Promise<string> {
+/**
+ * Returns the id of the image that session containers run, which is created if the engine lacks it. It does not depend on the sandbox
+ * image. Volumes that are mounted into its containers get its folders, which belong to the sandbox's user.
+ */
+export async function ensureSessionImage(engine: Engine, user: SandboxUser): Promise<string> {
   const { platform } = engine;
+  const content = await readFile(toForwarderFile(platform));
+  const folders = { owner: user, paths: [SANDBOX.home, SANDBOX.auth] };
+  const architecture = toArchitecture(platform);
+  return ensureOneFileImage(engine, { name: "budgie-session", architecture, path: FORWARDER, content, folders });
+}
+
+/** Returns the forwarder's path on the host. Throws `RUNNER_UNAVAILABLE` for a platform that it is not built for. */
+export function toForwarderFile(platform: string): string {
+  return fileURLToPath(new URL(`../../forwarder/linux-${toArchitecture(platform)}`, import.meta.url));
+}
+
+function toArchitecture(platform: string): string {
   const architecture = ARCHITECTURES[platform];
   if (architecture === undefined) throw noForwarder(platform);
-  const content = await readFile(fileURLToPath(new URL(`../../forwarder/linux-${architecture}`, import.meta.url)));
-  return ensureOneFileImage(engine, { name: "budgie-session", architecture, path: FORWARDER, content });
+  return architecture;
 }
 
 // The architectures that the forwarder is built for, by platform, both in Go's names.

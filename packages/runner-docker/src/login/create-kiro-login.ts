@@ -1,4 +1,5 @@
 import type { Credentials } from "../sandbox/credentials.ts";
+import { inspectKiroLogin } from "./inspect-kiro-login.ts";
 import { createLoginSync } from "./login-sync.ts";
 import type { Login } from "./login.ts";
 
@@ -16,5 +17,6 @@ export function createKiroLogin({ credentials = "full", dataDir: kiroDataDir }: 
     // An unreadable login must not stop a command that has an API key.
     toNeed: (env) => (env["KIRO_API_KEY"] ? "if-any" : "required"),
     open: (home) => createLoginSync({ ...home, kiroDataDir, credentials }),
+    inspect: (hostEnv) => inspectKiroLogin(kiroDataDir, credentials, hostEnv["KIRO_API_KEY"]),
   };
 }

@@ -2,7 +2,7 @@ import { BudgieError, toOption } from "@budgie/core";
 import { toAccessTokenLogin } from "./access-token-login.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import type { Credentials } from "../sandbox/credentials.ts";
-import type { ArchiveFile, HostFile } from "../container-files/home-archive.ts";
+import type { ArchiveEntry, ArchiveFile, HostFile } from "../container-files/home-archive.ts";
 import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "./kiro-database.ts";
 import { loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
 import type { LoginHome, LoginNeed, LoginSync } from "./login.ts";
@@ -24,14 +24,14 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
   let prepared = false;
   let synced: string | undefined;
   return {
-    async prepare(need, signal, files = []) {
+    async prepare(need, signal, entries = []) {
       const login = await loadNeeded(options, need);
       if (login !== undefined && login.fingerprint !== synced) {
         // Only when the host's rows changed: a token that was renewed in the sandbox must not be overwritten.
-        await (exists ? renewLogin(options, { login, files, signal }) : createLogin(options, { login, files }));
+        await (exists ? renewLogin(options, { login, entries, signal }) : createLogin(options, { login, entries }));
         synced = login.fingerprint;
-      } else if (!prepared || files.length > 0) {
-        await (exists ? archive.write(files) : archive.create(files));
+      } else if (!prepared || entries.length > 0) {
+        await (exists ? archive.write(entries) : archive.create(entries));
       }
       prepared = true;
       exists = true;
@@ -86,17 +86,17 @@ async function loadLogin({ credentials, kiroDataDir }: LoginSyncOptions): Promis
   }
 }
 
-/** A login to write, and the files to write with it in one call of the engine. */
-type Writing = { readonly login: KiroLogin; readonly files: readonly ArchiveFile[] };
+/** A login to write, and the entries to write with it in one call of the engine. */
+type Writing = { readonly login: KiroLogin; readonly entries: readonly ArchiveEntry[] };
 
-async function createLogin({ archive, scratchDir }: LoginSyncOptions, { files, login }: Writing): Promise<void> {
+async function createLogin({ archive, scratchDir }: LoginSyncOptions, { entries, login }: Writing): Promise<void> {
   const content = await createSessionDatabase(login, scratchDir);
-  await archive.create([...files, { path: FILE, content, mode: 0o600 }, toReadable(content)]);
+  await archive.create([...entries, { path: FILE, content, mode: 0o600 }, toReadable(content)]);
 }
 
 type Renewing = Writing & { readonly signal: AbortSignal };
 
-async function renewLogin(options: LoginSyncOptions, { files, login, signal }: Renewing): Promise<void> {
+async function renewLogin(options: LoginSyncOptions, { entries, login, signal }: Renewing): Promise<void> {
   const { archive, scratchDir } = options;
   const host = await createSessionDatabase(login, scratchDir);
   await using scratch = await createScratchFolder(scratchDir);
@@ -104,7 +104,7 @@ async function renewLogin(options: LoginSyncOptions, { files, login, signal }: R
   // If the agent removed the database, there is no conversation to keep.
   const isThere = await saveDatabase(archive, folder);
   const content = isThere ? await renewSessionDatabase({ folder, host, signal }) : host;
-  await archive.write([...files, ...toDatabaseFiles(content), toReadable(host)]);
+  await archive.write([...entries, ...toDatabaseFiles(content), toReadable(host)]);
 }
 
 function toReadable(content: Buffer): ArchiveFile {

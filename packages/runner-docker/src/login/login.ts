@@ -1,5 +1,5 @@
 import type { Command } from "@budgie/core";
-import type { ArchiveFile, HomeArchive } from "../container-files/home-archive.ts";
+import type { ArchiveEntry, HomeArchive } from "../container-files/home-archive.ts";
 
 /** A login of the host of which sandboxes get a copy, made by a function such as `createKiroLogin`. */
 export type Login = {
@@ -9,7 +9,14 @@ export type Login = {
   readonly toNeed: (env: Command["env"]) => LoginNeed;
   /** Opens it for one session */
   readonly open: (home: LoginHome) => LoginSync;
+  /** Finds the part that a sandbox would get with these variables of the host; throws if there is none. Changes nothing */
+  readonly inspect: (hostEnv: NodeJS.ProcessEnv) => Promise<LoginFacts>;
 };
+
+/** The part of a login that a sandbox gets: a copy of a file with it, a variable, or nothing, as its user wants. */
+export type LoginFacts =
+  | { readonly from: "file"; readonly updated: Date; readonly expires: Date | undefined }
+  | { readonly from: "variable" | "nothing" };
 
 /** A session's home, as far as a login writes to it. */
 export type LoginHome = {
@@ -25,8 +32,8 @@ export type LoginNeed = "none" | "if-any" | "required";
 
 /** The login in a session's home, which is kept as new as the host's. */
 export type LoginSync = {
-  /** Prepares the home for a command, and writes its `files`. Throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or the reason of `signal`. */
-  prepare(need: LoginNeed, signal: AbortSignal, files?: readonly ArchiveFile[]): Promise<void>;
+  /** Prepares the home for a command, and writes its `entries`. Throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or the reason of `signal`. */
+  prepare(need: LoginNeed, signal: AbortSignal, entries?: readonly ArchiveEntry[]): Promise<void>;
   /** Returns false if a command would be given another login now than the one in the home. */
   isCurrent(need: LoginNeed): Promise<boolean>;
   /** Removes the login from the home, unless `signal` aborts before that is written. */
@@ -38,9 +45,9 @@ export function openWithoutLogin({ archive, exists = false }: LoginHome): LoginS
   let isPrepared = false;
   let isUsed = exists;
   return {
-    async prepare(_need, _signal, files = []) {
-      if (isPrepared && files.length === 0) return;
-      await (isUsed ? archive.write(files) : archive.create(files));
+    async prepare(_need, _signal, entries = []) {
+      if (isPrepared && entries.length === 0) return;
+      await (isUsed ? archive.write(entries) : archive.create(entries));
       [isPrepared, isUsed] = [true, true];
     },
     isCurrent: () => Promise.resolve(true),

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import {
   isSessionId,
   toReasonToKeep,
@@ -32,6 +33,16 @@ export function createGarbageRules(things: readonly LabelledThing[], { owner, po
     return state;
   }
 
+  /** Tells whether no call ever took a session that was made ahead. Another state directory's register could have it. */
+  function isUnused({ isAhead, owner: { lock } }: LabelFacts, use: SessionUse | undefined): boolean {
+    if (!isAhead || use !== undefined || policy.sessions === undefined) return false;
+    return dirname(lock) === dirname(owner.record.lock);
+  }
+
+  function keepMsOf(facts: LabelFacts, use: SessionUse | undefined): number {
+    return isUnused(facts, use) ? 0 : toKeepMs(facts, use);
+  }
+
   async function loadSubject(facts: LabelFacts): Promise<GcSubject> {
     const use = kept.has(facts.session) ? await findUse(facts, policy) : undefined;
     const made = await stateOf(facts.owner, "labels");
@@ -40,7 +51,7 @@ export function createGarbageRules(things: readonly LabelledThing[], { owner, po
       // The creator may still use what belongs to a session that another owner has now.
       owner: made === "own" || made === "live" ? made : has,
       usedMs: Math.max(use?.usedMs ?? 0, youngest.get(toGroup(facts)) ?? 0),
-      keepMs: toKeepMs(facts, use),
+      keepMs: keepMsOf(facts, use),
       hasLease: leases.has((use?.owner ?? facts.owner).instance),
     };
   }

@@ -1,5 +1,3 @@
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import { BudgieError, type OwnerRecord } from "@budgie/core";
 import { checkRuntime } from "../engine/check-runtime.ts";
 import type { EngineProtection } from "../engine/engine-protections.ts";
@@ -7,10 +5,7 @@ import { connectEngine, type Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
 import { findImage, type SandboxImage } from "../image/find-image.ts";
 import { findAgentProgram } from "../image/find-agent-program.ts";
-import { toAccessTokenLogin } from "../login/access-token-login.ts";
-import { DATABASE } from "../login/kiro-database.ts";
-import { type KiroLogin, loadKiroLogin } from "../login/kiro-login.ts";
-import type { Credentials } from "../sandbox/credentials.ts";
+import type { Login, LoginFacts } from "../login/login.ts";
 import { type Caller, toSandboxUser, toUserNotices } from "../sandbox/sandbox-user.ts";
 
 export type InspectOptions = {
@@ -18,11 +13,10 @@ export type InspectOptions = {
   /** The agents' program in the image: a name, or an absolute path */
   readonly program: string;
   readonly owner: OwnerRecord;
-  readonly kiroDataDir: string;
   readonly home: string;
   readonly hostEnv: HostEnvironment;
-  /** The runner's option; default `full` */
-  readonly credentials?: Credentials | undefined;
+  /** The runner's option */
+  readonly login?: Login | undefined;
   readonly runtime?: string | undefined;
 };
 
@@ -40,11 +34,8 @@ export type SandboxFacts = {
   readonly program: Part<{ readonly path: string }>;
   /** `undefined` if none was requested */
   readonly runtime: Part<{ readonly name: string }> | undefined;
-  /** The login that a sandbox would get */
-  readonly login: Part<
-    | { readonly from: "database"; readonly updated: Date; readonly expires: Date | undefined }
-    | { readonly from: "api-key" | "nothing" }
-  >;
+  /** The part of the login that a sandbox would get; `undefined` if none was given */
+  readonly login: Part<LoginFacts> | undefined;
   readonly notices: readonly string[];
 };
 
@@ -101,34 +92,8 @@ async function inspectRuntime(engine: Part<Engine>, name: string | undefined): P
   });
 }
 
-async function inspectLogin({
-  credentials = "full",
-  hostEnv,
-  kiroDataDir,
-}: InspectOptions): Promise<SandboxFacts["login"]> {
-  const hasKey = Boolean(hostEnv["KIRO_API_KEY"]);
-  switch (credentials) {
-    case "none":
-      return { ok: true, facts: { from: "nothing" } };
-    case "api-key":
-      return hasKey ? { ok: true, facts: { from: "api-key" } } : { ok: false, problem: "KIRO_API_KEY is not set" };
-    case "full":
-      return hasKey ? { ok: true, facts: { from: "api-key" } } : inspectDatabase(kiroDataDir, () => undefined);
-    case "access-token":
-      return inspectDatabase(kiroDataDir, (login) => toAccessTokenLogin(login, new Date()).expires);
-  }
-}
-
-async function inspectDatabase(
-  kiroDataDir: string,
-  toExpiry: (login: KiroLogin) => Date | undefined,
-): Promise<SandboxFacts["login"]> {
-  return attempt(async () => {
-    const login = await loadKiroLogin(kiroDataDir);
-    if (login === undefined) throw new Error(`there is none in "${kiroDataDir}"; run "kiro-cli login"`);
-    const { mtime } = await stat(join(kiroDataDir, DATABASE));
-    return { from: "database", updated: mtime, expires: toExpiry(login) };
-  });
+async function inspectLogin({ hostEnv, login }: InspectOptions): Promise<SandboxFacts["login"]> {
+  return login && attempt(() => login.inspect(hostEnv));
 }
 
 async function attempt<Facts>(look: () => Promise<Facts>): Promise<Part<Facts>> {

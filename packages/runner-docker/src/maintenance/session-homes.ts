@@ -14,6 +14,7 @@ import { ensureSessionImage } from "../image/session-image.ts";
 import { toLabels } from "../engine/labels.ts";
 import { listSessions } from "./list-sessions.ts";
 import { volumeMount } from "../sandbox/mounts.ts";
+import { toSandboxUser } from "../sandbox/sandbox-user.ts";
 import { measureTurns } from "./measure-turns.ts";
 import { packHome } from "./export-home.ts";
 import { findHome, removeContainers, removeVolumes, toVolumeNames } from "../session/session-volumes.ts";
@@ -77,8 +78,10 @@ function translate<T>(call: Promise<T>): Promise<T> {
 /** Creates a container that never runs and mounts only the home, read-only. */
 async function createReader(engine: Engine, owner: Owner, id: SessionId): Promise<Docker.Container> {
   await findHome(engine.docker, id);
+  // The image of the caller's sessions, so that the engine needs no other.
+  const caller = toSandboxUser({ uid: process.getuid?.(), gid: process.getgid?.() }, engine.users);
   const body = toSessionContainer({
-    imageId: await ensureSessionImage(engine),
+    imageId: await ensureSessionImage(engine, caller),
     user: { uid: 65_534, gid: 65_534 },
     mounts: [{ ...volumeMount({ name: toVolumeNames(id).home, labels: {} }, "/home"), ReadOnly: true }],
     socketPath: "/nowhere",

@@ -4,7 +4,8 @@ import type { EgressProxy, UpstreamOptions } from "@budgie/egress";
 import type { OwnerRecord } from "@budgie/core";
 import { timeLimit } from "../engine/time-limits.ts";
 import { ignoreMissing } from "../engine/docker-errors.ts";
-import { SOCKETS_TARGET, type ProxySockets } from "./proxy-socket.ts";
+import { SOCKETS_TARGET } from "../sandbox/proxy-environment.ts";
+import type { ProxySockets } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import { toLabels } from "../engine/labels.ts";
@@ -52,6 +53,7 @@ export function createContainerProxySockets(options: ContainerProxyOptions): Pro
       return {
         mount: { ...mount, ReadOnly: true },
         socketPath,
+        isHere: false,
         open: async () => (await connect()).open({ socketPath }),
         // The proxy removes a socket that it closes.
         remove: async () => undefined,

@@ -31,7 +31,7 @@ export function createProxySockets(parts: ProxySocketsParts): ProxySockets {
       return createHostProxySockets({
         stateDir,
         instance: owner.record.instance,
-        users: engine.users,
+        engine,
         upstream,
         startProxy,
       });

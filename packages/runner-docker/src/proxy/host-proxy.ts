@@ -1,15 +1,17 @@
-import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { accessSync, chmodSync, constants, copyFileSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { EgressProxy, UpstreamOptions } from "@budgie/egress";
 import type { StartProxy } from "./start-proxy.ts";
-import { SOCKETS_TARGET, type ProxySocket, type ProxySockets } from "./proxy-socket.ts";
+import type { OwnForwarder, ProxySocket, ProxySockets } from "./proxy-socket.ts";
 import type { Engine } from "../engine/engine.ts";
 import { readOnlyBind } from "../sandbox/mounts.ts";
+import { toForwarderFile } from "../image/session-image.ts";
+import { PROXY, SOCKETS_TARGET } from "../sandbox/proxy-environment.ts";
 
 export type HostProxyOptions = {
   readonly stateDir: string;
   readonly instance: string;
-  readonly users: Engine["users"];
+  readonly engine: Pick<Engine, "platform" | "users">;
   readonly upstream: UpstreamOptions | undefined;
   /** Default: the egress proxy of `@budgie/egress` */
   readonly startProxy?: StartProxy | undefined;
@@ -17,7 +19,8 @@ export type HostProxyOptions = {
 
 /** Creates the proxy sockets of a proxy in this process. Each session's is in a folder of the host. */
 export function createHostProxySockets(options: HostProxyOptions): ProxySockets {
-  const { instance, startProxy, stateDir, upstream, users } = options;
+  const { engine, instance, startProxy, stateDir, upstream } = options;
+  const isRemapped = engine.users === "remapped";
   const folder = toSocketsFolder(stateDir, instance);
   let count = 0;
   let proxy: Promise<EgressProxy> | undefined;
@@ -34,12 +37,14 @@ export function createHostProxySockets(options: HostProxyOptions): ProxySockets 
     return {
       mount: readOnlyBind(own, SOCKETS_TARGET),
       socketPath: `${SOCKETS_TARGET}/s`,
+      isHere: true,
+      bringForwarder: () => bringForwarder(own, engine.platform),
       async open() {
         const socketPath = join(own, "s");
         const proxySocket = await (await (proxy ??= (startProxy ?? startOwn)())).open({ socketPath });
         // A remapped container's user is another user to the host. The parent folder keeps all other users out.
-        chmodSync(own, users === "remapped" ? 0o711 : 0o700);
-        chmodSync(socketPath, users === "remapped" ? 0o666 : 0o600);
+        chmodSync(own, isRemapped ? 0o711 : 0o700);
+        chmodSync(socketPath, isRemapped ? 0o666 : 0o600);
         return proxySocket;
       },
       remove: async () => rmSync(own, { recursive: true, force: true }),
@@ -53,6 +58,21 @@ export function createHostProxySockets(options: HostProxyOptions): ProxySockets 
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function bringForwarder(folder: string, platform: string): OwnForwarder | undefined {
+  const program = join(folder, "forwarder");
+  try {
+    // A process of an earlier start may still run it.
+    copyFileSync(toForwarderFile(platform), `${program}.new`);
+    chmodSync(`${program}.new`, 0o755);
+    renameSync(`${program}.new`, program);
+    // It fails too if the file system is mounted `noexec`.
+    accessSync(program, constants.X_OK);
+  } catch {
+    return undefined;
+  }
+  return { folder, command: [`${SOCKETS_TARGET}/forwarder`, `${SOCKETS_TARGET}/s`, new URL(PROXY).port] };
 }
 
 /** Returns the folder of a budgie's proxy sockets. It is short: a socket's path is no longer than the lock's, whose length was checked. */

@@ -11,7 +11,7 @@ import { attach } from "../engine/attach.ts";
 import { toProxyContainer } from "../sandbox/container-options.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
-import { SOCKETS_TARGET } from "./proxy-socket.ts";
+import { SOCKETS_TARGET } from "../sandbox/proxy-environment.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 import { findProgram } from "../image/find-program.ts";

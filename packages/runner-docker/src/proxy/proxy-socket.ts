@@ -11,13 +11,22 @@ export type ProxySockets = {
 
 /** The unix socket through which a session's container reaches its proxy. */
 export type ProxySocket = {
-  /** The mount that the session's container gets, and no other container */
+  /** The mount that the session's container gets */
   readonly mount: MountSettings;
-  /** Path in the session container */
+  /** Path in a container with that mount */
   readonly socketPath: string;
+  /** Puts the forwarder beside the socket, for a container that runs it itself; `undefined` if none could run it from there */
+  readonly bringForwarder?: () => OwnForwarder | undefined;
+  /** True if its proxy can answer requests by functions of this process */
+  readonly isHere: boolean;
   open(): Promise<SessionProxy>;
   remove(): Promise<void>;
 };
 
-/** The folder of proxy sockets in a session container. */
-export const SOCKETS_TARGET = "/run/budgie";
+/** The forwarder of a process with a network of its own. */
+export type OwnForwarder = {
+  /** The folder on the host of the proxy socket and the forwarder, for a read-only mount at `SOCKETS_TARGET` */
+  readonly folder: string;
+  /** Forwards in the background, and runs the command that follows */
+  readonly command: readonly string[];
+};

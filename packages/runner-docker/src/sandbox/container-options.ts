@@ -1,5 +1,5 @@
 import type { ContainerCreateOptions, MountSettings } from "dockerode";
-import type { Command, Limits } from "@budgie/core";
+import type { Limits } from "@budgie/core";
 import { INIT_SCRIPT } from "./init-script.ts";
 import { CA_ENV, PROXY_ENV } from "./proxy-environment.ts";
 import type { SandboxUser } from "./sandbox-user.ts";
@@ -16,12 +16,13 @@ type EngineLimits = Omit<Limits, "diskBytes">;
 export type TurnContainer = {
   /** The image's id: a name may point to another image between the check and the start */
   readonly imageId: string;
-  readonly command: Command;
   readonly user: SandboxUser;
   readonly extraGroups: readonly string[];
   readonly mounts: readonly MountSettings[];
   /** `none`, `bridge`, or `container:` and the name of the container whose network it joins */
   readonly network: string;
+  /** The command that forwards to the proxy and runs what follows it, unless the network of another container leads there */
+  readonly forwarder?: readonly string[] | undefined;
   /** Path on the host; `undefined` for the image's own certificates */
   readonly caFile: string | undefined;
   readonly limits: EngineLimits;
@@ -36,12 +37,25 @@ export type TurnContainer = {
 
 /** Returns the isolation profile of a turn. Every change of a sandbox's rights is in the diff of this function. */
 export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
-  const { extraGroups, hasUlimits, imageId, labels, limits, mounts, network, runtime, seccomp, user } = turn;
+  const {
+    extraGroups,
+    forwarder = [],
+    hasUlimits,
+    imageId,
+    labels,
+    limits,
+    mounts,
+    network,
+    runtime,
+    seccomp,
+    user,
+  } = turn;
   return {
     Image: imageId,
     // Replaces the image's entrypoint, which could run something first. Any image with a /bin/sh works.
-    Entrypoint: ["/bin/sh", "-c", INIT_SCRIPT, "budgie"],
-    Cmd: [...turn.command.argv],
+    Entrypoint: [...forwarder, "/bin/sh", "-c", INIT_SCRIPT, "budgie"],
+    // The init script gets the command over stdin: everybody with access to the engine can read this.
+    Cmd: [],
     Env: toEnv(turn),
     User: `${user.uid}:${user.gid}`,
     WorkingDir: SANDBOX.workspace,
@@ -97,7 +111,7 @@ function toIsolation({ cpus, memoryBytes, pids }: EngineLimits) {
 // With StdinOnce, a container's stdin ends with budgie's connection, which is its lease.
 const SPOKEN_TO = { OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true };
 
-function toEnv({ caFile, command, network, user: { uid } }: TurnContainer): string[] {
+function toEnv({ caFile, forwarder, network, user: { uid } }: TurnContainer): string[] {
   const user = uid === 0 ? "root" : "agent";
   const own = {
     HOME: SANDBOX.home,
@@ -110,11 +124,9 @@ function toEnv({ caFile, command, network, user: { uid } }: TurnContainer): stri
     XDG_CACHE_HOME: `${SANDBOX.home}/.cache`,
     XDG_STATE_HOME: `${SANDBOX.home}/.local/state`,
   };
-  const proxy = network.startsWith("container:") ? PROXY_ENV : {};
+  const proxy = forwarder !== undefined || network.startsWith("container:") ? PROXY_ENV : {};
   const certificates = caFile === undefined ? {} : CA_ENV;
-  return Object.entries({ ...own, ...proxy, ...certificates, ...command.env }).map(
-    ([name, value]) => `${name}=${value}`,
-  );
+  return Object.entries({ ...own, ...proxy, ...certificates }).map(([name, value]) => `${name}=${value}`);
 }
 
 export type SessionContainerSpec = {

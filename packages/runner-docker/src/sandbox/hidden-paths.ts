@@ -1,6 +1,6 @@
 import { mkdir, opendir, readlink, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { BudgieError, type Command, type Cover, type CoverEntry } from "@budgie/core";
+import { BudgieError, type Cover, type CoverEntry, type Hidden } from "@budgie/core";
 import type { HeldSource, HeldSources } from "./mount-sources.ts";
 
 // Each entry becomes a mount.
@@ -23,7 +23,7 @@ export type Covers = {
 };
 
 export type CoverOptions = {
-  readonly hidden: Command["hidden"];
+  readonly hidden: Hidden["ofWorkspace"];
   /** Path on the host of the folder for the covers */
   readonly skeleton: string;
 };
@@ -39,7 +39,7 @@ export async function coverHiddenPaths(
   { hidden, skeleton }: CoverOptions,
 ): Promise<Covers> {
   const [covered, absent]: [CoveredPath[], string[]] = [[], []];
-  for (const [name, cover] of Object.entries(hidden ?? {})) {
+  for (const [name, cover] of Object.entries(hidden)) {
     const source = await heldSources.open(name, workspace);
     const path = join(skeleton, name);
     if (source === undefined) absent.push(name);

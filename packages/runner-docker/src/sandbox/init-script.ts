@@ -1,12 +1,14 @@
+import { BudgieError, type Command } from "@budgie/core";
+
 /** The init script's exit code if it did not run the command. Neither signals nor shells use it. */
 export const NOT_RUN = 125;
 
 // Runs in any image that has a /bin/sh, as the one child of the engine's init.
 //
-// Budgie writes to its stdin. The first line starts the command, and contains the number of lines of input that follow ("live":
-// the rest of stdin is the agent's). So a container can start before its home is filled. After the input, stdin is a lease: it
-// stays silent, ends when budgie does, and then the script ends all processes. In a live conversation the agent's own input is the
-// lease, and an agent that reads it and does not end with it is ended some seconds later.
+// Budgie writes to its stdin. The first line contains the number of lines of input ("live": the rest of stdin is the agent's), and
+// the second one the command as shell code, so that a container can start before its command is known, and the engine never learns
+// it. After the input, stdin is a lease: it stays silent, ends when budgie does, and then the script ends all processes. In a live
+// conversation the agent's own input is the lease, and an agent that reads it and does not end with it is ended some seconds later.
 //
 // The exit marker, on both streams, contains the command's exit code (`exit-marker.ts`). The token before it is only in this
 // shell's memory: a process that can read that can also make the shell exit with any code.
@@ -15,9 +17,13 @@ const LINES: readonly string[] = [
   `[ "$PPID" = 1 ] || exit ${NOT_RUN}`,
   "exec 3<&0",
   // A shell exports variables that it got from its environment, with the values that it reads into them.
-  "unset budgie_lines budgie_token",
-  `read -r budgie_lines budgie_token <&3 || exit ${NOT_RUN}`,
-  `command -v "$1" >/dev/null || { echo "$1: not found in the sandbox" >&2; exit ${NOT_RUN}; }`,
+  "unset budgie_lines budgie_token budgie_command budgie_newline",
+  "budgie_newline='",
+  "'",
+  `read -r budgie_lines budgie_token <&3 && IFS= read -r budgie_command <&3 || exit ${NOT_RUN}`,
+  // Sets the arguments, and defines the function that runs a program with the command's variables.
+  'eval "$budgie_command"',
+  `with_variables command -v "$1" >/dev/null || { echo "$1: not found in the sandbox" >&2; exit ${NOT_RUN}; }`,
   "feed() {",
   '  while [ "$budgie_lines" -gt 1 ]; do',
   "    IFS= read -r line <&3 || return",
@@ -40,7 +46,7 @@ const LINES: readonly string[] = [
   "}",
   'input() { if [ "$budgie_lines" = live ]; then converse & else feed; lease & fi; }',
   // The lease is a grandchild: a shell that waits for one process of a pipeline waits for all of them.
-  `{ trap '' PIPE; input; } 2>/dev/null | "$@" 3<&- &`,
+  `{ trap '' PIPE; input; } 2>/dev/null | { exec 3<&-; with_variables exec "$@"; } &`,
   "agent=$!",
   `trap 'kill -TERM "$agent" 2>/dev/null' TERM`,
   'wait "$agent"; code=$?',
@@ -62,8 +68,28 @@ const LINES: readonly string[] = [
 /** The program that a turn's container runs, for `/bin/sh -c`. */
 export const INIT_SCRIPT = LINES.join("\n");
 
-/** Returns the text for the init script's stdin. An `undefined` input means a live conversation. */
-export function toInitInput(input: string | undefined, token: string): string {
-  if (input === undefined) return `live ${token}\n`;
-  return `${input.split("\n").length} ${token}\n${input}\n`;
+/**
+ * Returns the text for the init script's stdin. An `undefined` input means a live conversation. Throws `CONFIG_INVALID` for a command
+ * that no process can have.
+ */
+export function toInitInput(command: Pick<Command, "argv" | "env">, input: string | undefined, token: string): string {
+  const [lines, end] = input === undefined ? ["live", ""] : [input.split("\n").length, `${input}\n`];
+  return `${lines} ${token}\n${toCode(command)}\n${end}`;
+}
+
+/** Returns one line of shell code. */
+function toCode({ argv, env }: Pick<Command, "argv" | "env">): string {
+  const bad = Object.keys(env).find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (bad !== undefined) throw invalid(`has the variable ${JSON.stringify(bad)}, whose name no shell accepts`);
+  if ([...argv, ...Object.values(env)].join("").includes("\0")) throw invalid("has a NUL character");
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)} `);
+  return `set -- ${argv.map(quote).join(" ")}; with_variables() { ${variables.join("")}"$@"; }`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`).replaceAll("\n", `'"$budgie_newline"'`)}'`;
+}
+
+function invalid(what: string): BudgieError {
+  return new BudgieError("CONFIG_INVALID", `The agent's command ${what}. Change its arguments or variables.`);
 }

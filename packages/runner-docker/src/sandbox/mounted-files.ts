@@ -1,7 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NESTING_VARIABLES } from "@budgie/core";
+import { ensureMountedFile, NESTING_VARIABLES } from "@budgie/core";
 import { toPasswd, type SandboxUser } from "./sandbox-user.ts";
 import { SECCOMP_PROFILE } from "./seccomp-profile.ts";
 
@@ -27,26 +25,14 @@ export function ensureMountedFiles(
   const folder = join(stateDir, "sandbox");
   const marks = Object.values(NESTING_VARIABLES).map((name) => [name, env[name] ?? ""] as const);
   return {
-    passwdFile: ensureFile(folder, `passwd-${user.uid}-${user.gid}`, toPasswd(user)),
-    resolvFile: ensureFile(folder, "resolv.conf", "# There is no name server: budgie's proxy looks names up.\n"),
-    hostsFile: ensureFile(folder, "hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"),
-    nestingFile: ensureFile(
+    passwdFile: ensureMountedFile(folder, `passwd-${user.uid}-${user.gid}`, toPasswd(user)),
+    resolvFile: ensureMountedFile(folder, "resolv.conf", "# There is no name server: budgie's proxy looks names up.\n"),
+    hostsFile: ensureMountedFile(folder, "hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"),
+    nestingFile: ensureMountedFile(
       folder,
       `depth-${marks.map(([, value]) => value).join("-")}`,
       marks.map(([name, value]) => `${name}=${value}\n`).join(""),
     ),
-    seccompFile: ensureFile(folder, "seccomp.json", SECCOMP_PROFILE),
+    seccompFile: ensureMountedFile(folder, "seccomp.json", SECCOMP_PROFILE),
   };
-}
-
-/** Writes a file if its content differs, atomically, since containers of any budgie may read it. */
-function ensureFile(folder: string, name: string, content: string): string {
-  const path = join(folder, name);
-  if (existsSync(path) && readFileSync(path, "utf8") === content) return path;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Another budgie or the engine must not read half of it.
-  const draft = `${path}-${randomUUID()}`;
-  writeFileSync(draft, content, { mode: 0o644 });
-  renameSync(draft, path);
-  return path;
 }

@@ -1,10 +1,11 @@
 import { basename, join, posix } from "node:path";
 import type { MountSettings } from "dockerode";
-import { NESTING_FILE, type Access, type Command, type Projection } from "@budgie/core";
+import { NESTING_FILE, type Access, type Hidden, type Projection } from "@budgie/core";
+import { MADE_FOR_MOUNT } from "../engine/labels.ts";
 import { SANDBOX } from "./container-options.ts";
 import { coverHiddenPaths, makeMountPoint, type CoveredPath } from "./hidden-paths.ts";
 import { createHeldSources, movedError, type HeldSource, type HeldSources } from "./mount-sources.ts";
-import { CA_FILE } from "./proxy-environment.ts";
+import { CA_FILE, SOCKETS_TARGET } from "./proxy-environment.ts";
 
 /** The volumes of one session. */
 export type SessionVolumes = {
@@ -25,7 +26,7 @@ export type TurnMounts = {
   /** Below the workspace */
   readonly protectedPaths: readonly string[];
   readonly projections: readonly Projection[];
-  readonly hidden: Command["hidden"];
+  readonly hidden: Hidden;
   /** Paths on the host */
   readonly passwdFile: string;
   readonly resolvFile: string;
@@ -33,6 +34,8 @@ export type TurnMounts = {
   readonly nestingFile: string;
   /** The container's network mode */
   readonly network: string;
+  /** Path on the host of the folder of the proxy socket and the forwarder, if the container runs the forwarder itself */
+  readonly forwarderFolder?: string | undefined;
   /** Path on the host; `undefined` for the image's own certificates */
   readonly caFile: string | undefined;
   /** Path on the host of the folder for the turn's covers and mount points */
@@ -59,7 +62,10 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
   const heldSources = createHeldSources();
   try {
     const workspace = await holdWorkspace(heldSources, turn.workspace);
-    const { absent, covered } = await coverHiddenPaths(workspace, heldSources, turn);
+    const { absent, covered } = await coverHiddenPaths(workspace, heldSources, {
+      hidden: turn.hidden.ofWorkspace,
+      skeleton: turn.skeleton,
+    });
     const mounts = [
       { settings: volumeMount(turn.volumes.home, "/home") },
       { settings: { ...volumeMount(turn.volumes.auth, SANDBOX.auth), ReadOnly: true } },
@@ -85,7 +91,8 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
 }
 
 /** Pairs budgie's own and the user's files with their mount points. */
-function toOwnFiles({ caFile, nestingFile, hostsFile, network, passwdFile, resolvFile }: TurnMounts) {
+function toOwnFiles(turn: TurnMounts) {
+  const { caFile, forwarderFolder, hostsFile, nestingFile, network, passwdFile, resolvFile } = turn;
   return [
     [passwdFile, "/etc/passwd"],
     [nestingFile, NESTING_FILE],
@@ -97,23 +104,25 @@ function toOwnFiles({ caFile, nestingFile, hostsFile, network, passwdFile, resol
           [hostsFile, "/etc/hosts"],
         ] as const)),
     ...(caFile === undefined ? [] : ([[caFile, CA_FILE]] as const)),
+    ...(forwarderFolder === undefined ? [] : ([[forwarderFolder, SOCKETS_TARGET]] as const)),
   ] as const;
 }
 
-/** Returns the mounts of a session's container besides its proxy socket: the volumes, writable. */
+/** Returns the mounts of a session's container besides its proxy socket: the volumes, writable. New ones get the folders of its image. */
 export function toSessionMounts(volumes: SessionVolumes): MountSettings[] {
-  return [volumeMount(volumes.home, "/home"), volumeMount(volumes.auth, SANDBOX.auth)];
+  return [volumeMount(volumes.home, "/home", false), volumeMount(volumes.auth, SANDBOX.auth, false)];
 }
 
-/** Returns the mount of a volume. */
-export function volumeMount({ labels, name }: SessionVolume, target: string): MountSettings {
-  // Without NoCopy, the image's files would be copied into the home with their owner. The labels are for a volume that
-  // somebody removed and the engine creates again: without them, garbage collection would never find it.
+/** Returns the mount of a volume, which gets none of the image's files. With `noCopy` false, an empty one gets them with their owner. */
+export function volumeMount({ labels, name }: SessionVolume, target: string, noCopy = true): MountSettings {
+  // The labels are for a volume that somebody removed and the engine creates again, empty: by them, garbage collection finds it, and
+  // the next turn does not take it for the session's.
+  const Labels = { ...labels, ...MADE_FOR_MOUNT };
   return {
     Type: "volume",
     Source: name,
     Target: target,
-    VolumeOptions: { NoCopy: true, Labels: { ...labels }, DriverConfig: { Name: "local", Options: {} } },
+    VolumeOptions: { NoCopy: noCopy, Labels, DriverConfig: { Name: "local", Options: {} } },
   };
 }
 
@@ -187,15 +196,17 @@ async function protectingMount(path: string, heldSources: HeldSources, { folder,
 
 /**
  * Returns mounts of each projection below the agent's `$HOME` and at its path on the host, since agent files name prompts by
- * absolute path. The folder of agents is otherwise an empty one of budgie's: a file there could give the agent more tools in
- * its next turn.
+ * absolute path. A hidden folder of the home is otherwise an empty one of budgie's.
  */
 async function homeMounts(
   heldSources: HeldSources,
-  { projections, skeleton }: TurnMounts,
+  { hidden, projections, skeleton }: TurnMounts,
 ): Promise<readonly TurnMount[]> {
-  const cover = join(skeleton, "agents");
-  await makeMountPoint(cover, "folder");
+  const covers = hidden.ofHome.map((folder) => ({
+    cover: join(skeleton, "~", folder),
+    target: `${SANDBOX.home}/${folder}`,
+  }));
+  for (const { cover } of covers) await makeMountPoint(cover, "folder");
   const mounts: TurnMount[] = [];
   for (const { home, source: path } of projections) {
     const source = await heldSources.follow(path);
@@ -204,11 +215,11 @@ async function homeMounts(
     // The engine treats `a/` as `a`, and refuses to mount both.
     for (const target of targets.map((written) => posix.join(written, "."))) {
       mounts.push({ settings: readOnlyBind(path, target), source });
-      if (target.startsWith(`${AGENTS}/`)) await makeMountPoint(cover + target.slice(AGENTS.length), source.kind);
+      const covered = covers.find((one) => target.startsWith(`${one.target}/`));
+      if (covered === undefined) continue;
+      await makeMountPoint(covered.cover + target.slice(covered.target.length), source.kind);
     }
   }
   // Last, so that it has no effect if the user's own folder is shown as a whole.
-  return [...mounts, await ownBind(heldSources, cover, AGENTS)];
+  return [...mounts, ...(await Promise.all(covers.map(({ cover, target }) => ownBind(heldSources, cover, target))))];
 }
-
-const AGENTS = `${SANDBOX.home}/.kiro/agents`;

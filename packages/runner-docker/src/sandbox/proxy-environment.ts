@@ -1,4 +1,8 @@
-const PROXY = "http://127.0.0.1:3128";
+/** The folder of proxy sockets in a container. */
+export const SOCKETS_TARGET = "/run/budgie";
+
+/** The address of the session proxy in a sandbox. */
+export const PROXY = "http://127.0.0.1:3128";
 
 /**
  * The variables that name the proxy. They are set in lower case too, since curl and others ignore `HTTP_PROXY`. Connections to

@@ -5,7 +5,6 @@ import type { Engine } from "../engine/engine.ts";
 import type { EngineVisibility } from "./engine-visibility.ts";
 import type { LookInto } from "../container-files/look-into.ts";
 import type { SandboxImage } from "../image/find-image.ts";
-import type { FindNamedImage } from "../image/image-cache.ts";
 import type { IdleContainers } from "./idle-containers.ts";
 import type { Login } from "../login/login.ts";
 import type { MountedFiles } from "../sandbox/mounted-files.ts";
@@ -15,8 +14,9 @@ import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 export type SandboxContext = {
   readonly engine: Engine;
   readonly image: SandboxImage;
+  /** Finds an image that a command names, as it is now. Throws like the function of this name */
+  readonly findImage: (name: string) => Promise<SandboxImage>;
   /** Finds the image that a command names instead */
-  readonly findImage: FindNamedImage;
   readonly owner: Owner;
   /** Time for which a home is kept after its last use; `undefined` if it ends with its owner */
   readonly keepSessionsMs: number | undefined;

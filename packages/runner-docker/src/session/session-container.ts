@@ -8,7 +8,7 @@ import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
 import type { ProxySocket } from "../proxy/proxy-socket.ts";
 import { findOwn, isBeingRemoved, type OwnPlace } from "../engine/find-container.ts";
 import { ensureSessionImage } from "../image/session-image.ts";
-import { toLabels } from "../engine/labels.ts";
+import { parseLabels, toLabels } from "../engine/labels.ts";
 import { toSessionMounts, type SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createContainer } from "../engine/create-container.ts";
@@ -19,15 +19,21 @@ export type SessionContainer = {
   /** dockerode's handle of it, by name, since the container may be created again */
   readonly handle: Docker.Container;
   readonly name: string;
-  /** Creates it again if somebody removed it. Throws `SESSION_UNUSABLE` if the volumes were removed too. */
-  ensure(): Promise<void>;
+  /**
+   * Creates it again if somebody removed it, and resolves to a name of its run, or to `undefined` if it does not run. Throws
+   * `SESSION_UNUSABLE` if the volumes were removed too.
+   */
+  ensure(): Promise<string | undefined>;
   /** Starts it unless it runs. */
   start(): Promise<void>;
   /** Kills its process, and keeps the container. */
   stop(): Promise<void>;
   isRunning(): Promise<boolean>;
-  /** Passes a copy that never runs to `use`, and removes it afterwards: an engine blocks archive calls while a container starts. */
-  lend(use: (copy: Docker.Container) => Promise<void>): Promise<void>;
+  /**
+   * Passes the container to `use` if it runs. Otherwise passes a copy that never runs, and removes it afterwards: an
+   * engine blocks archive calls while a container starts.
+   */
+  lend(use: (container: Docker.Container) => Promise<void>): Promise<void>;
 };
 
 export type SessionContainerParts = {
@@ -48,24 +54,43 @@ export async function createSessionContainer(
   const inTurn = pLimit(1);
   // Its id, by which it is started and stopped: another program's container may have taken its name.
   let id = (await inTurn(() => makeContainer(context, name, parts))).id;
+  let isRunning = false;
 
-  async function ensure(): Promise<void> {
+  async function ensure(): Promise<string | undefined> {
     const found = await findThere(place);
     if (found !== undefined) {
       id = found.Id;
-      return;
+      isRunning = found.State.Running;
+      return isRunning ? `${id} ${found.State.StartedAt}` : undefined;
     }
-    await refuseLostVolumes(docker, parts);
-    id = (await makeContainer(context, name, parts)).id;
+    const made = await makeContainer(context, name, parts);
+    try {
+      // Afterwards, since the volumes cannot be removed any more.
+      await refuseLostVolumes(docker, parts);
+    } catch (error) {
+      await pendingRemovals.remove(() => removeContainer(made)).firstAttempt;
+      throw error;
+    }
+    id = made.id;
+    isRunning = false;
+    return undefined;
   }
 
   async function start(): Promise<void> {
-    if (await startIfThere(docker.getContainer(id))) return;
-    await ensure();
-    await docker.getContainer(id).start(timeLimit());
+    if (!(await startIfThere(docker.getContainer(id)))) {
+      await ensure();
+      await docker.getContainer(id).start(timeLimit());
+    }
+    isRunning = true;
   }
 
-  async function lend(use: (copy: Docker.Container) => Promise<void>): Promise<void> {
+  async function stop(): Promise<void> {
+    isRunning = false;
+    await killContainer(docker.getContainer(id));
+  }
+
+  async function lend(use: (container: Docker.Container) => Promise<void>): Promise<void> {
+    if (isRunning) return use(docker.getContainer(id));
     const copy = await makeContainer(context, `${name}-copy-${randomUUID().slice(0, 8)}`, parts);
     try {
       await use(copy);
@@ -82,7 +107,7 @@ export async function createSessionContainer(
     name,
     ensure: () => inTurn(ensure),
     start: () => inTurn(start),
-    stop: () => inTurn(() => killContainer(docker.getContainer(id))),
+    stop: () => inTurn(stop),
     isRunning: async () => (await inTurn(() => findThere(place)))?.State.Running === true,
     lend,
   };
@@ -112,7 +137,7 @@ async function makeContainer(
   { proxySocket, session, volumes }: SessionContainerParts,
 ): Promise<Docker.Container> {
   const body = toSessionContainer({
-    imageId: await ensureSessionImage(engine),
+    imageId: await ensureSessionImage(engine, user),
     user,
     mounts: [...toSessionMounts(volumes), proxySocket.mount],
     socketPath: proxySocket.socketPath,
@@ -121,13 +146,13 @@ async function makeContainer(
   return createContainer(engine, name, body);
 }
 
-/** Throws if the volumes were removed together with the container, since an engine would silently create new ones. */
+/** Throws if the volumes were removed together with the container. The engine created empty ones since, for this container or another one. */
 async function refuseLostVolumes(docker: Docker, { session, volumes }: SessionContainerParts): Promise<void> {
   const names = [volumes.home.name, volumes.auth.name];
   const found = await Promise.all(
     names.map((name) => docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing)),
   );
-  if (!found.includes(undefined)) return;
+  if (found.every((volume) => volume !== undefined && !parseLabels(volume.Labels).isMadeForMount)) return;
   throw new BudgieError(
     "SESSION_UNUSABLE",
     `The volumes of session "${session}" were removed by somebody else. Begin a new session.`,

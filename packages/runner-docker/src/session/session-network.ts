@@ -1,14 +1,23 @@
 import { isDeepStrictEqual } from "node:util";
-import { BudgieError, type EgressPolicy, type EgressReport } from "@budgie/core";
+import { BudgieError, type EgressPolicy, type EgressReport, type SandboxService } from "@budgie/core";
 import type { SessionProxy } from "@budgie/egress";
-import type { ProxySocket } from "../proxy/proxy-socket.ts";
+import { PROXY } from "../sandbox/proxy-environment.ts";
+import type { OwnForwarder, ProxySocket } from "../proxy/proxy-socket.ts";
 import type { SessionContainer } from "./session-container.ts";
 import type { IdleContainers } from "./idle-containers.ts";
 
 /** A session's network: that of its container, with a proxy that applies the policy of the running process. */
 export type SessionEgress = {
-  /** Prepares the network of a process that is about to start. The caller must call `close`, even if the start fails. */
-  join(policy: EgressPolicy): TurnNetwork;
+  /**
+   * Prepares the network of a process that is about to start: one of its own if it runs the forwarder itself, where it can. The caller
+   * must call `close`, even if the start fails.
+   */
+  join(policy: EgressPolicy, runsForwarder: boolean): TurnNetwork;
+  /** Opens the proxy, which denies everything. */
+  open(): Promise<void>;
+  /** Answers requests to the proxy itself, and returns their address for processes that start from now on. */
+  readonly serve: (service: SandboxService) => string;
+  /** Closes the proxy, and disposes of the service. */
   close(): Promise<void>;
 };
 
@@ -16,6 +25,8 @@ export type SessionEgress = {
 export type TurnNetwork = {
   /** A container's `NetworkMode` */
   readonly mode: string;
+  /** The forwarder that its container runs, if it shares no network with the session's container */
+  readonly forwarder?: OwnForwarder | undefined;
   /** Resolves when a container can be started in it */
   readonly joinable: Promise<unknown>;
   /** Resolves when the proxy applies the policy */
@@ -47,12 +58,18 @@ export function createSessionEgress({
   let opening: Promise<SessionProxy> | undefined;
   let policy = CLOSED;
   let processes = 0;
+  let service: SandboxService | undefined;
 
   function open(): Promise<SessionProxy> {
-    const opened = (opening ??= proxySocket.open());
+    const opened = (opening ??= proxySocket.open().then(withAnswer));
     // After an error, the next call opens it again.
     opened.catch(() => (opening = undefined));
     return opened;
+  }
+
+  function withAnswer(sessionProxy: SessionProxy): SessionProxy {
+    if (service !== undefined) sessionProxy.serve?.(service.answer, new URL(PROXY).host);
+    return sessionProxy;
   }
 
   async function guard(asked: EgressPolicy): Promise<void> {
@@ -64,8 +81,7 @@ export function createSessionEgress({
     });
   }
 
-  async function closeNetwork(): Promise<EgressReport> {
-    idleContainers.release(sessionContainer);
+  async function closeProxy(): Promise<EgressReport> {
     if (--processes === 0) policy = CLOSED;
     if (policy === CLOSED) await opening?.then((sessionProxy) => sessionProxy.setPolicy(CLOSED)).catch(() => undefined);
     return take();
@@ -81,32 +97,58 @@ export function createSessionEgress({
   }
 
   function joinContainer(asked: EgressPolicy): TurnNetwork {
-    // Processes of a session share a network and its proxy.
-    if (processes > 0 && !isDeepStrictEqual(policy, asked)) throw anotherPolicy();
-    processes++;
-    policy = asked;
+    const guarded = joinProxy(asked);
     idleContainers.acquire(sessionContainer);
     let report: Promise<EgressReport> | undefined;
     return {
+      ...guarded,
       mode: `container:${sessionContainer.name}`,
       joinable: settled(sessionContainer.start()),
-      guarded: settled(guard(asked)),
       async restore() {
         if (await sessionContainer.isRunning()) return false;
         await sessionContainer.start();
         return true;
       },
+      close() {
+        if (report === undefined) idleContainers.release(sessionContainer);
+        return (report ??= guarded.close());
+      },
+    };
+  }
+
+  /** Returns a network without other interfaces than its loopback, to which the process itself brings the forwarder. */
+  function joinProxy(asked: EgressPolicy, forwarder?: OwnForwarder): TurnNetwork {
+    // Processes of a session share its proxy.
+    if (processes > 0 && !isDeepStrictEqual(policy, asked)) throw anotherPolicy();
+    processes++;
+    policy = asked;
+    let report: Promise<EgressReport> | undefined;
+    return {
+      ...toPlainNetwork("none"),
+      forwarder,
+      guarded: settled(guard(asked)),
       isWatched: true,
       take,
-      close: () => (report ??= closeNetwork()),
+      close: () => (report ??= closeProxy()),
     };
   }
 
   return {
-    join: (asked) =>
-      asked.mode === "none" || asked.mode === "bridge" ? toPlainNetwork(asked.mode) : joinContainer(asked),
+    join({ hosts, mode }, runsForwarder) {
+      if (mode === "bridge" || (mode === "none" && service === undefined)) return toPlainNetwork(mode);
+      const forwarder = runsForwarder ? proxySocket.bringForwarder?.() : undefined;
+      return forwarder === undefined ? joinContainer({ hosts, mode }) : joinProxy({ hosts, mode }, forwarder);
+    },
+    open: () => open().then(() => undefined),
+    serve(next) {
+      service = next;
+      void opening?.then(withAnswer, () => undefined);
+      return PROXY;
+    },
     async close() {
       idleContainers.forget(sessionContainer);
+      // A service that cannot be stopped must not keep the session from being removed either.
+      await Promise.allSettled([service?.[Symbol.asyncDispose]()]);
       // A proxy that has ended must not keep the session from being removed.
       await opening?.then((sessionProxy) => sessionProxy.close()).catch(() => undefined);
       await proxySocket.remove();

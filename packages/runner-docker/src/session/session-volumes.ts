@@ -8,11 +8,20 @@ import type { SessionVolume, SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
+/** The origin of a session's home: a new one, one that is made before a call needs it, or the one that its last owner kept. */
+export type HomeOrigin = "new" | "ahead" | "kept";
+
 /** Returns the names and labels of a session's volumes. */
-export function toVolumes({ keepSessionsMs, owner }: SandboxContext, id: SessionId): SessionVolumes {
+export function toVolumes(
+  { keepSessionsMs, owner }: SandboxContext,
+  id: SessionId,
+  origin: HomeOrigin,
+): SessionVolumes {
   const keep = keepSessionsMs === undefined ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
+  // Without it, garbage collection would keep the home of a session that no call ever took.
+  const ahead = origin === "ahead" ? { "dev.budgie.ahead": "1" } : {};
   return {
-    home: { name: toVolumeNames(id).home, labels: { ...toLabels(owner.record, id, "home"), ...keep } },
+    home: { name: toVolumeNames(id).home, labels: { ...toLabels(owner.record, id, "home"), ...keep, ...ahead } },
     auth: { name: toVolumeNames(id).auth, labels: toLabels(owner.record, id, "auth") },
   };
 }
@@ -125,7 +134,7 @@ export async function findHome(docker: Docker, id: SessionId): Promise<LabelFact
   }
   const facts = parseLabels(found.Labels);
   const isPlain = found.Driver === "local" && Object.keys(found.Options ?? {}).length === 0;
-  if (facts.role === "home" && facts.session === id && isPlain) return facts;
+  if (facts.role === "home" && facts.session === id && isPlain && !facts.isMadeForMount) return facts;
   throw new BudgieError(
     "SESSION_NOT_FOUND",
     `The volume "${home}" is not one that budgie made for the session "${id}". Leave its id out to begin a new one.`,

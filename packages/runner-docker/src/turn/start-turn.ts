@@ -3,65 +3,51 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
-import {
-  BudgieError,
-  DEFAULT_ACCESS,
-  type Command,
-  type Limits,
-  type SessionId,
-  type StartOptions,
-} from "@budgie/core";
+import type { ContainerCreateOptions } from "dockerode";
+import { BudgieError } from "@budgie/core";
 import { timeLimit } from "../engine/time-limits.ts";
 import { attach } from "../engine/attach.ts";
-import { toTurnContainer } from "../sandbox/container-options.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { toBudgieError } from "../engine/docker-errors.ts";
+import { toTurnFacts } from "../ahead/turn-facts.ts";
+import { confirmMounts } from "./confirm-mounts.ts";
 import { openConfirmedRoot, type LookOptions } from "./open-confirmed-root.ts";
 import { toInitInput } from "../sandbox/init-script.ts";
-import { toLabels } from "../engine/labels.ts";
-import type { MountedFiles } from "../sandbox/mounted-files.ts";
-import { holdTurnMounts, type HeldMounts, type SessionVolumes } from "../sandbox/mounts.ts";
-import { toExtraGroups } from "../sandbox/sandbox-user.ts";
+import { holdTurnMounts, type HeldMounts } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "../session/sandbox-context.ts";
-import { toSeccomp } from "../sandbox/seccomp-profile.ts";
 import type { TurnNetwork } from "../session/session-network.ts";
 import { removeContainer } from "../engine/remove-container.ts";
+import { toLowerLimits, toTurnBody, toTurnMounts, type LaunchedTurn, type TurnLaunch } from "./turn-launch.ts";
 import { createTurnProcess, type StartedTurn, type TurnProcess } from "./turn-process.ts";
 
-export type TurnStart = {
-  readonly context: SandboxContext;
-  readonly session: SessionId;
-  readonly volumes: SessionVolumes;
-  readonly command: Command;
-  readonly options: StartOptions;
+export type TurnStart = TurnLaunch & {
   readonly network: TurnNetwork;
-  /** Decides whether a container that cannot be looked into is refused */
-  readonly decideVisibility: () => Promise<boolean>;
   /** Size of the home after the last turn; `undefined` if unknown */
   readonly heldBytes: number | undefined;
-  /** Resolves when the session's container, and so its volumes, are known to exist */
-  readonly containerReady: Promise<unknown>;
   /** Fills the session's home while the container starts */
   readonly prepareHome: () => Promise<void>;
-  /** Throws if a mount point in the home is a symlink */
-  readonly checkMountPoints: (paths: readonly string[]) => Promise<void>;
+  /** Takes the container that was made for this turn before its call */
+  readonly takeAhead: () => TurnLaunch["ahead"];
 };
 
 /**
  * Starts a turn's container, and fills the home in parallel: the container waits for its first line of stdin. If it fails or is
  * cancelled, no container is left behind.
  */
-export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
-  const { context, options } = turn;
+export async function startTurn(asked: TurnStart): Promise<TurnProcess> {
+  const { context, options } = asked;
   refuseCancelled(options.signal);
+  const token = randomUUID();
+  const input = toInitInput(asked.command, options.input, token);
+  const turn = { ...asked, ahead: asked.takeAhead() };
   const preparing = Promise.all([turn.prepareHome(), turn.network.guarded, options.ready]);
   const [launched, prepared] = await Promise.allSettled([
     context.starting(() => launch(turn).catch((error: unknown) => relaunch(turn, error))),
     preparing,
   ]);
+  discardUnused(turn.ahead, launched);
   const imageName = turn.command.image ?? context.image.name;
   if (launched.status === "rejected") throw toBudgieError(launched.reason, imageName);
-  const token = randomUUID();
   const child = createTurnProcess({
     ...launched.value,
     pendingRemovals: context.engine.pendingRemovals,
@@ -75,27 +61,69 @@ export async function startTurn(turn: TurnStart): Promise<TurnProcess> {
     refuseCancelled(options.signal);
     throw toBudgieError(prepared.status === "rejected" ? prepared.reason : undefined, imageName);
   }
-  launched.value.socket.write(toInitInput(options.input, token));
+  launched.value.socket.write(input);
   return stopOnAbort(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
 }
 
-type Launched = Pick<StartedTurn, "container" | "root" | "socket"> & { readonly skeleton: string };
+/** Removes the container that was made before the call, unless the turn took it. */
+function discardUnused(ahead: TurnLaunch["ahead"], launched: PromiseSettledResult<LaunchedTurn>): void {
+  const used = launched.status === "fulfilled" ? launched.value : undefined;
+  ahead?.then((made) => (made === used ? undefined : made?.discard())).catch(() => undefined);
+}
 
-async function launch(turn: TurnStart): Promise<Launched> {
-  refuseCancelled(turn.options.signal);
-  const skeleton = join(turn.context.scratchDir, `turn-${randomUUID()}`);
+/** Makes the container of a turn before its call. Rejects unless budgie can look into it. */
+export async function launchAhead(turn: TurnLaunch): Promise<LaunchedTurn> {
+  const launched = (await turn.decideVisibility())
+    ? await launch({ ...turn, ahead: Promise.resolve(undefined) })
+    : undefined;
+  if (launched?.root !== undefined) return launched;
+  await launched?.discard();
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    "The container of a turn cannot be looked into, so none is made before its call.",
+  );
+}
+
+/** Takes the container that was made for the turn if it is what the turn would make now, or else makes one. */
+async function launch(turn: TurnLaunch): Promise<LaunchedTurn> {
+  const { ahead, command, context, network, options } = turn;
+  refuseCancelled(options.signal);
+  const skeleton = join(context.scratchDir, `turn-${randomUUID()}`);
   try {
-    const files = turn.context.ensureMountedFiles(turn.command.env);
-    await using held = await holdMounts(turn, { ...files, skeleton });
-    return { ...(await launchWith(turn, held, files.seccompFile)), skeleton };
+    const files = context.ensureMountedFiles(command.env);
+    await using held = await holdTurnMounts(toTurnMounts(turn, { ...files, skeleton }));
+    // The engine would create new volumes in place of removed ones.
+    const run = await turn.containerReady;
+    const imageId = (command.image === undefined ? context.image : await context.findImage(command.image)).id;
+    const body = toTurnBody(turn, { held, imageId, seccompFile: files.seccompFile });
+    const networkRun = network.mode.startsWith("container:") ? run : undefined;
+    // Before the container, whose mounts are those of a later time.
+    const facts = ahead && toTurnFacts({ body, held, skeleton, networkRun });
+    const made = await ahead;
+    if (made !== undefined && made.facts === facts && (await isIntact(made, held))) {
+      void removeSkeleton(skeleton);
+      return made;
+    }
+    return toLaunched(context, { ...(await launchWith(turn, held, body)), mounts: held.mounts, facts, skeleton });
   } catch (error) {
     await removeSkeleton(skeleton);
     throw error;
   }
 }
 
-async function launchWith(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Omit<Launched, "skeleton">> {
-  const { container, visibility } = await createTurnContainer(turn, held, seccompFile);
+/** Checks a container that has waited like one that was just started. */
+async function isIntact({ mounts, root, socket }: LaunchedTurn, held: HeldMounts): Promise<boolean> {
+  if (root === undefined || socket.destroyed) return false;
+  return confirmMounts({ ...held, mounts }, root).then(
+    () => true,
+    () => false,
+  );
+}
+
+type Attached = Pick<StartedTurn, "container" | "root" | "socket">;
+
+async function launchWith(turn: TurnLaunch, held: HeldMounts, body: ContainerCreateOptions): Promise<Attached> {
+  const { container, visibility } = await createTurnContainer(turn, held, body);
   try {
     // Podman prepares a container when one attaches to it, and the session's container has to run by then.
     await turn.network.joinable;
@@ -109,33 +137,31 @@ async function launchWith(turn: TurnStart, held: HeldMounts, seccompFile: string
       throw error;
     }
   } catch (error) {
-    await discard(turn, container, error);
+    await discard(turn.context, container, error);
     throw error;
   }
 }
 
-/** Launches the container once more if somebody removed the session's container, whose network it joins, in the meantime. */
-async function relaunch(turn: TurnStart, error: unknown): Promise<Launched> {
-  if (error instanceof BudgieError || !(await turn.network.restore())) throw error;
-  return launch(turn);
+function toLaunched(context: SandboxContext, launched: Omit<LaunchedTurn, "discard">): LaunchedTurn {
+  const { container, root, skeleton, socket } = launched;
+  return {
+    ...launched,
+    async discard() {
+      socket.destroy();
+      try {
+        await context.engine.pendingRemovals.remove(() => removeContainer(container)).firstAttempt;
+      } finally {
+        await root?.[Symbol.asyncDispose]();
+        await removeSkeleton(skeleton);
+      }
+    },
+  };
 }
 
-async function holdMounts(
-  { command, context, network, options, volumes }: TurnStart,
-  files: MountedFiles & { readonly skeleton: string },
-): Promise<HeldMounts> {
-  const { access = DEFAULT_ACCESS, directory: workspace, protectedPaths = [] } = options;
-  return holdTurnMounts({
-    volumes,
-    workspace,
-    workspaceMode: access.workspace,
-    protectedPaths: access.workspace === "ro" ? [] : protectedPaths,
-    projections: command.projections,
-    hidden: command.hidden,
-    ...files,
-    caFile: context.caFile,
-    network: network.mode,
-  });
+/** Launches the container once more if somebody removed the session's container, whose network it joins, in the meantime. */
+async function relaunch(turn: TurnStart, error: unknown): Promise<LaunchedTurn> {
+  if (error instanceof BudgieError || !(await turn.network.restore())) throw error;
+  return launch(turn);
 }
 
 // If this fails, the folder is removed with the runner's other scratch files.
@@ -145,57 +171,35 @@ async function removeSkeleton(path: string): Promise<void> {
 
 type Created = { readonly container: Docker.Container; readonly visibility: LookOptions };
 
-async function createTurnContainer(turn: TurnStart, held: HeldMounts, seccompFile: string): Promise<Created> {
-  const { command, context, network, options, session } = turn;
-  const { caFile, callerGroups, engine, image, limits, lookInto, owner, runtime, user } = context;
-  // The engine would create new volumes in place of removed ones.
-  await turn.containerReady;
-  const mounts = held.mounts.map(({ settings }) => settings);
-  const body = toTurnContainer({
-    imageId: (command.image === undefined ? image : await context.findImage(command.image)).id,
-    command,
-    user,
-    extraGroups: toExtraGroups(held.workspace.gid, user, callerGroups),
-    mounts,
-    network: network.mode,
-    caFile,
-    limits: toLowerLimits(limits, options.access?.limits ?? {}),
-    seccomp: toSeccomp(engine, seccompFile),
-    hasUlimits: !engine.protections.some((protection) => protection.name === "ulimits"),
-    runtime,
-    labels: toLabels(owner.record, session, "turn"),
-  });
+async function createTurnContainer(
+  turn: TurnLaunch,
+  { mounts }: HeldMounts,
+  body: ContainerCreateOptions,
+): Promise<Created> {
+  const { context, session } = turn;
+  const { engine, lookInto } = context;
   const name = `budgie-turn-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
   const [created, checked] = await Promise.allSettled([
     createContainer(engine, name, body),
     Promise.all([
       turn.decideVisibility(),
       // Before the start, at which the engine mounts.
-      turn.checkMountPoints(mounts.map(({ Target }) => Target)),
+      turn.checkMountPoints(mounts.map(({ settings }) => settings.Target)),
     ]),
   ]);
   if (created.status === "rejected") throw created.reason;
   if (checked.status === "fulfilled") {
     return { container: created.value, visibility: { lookInto, isRequired: checked.value[0] } };
   }
-  await discard(turn, created.value, checked.reason);
+  await discard(context, created.value, checked.reason);
   throw checked.reason;
 }
 
 /** Removes an unused container. Throws if the removal is not confirmed. */
-async function discard({ context }: TurnStart, container: Docker.Container, why: unknown): Promise<void> {
-  const { pendingRemovals } = context.engine;
+async function discard({ engine }: SandboxContext, container: Docker.Container, why: unknown): Promise<void> {
+  const { pendingRemovals } = engine;
   pendingRemovals.suspect(why);
   await pendingRemovals.remove(() => removeContainer(container)).firstAttempt;
-}
-
-function toLowerLimits(own: Limits, asked: Partial<Limits>): Limits {
-  return {
-    memoryBytes: Math.min(own.memoryBytes, asked.memoryBytes ?? Infinity),
-    cpus: Math.min(own.cpus, asked.cpus ?? Infinity),
-    pids: Math.min(own.pids, asked.pids ?? Infinity),
-    diskBytes: Math.min(own.diskBytes, asked.diskBytes ?? Infinity),
-  };
 }
 
 function refuseCancelled(signal: AbortSignal | undefined): void {

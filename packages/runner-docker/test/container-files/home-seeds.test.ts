@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { HomeFile } from "@budgie/core";
+import type { Command, HomeFile } from "@budgie/core";
 import { afterAll, expect, it } from "vitest";
-import type { ArchiveFile } from "../../src/container-files/home-archive.ts";
+import type { ArchiveEntry, ArchiveFile } from "../../src/container-files/home-archive.ts";
 import { createHomeSeeds } from "../../src/container-files/home-seeds.ts";
 
 const root = mkdtempSync(join(tmpdir(), "budgie-seeds-"));
@@ -18,6 +18,14 @@ function toHostFile(name: string, content: string, path = name): HomeFile {
   return { path, content: { file } };
 }
 
+function toCommand(parts: Partial<Command>): Command {
+  return { argv: ["agent"], env: {}, projections: [], ...parts };
+}
+
+function isFile(entry: ArchiveEntry): entry is ArchiveFile {
+  return entry.content !== "folder";
+}
+
 function toText(content: ArchiveFile["content"]): string {
   return Buffer.isBuffer(content) ? content.toString() : content.path;
 }
@@ -25,8 +33,8 @@ function toText(content: ArchiveFile["content"]): string {
 it("loads a file until it is recorded as written, and then only when its content has changed", async () => {
   const seeds = createHomeSeeds();
   const load = async (...files: readonly HomeFile[]) => {
-    const { files: loaded, written } = await seeds.load(files);
-    return { loaded: loaded.map(({ content, mode, path }) => [path, mode, toText(content)]), written };
+    const { entries, written } = await seeds.load(toCommand({ home: files }));
+    return { loaded: entries.filter(isFile).map(({ content, mode, path }) => [path, mode, toText(content)]), written };
   };
   const both = [toHostFile("token", "one"), TEXT] as const;
 
@@ -45,8 +53,8 @@ it("loads a file until it is recorded as written, and then only when its content
 
 it("clears the copies of the host's files, also of a command that no longer runs, and no text", async () => {
   const seeds = createHomeSeeds();
-  await seeds.load([toHostFile("old", "x", ".agent/old"), TEXT]);
-  await seeds.load([toHostFile("new", "y")]);
+  await seeds.load(toCommand({ home: [toHostFile("old", "x", ".agent/old"), TEXT] }));
+  await seeds.load(toCommand({ home: [toHostFile("new", "y")] }));
 
   const cleared = seeds.toCleared().map(({ content, path }) => [path, toText(content)]);
 
@@ -77,7 +85,7 @@ it.each<[what: string, home: readonly HomeFile[], message: RegExp]>([
   ],
   ["a file of more than 4 MiB", [toHostFile("larger", "a".repeat(5 * MEBIBYTE))], /With ".*larger".* more than 4 MiB/],
 ])("refuses %s", async (_what, home, message) => {
-  await expect(createHomeSeeds().load(home)).rejects.toMatchObject({
+  await expect(createHomeSeeds().load(toCommand({ home }))).rejects.toMatchObject({
     code: "CONFIG_INVALID",
     message: expect.stringMatching(message),
   });
@@ -87,7 +95,27 @@ it("loads 64 files and 4 MiB", async () => {
   const small = Array.from({ length: 63 }, (_, n) => ({ path: `${n}`, content: "a" }));
   const rest = toHostFile("rest", "a".repeat(4 * MEBIBYTE - 63));
 
-  const { files } = await createHomeSeeds().load([...small, rest]);
+  const { entries } = await createHomeSeeds().load(toCommand({ home: [...small, rest] }));
 
-  expect(files.length).toBe(64);
+  expect(entries.length).toBe(64);
+});
+
+it("makes the parents of a command's mounts in the home once", async () => {
+  const seeds = createHomeSeeds();
+  const command = toCommand({
+    projections: [
+      { source: "/there", home: "tool/settings/one.json" },
+      { source: "/there", home: undefined },
+    ],
+    hidden: { ".tool": "empty folder", "~/tool/agents": "empty folder", "~/top": "empty folder" },
+  });
+
+  const unwritten = await seeds.load(command);
+  const first = await seeds.load(command);
+  first.written();
+  const second = await seeds.load(command);
+
+  const folders = ["/home/agent/tool", "/home/agent/tool/settings"].map((path) => ({ path, content: "folder" }));
+  expect(first.entries).toEqual(folders);
+  expect([unwritten.entries, second.entries]).toEqual([folders, []]);
 });

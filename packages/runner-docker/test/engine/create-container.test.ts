@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import Docker from "dockerode";
 import { createSessionId } from "@budgie/core";
 import { describe, expect, it } from "vitest";
@@ -109,9 +110,36 @@ describe("a container that an engine may have created without an answer", () => 
   });
 });
 
+describe("containers that are created at once", () => {
+  it.each([
+    ["Podman", "4.3.1", 1],
+    ["Podman", "4.9.3", 3],
+    ["Podman", "5.4.2", 3],
+    ["Docker", "20.10.24", 3],
+  ] as const)("reach %s %s in groups of at most %i", async (name, version, most) => {
+    let current = 0;
+    const seen: number[] = [];
+    const docker = {
+      async createContainer() {
+        seen.push(++current);
+        await setImmediate();
+        current--;
+        return {};
+      },
+    } as unknown as Docker;
+    const engine = { docker, name, version, pendingRemovals: createPendingRemovals() };
+
+    await Promise.all(["one", "two", "three"].map((each) => createContainer(engine, each, {})));
+
+    expect(Math.max(...seen)).toBe(most);
+    expect(seen).toHaveLength(3);
+  });
+});
+
 function create({ hostEnv }: FakeEngine, name: "Docker" | "Podman" = "Docker"): Promise<Docker.Container> {
   const docker = new Docker({ socketPath: hostEnv.DOCKER_HOST.replace("unix://", "") });
-  return createContainer({ docker, name, pendingRemovals: createPendingRemovals() }, NAME, { Labels: { ...LABELS } });
+  const engine = { docker, name, version: "5.4.2", pendingRemovals: createPendingRemovals() };
+  return createContainer(engine, NAME, { Labels: { ...LABELS } });
 }
 
 function container(Id: string, Labels: Readonly<Record<string, string>>, Status = "exited") {

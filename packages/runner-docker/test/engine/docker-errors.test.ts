@@ -65,8 +65,11 @@ it("names the missing image and both remedies", () => {
   });
 });
 
-it("ignores only HTTP 404", () => {
+it("ignores only what is missing", () => {
   expect(() => ignoreMissing(refusal(404, "no such container"))).not.toThrow();
+  const ofPodman = "no volume with name budgie-session-1 found in database: no such volume";
+  expect(() => ignoreMissing(refusal(500, ofPodman))).not.toThrow();
+  expect(() => ignoreMissing(refusal(500, "no space left"))).toThrow("no space left");
   expect(() => ignoreMissing(refusal(409, "in use"))).toThrow("in use");
   expect(() => ignoreMissing(lost("ECONNRESET"))).toThrow("ECONNRESET");
 });

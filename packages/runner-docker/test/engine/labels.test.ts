@@ -52,5 +52,7 @@ it.each([undefined, {}, { "dev.budgie.created": "yesterday" }])("parses %j as ol
     role: "",
     created: new Date(0),
     keepMs: 0,
+    isAhead: false,
+    isMadeForMount: false,
   });
 });

@@ -13,8 +13,9 @@ import {
   type RunnerSession,
   type StartOptions,
 } from "@budgie/core";
-import { createDockerRunner, createKiroLogin, type Credentials, type DockerRunnerOptions } from "@budgie/runner-docker";
+import { createKiroLogin, type Credentials, type DockerRunnerOptions } from "@budgie/runner-docker";
 import { toEndedProcess } from "@budgie/testkit";
+import { createDockerRunner, type RunnerParts } from "../../src/docker-runner.ts";
 import { connectEngine } from "../../src/engine/engine.ts";
 
 /** The image of the tests: a minimal Debian without anything of budgie's. */
@@ -40,7 +41,10 @@ export type DockerPlace = AsyncDisposable & {
   readonly root: string;
   readonly stateDir: string;
   readonly workspace: string;
-  createRunner(options?: PlaceOptions): Promise<{ readonly runner: Runner; readonly owner: Owner }>;
+  createRunner(
+    options?: PlaceOptions,
+    parts?: RunnerParts,
+  ): Promise<{ readonly runner: Runner; readonly owner: Owner }>;
 };
 
 /** Creates a place below the temporary folder. Disposing it closes the runners and removes it. */
@@ -53,18 +57,21 @@ export function createDockerPlace(): DockerPlace {
     root,
     stateDir,
     workspace,
-    async createRunner({ credentials, kiroDataDir: dataDir = join(root, "no-kiro"), ...options } = {}) {
+    async createRunner({ credentials, kiroDataDir: dataDir = join(root, "no-kiro"), ...options } = {}, parts) {
       const owner = createOwner({ stateDir, process: toEndedProcess() });
-      const runner = await createDockerRunner({
-        image: BASE_IMAGE,
-        owner,
-        stateDir,
-        login: createKiroLogin({ dataDir, credentials }),
-        home: process.env["HOME"] ?? "/root",
-        hostEnv: process.env,
-        acceptWeaker: ["limits", "seccomp", "ulimits"],
-        ...options,
-      });
+      const runner = await createDockerRunner(
+        {
+          image: BASE_IMAGE,
+          owner,
+          stateDir,
+          login: createKiroLogin({ dataDir, credentials }),
+          home: process.env["HOME"] ?? "/root",
+          hostEnv: process.env,
+          acceptWeaker: ["limits", "seccomp", "ulimits"],
+          ...options,
+        },
+        parts,
+      );
       created.push({ runner, owner });
       return { runner, owner };
     },

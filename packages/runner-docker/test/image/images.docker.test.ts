@@ -97,7 +97,7 @@ ENTRYPOINT ["/entrypoint.sh"]`;
 
     await expect(starting).rejects.toMatchObject({ code: "IMAGE_NOT_FOUND", message });
     const owner = createOwner({ stateDir: place.stateDir }).record;
-    const machine = { owner, kiroDataDir: place.root, home: place.root, hostEnv: process.env };
+    const machine = { owner, home: place.root, hostEnv: process.env };
     const facts = await inspectSandbox({ ...machine, image: image.name, program });
     expect(facts.program).toEqual({ ok: false, problem: message });
     await expect(place.createRunner({ image: linked.name, program })).resolves.toBeDefined();
@@ -173,6 +173,7 @@ CMD ["nothing"]
 describe("a command that names an image", () => {
   it("runs in it, in the session's home, and other commands in the runner's image", async () => {
     await using image = await buildImage(`FROM ${BASE_IMAGE}\nRUN echo of-the-command > /etc/which`);
+    await using later = await buildImage(`FROM ${BASE_IMAGE}\nRUN echo built-again > /etc/which`);
     const session = await openIn(BASE_IMAGE);
     const argv = [
       "sh",
@@ -184,8 +185,12 @@ describe("a command that names an image", () => {
 
     const said = [await runIn(image.name), await runIn(undefined), await runIn(image.name)].map(({ stdout }) => stdout);
 
-    expect(said).toEqual(["of-the-command\n", "", "of-the-command\n"]);
-    expect(await session.readFile("notes")).toBe("from \nfrom 1\nfrom 2\n");
+    const [repo = "", tag = ""] = image.name.split(":");
+    await (await testEngine()).getImage(later.name).tag({ repo, tag });
+    said.push((await runIn(image.name)).stdout);
+
+    expect(said).toEqual(["of-the-command\n", "", "of-the-command\n", "built-again\n"]);
+    expect(await session.readFile("notes")).toBe("from \nfrom 1\nfrom 2\nfrom 3\n");
     await expect(runIn("budgie-test-none:1")).rejects.toMatchObject({
       code: "IMAGE_NOT_FOUND",
       message: expect.stringContaining('"budgie-test-none:1"'),

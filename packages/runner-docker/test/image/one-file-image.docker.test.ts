@@ -36,20 +36,37 @@ async function unpack(archive: Buffer): Promise<readonly Entry[]> {
   return entries;
 }
 
+/** Lists what the layers of an image have. */
+async function unpackLayers(id: string): Promise<readonly Entry[]> {
+  const saved = await unpack(await buffer(await docker.getImage(id).get()));
+  const read = (name: string) => saved.find(({ header }) => header.name === name)?.content ?? Buffer.alloc(0);
+  const [{ Layers }] = JSON.parse(read("manifest.json").toString()) as [{ Layers: string[] }];
+  return (await Promise.all(Layers.map((name) => unpack(read(name))))).flat();
+}
+
 describe("ensureOneFileImage", () => {
   it("creates an image that contains only one file", async () => {
     await using image = newImage();
 
     const id = await ensureOneFileImage(engine, image);
 
-    const saved = await unpack(await buffer(await docker.getImage(id).get()));
-    const read = (name: string) => saved.find(({ header }) => header.name === name)?.content ?? Buffer.alloc(0);
-    const [{ Layers }] = JSON.parse(read("manifest.json").toString()) as [{ Layers: string[] }];
-    const files = (await Promise.all(Layers.map((name) => unpack(read(name))))).flat();
+    const files = await unpackLayers(id);
     expect(files.map(({ header: { name, mode, type, uid } }) => ({ name, mode, type, uid }))).toEqual([
       { name: "program", mode: 0o755, type: "file", uid: 0 },
     ]);
     expect(files[0]?.content.equals(image.content)).toBe(true);
+  });
+
+  it("adds folders that belong to a user", async () => {
+    await using image = newImage();
+    const folders = { owner: { uid: 1234, gid: 567 }, paths: ["/home/agent"] };
+
+    const id = await ensureOneFileImage(engine, { ...image, folders });
+
+    const found = (await unpackLayers(id)).filter(({ header }) => header.type === "directory");
+    expect(found.map(({ header: { gid, mode, name, uid } }) => ({ gid, mode, name, uid }))).toEqual([
+      { gid: 567, mode: 0o700, name: "home/agent", uid: 1234 },
+    ]);
   });
 
   it("creates it once for simultaneous callers, with its entrypoint and user", async () => {

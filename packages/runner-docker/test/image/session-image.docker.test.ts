@@ -38,7 +38,7 @@ afterAll(async () => {
 async function startSessionContainer(): Promise<Docker.Container> {
   const container = await docker.createContainer({
     name: `budgie-test-session-container-${createSessionId()}`,
-    Image: await ensureSessionImage(engine),
+    Image: await ensureSessionImage(engine, { uid: 61_001, gid: 61_001 }),
     Entrypoint: [FORWARDER],
     Cmd: [`${INSIDE}/proxy.sock`],
     User: "61001:61001",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { createHostHome, type HostHome } from "@budgie/testkit";
 import type { Credentials } from "../../src/sandbox/credentials.ts";
-import type { ArchiveFile, HomeArchive } from "../../src/container-files/home-archive.ts";
+import type { ArchiveEntry, ArchiveFile, HomeArchive } from "../../src/container-files/home-archive.ts";
 import type { LoginNeed } from "../../src/login/login.ts";
 import { createLoginSync } from "../../src/login/login-sync.ts";
 
@@ -15,9 +15,10 @@ export const AUTH = "/auth/data.sqlite3";
 function createMemoryArchive() {
   const files = new Map<string, ArchiveFile & { readonly content: Buffer }>();
   const writes: { readonly how: "create" | "write"; readonly paths: readonly string[] }[] = [];
-  const put = (how: "create" | "write") => async (given: readonly ArchiveFile[]) => {
+  const put = (how: "create" | "write") => async (given: readonly ArchiveEntry[]) => {
     writes.push({ how, paths: given.map(({ path }) => path) });
     for (const file of given) {
+      if (file.content === "folder") continue;
       const content = Buffer.isBuffer(file.content) ? file.content : readFileSync(file.content.path);
       files.set(file.path, { ...file, content });
     }

@@ -45,10 +45,10 @@ export function createGarbagePlace(): GarbagePlace {
 export type Left = { readonly session: SessionId; readonly volume: string };
 
 /** Creates a session's volume, with labels of an owner and a time some hours ago. */
-export async function leaveHome(owner: OwnerRecord, { hours = 0, keepMs = 0 } = {}): Promise<Left> {
+export async function leaveHome(owner: OwnerRecord, { hours = 0, isAhead = false, keepMs = 0 } = {}): Promise<Left> {
   const session = createSessionId();
   const volume = `budgie-session-${session}`;
-  await leaveVolume(volume, owner, { hours, role: "home", session, keepMs });
+  await leaveVolume(volume, owner, { hours, role: "home", session, keepMs, isAhead });
   return { session, volume };
 }
 
@@ -64,12 +64,22 @@ export async function leaveVolume(name: string, owner: OwnerRecord, thing: Thing
   });
 }
 
-type Thing = { readonly hours: number; readonly role: Role; readonly session: SessionId; readonly keepMs?: number };
+type Thing = {
+  readonly hours: number;
+  readonly role: Role;
+  readonly session: SessionId;
+  readonly keepMs?: number;
+  readonly isAhead?: boolean;
+};
 
-function labels(owner: OwnerRecord, { hours, keepMs = 0, role, session }: Thing): Record<string, string> {
+function labels(
+  owner: OwnerRecord,
+  { hours, isAhead = false, keepMs = 0, role, session }: Thing,
+): Record<string, string> {
   const created = new Date(Date.now() - hours * HOUR_MS).toISOString();
   const keep = keepMs === 0 ? {} : { "dev.budgie.keep-ms": String(keepMs) };
-  return { ...toLabels(owner, session, role), "dev.budgie.created": created, ...keep };
+  const ahead = isAhead ? { "dev.budgie.ahead": "1" } : {};
+  return { ...toLabels(owner, session, role), "dev.budgie.created": created, ...keep, ...ahead };
 }
 
 /** Creates a running container that mounts a session's volume. */

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createOwner } from "@budgie/core";
 import { createHostHome, type HostHome } from "@budgie/testkit";
+import { createKiroLogin } from "../../src/login/create-kiro-login.ts";
 import { inspectSandbox } from "../../src/maintenance/inspect-sandbox.ts";
 import { createFakeEngine } from "../helpers/fake-engine.ts";
 
@@ -14,7 +15,7 @@ const optionsOf = (host: HostHome, image: string, hostEnv: Readonly<Record<strin
   image,
   program: "kiro-cli",
   owner: createOwner({ stateDir: host.home }).record,
-  kiroDataDir: host.dataDir,
+  login: createKiroLogin({ dataDir: host.dataDir }),
   home: host.home,
   hostEnv,
 });
@@ -86,5 +87,5 @@ it.each([
   await using host = await createHostHome({ login: false });
   const hostEnv = { DOCKER_HOST: "unix:///nonexistent", KIRO_API_KEY: key };
 
-  expect((await inspectSandbox(optionsOf(host, "there", hostEnv))).login.ok).toBe(ok);
+  expect((await inspectSandbox(optionsOf(host, "there", hostEnv))).login?.ok).toBe(ok);
 });

@@ -25,6 +25,19 @@ const SENDS_URGENT_DATA = `
   sleep 60;
 `;
 
+// Says what came back from the proxy, to which it connects before anything else.
+const CONNECTS = `
+  const peer = require("node:net").connect(Number(process.argv[1]), "127.0.0.1");
+  peer.write(process.env.WORD);
+  process.stdin.pipe(peer);
+  let said = "";
+  peer.on("data", (data) => (said += data)).on("end", () => {
+    const blocked = /SigBlk:\\s+(\\w+)/.exec(require("node:fs").readFileSync("/proc/self/status", "latin1"))[1];
+    console.log(JSON.stringify({ pid: process.pid, blocked, said }));
+    process.exit();
+  });
+`;
+
 // The forwarder runs on Linux only, like every sandbox.
 describe.skipIf(process.platform !== "linux")("the forwarder", () => {
   it("carries every byte in both directions, on many connections at once", async () => {
@@ -174,14 +187,33 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
   });
 
   it.each([
-    [[], /^usage: forwarder SOCKET \[PORT\]\n/],
-    [["/tmp/x", "80", "81"], /^usage: /],
+    [[], /^usage: forwarder SOCKET \[PORT \[COMMAND ARGUMENT\.\.\.\]\]\n/],
+    [["/tmp/x", "0", "/bin/true"], /not a port/],
     [["/tmp/".padEnd(108, "x")], /too long/],
     [["/tmp/x", "0"], /not a port/],
     [["/tmp/x", "65536"], /not a port/],
     [["/tmp/x", "80x"], /not a port/],
   ])("refuses the arguments %j", async (args, message) => {
     expect(await runToEnd(args)).toEqual([1, expect.stringMatching(message)]);
+  });
+
+  it("becomes a command, with its streams, variables and signals, once it listens for it", async () => {
+    await using place = await createForwarderPlace();
+    await place.serve(echo);
+    const [port, [forwarder = ""]] = [`${await freePort()}`, OWN_FORWARDER];
+    const args = [place.socket, port, process.execPath, "-e", CONNECTS, port];
+    const child = spawn(forwarder, args, { stdio: ["pipe", "pipe", "inherit"], env: { WORD: "hello" } });
+    child.stdin.end(" from stdin");
+
+    const [said] = await Promise.all([text(child.stdout), once(child, "exit")]);
+
+    expect(JSON.parse(said)).toEqual({ pid: child.pid, blocked: "0000000000000000", said: "hello from stdin" });
+  });
+
+  it("reports that it cannot run a command", async () => {
+    const args = ["/tmp/x", `${await freePort()}`, "/no/such/program"];
+
+    expect(await runToEnd(args)).toEqual([1, "forwarder: cannot run the command\n"]);
   });
 
   it("reports that it cannot listen", async () => {

@@ -9,16 +9,8 @@ import {
 } from "../../src/sandbox/container-options.ts";
 import { INIT_SCRIPT } from "../../src/sandbox/init-script.ts";
 
-const SECRET = "a-secret-token";
-
 const turn: TurnContainer = {
   imageId: "sha256:abc",
-  command: {
-    argv: ["kiro-cli", "chat", "--agent", "x"],
-    env: { KIRO_API_KEY: SECRET },
-    projections: [],
-    login: "kiro",
-  },
   user: { uid: 1000, gid: 1001 },
   extraGroups: ["50"],
   mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
@@ -65,11 +57,11 @@ describe("toTurnContainer", () => {
     expect(HostConfig).toEqual({ ...options.HostConfig, NetworkMode: "none" });
   });
 
-  it("replaces the image's entrypoint by budgie's script, with the command as its arguments", () => {
+  it("replaces the image's entrypoint and command by budgie's script, which gets the turn's own over stdin", () => {
     expect(options).toMatchObject({
       Image: "sha256:abc",
       Entrypoint: ["/bin/sh", "-c", INIT_SCRIPT, "budgie"],
-      Cmd: ["kiro-cli", "chat", "--agent", "x"],
+      Cmd: [],
       User: "1000:1001",
       WorkingDir: "/workspace",
       Healthcheck: { Test: ["NONE"] },
@@ -77,20 +69,22 @@ describe("toTurnContainer", () => {
     });
   });
 
+  it("lets the forwarder begin and run that script, in a network of its own that leads to the proxy", () => {
+    const forwarder = ["/run/budgie/forwarder", "/run/budgie/s", "3128"];
+    const own = toTurnContainer({ ...turn, network: "none", forwarder });
+
+    expect(own.Entrypoint).toEqual([...forwarder, "/bin/sh", "-c", INIT_SCRIPT, "budgie"]);
+    expect(own.Env).toEqual(toTurnContainer({ ...turn, network: "container:other" }).Env);
+    expect(own.HostConfig).toEqual(toTurnContainer({ ...turn, network: "none" }).HostConfig);
+  });
+
   it("keeps stdin open for one client only: its end is the end of the turn", () => {
     expect(options).toMatchObject({ OpenStdin: true, StdinOnce: true, AttachStdin: true });
     expect(options.Tty).toBeUndefined();
   });
 
-  it("puts secrets into the environment and nowhere else", () => {
-    const { Env, ...others } = options;
-
-    expect(Env).toContain(`KIRO_API_KEY=${SECRET}`);
-    expect(JSON.stringify(others)).not.toContain(SECRET);
-  });
-
   it("points every folder of the agent into its home, whatever the image says", () => {
-    expect(options.Env?.filter((line) => !line.startsWith("KIRO"))).toEqual([
+    expect(options.Env).toEqual([
       "HOME=/home/agent",
       "USER=agent",
       "LOGNAME=agent",
@@ -144,12 +138,6 @@ describe("toTurnContainer, of a turn that joins a session container", () => {
       `https_proxy=${proxy}`,
       "no_proxy=localhost,127.0.0.1,::1",
     ]);
-  });
-
-  it("lets the command's environment win", () => {
-    const joining = { ...turn, command: { ...turn.command, env: { NO_PROXY: "mine" } }, network: "container:x" };
-
-    expect(toTurnContainer(joining).Env).toContain("NO_PROXY=mine");
   });
 
   it("names the user's certificates on every network", () => {

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KIRO_DEFINITIONS, type Command } from "@budgie/core";
+import { KIRO_DEFINITIONS, toHidden, type HiddenPaths } from "@budgie/core";
 import { coverHiddenPaths } from "../../src/sandbox/hidden-paths.ts";
 import { createHeldSources } from "../../src/sandbox/mount-sources.ts";
 
@@ -28,11 +28,12 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }));
 
 /** Lists the names of covered files and folders. */
-async function cover(hidden: Command["hidden"] = KIRO_DEFINITIONS) {
+async function cover(paths: HiddenPaths = KIRO_DEFINITIONS) {
   await using heldSources = createHeldSources();
   const held = await heldSources.open(workspace);
   if (held === undefined) throw new Error("There is no workspace.");
-  const { absent, covered } = await coverHiddenPaths(held, heldSources, { hidden, skeleton: join(root, "skeleton") });
+  const options = { hidden: toHidden({ hidden: paths }).ofWorkspace, skeleton: join(root, "skeleton") };
+  const { absent, covered } = await coverHiddenPaths(held, heldSources, options);
   return {
     absent,
     covered: Object.fromEntries(covered.map(({ name, shown }) => [name, shown.map(({ path }) => path).toSorted()])),
@@ -114,7 +115,7 @@ describe("coverHiddenPaths", () => {
     [".mcp.json", "a dangling link", "not a plain file"],
   ] as const)("refuses %s of another program if it is %s", async (name, what, message) => {
     make(name, what);
-    const hidden = { [name]: name === ".codex" ? "empty folder" : { content: "{}" } } as const;
+    const hidden = name === ".codex" ? ({ [name]: "empty folder" } as const) : { [name]: { content: "{}" } };
 
     await expect(cover(hidden)).rejects.toMatchObject({
       code: "WORKSPACE_INVALID",

@@ -2,16 +2,38 @@ import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { INIT_SCRIPT, toInitInput } from "../../src/sandbox/init-script.ts";
 
+const COMMAND = { argv: ["agent", "--flag"] as const, env: {} };
+const CODE = `set -- 'agent' '--flag'; with_variables() { "$@"; }`;
+
 it.each([
-  ["a live conversation", undefined, "live token\n"],
-  ["an empty input", "", "1 token\n\n"],
-  ["a line without an end", "one", "1 token\none\n"],
-  ["a line with one", "one\n", "2 token\none\n\n"],
-  ["several lines", "a\n\nb", "3 token\na\n\nb\n"],
-  ["a carriage return", "a\r\nb", "2 token\na\r\nb\n"],
-  ["an input that looks like the word", "live", "1 token\nlive\n"],
-])("starts with the line for %s", (_, input, said) => {
-  expect(toInitInput(input, "token")).toBe(said);
+  ["a live conversation", undefined, `live token\n${CODE}\n`],
+  ["an empty input", "", `1 token\n${CODE}\n\n`],
+  ["a line without an end", "one", `1 token\n${CODE}\none\n`],
+  ["a line with one", "one\n", `2 token\n${CODE}\none\n\n`],
+  ["several lines", "a\n\nb", `3 token\n${CODE}\na\n\nb\n`],
+  ["a carriage return", "a\r\nb", `2 token\n${CODE}\na\r\nb\n`],
+  ["an input that looks like the word", "live", `1 token\n${CODE}\nlive\n`],
+])("starts with the lines for %s", (_, input, said) => {
+  expect(toInitInput(COMMAND, input, "token")).toBe(said);
+});
+
+it("puts arguments and variables of any characters into one line of code", () => {
+  const argv = ["it's", "a\nb"] as const;
+  const [, code, ...rest] = toInitInput({ argv, env: { A: "$(id)", B_1: "'" } }, "", "token").split("\n");
+
+  expect(code).toBe(
+    String.raw`set -- 'it'\''s' 'a'"$budgie_newline"'b'; with_variables() { A='$(id)' B_1=''\''' "$@"; }`,
+  );
+  expect(rest).toEqual(["", ""]);
+});
+
+it.each([
+  ["a NUL character in an argument", { argv: ["agent", "a\0b"] as const, env: {} }],
+  ["a NUL character in a variable", { argv: ["agent"] as const, env: { A: "\0" } }],
+  ["a variable whose name is code", { argv: ["agent"] as const, env: { "A=1; id; B": "x" } }],
+  ["a variable without a name", { argv: ["agent"] as const, env: { "": "x" } }],
+])("refuses %s", (_, command) => {
+  expect(() => toInitInput(command, "", "token")).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
 });
 
 // The script kills every process it can reach, so it is only parsed here, and runs in containers only.

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KIRO_DEFINITIONS, type Access, type Projection } from "@budgie/core";
+import { KIRO_DEFINITIONS, toHidden, type Access, type Projection } from "@budgie/core";
 import { holdTurnMounts, toSessionMounts } from "../../src/sandbox/mounts.ts";
 
 let root: string;
@@ -33,7 +33,15 @@ async function mountsOf(asked: Asked = {}) {
   const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
   const skeleton = join(root, `skeleton-${Math.random()}`);
   const files = { passwdFile, nestingFile, resolvFile, hostsFile, network, caFile: undefined, skeleton };
-  const turn = { volumes, workspace, workspaceMode, protectedPaths, projections, hidden: KIRO_DEFINITIONS, ...files };
+  const turn = {
+    volumes,
+    workspace,
+    workspaceMode,
+    protectedPaths,
+    projections,
+    hidden: toHidden({ hidden: KIRO_DEFINITIONS }),
+    ...files,
+  };
   await using held = await holdTurnMounts(turn);
   return held.mounts.map(({ settings }) => ({ ...settings, Source: settings.Source.replace(skeleton, "SKELETON") }));
 }
@@ -50,7 +58,7 @@ describe("holdTurnMounts", () => {
       ["bind", join(root, "resolv"), "/etc/resolv.conf", true],
       ["bind", join(root, "hosts"), "/etc/hosts", true],
       ["bind", workspace, "/workspace", false],
-      ["bind", "SKELETON/agents", "/home/agent/.kiro/agents", true],
+      ["bind", "SKELETON/~/.kiro/agents", "/home/agent/.kiro/agents", true],
     ]);
   });
 
@@ -78,23 +86,26 @@ describe("holdTurnMounts", () => {
     );
   });
 
-  it("copies no file of the image into a volume", async () => {
-    const all = [...(await mountsOf()), ...toSessionMounts(volumes)].filter(({ Type }) => Type === "volume");
+  it("copies no file of the sandbox image into a volume", async () => {
+    const all = (await mountsOf()).filter(({ Type }) => Type === "volume");
 
-    expect(all).toHaveLength(4);
+    expect(all).toHaveLength(2);
     expect(all.every(({ VolumeOptions }) => VolumeOptions?.NoCopy === true)).toBe(true);
   });
 
-  it("labels a volume that an engine would create again", async () => {
+  it("labels a volume that an engine would create again, as such", async () => {
     const labels = (await mountsOf()).map(({ VolumeOptions }) => VolumeOptions?.Labels);
 
-    expect(labels.slice(0, 2)).toEqual([{ role: "home" }, { role: "auth" }]);
+    expect(labels[0]).toEqual({ role: "home", "dev.budgie.made-for-mount": "1" });
+    expect(labels[1]?.["role"]).toBe("auth");
   });
 
-  it("gives the session container both volumes writable", () => {
-    expect(toSessionMounts(volumes).map(({ ReadOnly, Target }) => [Target, ReadOnly])).toEqual([
-      ["/home", undefined],
-      ["/auth", undefined],
+  it("gives the session container both volumes writable, and empty ones the folders of its own image", () => {
+    const mounts = toSessionMounts(volumes);
+
+    expect(mounts.map(({ ReadOnly, Target, VolumeOptions }) => [Target, ReadOnly, VolumeOptions?.NoCopy])).toEqual([
+      ["/home", undefined, false],
+      ["/auth", undefined, false],
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import { createKiroProtocol, createRunTurn, loadAgents, type RunTurn, type Runner } from "@budgie/core";
 import { createHostHome } from "@budgie/testkit";
+import type { LookInto } from "../../src/container-files/look-into.ts";
 import { createDockerPlace, KIRO_IMAGE, testEngine } from "../helpers/docker-place.ts";
 
 /** budgie's core on the engine, for a host's user with the stand-in for kiro-cli. */
@@ -17,14 +18,16 @@ type TurnPlaceOptions = {
   readonly hostEnv: NodeJS.ProcessEnv;
   readonly egress?: "none" | "allowlist";
   readonly timeoutMs?: number;
+  /** Default: through `/proc` */
+  readonly lookInto?: LookInto;
 };
 
 /** Creates the place. Disposing it closes its runner and removes it. */
 export async function createTurnPlace(options: TurnPlaceOptions): Promise<TurnPlace> {
-  const { egress = "none", hostEnv, timeoutMs = 60_000 } = options;
+  const { egress = "none", hostEnv, lookInto, timeoutMs = 60_000 } = options;
   const place = createDockerPlace();
   const host = await createHostHome();
-  const { runner } = await place.createRunner({ image: KIRO_IMAGE, kiroDataDir: host.dataDir, hostEnv });
+  const { runner } = await place.createRunner({ image: KIRO_IMAGE, kiroDataDir: host.dataDir, hostEnv }, { lookInto });
   const { agents } = loadAgents({ agentsDir: host.agentsDir, promptsDir: host.agentsDir });
   const protocol = createKiroProtocol({
     binary: "kiro-cli",

@@ -1,0 +1,39 @@
+import type Docker from "dockerode";
+import { BudgieError, isHomePath } from "@budgie/core";
+import { SANDBOX } from "../sandbox/container-options.ts";
+import type { HomeArchive } from "./home-archive.ts";
+import { readHomeFile } from "./read-home-file.ts";
+
+/** The files of a session's home that budgie itself reads and writes, by their paths below it. */
+export type HomeFiles = {
+  /** Reads a regular file, at most 4 MiB of it; `undefined` if there is none */
+  read(path: string): Promise<string | undefined>;
+  append(path: string, text: string): Promise<void>;
+};
+
+const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
+const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
+
+/** Creates the access to the files of a home, without the engine where that is possible. */
+export function createHomeFiles(sessionContainer: Docker.Container, archive: HomeArchive): HomeFiles {
+  return {
+    async read(path) {
+      const file = checkPath(path);
+      const content =
+        (await readHomeFile(sessionContainer, file, LARGEST_ANSWER_BYTES)) ??
+        (await archive.readFile(file, LARGEST_ANSWER_BYTES));
+      return content?.toString("utf8");
+    },
+    async append(path, text) {
+      const file = checkPath(path);
+      const before = (await archive.readFile(file, LARGEST_LOG_BYTES)) ?? Buffer.alloc(0);
+      const content = Buffer.concat([before, Buffer.from(text)]);
+      await archive.write([{ path: `${SANDBOX.home}/${file}`, content, mode: 0o600 }]);
+    },
+  };
+}
+
+function checkPath(path: string): string {
+  if (isHomePath(path)) return path;
+  throw new BudgieError("SESSION_UNUSABLE", `${JSON.stringify(path)} is not the path of a file in a session's home.`);
+}

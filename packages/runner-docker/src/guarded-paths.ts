@@ -1,0 +1,16 @@
+import { isAbsolute } from "node:path";
+import type { GuardedPath } from "@budgie/core";
+import type { Engine } from "./engine/engine.ts";
+import { usualSockets, type HostEnvironment } from "./engine/find-engine.ts";
+
+type Host = { readonly home: string; readonly hostEnv: HostEnvironment };
+
+/** Lists the paths that no workspace may contain. Each usual socket is one, since any engine gives access to the host. */
+export function toGuarded({ endpoint: { address }, rootDir }: Engine, { home, hostEnv }: Host): readonly GuardedPath[] {
+  const own = "socketPath" in address ? [address.socketPath] : [];
+  const what = "a container engine's socket";
+  return [
+    ...[...own, ...usualSockets(hostEnv, home)].map((path) => ({ path, what })),
+    ...(isAbsolute(rootDir) ? [{ path: rootDir, what: "the container engine's own files" }] : []),
+  ];
+}
