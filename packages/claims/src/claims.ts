@@ -7,6 +7,7 @@ import { CONFIGURATION_CLAIMS } from "./session/configuration-claims.ts";
 import { DATABASE_CLAIMS } from "./session/database-claims.ts";
 import { PROXY_SOCKET_CLAIMS } from "./network/proxy-socket-claims.ts";
 import { ENGINE_CLAIMS } from "./kernel/engine-claims.ts";
+import { EXCESS_CLAIMS } from "./servers/excess-claims.ts";
 import { FILE_SYSTEM_CLAIMS } from "./kernel/file-system-claims.ts";
 import { HOME_CLAIMS } from "./session/home-claims.ts";
 import { KERNEL_CLAIMS } from "./kernel/kernel-claims.ts";
@@ -21,9 +22,12 @@ import { REBINDING_CLAIMS } from "./network/rebinding-claims.ts";
 import { RESOURCE_CLAIMS } from "./kernel/resource-claims.ts";
 import { SECCOMP_CLAIMS } from "./kernel/seccomp-claims.ts";
 import { SECRET_CLAIMS } from "./session/secret-claims.ts";
+import { SERVER_PLACE_CLAIMS } from "./servers/server-place-claims.ts";
+import { SERVER_SECRET_CLAIMS } from "./servers/server-secret-claims.ts";
 import { SESSION_CLAIMS } from "./session/session-claims.ts";
 import { SMUGGLING_CLAIMS } from "./network/smuggling-claims.ts";
 import { SWAP_CLAIMS } from "./session/swap-claims.ts";
+import { TOOL_CLAIMS } from "./servers/tool-claims.ts";
 
 /** All claims, grouped by subject. Each group is tested by the file of its name, such as `kernel.docker.test.ts`. */
 export const CLAIM_GROUPS = {
@@ -38,6 +42,7 @@ export const CLAIM_GROUPS = {
   changes: CHANGE_CLAIMS,
   network: [...NETWORK_CLAIMS, ...ADDRESS_CLAIMS, ...PROXY_SOCKET_CLAIMS],
   proxy: [...PROXY_CLAIMS, ...REBINDING_CLAIMS, ...SMUGGLING_CLAIMS],
+  servers: [...SERVER_SECRET_CLAIMS, ...TOOL_CLAIMS, ...SERVER_PLACE_CLAIMS, ...EXCESS_CLAIMS],
 } as const satisfies Readonly<Record<string, readonly Claim[]>>;
 
 /** All promises that budgie makes about a sandbox, with their probes. */

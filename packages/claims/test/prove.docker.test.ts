@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLAIMS, prove, type ClaimResult } from "@budgie/claims";
 import { connectEngine } from "../../runner-docker/src/engine/engine.ts";
-import { BASE_IMAGE, testEngine } from "../../runner-docker/test/helpers/docker-place.ts";
+import { testEngine } from "../../runner-docker/test/helpers/docker-place.ts";
+import { OPTIONS } from "./helpers/describe-claims.ts";
 import { isMoot } from "../src/probe/verdicts.ts";
 
-const options = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
+const options = OPTIONS;
 // A rootless engine has no other users, whose files these probes need.
 const FOREIGN_FILE_PROBES = ["read another user's file", "run a setuid program as its owner"];
 let temporary: string;

@@ -39,7 +39,7 @@ ${toCommandProbe('head -c 1 "$file"')}`;
   },
   {
     id: "no-setuid-files",
-    promise: "An agent cannot leave a setuid file in its workspace, which would run with its owner's privileges.",
+    promise: "An agent cannot leave a setuid file in its workspace.",
     protections: ["seccomp"],
     probes: [
       inPerl("make a file setuid", toLendingProbe("chmod 04755, $file;")),

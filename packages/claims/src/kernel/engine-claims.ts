@@ -28,7 +28,7 @@ export const ENGINE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-abstract-sockets",
-    promise: "An agent cannot reach abstract Unix sockets of the host, such as those of an engine's helper processes.",
+    promise: "An agent cannot reach abstract Unix sockets of the host.",
     protections: ["own-network"],
     probes: [
       {

@@ -20,7 +20,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-kernel-control",
-    promise: "An agent cannot program, trace, restart or reconfigure the kernel that it shares with the host.",
+    promise: "An agent cannot program, trace, restart or reconfigure the kernel.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
       inPerl("create a BPF map", 'my $map = pack("L4 x104", 2, 4, 4, 1); tried(call("bpf", 0, $map, length $map));'),
@@ -39,7 +39,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-keyrings",
-    promise: "An agent cannot use the kernel's keyrings, which are not namespaced.",
+    promise: "An agent cannot use the kernel's keyrings.",
     protections: ["seccomp"],
     probes: [
       inPerl(
@@ -56,7 +56,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   {
     id: "no-devices",
     promise:
-      "An agent has no devices except terminals, /dev/null, /dev/zero, /dev/full and random sources, and cannot create any.",
+      "An agent has no devices except terminals, /dev/null, /dev/zero, /dev/full and random sources, and creates none.",
     protections: ["user", "capabilities", "devices"],
     probes: [
       inSandbox("find a device", findDevice),

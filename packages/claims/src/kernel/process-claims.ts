@@ -6,7 +6,7 @@ import type { Lab } from "../lab/lab.ts";
 export const PROCESS_CLAIMS: readonly Claim[] = [
   {
     id: "no-other-processes",
-    promise: "An agent cannot see, read or signal processes outside its own sandbox.",
+    promise: "An agent cannot see, read or signal processes outside its sandbox.",
     protections: ["own-pid-namespace"],
     probes: [
       inSandbox("find another sandbox's process", async (lab) => `${await findProcess(lab)} through "process $found"`),
@@ -28,7 +28,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-tracing",
-    promise: "An agent cannot trace or modify processes outside its own sandbox.",
+    promise: "An agent cannot trace or modify processes outside its sandbox.",
     protections: ["own-pid-namespace", "user", "capabilities"],
     probes: [
       inPerl("trace another sandbox's process", async (lab) => {
@@ -41,7 +41,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-shared-memory",
-    promise: "An agent shares no memory and no message queues with processes outside its own sandbox.",
+    promise: "An agent shares no memory or message queues with processes outside its sandbox.",
     protections: ["own-ipc"],
     probes: [
       inSandbox("read another sandbox's shared memory", async (lab) => {

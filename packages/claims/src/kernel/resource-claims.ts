@@ -1,7 +1,7 @@
 import type { Access } from "@budgie/core";
 import type { Claim, Verdict } from "../probe/claim.ts";
 import { inPerl, inSandbox, type ScriptOptions } from "../probe/in-sandbox.ts";
-import type { Ran } from "../lab/lab.ts";
+import type { Ran } from "../lab/collect.ts";
 
 const MIB = 1024 ** 2;
 
@@ -21,7 +21,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "bounded-memory",
-    promise: "A process that exceeds the memory limit is killed. Swap and temporary files count towards the limit.",
+    promise: "A process that exceeds the memory limit is killed. Swap and temporary files count.",
     protections: ["memory-limit"],
     probes: [
       inPerl(
@@ -42,7 +42,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "bounded-temporary-files",
-    promise: "Temporary folders have a fixed size that an agent cannot exceed.",
+    promise: "An agent's temporary folders have a fixed size.",
     protections: ["tmpfs-size"],
     probes: [
       inSandbox("write more than 512 MiB to /tmp", toFillScript("/tmp", 540), killed()),
@@ -52,8 +52,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "bounded-user-shares",
-    promise:
-      "An agent can use only a part of the timers, message queues, locked memory and file descriptors that the kernel allows its user.",
+    promise: "An agent can use only part of its user's timers, message queues, locked memory and file descriptors.",
     protections: ["user-shares"],
     probes: [
       inPerl("create 2,000 timers where 1,024 are allowed", makeTimers),

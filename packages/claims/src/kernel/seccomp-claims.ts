@@ -21,8 +21,7 @@ export const SECCOMP_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-other-sockets",
-    promise:
-      "An agent can open IPv4, IPv6 and Unix sockets and read its own network's routes by netlink; other kinds of sockets are refused.",
+    promise: "An agent can open only IPv4, IPv6 and Unix sockets, and read its own network's routes by netlink.",
     protections: ["seccomp"],
     probes: [
       inPerl("connect to the hypervisor (AF_VSOCK)", toSocketProbe(40, 1, 0)),

@@ -23,6 +23,8 @@ export type FakeHome = {
   readonly canaries: Readonly<Record<SecretPath, string>>;
 };
 
+const SETTINGS = ".kiro/settings/mcp.json";
+
 const SECRET_PATHS = [
   ".ssh/id_rsa",
   ".aws/credentials",
@@ -36,7 +38,7 @@ const SECRET_PATHS = [
   ".claude/credentials.json",
   ".mozilla/firefox/default/logins.json",
   ".local/share/keyrings/login.keyring",
-  ".kiro/settings/mcp.json",
+  SETTINGS,
   ".kiro/sessions/history.jsonl",
   ".kiro/agents/orchestrator.json",
   ".aws/sso/cache/kiro-mcp-oauth.json",
@@ -69,7 +71,8 @@ export async function createFakeHome(path: string): Promise<FakeHome> {
   for (const [name, content] of Object.entries({ ...SHOWN, ...canaries })) {
     const file = join(path, name);
     await mkdir(dirname(file), { recursive: true });
-    if (file !== database) await writeFile(file, `${content}\n`, { mode: name in SHOWN ? 0o644 : 0o600 });
+    const text = name === SETTINGS ? toSettings(content) : content;
+    if (file !== database) await writeFile(file, `${text}\n`, { mode: name in SHOWN ? 0o644 : 0o600 });
   }
   const login = { access: canary("access"), refresh: canary("refresh"), registration: canary("registration") };
   await fillDatabase(database, login, canaries[".local/share/kiro-cli/data.sqlite3"]);
@@ -84,6 +87,11 @@ export async function createFakeHome(path: string): Promise<FakeHome> {
     login,
     canaries,
   };
+}
+
+/** Returns the user's settings of MCP servers, which are read for every agent that has some. */
+function toSettings(secret: string): string {
+  return JSON.stringify({ mcpServers: { own: { command: "own", env: { SECRET: secret } } } });
 }
 
 /** Returns the files of the home that a Kiro agent's turn is shown. */

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import {
   createOwner,
   createSessionId,
@@ -10,10 +9,8 @@ import {
   KIRO_DEFINITIONS,
   watchExecutablePaths,
   type Access,
-  type AgentProcess,
   type Command,
   type EgressPolicy,
-  type Exit,
   type Projection,
   type Runner,
   type RunnerSession,
@@ -30,8 +27,10 @@ import {
   type Weaker,
 } from "@budgie/runner-docker/lab";
 import { createCaller, WRITING } from "./caller.ts";
+import { collect, type Ran } from "./collect.ts";
 import { createLabNetwork, startLabProxy, type LabNetwork } from "./lab-network.ts";
 import { createFakeHome, toProjections, type FakeHome } from "./fake-home.ts";
+import { createLabServers, type LabServers, type ServeAgents } from "./lab-servers.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
 /** The place where probes run: the real runner with its real security profile, and a fake host. */
@@ -63,6 +62,8 @@ export type Lab = AsyncDisposable & {
   readonly callWriter: (options?: WriterOptions) => RunTurn;
   /** A turn of the other session that runs until the lab is disposed of; started on the first call */
   readonly victim: () => Promise<Victim>;
+  /** Agents whose files name MCP servers; started on the first call. Rejects if nothing here can give them any */
+  readonly servers: () => Promise<LabServers>;
   /** Disposes of something together with the lab, after everything created later. */
   readonly keep: (made: AsyncDisposable) => void;
   /** Creates an empty directory, as a probe's own workspace. */
@@ -100,16 +101,14 @@ export type OpenOptions = {
   readonly lookInto?: LookInto;
 };
 
-/** The output and exit of a program. */
-export type Ran = { readonly stdout: string; readonly stderr: string; readonly exit: Exit };
-
 /** The runner options that select the engine and the image. */
-export type LabOptions = Pick<
-  DockerRunnerOptions,
-  "caFile" | "home" | "hostEnv" | "image" | "limits" | "runtime" | "upstreamProxy"
-> & {
+export type LabOptions = Pick<DockerRunnerOptions, "caFile" | "image" | "limits" | "runtime" | "upstreamProxy"> & {
+  readonly home: string;
+  readonly hostEnv: NodeJS.ProcessEnv;
   /** The part of the login that sandboxes get; default all of it */
   readonly credentials?: Credentials | undefined;
+  /** Gives agents their MCP servers; without it, probes about those are not tried */
+  readonly serveAgents?: ServeAgents | undefined;
   /** Aborts running turns and prevents new ones */
   readonly signal?: AbortSignal | undefined;
 };
@@ -150,7 +149,7 @@ export async function createLab(options: LabOptions, parts: LabParts = { startPr
 }
 
 async function fillLab(
-  { credentials: common, startProxy, ...options }: LabOptions & LabParts,
+  { credentials: common, serveAgents, startProxy, ...options }: LabOptions & LabParts,
   root: string,
   undo: (() => Promise<void>)[],
 ): Promise<Omit<Lab, keyof AsyncDisposable>> {
@@ -179,6 +178,8 @@ async function fillLab(
   const session = await runner.openSession(createSessionId());
   const other = await runner.openSession(createSessionId());
   let victim: Promise<Victim> | undefined;
+  let servers: Promise<LabServers> | undefined;
+  const keep = (made: AsyncDisposable): void => void undo.push(() => Promise.resolve(made[Symbol.asyncDispose]()));
   let directories = 0;
   return {
     root,
@@ -201,7 +202,8 @@ async function fillLab(
     callWriter: ({ beforeOpening = () => undefined } = {}) =>
       createCaller({ runner, host, policy: WRITING, watch: createTamperedWatch(beforeOpening) }),
     victim: () => (victim ??= startVictim(other, host.otherProject, toAccess(network.otherPolicy))),
-    keep: (made) => void undo.push(() => Promise.resolve(made[Symbol.asyncDispose]())),
+    servers: () => (servers ??= createLabServers({ serveAgents, host, runner, network, keep })),
+    keep,
     async makeDirectory() {
       const directory = join(root, `directory-${++directories}`);
       await mkdir(directory);
@@ -239,10 +241,4 @@ function putIntoEnvironment(undo: (() => Promise<void>)[]): string {
 
 function toAccess(egress: EgressPolicy): Access {
   return { workspace: "rw", egress, limits: {} };
-}
-
-/** Waits for a process and collects its output. */
-export async function collect({ exit, stderr, stdout }: AgentProcess): Promise<Ran> {
-  const [out, err, ended] = await Promise.all([text(stdout), text(stderr), exit]);
-  return { stdout: out, stderr: err, exit: ended };
 }

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DockerRunnerOptions } from "@budgie/runner-docker";
 import { connectEngine, type HostEnvironment } from "@budgie/runner-docker/lab";
 
 /** A proxy in front of the user's engine that runs callbacks at certain requests. */
@@ -15,7 +14,7 @@ export type TamperingEngine = AsyncDisposable & {
 };
 
 /** The environment in which the user's engine is looked up. */
-type EngineOptions = Pick<DockerRunnerOptions, "home" | "hostEnv">;
+type EngineOptions = { readonly home: string; readonly hostEnv: NodeJS.ProcessEnv };
 
 /**
  * Creates a socket in front of the user's engine that tampers around the first start of a turn's container. Resolves to

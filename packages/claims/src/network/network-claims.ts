@@ -51,7 +51,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-dns",
-    promise: "An agent cannot query DNS servers, so no data can leave in DNS names.",
+    promise: "An agent cannot query DNS servers, so no data leaves in names.",
     protections: ["own-network", "name-files"],
     probes: [
       ...["udp", "tcp"].flatMap((how) => [

@@ -1,10 +1,14 @@
-import { access, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSessionId } from "@budgie/core";
 import type { Claim, Verdict } from "../probe/claim.ts";
 import { toProxyProbe, plain, tunnel } from "./proxy-attack.ts";
+import { eventually } from "../lab/eventually.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
-import type { Lab, Ran } from "../lab/lab.ts";
+import type { Ran } from "../lab/collect.ts";
+import type { Lab } from "../lab/lab.ts";
+import type { LabNetwork } from "../lab/lab-network.ts";
 import { SILENT_NAMES_PROBE } from "./silent-names-probe.ts";
 
 export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
@@ -19,18 +23,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
       ),
       inPerl("use another session's by its path on the host", async (lab) => {
         await lab.victim();
-        const { canary, webPort } = lab.network;
-        return `use Socket;
-          my @sockets = glob "${lab.root}/own/sockets/*/*/s";
-          for my $path (@sockets) {
-            socket(my $socket, PF_UNIX, SOCK_STREAM, 0) or untried("$!");
-            connect($socket, pack_sockaddr_un($path)) or next;
-            alarm 10;
-            syswrite($socket, "GET http://other.test:${webPort}/ HTTP/1.1\\r\\nHost: other.test:${webPort}\\r\\n\\r\\n");
-            my $heard = join "", <$socket>;
-            through($path) if index($heard, "${canary}") >= 0;
-          }
-          held(@sockets ? "none accepts connections" : "there is none");`;
+        return toSocketSearch(`${lab.root}/own/sockets/*/*/s`, lab.network);
       }),
       inSandbox("read budgie's state", ({ root }) => {
         return `said=$(ls "${root}/own/sockets" 2>&1) && through "$said"; held "$said"`;
@@ -60,7 +53,20 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
   },
 ];
 
-const FULL_LIMIT_MS = 20_000;
+/** Returns a Perl script that asks every proxy socket of a pattern for the other session's host. */
+export function toSocketSearch(pattern: string, { canary, webPort }: Pick<LabNetwork, "canary" | "webPort">): string {
+  return `use Socket;
+    my @sockets = glob "${pattern}";
+    for my $path (@sockets) {
+      socket(my $socket, PF_UNIX, SOCK_STREAM, 0) or untried("$!");
+      connect($socket, pack_sockaddr_un($path)) or next;
+      alarm 10;
+      syswrite($socket, "GET http://other.test:${webPort}/ HTTP/1.1\\r\\nHost: other.test:${webPort}\\r\\n\\r\\n");
+      my $heard = join "", <$socket>;
+      through($path) if index($heard, "${canary}") >= 0;
+    }
+    held(@sockets ? "none accepts connections" : "there is none");`;
+}
 
 /** Has one session open as many connections as it can; meanwhile another session, and then its own next turn, use the proxy. */
 async function flood(lab: Lab): Promise<Verdict> {
@@ -68,7 +74,7 @@ async function flood(lab: Lab): Promise<Verdict> {
   const directory = await lab.makeDirectory();
   const flooding = lab.run(["perl", "-e", toFlood(lab)], { session, directory });
   try {
-    await Promise.race([appearing(join(directory, "full")), flooding]);
+    await Promise.race([eventually(() => existsSync(join(directory, "full"))), flooding]);
     const others = await askAllowed(lab, {});
     await writeFile(join(directory, "enough"), "");
     const { stdout } = await flooding;
@@ -88,24 +94,12 @@ async function flood(lab: Lab): Promise<Verdict> {
   }
 }
 
-async function appearing(path: string): Promise<void> {
-  const end = Date.now() + FULL_LIMIT_MS;
-  while (Date.now() < end) {
-    if (
-      await access(path).then(
-        () => true,
-        () => false,
-      )
-    )
-      return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 /** Returns a script that drops most of its connections at once, some in the middle of a request, and keeps the last. */
 function toFlood({ network: { webPort } }: Lab): string {
   const host = `allowed.test:${webPort}`;
   return `use Socket;
+    # A connection may be reset before its first byte.
+    $SIG{PIPE} = "IGNORE";
     my ($made, @kept) = (0);
     while ($made < 10000) {
       socket(my $socket, PF_INET, SOCK_STREAM, 0) or last;
@@ -120,7 +114,7 @@ function toFlood({ network: { webPort } }: Lab): string {
 
 async function askAllowed(lab: Lab, options: { readonly session?: Lab["session"] }): Promise<string> {
   const host = `allowed.test:${lab.network.webPort}`;
-  const script = `use Socket; alarm 8;
+  const script = `use Socket; alarm 30;
     socket(my $socket, PF_INET, SOCK_STREAM, 0);
     connect($socket, pack_sockaddr_in(3128, inet_aton("127.0.0.1"))) or die "$!";
     syswrite($socket, "GET http://${host}/ HTTP/1.1\\r\\nHost: ${host}\\r\\n\\r\\n");

@@ -8,7 +8,7 @@ const ROUNDS = 4;
 export const REBINDING_CLAIMS: readonly Claim[] = [
   {
     id: "no-rebinding",
-    promise: "The proxy connects to the address that it checked, whatever the name resolves to a moment later.",
+    promise: "The proxy connects to the address that it checked, whatever the name resolves to later.",
     protections: ["egress-proxy"],
     probes: [
       toProbe("rebind a checked name to the loopback", "onLoopback"),

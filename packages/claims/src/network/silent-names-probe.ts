@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { createSessionId } from "@budgie/core";
 import type { Probe, Verdict } from "../probe/claim.ts";
 import { OWN_NAME, SILENT_SUFFIX } from "../lab/lab-network.ts";
+import { eventually } from "../lab/eventually.ts";
 import type { Lab } from "../lab/lab.ts";
 
 /** A probe in which two sessions look up names that never resolve; meanwhile a third, and then one of the two, need a lookup. */
 export const SILENT_NAMES_PROBE: Probe = { name: "use up all DNS lookups of the proxy", attempt: lookUpSilentNames };
-
-const FULL_LIMIT_MS = 20_000;
 
 async function lookUpSilentNames(lab: Lab): Promise<Verdict> {
   const before = lab.network.unanswered();
@@ -33,12 +32,6 @@ async function lookUpSilentNames(lab: Lab): Promise<Verdict> {
     await writeFile(join(directory, "enough"), "");
     await Promise.allSettled([asking]);
     await Promise.all([session.remove(), another.remove()]);
-  }
-}
-
-async function eventually(isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + FULL_LIMIT_MS; Date.now() < end && !isSo();) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 

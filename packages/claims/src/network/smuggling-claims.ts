@@ -6,8 +6,7 @@ const SECOND = toGet("/second", "evil.test");
 export const SMUGGLING_CLAIMS: readonly Claim[] = [
   {
     id: "no-smuggled-requests",
-    promise:
-      "The proxy forwards one request to the allowed host, in a form that no server can interpret as something else.",
+    promise: "The proxy forwards one request to the allowed host, in a form that no server reads as something else.",
     protections: ["egress-proxy"],
     probes: [
       toProbe(

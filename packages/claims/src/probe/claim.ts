@@ -77,7 +77,15 @@ type OwnProtection =
   | "reported-changes"
   // The directory is read through open folder descriptors; nothing outside it is read.
   | "held-folders"
-  | "egress-proxy";
+  | "egress-proxy"
+  // budgie runs an agent's MCP servers elsewhere, and shows the agent their addresses alone.
+  | "server-entries"
+  // Only tools that the configuration, the agent's file and the server's entry allow are offered and called.
+  | "allowed-tools"
+  // A session's proxy answers for its own servers alone, at addresses that nobody can guess.
+  | "own-endpoint"
+  // A server's messages are read at a limited rate, and cut or refused beyond a limit.
+  | "server-limits";
 
 /** One attack. */
 export type Probe = {

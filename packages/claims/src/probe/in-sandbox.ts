@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Command, Exit } from "@budgie/core";
 import type { Probe, Verdict } from "./claim.ts";
-import type { Lab, Ran, TurnOptions } from "../lab/lab.ts";
+import type { Ran } from "../lab/collect.ts";
+import type { Lab, TurnOptions } from "../lab/lab.ts";
 import { PERL_PRELUDE } from "./perl-prelude.ts";
 
 /** The detail of a Perl probe's verdict if the image has no Perl. */

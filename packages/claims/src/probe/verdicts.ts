@@ -4,6 +4,9 @@ import type { Verdict } from "./claim.ts";
 /** The first words of a report that there is nothing to attack, with or without protections. */
 export const NOT_IN_THIS_KERNEL = "this kernel has no";
 
+/** The report that agents have no MCP servers, where the sandboxes of an engine elsewhere cannot reach budgie. */
+export const NO_SERVERS = "this engine's sandboxes have no MCP servers";
+
 /** Creates the verdict that the protection held. */
 export const held = (detail: string): Verdict => ({ outcome: "held", detail: detail.slice(0, 300) });
 
@@ -34,7 +37,7 @@ export async function judgeHidden(attack: Promise<string>, evidence: string): Pr
   return verdict.outcome === "untried" && /\bover$/.test(verdict.detail) ? held("it is hidden") : verdict;
 }
 
-/** Tells whether a probe found nothing to attack. It proves nothing here, but would on a kernel with that feature. */
+/** Tells whether a probe found nothing to attack. It proves nothing here, but would on a kernel or engine with that feature. */
 export function isMoot({ detail, outcome }: Verdict): boolean {
-  return outcome === "untried" && detail.startsWith(NOT_IN_THIS_KERNEL);
+  return outcome === "untried" && (detail.startsWith(NOT_IN_THIS_KERNEL) || detail === NO_SERVERS);
 }

@@ -60,8 +60,7 @@ export const CALLER_CLAIMS: readonly Claim[] = [
   },
   {
     id: "named-directories",
-    promise:
-      "A call works in the directory that it names; a symlink that an agent may have created cannot redirect it.",
+    promise: "A call works in the directory that it names; no agent's symlink redirects it.",
     protections: ["workspace-rules"],
     probes: [
       toOtherProbe(
@@ -107,7 +106,7 @@ export const CALLER_CLAIMS: readonly Claim[] = [
   },
   {
     id: "reported-hooks",
-    promise: "A result names the agent's guard hooks that did not run because the sandbox hides them.",
+    promise: "A result names the agent's guard hooks that the sandbox hides.",
     protections: ["reported-hooks"],
     probes: GUARDS.map(toHookProbe),
   },

@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { KIRO_DEFINITIONS, type Command } from "@budgie/core";
 import type { Claim, Probe } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
-import { collect, type Lab } from "../lab/lab.ts";
+import { collect } from "../lab/collect.ts";
+import type { Lab } from "../lab/lab.ts";
 import { PROTECTED_SWAPS } from "./swap-claims.ts";
 import { judgeHidden } from "../probe/verdicts.ts";
 
@@ -28,7 +29,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   {
     id: "kept-configuration",
     promise:
-      "An agent cannot delete or replace the files of its user's ~/.kiro that it is shown, neither in its home nor at their path on the host.",
+      "An agent cannot delete or replace the files of its user's ~/.kiro that it is shown, in its home or at their host path.",
     protections: ["read-only-mounts", "verified-mounts"],
     probes: ["$HOME", "the host"].flatMap((place) => [
       toSteeringProbe(`delete a steering file in ${place}`, place, 'rm -f "$file" && [ ! -e "$file" ]'),
@@ -80,7 +81,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-disguised-agents",
-    promise: "A symlink or file in place of .kiro or .kiro/agents does not bring in an agent definition.",
+    promise: "A symlink or file in place of .kiro or .kiro/agents brings in no agent definition.",
     protections: ["hidden-agents", "verified-mounts"],
     probes: [
       toDisguiseProbe("bring in definitions by a symlink at .kiro/agents", ".kiro/agents", "../definitions"),

@@ -17,7 +17,7 @@ const TRIGGER = `CREATE TRIGGER made AFTER INSERT ON auth_kv BEGIN INSERT OR IGN
 export const DATABASE_CLAIMS: readonly Claim[] = [
   {
     id: "copied-database",
-    promise: "Nothing that an agent defines in its database is executed when budgie writes a renewed login to it.",
+    promise: "Nothing that an agent defines in its database runs when budgie writes a renewed login.",
     protections: ["copied-rows"],
     probes: [
       toProbe("have a trigger run", { sql: TRIGGER }),

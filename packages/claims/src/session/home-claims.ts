@@ -12,7 +12,7 @@ const DATA = '"$HOME/.local/share/kiro-cli"';
 export const HOME_CLAIMS: readonly Claim[] = [
   {
     id: "planted-home",
-    promise: "A symlink that an agent plants in its home does not redirect a renewed login into the repository.",
+    promise: "An agent's symlink in its home does not redirect a renewed login into the repository.",
     protections: ["real-parents"],
     probes: [
       toPlantProbe(
@@ -30,8 +30,7 @@ export const HOME_CLAIMS: readonly Claim[] = [
   },
   {
     id: "planted-mount-points",
-    promise:
-      "A symlink that an agent plants in its home does not make the engine mount or create a folder in the repository.",
+    promise: "An agent's symlink in its home does not make the engine mount or create a folder in the repository.",
     protections: ["real-parents"],
     probes: [
       toPlantProbe(

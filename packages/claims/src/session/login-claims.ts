@@ -21,8 +21,7 @@ export const LOGIN_CLAIMS: readonly Claim[] = [
   },
   {
     id: "credentials",
-    promise:
-      "With less than --credentials full, an agent gets nothing that can renew the login. With --credentials none, it gets no login.",
+    promise: "With less than --credentials full, an agent gets nothing that can renew the login; with none, no login.",
     protections: ["login-rows"],
     probes: [
       toLoginProbe("find the refresh token with access-token", "access-token", ({ host }) => host.login.refresh),

@@ -33,7 +33,7 @@ export const SECRET_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-environment",
-    promise: "An agent's environment contains nothing from budgie's environment.",
+    promise: "An agent's environment contains nothing from budgie's.",
     protections: ["own-environment"],
     probes: [
       inSandbox("read a variable of budgie", (lab) => toVariableProbe(lab, "/proc/self/environ")),
@@ -53,6 +53,13 @@ export function toSearch(secrets: readonly string[]): string {
     [ $? != 124 ] || untried "the search took too long"
     if [ "$found" ]; then through "$found"; fi
     held "it is in no file"`;
+}
+
+/** Returns a script that looks for a mount of another session's volume. */
+export function toMountSearch(session: string): string {
+  return `
+    if grep -qF '${session}' /proc/self/mountinfo; then through "it is mounted"; fi
+    grep -q ' /home ' /proc/self/mountinfo && held "only its own is mounted" || untried "there is no home"`;
 }
 
 /** Creates a probe that reads a secret in the agent's home and at its path on the host. */

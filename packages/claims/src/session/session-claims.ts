@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { TurnRequest } from "@budgie/core";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
-import { collect, type Lab } from "../lab/lab.ts";
-import { toSearch } from "./secret-claims.ts";
+import { collect } from "../lab/collect.ts";
+import type { Lab } from "../lab/lab.ts";
+import { toMountSearch, toSearch } from "./secret-claims.ts";
 import { judgeRefusal } from "../probe/verdicts.ts";
 
 const OTHER_CODES = ["SESSION_NOT_FOUND", "INPUT_INVALID"] as const;
@@ -16,12 +17,7 @@ export const SESSION_CLAIMS: readonly Claim[] = [
     probes: [
       inSandbox("find a file of another session's home", async (lab) => toSearch([(await lab.victim()).secret])),
       inSandbox("find another session's conversation", async (lab) => toSearch([await converse(lab)])),
-      inSandbox(
-        "have another session's volume mounted",
-        ({ other }) => `
-          if grep -qF '${other.id}' /proc/self/mountinfo; then through "it is mounted"; fi
-          grep -q ' /home ' /proc/self/mountinfo && held "only its own is mounted" || untried "there is no home"`,
-      ),
+      inSandbox("have another session's volume mounted", ({ other }) => toMountSearch(other.id)),
     ],
   },
   {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { KIRO_DEFINITIONS, type StartOptions } from "@budgie/core";
 import { type LookInto, lookIntoProcess } from "@budgie/runner-docker/lab";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
-import { collect, type Lab } from "../lab/lab.ts";
+import { collect } from "../lab/collect.ts";
+import type { Lab } from "../lab/lab.ts";
 import { createSwap } from "../lab/swap.ts";
 import { createTamperingEngine, type Tampering } from "../lab/tampering-engine.ts";
 import { judgeHidden, judgeRefusal, untried } from "../probe/verdicts.ts";
@@ -37,7 +38,7 @@ export const SWAP_CLAIMS: readonly Claim[] = [
   },
   {
     id: "swapped-definition",
-    promise: "Another agent cannot bring a hidden definition back while a turn's container is being created.",
+    promise: "Another agent cannot bring a hidden definition back while a turn's container is created.",
     protections: ["hidden-agents", "verified-mounts"],
     probes: [
       toSwapProbe("create .kiro/agents once it is mounted", toRepository(".kiro/steering"), ({ swap }) => ({
@@ -109,17 +110,17 @@ function swapAndBack({ restore, swap }: Scene): SwapTampering {
   return { before: swap, after: restore };
 }
 
-/** Returns a look that succeeds for the session container, and then fails `times` times, like the kernel for ordinary users. */
+/** Returns a look that succeeds for the session container, and fails `times` times for others, like the kernel for ordinary users. */
 function createRefusedLook(times: number, meanwhile: () => void = () => undefined): LookInto {
-  let hasSeen = false;
+  let sessionContainer: string | undefined;
   let looks = 0;
   return async (pid, id) => {
-    if (hasSeen && looks++ < times) {
+    if (sessionContainer !== undefined && id !== sessionContainer && looks++ < times) {
       if (looks === 1) meanwhile();
       return undefined;
     }
     const root = await lookIntoProcess(pid, id);
-    hasSeen ||= root !== undefined;
+    if (root !== undefined) sessionContainer ??= id;
     return root;
   };
 }

@@ -12,6 +12,7 @@ export function inCarelessLab(
     await using lab = await createLab({ ...OPTIONS, ...options });
     const careless = { ...lab, ...(await toCareless(lab)) };
     const verdicts: Record<string, Verdict> = {};
+    // One at a time, since some have to win a race.
     for (const probe of probes) verdicts[probe.name] = await attempt(careless, probe);
     return verdicts;
   };

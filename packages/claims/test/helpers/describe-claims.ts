@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Claim, Verdict, Protection } from "../../src/probe/claim.ts";
+import type { ServeAgents } from "../../src/lab/lab-servers.ts";
 import { createLab, type Lab } from "../../src/lab/lab.ts";
 import { attempt, prove } from "../../src/prove.ts";
 import { BASE_IMAGE } from "../../../runner-docker/test/helpers/docker-place.ts";
+import { createServeInLab } from "../../../mcp-server/src/commands/doctor/serve-in-lab.ts";
+import { toSilentHost } from "../../../mcp-server/test/helpers/to-silent-host.ts";
 import { isMoot } from "../../src/probe/verdicts.ts";
 import { CONTAINER_REMOVALS, type Removals } from "./remove-protections.ts";
 import { createRewritingEngine } from "./rewriting-engine.ts";
@@ -21,7 +24,15 @@ export type ClaimSuite = {
   readonly controls?: Readonly<Record<string, Control>>;
 };
 
-export const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
+/** Gives agents their MCP servers, as budgie does. */
+export const SERVE_AGENTS: ServeAgents = createServeInLab(toSilentHost({ home: "/", cwd: "/" }));
+
+export const OPTIONS = {
+  image: BASE_IMAGE,
+  home: process.env["HOME"] ?? "/root",
+  hostEnv: process.env,
+  serveAgents: SERVE_AGENTS,
+};
 
 /** Tests that every probe of the claims is held, and that it gets through once exactly the claim's protections are removed. */
 export function describeClaims(claims: readonly Claim[], { controls = {}, removals = {} }: ClaimSuite = {}): void {
@@ -47,7 +58,8 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
 
       const control = controls[id] ?? (() => proveWithout(claim, { ...CONTAINER_REMOVALS, ...removals }));
       // A probe that has to win a race may lose it on a loaded machine, and then tries again.
-      it(`lets every probe through without ${protections.join(", ")}`, { retry: 2 }, async () => {
+      const options = { retry: 2, timeout: 120_000 + 10_000 * probes.length };
+      it(`lets every probe through without ${protections.join(", ")}`, options, async () => {
         const outcomes = await control(claim);
 
         const seen = probes.map(({ name }) => [name, toOutcome(outcomes[name])]);

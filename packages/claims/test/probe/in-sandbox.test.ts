@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Exit } from "@budgie/core";
 import type { Verdict } from "../../src/probe/claim.ts";
 import { inPerl, inSandbox, type ScriptOptions } from "../../src/probe/in-sandbox.ts";
-import type { Lab, Ran } from "../../src/lab/lab.ts";
+import type { Ran } from "../../src/lab/collect.ts";
+import type { Lab } from "../../src/lab/lab.ts";
 import { attempt } from "../../src/prove.ts";
 
 const ENDED: Exit = { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false };

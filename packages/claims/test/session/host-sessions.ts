@@ -3,7 +3,8 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, const
 import { appendFile, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Lab, Ran } from "../../src/lab/lab.ts";
+import type { Ran } from "../../src/lab/collect.ts";
+import type { Lab } from "../../src/lab/lab.ts";
 import { openRawSession } from "../helpers/raw-session.ts";
 
 /** Creates sessions whose homes are plain host folders, and whose turns run without a sandbox. */

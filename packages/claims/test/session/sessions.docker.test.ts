@@ -2,7 +2,8 @@ import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import { CLAIM_GROUPS } from "@budgie/claims";
 import type { SessionId } from "@budgie/core";
-import { collect, type Lab, type Ran } from "../../src/lab/lab.ts";
+import { collect, type Ran } from "../../src/lab/collect.ts";
+import type { Lab } from "../../src/lab/lab.ts";
 import { testEngine } from "../../../runner-docker/test/helpers/docker-place.ts";
 import { inCarelessLab } from "../helpers/careless.ts";
 import { describeClaims } from "../helpers/describe-claims.ts";
@@ -27,9 +28,9 @@ describeClaims(CLAIM_GROUPS.sessions, {
   },
 });
 
-/** Mounts the homes of the lab's other sessions, only in the turns of probes. */
-async function showOtherVolumes({ Cmd, HostConfig, Labels }: CreateBody): Promise<void> {
-  if (Cmd?.includes("probe") !== true) return;
+/** Mounts the homes of the lab's other sessions, in turns. */
+async function showOtherVolumes({ HostConfig, Labels }: CreateBody): Promise<void> {
+  if (Labels["dev.budgie.role"] !== "turn") return;
   const label = ["dev.budgie.role=home", `dev.budgie.instance=${Labels["dev.budgie.instance"]}`];
   const { Volumes } = await (await testEngine()).listVolumes({ filters: { label } });
   const others = Volumes.filter((volume) => volume.Labels?.["dev.budgie.session"] !== Labels["dev.budgie.session"]);

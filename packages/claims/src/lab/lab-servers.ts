@@ -1,0 +1,201 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { Transform } from "node:stream";
+import {
+  createSessionId,
+  KIRO_DEFINITIONS,
+  type Agent,
+  type Command,
+  type Protocol,
+  type Runner,
+  type RunnerSession,
+} from "@budgie/core";
+import { startAddressServer, type AddressServer } from "./address-server.ts";
+import { collect, type Ran } from "./collect.ts";
+import type { FakeHome } from "./fake-home.ts";
+import type { LabNetwork } from "./lab-network.ts";
+import { EXCESSES, toExcessiveServer, toScriptedServer } from "./scripted-server.ts";
+
+/** Wraps a protocol so that an agent gets the MCP servers of its file that a configuration file allows, as budgie does it. */
+export type ServeAgents = (protocol: Protocol, place: ServingPlace) => Protocol;
+
+export type ServingPlace = {
+  readonly home: string;
+  readonly stateDir: string;
+  readonly configFile: string;
+  readonly runner: Runner;
+};
+
+/** Two agents whose files name MCP servers, each in a session of its own. */
+export type LabServers = {
+  readonly attacker: ServedAgent;
+  readonly victim: ServedAgent;
+  /** An agent whose servers are named after what they say too much of; made on the first call */
+  readonly hostile: () => Promise<HostileAgent>;
+};
+
+export type HostileAgent = Pick<ServedAgent, "run" | "session"> & {
+  /** Returns the number of bytes that budgie has read of a server. */
+  readonly heard: (server: string) => number;
+};
+
+export type ServedAgent = {
+  readonly session: RunnerSession;
+  /** The agent's file, as its user wrote it */
+  readonly file: string;
+  /** The beginning of what each tool of its servers answers, before the tool's name */
+  readonly evidence: string;
+  /** The secrets of its servers: a variable, a header, and the token of a login */
+  readonly secrets: readonly string[];
+  /** Runs a program like the agent. */
+  readonly run: (argv: Command["argv"], options?: { readonly directory?: string | undefined }) => Promise<Ran>;
+};
+
+type Parts = {
+  readonly serveAgents: ServeAgents | undefined;
+  readonly host: FakeHome;
+  readonly runner: Runner;
+  readonly network: LabNetwork;
+  readonly keep: (made: AsyncDisposable) => void;
+};
+
+/** The tools of each server in a sandbox, of which only `open` and `run` are allowed by all that can forbid one. */
+const TOOLS = ["open", "run", "unlisted", "unnamed", "disabled"];
+
+/** Creates the agents. Their servers start with the first programs that they run. */
+export async function createLabServers(parts: Parts): Promise<LabServers> {
+  const evidences = [`called-${randomUUID()}`, `called-${randomUUID()}`] as const;
+  const far = await startAddressServer();
+  parts.keep(far);
+  const create = async (name: string, evidence: string): Promise<ServedAgent> => {
+    const { secrets, ...setting } = await createEntries({ ...parts, evidence, far });
+    return { ...(await createAgent(name, setting, parts)), evidence, secrets };
+  };
+  let hostile: Promise<HostileAgent> | undefined;
+  return {
+    attacker: await create("served", evidences[0]),
+    victim: await create("served-too", evidences[1]),
+    hostile: () => (hostile ??= createHostile(parts)),
+  };
+}
+
+async function createHostile(parts: Parts): Promise<HostileAgent> {
+  const heard = new Map<string, number>();
+  const mcpServers = Object.fromEntries(EXCESSES.map((excess) => [excess, toExcessiveServer(excess)]));
+  const mcp = Object.fromEntries(EXCESSES.map((excess) => [excess, {}]));
+  const runner = countOutput(parts.runner, heard);
+  const agent = await createAgent("hostile", { mcp, mcpServers, tools: ["@*"] }, { ...parts, runner });
+  // An attack may last as long as a turn, and the first one holds up all others.
+  await agent.run(["/bin/true"]);
+  return { ...agent, heard: (server) => heard.get(server) ?? 0 };
+}
+
+/** Returns a runner that adds up what is read of each program, by its last argument. */
+function countOutput(runner: Runner, heard: Map<string, number>): Runner {
+  return {
+    ...runner,
+    async openSession(id) {
+      const session = await runner.openSession(id);
+      return {
+        ...session,
+        async start(command, options) {
+          const child = await session.start(command, options);
+          const name = command.argv.at(-1) ?? "";
+          const stdout = new Transform({
+            transform(chunk: Buffer, _, done) {
+              heard.set(name, (heard.get(name) ?? 0) + chunk.length);
+              done(undefined, chunk);
+            },
+          });
+          return { ...child, stdout: child.stdout.pipe(stdout) };
+        },
+      };
+    },
+  };
+}
+
+type AgentSetting = { readonly mcp: object; readonly mcpServers: object; readonly tools: readonly string[] };
+
+async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSetting, parts: Parts) {
+  const { host, network, runner, serveAgents } = parts;
+  if (serveAgents === undefined) throw new Error("nothing here gives an agent MCP servers");
+  const file = join(host.agentsDir, `${name}.json`);
+  const configFile = join(host.stateDir, `${name}.json`);
+  await writeFile(file, JSON.stringify({ name, tools, allowedTools: tools, mcpServers }));
+  await writeFile(configFile, JSON.stringify({ agents: { [name]: { mcp } } }));
+  const session = await runner.openSession(createSessionId());
+  const runProgram: Protocol = async ({ agent, directory, prompt, session: own, signal }) => {
+    const shown = { source: agent.shown ?? agent.file, home: `.kiro/agents/${basename(agent.file)}` };
+    const argv = JSON.parse(prompt) as Command["argv"];
+    const command = { argv, env: {}, projections: [shown], hidden: KIRO_DEFINITIONS };
+    const access = { workspace: "rw" as const, egress: network.policy, limits: {} };
+    const ran = await collect(await own.start(command, { directory, access, input: "", signal }));
+    return { response: JSON.stringify(ran), file: undefined, exit: ran.exit, denied: [], warnings: [] };
+  };
+  const serve = serveAgents(runProgram, { home: host.path, stateDir: host.stateDir, configFile, runner });
+  const runTurn: ServedAgent["run"] = async (argv, { directory = host.project } = {}) => {
+    const turn = { agent: { name, file } as Agent, session, directory, resume: false, timeoutMs: TURN_LIMIT_MS };
+    const signal = AbortSignal.timeout(TURN_LIMIT_MS);
+    return JSON.parse((await serve({ ...turn, prompt: JSON.stringify(argv), signal })).response) as Ran;
+  };
+  let first: Promise<Ran> | undefined;
+  const run: ServedAgent["run"] = async (argv, options) => {
+    if (first === undefined) return (first = runTurn(argv, options));
+    // A session of budgie's has one turn at a time; here the first one starts the servers for all others.
+    await first.catch(() => undefined);
+    return runTurn(argv, options);
+  };
+  return { session, file, run };
+}
+
+// The servers start with the first turn.
+const TURN_LIMIT_MS = 90_000;
+
+type EntryParts = Pick<Parts, "host" | "network"> & { readonly evidence: string; readonly far: AddressServer };
+
+/** Creates the entries of an agent's servers, what a configuration allows of them, and their secrets. */
+async function createEntries({ evidence, far, host, network: { webPort } }: EntryParts) {
+  const canary = (of: string): string => `canary-server-${of}-${randomUUID()}`;
+  const [variable, header, token] = [canary("variable"), canary("header"), canary("token")];
+  const scripted = {
+    ...toScriptedServer(TOOLS, { EVIDENCE: evidence, SECRET: variable }),
+    disabledTools: ["disabled"],
+  };
+  const login = { url: far.urlOf({ header: "authorization", value: `Bearer ${token}`, evidence }) };
+  await storeLogin({ name: "login", ...login, token }, host);
+  // All but "unnamed"
+  const tools = ["open", "run", "unlisted", "disabled"].flatMap((tool) => [`@shell/${tool}`, `@hidden/${tool}`]);
+  return {
+    tools: [...tools, "@far", "@login"],
+    mcpServers: {
+      shell: scripted,
+      hidden: scripted,
+      far: { url: far.urlOf({ header: "x-key", value: header, evidence }), headers: { "x-key": header } },
+      login,
+    },
+    mcp: {
+      // A host of its own, so that it has a way out.
+      shell: { tools: ["open", "run", "unnamed", "disabled"], allowHost: [`server.test:${webPort}=127.0.0.1`] },
+      far: {},
+      login: {},
+    },
+    secrets: [variable, header, token],
+  };
+}
+
+/** Writes a login as `budgie mcp login` leaves it. */
+async function storeLogin(
+  { name, token, url }: { readonly name: string; readonly url: string; readonly token: string },
+  { stateDir }: FakeHome,
+): Promise<void> {
+  const folder = join(stateDir, "mcp", "logins");
+  const id = createHash("sha256")
+    .update(JSON.stringify([name, url, []]))
+    .digest("hex")
+    .slice(0, 32);
+  const login = { name, url, scopes: [], issuer: new URL(url).origin, client: { client_id: "lab" } };
+  const tokens = { access_token: token, token_type: "Bearer" };
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, `${id}.json`), JSON.stringify({ ...login, tokens }), { mode: 0o600 });
+}

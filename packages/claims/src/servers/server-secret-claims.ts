@@ -1,0 +1,93 @@
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { connectEngine } from "@budgie/runner-docker/lab";
+import type { ContainerInspectInfo } from "dockerode";
+import type { Claim, Probe, Verdict } from "../probe/claim.ts";
+import { eventually } from "../lab/eventually.ts";
+import type { ServedAgent } from "../lab/lab-servers.ts";
+import type { Lab } from "../lab/lab.ts";
+import { held, through, untried } from "../probe/verdicts.ts";
+import { toSearch } from "../session/secret-claims.ts";
+import { asAgent, asClient } from "./agent-client.ts";
+
+export const SERVER_SECRET_CLAIMS: readonly Claim[] = [
+  {
+    id: "no-server-secrets",
+    promise: "An agent finds no secret of its MCP servers: no variable, header or token.",
+    protections: ["server-entries"],
+    probes: [
+      asAgent("read one in any process's environment", ({ secrets }) => toEnvironmentSearch(secrets)),
+      asAgent("find one in any file", ({ secrets }) => toSearch(secrets)),
+      asAgent("read one in its own file", ({ secrets }) => {
+        return `file=$(cat "$HOME"/.kiro/agents/*.json)
+          [ "$file" ] || untried "there is no file"
+          case $file in ${secrets.map((secret) => `*${secret}*`).join("|")}) through "it is there" ;; esac
+          held "it is not there"`;
+      }),
+      asClient("find one in what it says to a server and hears", ({ evidence, secrets }) => {
+        return `
+          my $answers = join "", map { call_tool(entry($_), "open") } "far", "login";
+          for my $secret (${secrets.map((secret) => `"${secret}"`).join(", ")}) {
+            through("it is there") if index($traffic, $secret) >= 0;
+          }
+          # Servers that answer got their secrets.
+          my $count = () = $answers =~ /${evidence}-open/g;
+          $count == 2 ? held("it is not there") : untried("$count of 2 servers answered: " . excerpt($answers));`;
+      }),
+      toEngineProbe(),
+    ],
+  },
+];
+
+function toEnvironmentSearch(secrets: readonly string[]): string {
+  return `
+    [ "$(cat /proc/[0-9]*/environ 2>/dev/null | wc -c)" -gt 0 ] || untried "no environment could be read"
+    for secret in ${secrets.join(" ")}; do
+      if cat /proc/[0-9]*/environ 2>/dev/null | grep -aqF "$secret"; then through "it is there"; fi
+    done
+    held "it is not there"`;
+}
+
+/** Creates a probe that reads what the engine shows while the agent runs, except the programs' own words. */
+function toEngineProbe(): Probe {
+  return {
+    name: "read one in what the engine shows of its container, and of its servers'",
+    async attempt(lab) {
+      const { attacker } = await lab.servers();
+      const directory = await lab.makeDirectory();
+      const running = attacker.run(["/bin/sh", "-c", WAIT], { directory });
+      try {
+        await Promise.race([eventually(() => existsSync(join(directory, "begun"))), running]);
+        return judgeContainers(await inspectAll(lab), attacker);
+      } finally {
+        await writeFile(join(directory, "over"), "");
+        await running;
+      }
+    },
+  };
+}
+
+const WAIT = ": >begun; while [ ! -e over ]; do sleep 0.1; done";
+
+/** Returns what the engine shows of each of the lab's containers. */
+async function inspectAll({ engine, root }: Lab): Promise<readonly ContainerInspectInfo[]> {
+  const { docker } = await connectEngine(engine.hostEnv, engine.home);
+  const all = await docker.listContainers({ all: true, filters: { label: ["dev.budgie=1"] } });
+  const own = all.filter(({ Labels }) => Labels["dev.budgie.lock"]?.startsWith(root));
+  const shown = await Promise.allSettled(own.map(({ Id }) => docker.getContainer(Id).inspect()));
+  // Others may have been removed meanwhile.
+  return shown.flatMap((facts) => (facts.status === "fulfilled" ? [facts.value] : []));
+}
+
+function judgeContainers(all: readonly ContainerInspectInfo[], { secrets, session }: ServedAgent): Verdict {
+  const isShown = all.some(({ Config: { Labels } }) => {
+    return Labels["dev.budgie.session"] === session.id && Labels["dev.budgie.role"] === "turn";
+  });
+  if (!isShown) return untried("the engine does not show the agent's container");
+  // The programs of probes name what they look for.
+  const facts = JSON.stringify(all, (key, value: unknown) => (PROGRAMS.has(key) ? undefined : value));
+  return secrets.some((secret) => facts.includes(secret)) ? through("it is there") : held("it is not there");
+}
+
+const PROGRAMS: ReadonlySet<string> = new Set(["Args", "Cmd", "Entrypoint"]);
