@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createOwner, createSessionId } from "@budgie/core";
@@ -11,8 +11,6 @@ const runner = await createDockerRunner({
   image: process.argv[2] ?? process.env.BUDGIE_TEST_IMAGE ?? "debian:bookworm-slim",
   owner,
   stateDir,
-  home: homedir(),
-  hostEnv: process.env,
 });
 
 try {

@@ -14,6 +14,7 @@ exports.toSums = toSums;
 function createLoader() {
   const modules = new Map();
   const scripts = new Map();
+  const required = new Map();
 
   function load(file) {
     const known = modules.get(file);
@@ -34,8 +35,11 @@ function createLoader() {
 
   /** Of the bundle's own files, and of what is not in it. */
   function toRequire(file) {
-    const fromHere = createRequire(file);
-    const own = (name) => (name.startsWith("./") ? load(path.join(path.dirname(file), name)) : fromHere(name));
+    const folder = path.dirname(file);
+    // Files of one folder find the same.
+    const fromHere = required.get(folder) ?? createRequire(file);
+    required.set(folder, fromHere);
+    const own = (name) => (name.startsWith("./") ? load(path.join(folder, name)) : fromHere(name));
     return Object.assign(own, { resolve: fromHere.resolve });
   }
 
@@ -45,7 +49,8 @@ function createLoader() {
 /** Compiles a file with what this V8 made of it when it was built, without which that would be half of a start. */
 function compile(file) {
   const text = readOwn(file);
-  const source = `(function (exports, require, module, __filename) {${text.toString("utf8")}\n})`;
+  // The bundle is ASCII, which this decodes the fastest.
+  const source = `(function (exports, require, module, __filename) {${text.toString("latin1")}\n})`;
   return new Script(source, { filename: toShownName(file), cachedData: readCache(file, text) });
 }
 

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { BudgieError, loadAgents } from "@budgie/core";
 import { unknownCommand } from "./commands/help-commands.ts";
 import { toDoubleDashed } from "./commands/go-flags.ts";
-import { listTools } from "./commands/list-tools.ts";
 import { findServerOption, SERVER_FLAGS, toServerValues } from "./commands/server-options.ts";
 import { refuseUnknownAgents } from "./config/agent-policies.ts";
 import { parseConfig, type Config } from "./config/config.ts";
@@ -11,11 +10,17 @@ import type { Host } from "./process/host.ts";
 import { checkOptions } from "./server/check-options.ts";
 import { serve } from "./server/serve.ts";
 
-type ServeContext = {
+/** The parts that commands need. */
+export type CommandContext = {
   readonly host: Host;
   readonly finish: (exitCode: number) => void;
+  /** Checks the options of the command line and the environment. */
   readonly config: () => Config;
+  /** Creates the program of another command line. */
+  readonly createProgram: () => Command;
 };
+
+type ServeContext = Omit<CommandContext, "createProgram">;
 
 /** Adds `budgie serve`, which also runs without its name, as MCP clients start budgie. */
 export function addServe(program: Command, { config, finish, host }: ServeContext): Command {
@@ -35,7 +40,10 @@ export function addServe(program: Command, { config, finish, host }: ServeContex
 
 async function serveOrPrint(config: Config, host: Host): Promise<number> {
   for (const line of listUnknownVariables(host.env)) host.report(line);
-  if (config.listTools || config.debug) return listTools(config, { json: config.debug, stats: false }, host);
+  if (config.listTools || config.debug) {
+    const { listTools } = await import("./commands/list-tools.ts");
+    return listTools(config, { json: config.debug, stats: false }, host);
+  }
   if (host.stdinIsTerminal && config.transport === "stdio") for (const line of WAITING) host.report(line);
   return serve(config, host);
 }

@@ -17,7 +17,8 @@ describe("a sandboxed call that begins a session, up to the start of its contain
   beforeAll(async () => {
     await using engine = await createStartingEngine();
     await using user = await createBudgieUser();
-    const { ask } = await user.serve({ sandbox: true, env: engine.hostEnv });
+    // The start of a container that is made ahead belongs to no call.
+    const { ask } = await user.serve({ sandbox: true, env: { ...engine.hostEnv, BUDGIE_AHEAD: "0" } });
     const call = () => ask("code-reviewer", { prompt: "Hello" });
     const isStart = ({ path }: ClientRequest) => engine.startsTurn(path);
     await call();

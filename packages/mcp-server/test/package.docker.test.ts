@@ -10,9 +10,17 @@ import { openEngine } from "./helpers/engine.ts";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const LIBRARIES = ["a2a", "acp", "claims", "core", "egress", "runner-docker", "runner-local", "store"].map(
-  (name) => `@budgie/${name}`,
-);
+const LIBRARIES = [
+  "a2a",
+  "acp",
+  "claims",
+  "core",
+  "egress",
+  "mcp-manager",
+  "runner-docker",
+  "runner-local",
+  "store",
+].map((name) => `@budgie/${name}`);
 const tag = `budgie-package-test:${process.pid}`;
 
 let user: BudgieUser;

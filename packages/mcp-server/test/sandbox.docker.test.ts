@@ -125,9 +125,9 @@ describe("budgie --sandbox", () => {
     expect(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1])).toBeLessThan(100_000);
   });
 
-  it("creates nothing on the engine before the first call", async () => {
+  it("creates nothing on the engine before the first call if nothing is to be kept ready", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ sandbox });
+    const { client } = await user.start({ sandbox, args: ["--ahead", "0"] });
 
     await client.listTools();
 

@@ -62,7 +62,7 @@ async function loadA2a(env: Host["env"]): Promise<Protocol> {
 
 async function loadAcp({ sandbox }: Pick<Config, "sandbox">, env: Host["env"]): Promise<Protocol> {
   // Imported late, since most servers have Kiro's agents alone.
-  const { createAcpProtocol, PROGRAM_DEFINITIONS: hidden } = await import("@budgie/acp");
+  const { createAcpProtocol, ALL_DEFINITIONS: hidden } = await import("@budgie/acp");
   return createAcpProtocol({
     toProgram(agent, directory) {
       // Without a sandbox the program has the user's own home.

@@ -51,7 +51,7 @@ function collectSettings(program: Command, host: Host): Settings {
   const source = loadSource(values, host);
   const { content, file = "" } = source;
   const checked: Readonly<Record<string, unknown>> = parseSource(source, host);
-  const { agents, configuredAgents: _, kagent, maxConcurrent: __, options, ...merged } = content;
+  const { agents, configuredAgents: _, kagent, maxConcurrent: __, mcp, mcpRegistry, options, ...merged } = content;
   const inFile: Readonly<Record<string, unknown>> = {
     ...options,
     ...merged,
@@ -65,7 +65,14 @@ function collectSettings(program: Command, host: Host): Settings {
   });
   const sections = [...agents].map(([name, value]): Setting => ({ key: `agents.${name}`, value, from: file }));
   const backend = kagent === undefined ? [] : [{ key: "kagent", value: withoutSecrets(kagent), from: file }];
-  return { settings: [...settings, ...sections, ...backend], hidden: SECRETS.filter((name) => host.env[name]) };
+  const servers = [...mcp].map(([name, allowed]): Setting => {
+    return { key: `agents.${name}.mcp`, value: Object.fromEntries(allowed), from: file };
+  });
+  const registry = mcpRegistry === undefined ? [] : [{ key: "mcpRegistry", value: mcpRegistry, from: file }];
+  return {
+    settings: [...settings, ...sections, ...servers, ...backend, ...registry],
+    hidden: SECRETS.filter((name) => host.env[name]),
+  };
 }
 
 /** Returns the section with all values of headers hidden but those that only name a variable, with a scheme or without. */

@@ -34,3 +34,17 @@ function toSwitch(name: string, value: string | undefined): readonly string[] {
   if (value === undefined || TRUE.test(value)) return [`--${name}`];
   return [FALSE.test(value) ? `--no-${name}` : `--${name}=${value}`];
 }
+
+/** Returns whether a rewritten command line has nothing but options of the server, each with its value, and asks for no help. */
+export function isComplete(argv: readonly string[], { switches, valued }: KnownFlags): boolean {
+  const rest = [...argv];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    const [, name = "", value] = FLAG.exec(argument) ?? [];
+    if (valued.has(name)) {
+      if (value === undefined && rest.shift() === undefined) return false;
+    } else if (value !== undefined || ASKS.test(name) || !switches.has(name.replace(/^no-/, ""))) return false;
+  }
+  return true;
+}
+
+const ASKS = /^(?:no-)?(?:help|version)$/;

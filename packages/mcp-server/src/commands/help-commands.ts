@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { BudgieError } from "@budgie/core";
 import { didYouMean } from "../terminal/did-you-mean.ts";
 
-/** Adds `budgie help` and `budgie version`, and `budgie mcp`, which explains the server. */
+/** Adds `budgie help` and `budgie version`. */
 export function addHelp(program: Command, showVersion: () => void): void {
   program
     .command("help")
@@ -10,7 +10,6 @@ export function addHelp(program: Command, showVersion: () => void): void {
     .description("show the help of a command")
     .action((words: readonly string[]) => words.reduce(requireSubcommand, program).outputHelp());
   program.command("version").description("print the version").action(showVersion);
-  program.command("mcp", { hidden: true }).action(() => requireSubcommand(program, "serve").outputHelp());
 }
 
 function requireSubcommand(parent: Command, name: string): Command {

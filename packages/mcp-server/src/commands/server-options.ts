@@ -60,6 +60,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   runtime: "<name>",
   acceptWeaker: "<protection>",
   workspace: "<mode>",
+  allowMcp: "<name>",
   egress: "<mode>",
   allowHost: "<host>",
   allowPreset: "<name>",
@@ -77,6 +78,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   sessionsDir: "<dir>",
   sessionTtl: "<duration>",
   warmIdle: "<duration>",
+  ahead: "<number>",
   sweepEvery: "<duration>",
   keepRuns: "<duration>",
   maxRunsBytes: "<number>",
@@ -102,6 +104,7 @@ const HEADINGS: Partial<Record<ConfigKey, string>> = {
 };
 const REPEATABLE: ReadonlySet<ConfigKey> = new Set([
   "acceptWeaker",
+  "allowMcp",
   "allowHost",
   "allowPreset",
   "env",

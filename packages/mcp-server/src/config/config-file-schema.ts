@@ -62,11 +62,63 @@ const homeFiles = z.record(z.string().refine(isHomePath), path, {
     code === "invalid_key" ? 'a path below a home, such as ".codex/auth.json"' : "an object of paths below a home",
 });
 
+const flag = z.boolean("true or false");
+
+const mcpServer = {
+  tools: z
+    .array(z.string("a tool"), "a list of tools")
+    .optional()
+    .describe("the tools that may be called; all by default"),
+  env: variables.default([]).describe("names of variables of budgie's environment that its entry may use as $NAME"),
+  shared: flag
+    .optional()
+    .describe("whether all sessions use one instance, which ends with budgie; one each by default"),
+  toolsHash: z
+    .string('a hash as "budgie mcp tools" prints it')
+    .regex(/^sha256:[\da-f]{64}$/, 'a hash as "budgie mcp tools" prints it')
+    .optional()
+    .describe("the hash of the tools that you approved, so that other descriptions are reported"),
+};
+
+const mcpServers = z
+  .record(
+    z.string().regex(AGENT_NAME),
+    z.discriminatedUnion(
+      "run",
+      [
+        z.strictObject({
+          run: z
+            .literal("sandbox")
+            .optional()
+            .describe("where its program runs: in a container of its own, without a workspace"),
+          image: z
+            .string("an image")
+            .min(1, "an image")
+            .optional()
+            .describe("the image of its container; that of all agents by default"),
+          ...egress,
+          ...mcpServer,
+        }),
+        z.strictObject({
+          run: z.literal("host").describe("where its program runs: on this machine, with your rights"),
+          ...mcpServer,
+        }),
+      ],
+      { error: ({ code }) => (code === "invalid_union" ? '"sandbox" or "host"' : "an object") },
+    ),
+    { error: ({ code }) => (code === "invalid_key" ? "the name of an MCP server" : "an object") },
+  )
+  .describe(
+    'MCP servers of the agent\'s file, or for a program of "~/.kiro/settings/mcp.json", that it gets in a sandbox, and that "budgie mcp" may start',
+  );
+
+export type McpSection = z.infer<typeof mcpServers>[string];
+
 /** The section of an agent of Kiro's, of a program that speaks ACP, or of a server that speaks A2A. */
 export const agentSection = z.discriminatedUnion(
   "protocol",
   [
-    z.strictObject({ protocol: z.literal("kiro").optional(), ...restrictions }),
+    z.strictObject({ protocol: z.literal("kiro").optional(), ...restrictions, mcp: mcpServers.optional() }),
     z.strictObject({
       protocol: z.literal("acp").describe("the Agent Client Protocol, which the program speaks on stdin and stdout"),
       description: agentDescription,
@@ -93,6 +145,7 @@ export const agentSection = z.discriminatedUnion(
         .default("allow")
         .describe("the answer when it asks whether it may use a tool; the sandbox is what holds it"),
       ...restrictions,
+      mcp: mcpServers.optional(),
     }),
     z.strictObject({
       protocol: z.literal("a2a").describe("the Agent2Agent protocol, which a server elsewhere speaks"),
@@ -137,6 +190,9 @@ export function toConfigFileSchema() {
           "single agents, by name: what they may do, which can only be less than all may, and agents beside Kiro's",
         ),
       kagent: kagentSection.optional(),
+      mcpRegistry: path
+        .optional()
+        .describe('a file as registries of MCP servers write it, for entries of the type "registry" in agents\' files'),
     },
     "an object",
   );
@@ -148,12 +204,7 @@ function toFileForm(key: ConfigKey): z.ZodType {
   const read = (text: string): unknown => schema.safeParse(text).data;
   const description = toDescription(key);
   const fallback = schema.safeParse(undefined).data;
-  if (typeof read("true") === "boolean") {
-    return z
-      .boolean("true or false")
-      .default(fallback === true)
-      .describe(description);
-  }
+  if (typeof read("true") === "boolean") return flag.default(fallback === true).describe(description);
   if (typeof read("1") !== "number") return schema.describe(description);
   const fault = (value: unknown): string => schema.safeParse(String(value)).error?.issues[0]?.message ?? "a number";
   const number = z.number("a number").refine((value) => schema.safeParse(String(value)).success, {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { z } from "zod";
 import { BudgieError, parseJson, parseTimeout, type Agent, type EgressMode, type Tightening } from "@budgie/core";
-import { FILE_OPTIONS, toConfigFileSchema, type agentSection } from "./config-file-schema.ts";
+import { FILE_OPTIONS, toConfigFileSchema, type agentSection, type McpSection } from "./config-file-schema.ts";
 import type { ConfigKey } from "./config-schema.ts";
 import type { KagentSection } from "../elsewhere/server-section.ts";
 import { toRemoteAgent } from "../elsewhere/remote-agent.ts";
@@ -20,6 +20,9 @@ export type ConfigFile = EgressWishes & {
   /** The agents that the file defines */
   readonly configuredAgents: readonly Agent[];
   readonly kagent: KagentSection | undefined;
+  /** The MCP servers that agents' sections allow, by agent and by name */
+  readonly mcp: ReadonlyMap<string, ReadonlyMap<string, McpSection>>;
+  readonly mcpRegistry: string | undefined;
   /** The limits on concurrent turns, by agent; only agents whose sections set one */
   readonly maxConcurrent: ReadonlyMap<string, number>;
 };
@@ -41,13 +44,15 @@ export function loadConfigFile(file: string | undefined, home: string): ConfigFi
       agents: new Map(),
       configuredAgents: [],
       kagent: undefined,
+      mcp: new Map(),
+      mcpRegistry: undefined,
       maxConcurrent: new Map(),
     };
   const content = readJson(file);
   const schema = toConfigFileSchema();
   const parsed = schema.safeParse(content);
   if (!parsed.success) throw toFileError(file, parsed.error.issues[0], Object.keys(schema.shape));
-  const { agents, allowHost, allowPreset, allowRoot = [], egress, kagent } = parsed.data;
+  const { agents, allowHost, allowPreset, allowRoot = [], egress, kagent, mcpRegistry } = parsed.data;
   const maxConcurrent = Object.entries(agents).flatMap(([name, section]): readonly [string, number][] =>
     section.maxConcurrent === undefined ? [] : [[name, section.maxConcurrent]],
   );
@@ -65,11 +70,21 @@ export function loadConfigFile(file: string | undefined, home: string): ConfigFi
     allowRoot: allowRoot.map((root) => toAbsolutePath(root, place)),
     agents: new Map(sections),
     kagent,
+    mcp: toMcp(agents),
+    mcpRegistry: mcpRegistry === undefined ? undefined : toAbsolutePath(mcpRegistry, place),
     configuredAgents: Object.entries(agents).flatMap(([name, section]) =>
       section.protocol === "acp" || section.protocol === "a2a" ? [toAgent(name, section, { ...place, file })] : [],
     ),
     maxConcurrent: new Map(maxConcurrent),
   };
+}
+
+function toMcp(agents: Readonly<Record<string, Section>>): ConfigFile["mcp"] {
+  const sections = Object.entries(agents).map(([agent, section]) => {
+    const servers = "mcp" in section ? section.mcp : undefined;
+    return [agent, new Map(Object.entries(servers ?? {}))] as const;
+  });
+  return new Map(sections.filter(([, servers]) => servers.size > 0));
 }
 
 const PATHS: ReadonlySet<ConfigKey> = new Set([

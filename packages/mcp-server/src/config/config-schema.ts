@@ -1,9 +1,8 @@
-import { isIPv6 } from "node:net";
 import { z } from "zod";
-import { DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
+import { AGENT_NAME, DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
-import { DEFAULT_MODEL, NUMBERS, ORIGIN, PROTOCOL, TOOL_PREFIX } from "./option-values.ts";
+import { DEFAULT_MODEL, HOST_NAME, NUMBERS, ORIGIN, PROTOCOL, TOOL_PREFIX } from "./option-values.ts";
 
 // Messages complete the sentence "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
@@ -14,12 +13,6 @@ const variable = z.string().regex(/^[A-Za-z_]\w*$/, "the name of a variable");
 
 const { count, depth, limit, positive, tcpPort } = NUMBERS;
 const address = z.string().regex(/^[\w.:-]+$/, "an address or name of this machine");
-const hostName = z
-  .string()
-  .refine(
-    (name) => /^[\w.-]+$/.test(name) || isIPv6(name.replace(/^\[(.*)\]$/, "$1")),
-    "a name or address, without a port",
-  );
 const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
 
 /** The options as given by flag or variable. The descriptions are the help text, in this order. */
@@ -91,6 +84,12 @@ export const configSchema = z.strictObject({
   protectExecutablePaths: flag
     .default(false)
     .describe("with --sandbox: what the host runs by itself, such as git hooks, is read-only where it exists"),
+  allowMcp: z
+    .array(z.string().regex(AGENT_NAME, "the name of an MCP server"))
+    .default([])
+    .describe(
+      "an MCP server of agents' files, and for programs of settings/mcp.json: agents get all its tools, and it runs in a container that reaches no host; repeatable",
+    ),
   egress: z
     .enum(EGRESS_MODES, `one of ${EGRESS_MODES.join(", ")}`)
     .optional()
@@ -155,6 +154,9 @@ export const configSchema = z.strictObject({
   warmIdle: duration
     .default("5m")
     .describe("how long an ACP agent's process stays for the next turn of its session; 0 ends it with each turn"),
+  ahead: count
+    .default(8)
+    .describe("how many next turns a sandbox keeps ready, at most 8, and one session; 8 by default, 0 for nothing"),
   sweepEvery: duration
     .default("10m")
     .describe("how often to remove what killed budgies left, from the first call on; 0 for never"),
@@ -180,7 +182,7 @@ export const configSchema = z.strictObject({
       "the file with the bearer token that clients must have, if BUDGIE_HTTP_TOKEN has none; a new one by default",
     ),
   httpAllowedHost: z
-    .array(hostName)
+    .array(HOST_NAME)
     .default([])
     .describe("one more name by which clients may call this server, such as that of a reverse proxy; repeatable"),
   httpAllowedOrigin: z

@@ -48,6 +48,10 @@ export type Config = Omit<
     /** The agents that the configuration file defines; `undefined` if there are none */
     readonly configuredAgents: readonly Agent[] | undefined;
     readonly kagent: KagentSection | undefined;
+    /** The MCP servers that agents' sections allow, by agent and by name */
+    readonly mcp: ConfigFile["mcp"];
+    /** The file of a registry of MCP servers */
+    readonly mcpRegistry: string | undefined;
     /** True if the configuration file names a backend, also after its agents were listed */
     readonly hasBackend: boolean;
     readonly policies: Policies;
@@ -90,6 +94,8 @@ export function parseSource(source: Source, host: Host): Config {
     ...options,
     promptsDir,
     ...toAccess({ ...options, ...limits }, source, host),
+    mcp: source.content.mcp,
+    mcpRegistry: source.content.mcpRegistry,
     agentsDir: toAgentsDir(options.agentsDir, source, host),
     sessionsDir: toAbsolutePath(options.sessionsDir, host),
     caFile: findExistingFile(options.caFile, toName("caFile"), host),

@@ -20,6 +20,11 @@ export function toAllowedHosts(wishes: HostWishes, sources: WishSources): readon
   return withoutRepeats([...parseWishes(wishes, sources), ...presetFrom(OWN_PRESET, "which Kiro needs")]);
 }
 
+/** Returns an allow-list of the given hosts alone. */
+export function toHosts(wishes: HostWishes, sources: WishSources): readonly AllowedHost[] {
+  return withoutRepeats(parseWishes(wishes, sources));
+}
+
 /** Returns the allow-list of one agent: the hosts of its section, and Kiro's hosts from the list of all agents. */
 export function toSectionHosts(
   wishes: HostWishes,

@@ -38,6 +38,11 @@ export function toKiroDataDir({ env, home, platform }: Omit<Place, "cwd">): stri
   return join(toXdgDir(env["XDG_DATA_HOME"]) ?? join(home, ".local", "share"), "kiro-cli");
 }
 
+/** Returns the folder of Kiro's own files. */
+export function toKiroFolder({ env, home }: Pick<Place, "env" | "home">): string {
+  return toXdgDir(env["KIRO_HOME"]) ?? join(home, ".kiro");
+}
+
 /** Returns the default folder of budgie's persistent state. */
 export function toStateDir({ env, home }: Pick<Place, "env" | "home">): string {
   return join(toXdgDir(env["XDG_STATE_HOME"]) ?? join(home, ".local", "state"), "budgie");

@@ -1,3 +1,4 @@
+import { isIPv6 } from "node:net";
 import { z } from "zod";
 import { BudgieError, parseDuration, parseTimeout } from "@budgie/core";
 
@@ -21,6 +22,14 @@ export const NUMBERS = {
   positive: toNumber(/^[1-9]\d{0,8}$/, "a whole number of at least 1"),
   tcpPort: toNumber(/^\d{1,5}$/, "a port from 0 to 65535").refine((port) => port <= 65_535, "a port from 0 to 65535"),
 } as const;
+
+/** The schema of a host's name or address. */
+export const HOST_NAME = z
+  .string()
+  .refine(
+    (name) => /^[\w.-]+$/.test(name) || isIPv6(name.replace(/^\[(.*)\]$/, "$1")),
+    "a name or address, without a port",
+  );
 
 /** The schema of an origin of web pages. */
 export const ORIGIN = z

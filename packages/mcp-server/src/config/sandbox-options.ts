@@ -44,7 +44,14 @@ export function findUnheldRemotes({ configuredAgents = [], kagent, sandbox }: Co
 const UNHELD_KAGENT =
   'The agents of "kagent" run elsewhere, where --sandbox does not hold them. Add "allowRemote": true to it, or take it out.';
 
-function refuseWithoutSandbox({ acceptWeaker, caFile, credentials, protectExecutablePaths, runtime }: Config): void {
+function refuseWithoutSandbox({
+  acceptWeaker,
+  allowMcp: [server],
+  caFile,
+  credentials,
+  protectExecutablePaths,
+  runtime,
+}: Config): void {
   if (caFile !== undefined) {
     throw new BudgieError(
       "CONFIG_INVALID",
@@ -67,6 +74,12 @@ function refuseWithoutSandbox({ acceptWeaker, caFile, credentials, protectExecut
     throw new BudgieError(
       "CONFIG_INVALID",
       `--accept-weaker ${acceptWeaker.join(",")} needs --sandbox: without one there is no protection at all. Add --sandbox, or leave it out.`,
+    );
+  }
+  if (server !== undefined) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `--allow-mcp ${server} needs --sandbox: without one Kiro starts all servers that an agent's file names. Add --sandbox, or leave it out.`,
     );
   }
   if (runtime === undefined) return;

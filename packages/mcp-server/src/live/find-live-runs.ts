@@ -1,4 +1,4 @@
-import { askOwner, BudgieError, type Owner, type OwnerRecord } from "@budgie/core";
+import { askOwner, BudgieError, type AheadCount, type Owner, type OwnerRecord } from "@budgie/core";
 import { runAnswer, type LiveRun, type RunRequest } from "./run-requests.ts";
 
 /** A turn that waits or runs now, and the budgie that runs it. */
@@ -9,7 +9,11 @@ export type FoundRuns = {
   readonly runs: readonly FoundRun[];
   /** Budgies that did not answer */
   readonly silent: readonly OwnerRecord[];
+  /** The number of sessions and turns that they keep ready */
+  readonly ahead: AheadCount;
 };
+
+const NOTHING: AheadCount = { sessions: 0, turns: 0 };
 
 // A budgie answers at once, unless it is stopped or its machine is busy.
 const ANSWER_LIMIT_MS = 3_000;
@@ -25,6 +29,10 @@ export async function findLiveRuns(
   return {
     runs: answers.flatMap(({ runs }) => runs).toSorted((a, b) => a.startedMs - b.startedMs),
     silent: answers.flatMap(({ silent }) => silent),
+    ahead: {
+      sessions: answers.reduce((sum, { ahead }) => sum + ahead.sessions, 0),
+      turns: answers.reduce((sum, { ahead }) => sum + ahead.turns, 0),
+    },
   };
 }
 
@@ -32,14 +40,14 @@ async function askForRuns(owner: OwnerRecord, limitMs: number): Promise<FoundRun
   const limit = AbortSignal.timeout(limitMs);
   try {
     for await (const answer of askRun(owner, { ask: "runs" }, limit)) {
-      const { runs } = runAnswer.runs.parse(answer);
-      return { runs: runs.map((run) => ({ ...run, owner })), silent: [] };
+      const { ahead = NOTHING, runs } = runAnswer.runs.parse(answer);
+      return { runs: runs.map((run) => ({ ...run, owner })), silent: [], ahead };
     }
     // A command that holds a lock, such as "budgie gc", runs no turns.
-    return { runs: [], silent: [] };
+    return { runs: [], silent: [], ahead: NOTHING };
   } catch {
     // It answers too late, or with something else.
-    return { runs: [], silent: [owner] };
+    return { runs: [], silent: [owner], ahead: NOTHING };
   }
 }
 
@@ -54,7 +62,7 @@ export async function* askRun(owner: OwnerRecord, request: RunRequest, signal: A
 }
 
 /** Finds the run whose id begins like this. Throws `RUN_NOT_FOUND` if there is none, or more than one. */
-export function findLiveRun({ runs, silent }: FoundRuns, id: string): FoundRun {
+export function findLiveRun({ runs, silent }: Pick<FoundRuns, "runs" | "silent">, id: string): FoundRun {
   const [run, ...others] = id === "" ? [] : runs.filter(({ runId }) => runId.startsWith(id));
   if (run === undefined) {
     throw new BudgieError(

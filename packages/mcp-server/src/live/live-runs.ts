@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
   BudgieError,
+  type AheadCount,
   type Asker,
   type Isolation,
   type OwnerAnswer,
@@ -32,8 +33,11 @@ type Followed = {
 
 const LONGEST_NAME = 100;
 
-/** Creates the table of the turns that run in this process. */
-export function createLiveRuns(isolationOf: (agent: string) => Isolation): LiveRuns {
+/** Creates the table of the turns that run in this process. `countAhead` counts what is kept ready for others. */
+export function createLiveRuns(
+  isolationOf: (agent: string) => Isolation,
+  countAhead: () => AheadCount | undefined = () => undefined,
+): LiveRuns {
   const runs = new Map<string, Followed>();
 
   function toLiveRuns(): readonly LiveRun[] {
@@ -90,7 +94,9 @@ export function createLiveRuns(isolationOf: (agent: string) => Isolation): LiveR
       },
     async answer(data, asker) {
       const request = runRequest.parse(data);
-      if (request.ask === "runs") return asker.send({ runs: [...toLiveRuns()] } satisfies Answer<"runs">);
+      if (request.ask === "runs") {
+        return asker.send({ runs: [...toLiveRuns()], ahead: countAhead() } satisfies Answer<"runs">);
+      }
       const run = runs.get(request.runId);
       if (run === undefined) return;
       if (request.ask === "output") return answerOutput(run, request.follow, asker);

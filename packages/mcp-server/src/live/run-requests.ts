@@ -37,7 +37,7 @@ const liveRun = z.object({
 
 /** The answers to {@link RunRequest}; one request may have several. */
 export const runAnswer = {
-  runs: z.object({ runs: z.array(liveRun) }),
+  runs: z.object({ runs: z.array(liveRun), ahead: z.object({ sessions: z.number(), turns: z.number() }).optional() }),
   /** `end` is the outcome of a turn that was followed to its end */
   output: z.object({ text: z.string().optional(), end: outcome.optional() }),
   stop: z.object({ outcome }),

@@ -20,6 +20,8 @@ export type ClientsOptions = {
   /** `true` if several clients connect, which must not find each other's sessions */
   readonly areApart: boolean;
   readonly health: () => Promise<HealthReport>;
+  /** Called when a client lists tools that it may call */
+  readonly onList: () => void;
   /** Called before each tool call */
   readonly onCall: () => void;
   readonly report: (line: string) => void;
@@ -29,7 +31,7 @@ type Options = Pick<Config, "softDeadline" | "stickySessions" | "toolNames" | "t
 
 /** Returns a function that creates the tools of a client, with everything that belongs to that client alone. */
 export function createClients(config: Options, options: ClientsOptions): (client: Client) => ClientTools {
-  const { areApart, nesting, report, runTurn, sessions, ...shared } = options;
+  const { areApart, nesting, onList, report, runTurn, sessions, ...shared } = options;
   const owners = areApart ? createSessionOwners(sessions) : undefined;
   const longCallTools = toLongCallTools(config);
 
@@ -48,6 +50,11 @@ export function createClients(config: Options, options: ClientsOptions): (client
       tools: longCallTools,
       report,
     });
-    return isTooDeep(nesting) ? { ...tools, definitions: () => [] } : tools;
+    const definitions = (): ReturnType<typeof tools.definitions> => {
+      if (isTooDeep(nesting)) return [];
+      onList();
+      return tools.definitions();
+    };
+    return { ...tools, definitions };
   };
 }

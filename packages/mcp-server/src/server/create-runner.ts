@@ -10,6 +10,7 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
   refuseMissingKey(config, host);
   const {
     acceptWeaker,
+    ahead,
     caFile,
     credentials,
     kiroBinary: program,
@@ -27,7 +28,7 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
     const network = { caFile, upstreamProxy } satisfies Partial<DockerRunnerOptions>;
     const login = createKiroLogin({ dataDir: kiroDataDir, credentials });
     const place = { image, program, owner, stateDir, home, hostEnv };
-    return createDockerRunner({ ...place, acceptWeaker, login, runtime, keepSessionsMs, ...network });
+    return createDockerRunner({ ...place, acceptWeaker, ahead, login, runtime, keepSessionsMs, ...network });
   }
   const { createLocalRunner, toHostEnvironment } = await import("@budgie/runner-local");
   // Over HTTP, no client starts budgie.

@@ -14,6 +14,8 @@ import {
   type TextLimits,
 } from "@budgie/core";
 import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
+import { closeShared, type SharedServers } from "../agent-servers/shared-servers.ts";
+import { withAgentServers } from "../agent-servers/with-agent-servers.ts";
 import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
 import { createProtocols } from "../agents/create-protocols.ts";
 import { createKagentAgents, withPresentAgents } from "../agents/kagent-agents.ts";
@@ -70,13 +72,16 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
-  const { a2a, ...protocols } = createProtocols(config, host, outputFiles);
+  const { a2a, acp, protocol } = createProtocols(config, host, outputFiles);
+  const shared: SharedServers = new Map();
+  const places = { config, host, runner, shared, instance: owner.record.instance };
   const runTurn = createRunTurn({
     agents: catalog.agents,
     runner,
     nesting,
     retry: config.retry,
-    ...protocols,
+    acp: withAgentServers(acp, places),
+    protocol: withAgentServers(protocol, places),
     ...(elsewhere === undefined ? {} : { remote: { runner: elsewhere, protocol: a2a } }),
     textLimits: toTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
@@ -99,16 +104,20 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
-  const liveRuns = createLiveRuns((agent) => {
-    const isElsewhere = catalog.agents().some(({ name, remote }) => name === agent && remote !== undefined);
-    return isElsewhere ? "remote" : runner.isolation;
-  });
+  const liveRuns = createLiveRuns(
+    (agent) => {
+      const isElsewhere = catalog.agents().some(({ name, remote }) => name === agent && remote !== undefined);
+      return isElsewhere ? "remote" : runner.isolation;
+    },
+    () => runner.ahead?.count(),
+  );
   owner.answer(liveRuns.answer);
 
   async function close(): Promise<void> {
     sweeper.stop();
     kagent?.close();
     await Promise.all([runner.close(), elsewhere?.close()]);
+    await closeShared(shared);
     await sessions.close();
     register.close();
     runLog.close();

@@ -82,19 +82,16 @@ describe("the command line", () => {
     },
   );
 
-  it.each([[["serve", "--help"]], [["help", "serve"]], [["mcp"]]])(
-    "prints all options of the server for %j",
-    async (argv) => {
-      await using user = await createBudgieUser();
+  it.each([[["serve", "--help"]], [["help", "serve"]]])("prints all options of the server for %j", async (argv) => {
+    await using user = await createBudgieUser();
 
-      const { exitCode, stderr, stdout } = await user.command(argv);
+    const { exitCode, stderr, stdout } = await user.command(argv);
 
-      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-      expect(stdout).toMatch(/^Agents:\n +--agents-dir <dir> +where the agents' JSON files are/m);
-      expect(Object.keys(configSchema.shape).filter((key) => !stdout.includes(`  ${toFlag(key)} `))).toEqual([]);
-      expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
-    },
-  );
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/^Agents:\n +--agents-dir <dir> +where the agents' JSON files are/m);
+    expect(Object.keys(configSchema.shape).filter((key) => !stdout.includes(`  ${toFlag(key)} `))).toEqual([]);
+    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  });
 
   it.each([
     [["runs"], "Usage: budgie runs "],

@@ -123,7 +123,9 @@ describe("budgie config schema", () => {
 
     const keys = Object.keys(configSchema.shape).filter((key) => key !== "config");
     const { properties } = toConfigJsonSchema() as { properties: Record<string, { description?: string }> };
-    expect(Object.keys(properties).toSorted()).toEqual(["$schema", "agents", "kagent", ...keys].toSorted());
+    expect(Object.keys(properties).toSorted()).toEqual(
+      ["$schema", "agents", "kagent", "mcpRegistry", ...keys].toSorted(),
+    );
     expect(Object.values(properties).filter(({ description }) => !description)).toEqual([]);
     // "budgie config schema > packages/mcp-server/config.schema.json" writes it, and "npm run fix" formats it.
     const shipped: unknown = JSON.parse(readFileSync(new URL("../../config.schema.json", import.meta.url), "utf8"));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toDoubleDashed } from "../../src/commands/go-flags.ts";
+import { isComplete, toDoubleDashed } from "../../src/commands/go-flags.ts";
 
 const flags = {
   valued: new Set(["agent-timeout", "tool-prefix", "env", "model"]),
@@ -41,5 +41,31 @@ describe("toDoubleDashed", () => {
 
   it("leaves an option without its value for the parser to refuse", () => {
     expect(toDoubleDashed(["-agent-timeout"], flags)).toEqual(["--agent-timeout"]);
+  });
+});
+
+describe("isComplete", () => {
+  const known = { ...flags, switches: new Set([...flags.switches, "help", "version"]) };
+
+  it.each([[""], ["--sandbox --no-verbose"], ["--model m --env=A --sandbox"], ["--model --help"]])(
+    'takes "%s" for the server\'s options alone',
+    (line) => {
+      expect(isComplete(line.split(" ").filter(Boolean), known)).toBe(true);
+    },
+  );
+
+  it.each([
+    ["doctor"],
+    ["--sandbox serve"],
+    ["--help"],
+    ["--no-help"],
+    ["-h"],
+    ["--version"],
+    ["--model"],
+    ["--other"],
+    ["--sandbox=maybe"],
+    ["--"],
+  ])('takes "%s" for more than the server\'s options', (line) => {
+    expect(isComplete(line.split(" "), known)).toBe(false);
   });
 });

@@ -29,6 +29,7 @@ describe("loadConfigFile", () => {
       agents: new Map(),
       configuredAgents: [],
       maxConcurrent: new Map(),
+      mcp: new Map(),
     });
     expect(load({})).toEqual({
       options: {},
@@ -36,6 +37,7 @@ describe("loadConfigFile", () => {
       agents: new Map(),
       configuredAgents: [],
       maxConcurrent: new Map(),
+      mcp: new Map(),
     });
   });
 
@@ -111,6 +113,7 @@ describe("loadConfigFile", () => {
       agents,
       configuredAgents: _,
       maxConcurrent: __,
+      mcp: ___,
       ...all
     } = load({
       egress: "allowlist",

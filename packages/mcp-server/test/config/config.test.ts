@@ -10,12 +10,15 @@ describe("parseConfig", () => {
   it("has the first budgie's defaults", () => {
     expect(parseConfig({}, host)).toEqual({
       acceptWeaker: [],
+      allowMcp: [],
       agentsDir: "/home/me/.kiro/agents",
+      ahead: 8,
       sessionsDir: "/home/me/.kiro/sub-agents/sessions",
       promptsDir: "/home/me/.kiro/sub-agents/prompts",
       systemPrompt: "/home/me/.kiro/sub-agents/prompts/_system.md",
       contextSummaryPrompt: "/home/me/.kiro/sub-agents/prompts/_context-summary.md",
       keepAnswers: true,
+      mcp: new Map(),
       kiroBinary: "kiro-cli",
       kiroDataDir: "/home/me/.local/share/kiro-cli",
       stateDir: "/home/me/.local/state/budgie",

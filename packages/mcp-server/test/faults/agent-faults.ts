@@ -3,7 +3,8 @@ import { linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { isAlive, waitFor } from "../helpers/start-budgie.ts";
+import { isAlive } from "@budgie/testkit";
+import { waitFor } from "../helpers/start-budgie.ts";
 import { endInTime } from "./helpers/end-in-time.ts";
 import type { Fault } from "./fault.ts";
 import { PATIENCE_MS } from "./helpers/fault-place.ts";
@@ -50,7 +51,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "budgie is asked to end (SIGTERM) while the agent fills its home",
+    name: "budgie gets SIGTERM while the agent fills its home",
     on: "engine",
     async inject({ budgie, callAtWork }) {
       const files = "for i in $(seq 200); do head -c 10000000 /dev/urandom >$HOME/$i; sleep 0.1; done";
@@ -60,7 +61,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the agent fills the disk that its workspace is on",
+    name: "the agent fills its workspace's disk",
     on: "engine",
     needs: "root",
     async inject({ atEnd, call, user }) {
@@ -88,7 +89,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "without a sandbox, the agent leaves a process in a session of its own",
+    name: "locally, the agent leaves a process in a session of its own",
     on: "no sandbox",
     async inject({ call }) {
       const { told, word } = call({ first: "[[fault orphan]]" });
@@ -96,7 +97,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the agent prints 1 GB in a single line",
+    name: "the agent prints 1 GB in one line",
     on: "engine",
     async inject({ call }) {
       const { told, word } = call({ first: "[[fault flood 1024]]" });
@@ -104,7 +105,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "without a sandbox, the agent prints 2 MiB of carriage returns, of line feeds, of letters in one line",
+    name: "locally, the agent prints 2 MiB of carriage returns, line feeds, letters in one line",
     on: "no sandbox",
     async inject({ call }) {
       for (const first of PRINT_ONE_CHARACTER) {
@@ -116,7 +117,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "without a sandbox, budgie is asked to end (SIGTERM) while it reads 2 MiB of these",
+    name: "locally, budgie gets SIGTERM while it reads 2 MiB of these",
     on: "no sandbox",
     async inject({ startAnother, user }) {
       for (const first of PRINT_ONE_CHARACTER) {
@@ -139,7 +140,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "a folder of the workspace has 300,000 files when budgie is asked to end (SIGTERM)",
+    name: "a folder of the workspace has 300,000 files when budgie gets SIGTERM",
     on: "engine",
     async inject({ budgie, callAtWork, user }) {
       const { told } = await callAtWork();
@@ -149,7 +150,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the workspace is deleted while the agent works",
+    name: "the workspace is deleted during a turn",
     on: "engine",
     async inject({ callAtWork, user }) {
       const { told } = await callAtWork({ first: "[[sleep 1000]]" });

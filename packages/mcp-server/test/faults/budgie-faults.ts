@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { waitFor } from "../helpers/start-budgie.ts";
+import { endInTime } from "./helpers/end-in-time.ts";
 import type { Fault } from "./fault.ts";
 import { PATIENCE_MS } from "./helpers/fault-place.ts";
 import { onEngineEvent } from "./helpers/on-engine-event.ts";
@@ -9,7 +10,7 @@ import { onEngineEvent } from "./helpers/on-engine-event.ts";
 /** Faults of budgie, of its client and of their files on the machine. */
 export const BUDGIE_FAULTS: readonly Fault[] = [
   {
-    name: "budgie is killed while the agent works",
+    name: "budgie is killed during a turn",
     on: "engine",
     async inject({ callAtWork, kill }) {
       const { told } = await callAtWork();
@@ -53,7 +54,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "without a sandbox, budgie is killed while the agent works",
+    name: "locally, budgie is killed during a turn",
     on: "no sandbox",
     async inject({ callAtWork, kill }) {
       const { told } = await callAtWork();
@@ -62,17 +63,16 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "budgie is asked to end (SIGTERM) while the agent works",
+    name: "budgie gets SIGTERM during a turn",
     on: "engine",
     async inject({ budgie, callAtWork }) {
       const { told } = await callAtWork();
-      budgie().child.kill("SIGTERM");
-      expect(await budgie().ended).toMatchObject({ exitCode: 0 });
+      await endInTime(budgie());
       expect((await told).end).not.toBe("answered");
     },
   },
   {
-    name: "the client disconnects (end of stdin) while the agent works",
+    name: "the client disconnects (end of stdin) during a turn",
     on: "engine",
     async inject({ budgie, callAtWork }) {
       const { told } = await callAtWork();
@@ -82,7 +82,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the client dies (both pipes break) while the agent works",
+    name: "the client dies (both pipes break) during a turn",
     on: "engine",
     async inject({ budgie, callAtWork }) {
       await callAtWork();
@@ -92,7 +92,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the client cancels while the agent works",
+    name: "the client cancels during a turn",
     on: "engine",
     async inject({ callAtWork }) {
       const cancelling = new AbortController();
@@ -126,7 +126,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "another budgie of the same user is killed",
+    name: "another budgie of the user is killed",
     on: "engine",
     async inject({ callAtWork, kill, startAnother }) {
       const mine = await startAnother();
@@ -147,7 +147,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the state directory is deleted while the agent works",
+    name: "the state directory is deleted during a turn",
     on: "engine",
     async inject({ callAtWork, user }) {
       const { told, word } = await callAtWork({ first: "[[sleep 1000]]" });

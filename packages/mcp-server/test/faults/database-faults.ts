@@ -28,7 +28,7 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "budgie is asked to end (SIGTERM) while it reads such a database",
+    name: "budgie gets SIGTERM while it reads such a database",
     on: "engine",
     async inject(place) {
       const { told } = await renew(place);

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
 import { findProcesses } from "../../../runner-docker/test/turn/find-processes.ts";
-import { TEST_IMAGE } from "../helpers/start-budgie.ts";
+import { TEST_IMAGE, waitFor } from "../helpers/start-budgie.ts";
 import type { Fault } from "./fault.ts";
+import type { FaultPlace } from "./helpers/fault-place.ts";
 
 const run = promisify(execFile);
 
@@ -33,7 +34,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "somebody removes the session's container while the agent works",
+    name: "somebody removes the session's container during a turn",
     on: "engine",
     async inject({ callAtWork, docker, user }) {
       const { told, word } = await callAtWork({ first: "[[sleep 1500]]" });
@@ -47,7 +48,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "another program's container takes the name of the session's container",
+    name: "another program takes the session container's name",
     on: "engine",
     async inject({ call, docker }) {
       const { facts } = await call().told;
@@ -69,26 +70,15 @@ export const ENGINE_FAULTS: readonly Fault[] = [
   {
     name: "somebody removes the session's volumes between two turns",
     on: "engine",
-    async inject({ call, docker, user }) {
-      const { facts } = await call().told;
-      const owned = (labels: Record<string, string>): boolean =>
-        labels["dev.budgie.lock"]?.startsWith(user.host.home) === true;
-      for (const { Id, Labels } of await docker.listContainers({ all: true })) {
-        // The turn's own container is being removed.
-        if (owned(Labels))
-          await docker
-            .getContainer(Id)
-            .remove({ force: true })
-            .catch(() => undefined);
-      }
-      const { Volumes } = await docker.listVolumes();
-      for (const { Labels, Name } of Volumes) if (owned(Labels ?? {})) await docker.getVolume(Name).remove();
-      const { told } = call({ input: { sessionId: facts["sessionId"] } });
+    async inject(place) {
+      const { facts } = await place.call().told;
+      await waitFor(() => removeAll(place));
+      const { told } = place.call({ input: { sessionId: facts["sessionId"] } });
       expect(await told).toMatchObject({ end: "refused", code: "SESSION_UNUSABLE" });
     },
   },
   {
-    name: "the engine is killed and started again while the agent works",
+    name: "the engine is killed and restarted during a turn",
     on: "own engine",
     async inject({ callAtWork, engine }) {
       const { told } = await callAtWork();
@@ -98,7 +88,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the engine is restarted (SIGTERM) while the agent works",
+    name: "the engine is restarted (SIGTERM) during a turn",
     on: "own engine",
     async inject({ callAtWork, engine }) {
       const { told } = await callAtWork();
@@ -108,7 +98,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the engine is down when a call comes",
+    name: "the engine is down at a call",
     on: "own engine",
     async inject({ call, engine }) {
       await engine().stop("SIGTERM");
@@ -118,7 +108,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the engine hangs when a call comes",
+    name: "the engine hangs at a call",
     on: "own engine",
     async inject({ call, engine }) {
       engine().hang();
@@ -128,7 +118,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the engine hangs while the agent works, until after its timeout",
+    name: "the engine hangs during a turn, until after its timeout",
     on: "own engine",
     args: ["--retry", "never"],
     async inject({ callAtWork, engine }) {
@@ -139,7 +129,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the image is removed while budgie runs",
+    name: "the image is removed",
     on: "own engine",
     async inject({ call, engine }) {
       expect((await call().told).end).toBe("answered");
@@ -170,7 +160,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "another program's container uses the session's volume when budgie ends",
+    name: "another program uses the session's volume when budgie ends",
     on: "own engine",
     async inject({ budgie, call, docker, engine, user }) {
       const { facts } = await call().told;
@@ -186,7 +176,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the process that holds the turn's container (its shim) is killed",
+    name: "the shim of the turn's container is killed",
     on: "own engine",
     args: ["--retry", "always"],
     async inject({ callAtWork, findTurns }) {
@@ -200,3 +190,14 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     },
   },
 ];
+
+/** Removes the containers and volumes of a home's budgies. Returns false if a volume is in use, such as by a container that is being removed. */
+async function removeAll({ docker, user: { host } }: FaultPlace): Promise<boolean> {
+  const isOwned = (labels?: Record<string, string>): boolean =>
+    labels?.["dev.budgie.lock"]?.startsWith(host.home) === true;
+  const containers = (await docker.listContainers({ all: true })).filter(({ Labels }) => isOwned(Labels));
+  await Promise.allSettled(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true })));
+  const volumes = (await docker.listVolumes()).Volumes.filter(({ Labels }) => isOwned(Labels));
+  const removals = await Promise.allSettled(volumes.map(({ Name }) => docker.getVolume(Name).remove()));
+  return removals.every(({ status }) => status === "fulfilled");
+}

@@ -8,7 +8,7 @@ import type { FaultPlace } from "./helpers/fault-place.ts";
 /** Faults of the machine: its disk, its clock, and budgie's files on it. */
 export const MACHINE_FAULTS: readonly Fault[] = [
   {
-    name: "the run log is broken while budgie runs",
+    name: "the run log breaks",
     on: "no sandbox",
     async inject({ call, user }) {
       expect((await call().told).end).toBe("answered");
@@ -21,7 +21,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the disk that the state directory is on is full",
+    name: "the state directory's disk is full",
     on: "engine",
     needs: "root",
     async inject({ atEnd, budgie, call, user }) {
@@ -38,7 +38,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the clock jumps two days ahead while the agent works",
+    name: "the clock jumps two days ahead during a turn",
     on: "engine",
     needs: "faketime",
     async inject({ call, callAtWork, setClock }) {
@@ -51,7 +51,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "the clock jumps two days back while the agent works",
+    name: "the clock jumps two days back during a turn",
     on: "engine",
     needs: "faketime",
     async inject({ call, callAtWork, setClock }) {

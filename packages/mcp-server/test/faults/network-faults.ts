@@ -14,7 +14,7 @@ const IDLE_CONNECTIONS = 600;
 /** Faults of name servers, and of clients on the HTTP port. */
 export const NETWORK_FAULTS: readonly Fault[] = [
   {
-    name: "two sessions request names that never resolve when budgie is asked to end (SIGTERM)",
+    name: "two sessions request names that never resolve when budgie gets SIGTERM",
     on: "engine",
     async inject({ user }) {
       await using names = await startSilentNameServer();
@@ -29,7 +29,7 @@ export const NETWORK_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: "600 connections without the token are open when budgie is asked to end (SIGTERM)",
+    name: "600 connections without the token are open when budgie gets SIGTERM",
     on: "no sandbox",
     async inject({ user }) {
       await using listening = await startHttpBudgie(user);

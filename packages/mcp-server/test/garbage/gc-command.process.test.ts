@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, isAlive, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import { isAlive } from "@budgie/testkit";
+import { createBudgieUser, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
 
 const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 

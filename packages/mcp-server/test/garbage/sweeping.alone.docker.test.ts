@@ -14,6 +14,8 @@ import {
 import { listTraces, openEngine } from "../helpers/engine.ts";
 
 const sandbox = true;
+// Containers made ahead for a live budgie's next calls are no garbage.
+const ALONE = { BUDGIE_AHEAD: "0" };
 const IN_TIME = { timeout: 20_000, interval: 200 };
 
 const stateOf = (user: BudgieUser, folder: string): readonly string[] => {
@@ -42,7 +44,7 @@ async function abandon(user: BudgieUser, budgie: Budgie): Promise<void> {
 type Live = { readonly budgie: Budgie; readonly sessionId: unknown; readonly traces: readonly string[] };
 
 async function startLive(user: BudgieUser): Promise<Live> {
-  const budgie = await user.start({ sandbox });
+  const budgie = await user.start({ sandbox, env: ALONE });
   const { structuredContent } = await budgie.ask("code-reviewer", { prompt: "Keep the word token-wren." });
   return { budgie, sessionId: structuredContent?.["sessionId"], traces: await listKept(user) };
 }
@@ -58,7 +60,7 @@ describe("a budgie on the engine of another that was killed", () => {
     await abandon(user, await user.start({ sandbox }));
     const left = await listKept(user);
     const leftState = listState(user);
-    const heir = await user.start({ sandbox, env: { BUDGIE_SWEEP_EVERY: "10m" } });
+    const heir = await user.start({ sandbox, env: { ...ALONE, BUDGIE_SWEEP_EVERY: "10m" } });
     await heir.client.listTools();
     // Longer than a sweep waits after a call.
     await sleep(2_500);
@@ -79,7 +81,7 @@ describe("a budgie on the engine of another that was killed", () => {
   it("also sweeps at intervals, and answers its calls meanwhile", async () => {
     await using user = await createBudgieUser();
     const live = await startLive(user);
-    const heir = await user.start({ sandbox, env: { BUDGIE_SWEEP_EVERY: "500ms" } });
+    const heir = await user.start({ sandbox, env: { ...ALONE, BUDGIE_SWEEP_EVERY: "500ms" } });
     await heir.ask("code-reviewer", { prompt: "Hello" });
     const both = [...(await listKept(user))];
 

@@ -41,7 +41,8 @@ export async function connectClient(program: Program, { clientName, workspace }:
     lines,
     async ask(agent, input, signal) {
       const call = { name: `kiro-subagents.${agent}`, arguments: { directory: workspace, ...input } };
-      const options = signal === undefined ? {} : { signal };
+      // The SDK's default of 60 s is less than a test may take on a loaded machine.
+      const options = { timeout: 300_000, ...(signal === undefined ? {} : { signal }) };
       return (await client.callTool(call, undefined, options)) as CallToolResult;
     },
   };

@@ -143,12 +143,6 @@ export async function waitFor<T>(
   throw new Error(`Waited in vain for ${probe.toString()}`);
 }
 
-/** Tells if a process runs. One that has ended but was not reaped does not. */
-export function isAlive(pid: number): boolean {
-  const status = `/proc/${pid}/status`;
-  return existsSync(status) && !/^State:\s+[ZX]/m.test(readFileSync(status, "utf8"));
-}
-
 /** Returns a tool's result as text, without the facts that budgie adds to an agent's answer. */
 export function toText({ content }: CallToolResult): string {
   const texts = content.map((block) => (block.type === "text" ? block.text : ""));

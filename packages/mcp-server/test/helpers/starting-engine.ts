@@ -21,9 +21,10 @@ export type StartingEngine = AsyncDisposable & {
 export async function createStartingEngine(): Promise<StartingEngine> {
   const folder = mkdtempSync(join(tmpdir(), "budgie-starting-"));
   const socket = join(folder, "engine.sock");
-  const state: EngineState = { containers: [], removedCopies: [], imageLabels: {} };
+  const state: EngineState = { containers: [], imageLabels: {} };
   const attached = new Set<Duplex>();
   let homeFilled = createGate();
+  let filled = 0;
 
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "", "http://engine");
@@ -34,8 +35,8 @@ export async function createStartingEngine(): Promise<StartingEngine> {
       }
       const [status, answered] = answer(`${request.method}`, url, { body, state });
       response.writeHead(status, { "Content-Type": "application/json" }).end(answered && JSON.stringify(answered));
-      // The home is filled through a copy of the session's container. budgie has asked whether that is gone.
-      if (status === 404 && state.removedCopies.some((id) => url.pathname.includes(id))) homeFilled.open();
+      // One request fills the home, and one the volume of the login.
+      if (request.method === "PUT" && ++filled % 2 === 0) homeFilled.open();
     });
   });
   server.on("upgrade", (_request, stream: Duplex) => {
@@ -60,8 +61,6 @@ export async function createStartingEngine(): Promise<StartingEngine> {
 
 type EngineState = {
   containers: readonly Container[];
-  /** Ids */
-  removedCopies: readonly string[];
   /** The labels of the session containers' image, once it is loaded */
   imageLabels: Readonly<Record<string, string | undefined>>;
 };
@@ -70,7 +69,7 @@ type Container = {
   readonly Id: string;
   readonly Name: string;
   readonly Config: unknown;
-  readonly State: { readonly Running: boolean; readonly Pid: number };
+  readonly State: { Running: boolean; readonly Pid: number };
 };
 
 type Answer = readonly [status: number, body?: unknown];
@@ -99,13 +98,15 @@ const ANSWERS: Readonly<Record<string, (asked: Asked, state: EngineState) => Ans
   "PUT containers": () => [200],
   "POST containers"(asked, state) {
     if (asked.key === "create") return create(asked, state);
-    const startsTurn = asked.verb === "start" && isTurn(findContainer(state, asked.key));
-    return startsTurn ? [500, { message: "This engine starts no turn." }] : [204];
+    const found = findContainer(state, asked.key);
+    if (found === undefined || asked.verb !== "start") return [204];
+    if (isTurn(found)) return [500, { message: "This engine starts no turn." }];
+    found.State.Running = true;
+    return [204];
   },
   "DELETE containers"({ key }, state) {
     const found = findContainer(state, key);
     state.containers = state.containers.filter((container) => container !== found);
-    if (found?.Name.includes("-copy-") === true) state.removedCopies = [found.Id];
     return [204];
   },
 };
@@ -134,7 +135,7 @@ function isTurn(container: Container | undefined): boolean {
 
 function create({ body, url: { searchParams } }: Asked, state: EngineState): Answer {
   const Id = randomBytes(32).toString("hex");
-  const State = { Running: true, Pid: 0 };
+  const State = { Running: false, Pid: 0 };
   const made = { Id, Name: `/${searchParams.get("name")}`, Config: JSON.parse(body) as unknown, State };
   state.containers = [...state.containers, made];
   return [201, { Id }];

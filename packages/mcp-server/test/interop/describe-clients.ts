@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createBudgieUser, isAlive, toText, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
+import { isAlive } from "@budgie/testkit";
+import { createBudgieUser, toText, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
 import { CLIENTS, runClient, type Call, type Outcome, type Seen, type Served } from "./clients.ts";
 
 // The clients' timeout, and a longer call.

@@ -6,7 +6,18 @@ import { createOwner, type OwnerAnswer } from "@budgie/core";
 import { findLiveRun, findLiveRuns, type FoundRuns } from "../../src/live/find-live-runs.ts";
 import type { LiveRun } from "../../src/live/run-requests.ts";
 
+const NOTHING = { sessions: 0, turns: 0 };
+
 describe("findLiveRuns", () => {
+  it("sums up what all budgies keep ready", async () => {
+    const place = createPlace();
+    await place.hold("container", async (_, { send }) => send({ runs: [], ahead: { sessions: 1, turns: 2 } }));
+    await place.hold("container", async (_, { send }) => send({ runs: [], ahead: { sessions: 0, turns: 3 } }));
+    await place.hold("none", answering());
+
+    expect((await place.find()).ahead).toEqual({ sessions: 1, turns: 5 });
+  });
+
   it("asks all budgies of the state directory, and lists the oldest turn first", async () => {
     const place = createPlace();
     await place.hold("container", answering(toRun("b", 2)));
@@ -23,14 +34,14 @@ describe("findLiveRuns", () => {
     await place.hold("none", undefined);
     const strange = await place.hold("none", async (_, { send }) => send({ runs: [{ runId: 1 }] }));
 
-    expect(await place.find()).toEqual({ runs: [], silent: [strange.record] });
+    expect(await place.find()).toEqual({ runs: [], silent: [strange.record], ahead: NOTHING });
   });
 
   it("reports a budgie that is alive and does not answer", async () => {
     const place = createPlace();
     const stuck = await place.hold("none", () => new Promise(() => undefined));
 
-    expect(await place.find(50)).toEqual({ runs: [], silent: [stuck.record] });
+    expect(await place.find(50)).toEqual({ runs: [], silent: [stuck.record], ahead: NOTHING });
   });
 });
 

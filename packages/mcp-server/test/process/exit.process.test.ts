@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, isAlive, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import { isAlive } from "@budgie/testkit";
+import { createBudgieUser, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
 
 type Ending = readonly [what: string, end: (budgie: Budgie) => void];
 
@@ -10,11 +11,6 @@ const ENDINGS: readonly Ending[] = [
   ["SIGTERM comes", ({ child }) => void child.kill("SIGTERM")],
   ["SIGINT comes", ({ child }) => void child.kill("SIGINT")],
   ["SIGHUP comes", ({ child }) => void child.kill("SIGHUP")],
-  // The terminal and npx both pass on a Ctrl-C.
-  [
-    "SIGINT comes twice at once",
-    ({ child }) => void (child.kill("SIGINT"), setTimeout(() => child.kill("SIGINT"), 10)),
-  ],
 ];
 
 // It ignores signals from then on; earlier, a signal would end it.

@@ -4,9 +4,9 @@ import { openSync, readdirSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { kiroCliPath } from "@budgie/testkit";
+import { isAlive, kiroCliPath } from "@budgie/testkit";
 import { watchParent } from "../../src/process/watch-parent.ts";
-import { budgiePath, createBudgieUser, isAlive, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
+import { budgiePath, createBudgieUser, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
 
 describe("watchParent", () => {
   beforeEach(() => void vi.useFakeTimers());

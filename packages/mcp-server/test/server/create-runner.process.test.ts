@@ -53,7 +53,8 @@ describe("createRunner", () => {
     await using user = await createBudgieUser();
     await using engine = await createFakeEngine(ENGINE);
 
-    const asked = await listLoaded(user, { sandbox: true, env: engine.hostEnv });
+    // A session made ahead, after the list, needs the engine's library.
+    const asked = await listLoaded(user, { sandbox: true, env: { ...engine.hostEnv, BUDGIE_AHEAD: "0" } });
     const called = await listLoaded(user, {}, (budgie) => budgie.ask("code-reviewer", { prompt: "Hello" }));
 
     expect(asked).toContain("NativeModule http\n");

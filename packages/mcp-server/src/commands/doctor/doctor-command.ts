@@ -17,6 +17,7 @@ import { findHiddenFiles } from "../../agents/find-problems.ts";
 import { withKagentAgents } from "../../agents/kagent-agents.ts";
 import { findAwaitedAgents, refuseUnknownAgents } from "../../config/agent-policies.ts";
 import { withFlags } from "../../terminal/with-flags.ts";
+import { inspectServers } from "./mcp-findings.ts";
 import { inspectPrograms } from "./program-findings.ts";
 import { isProven, proofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
@@ -50,6 +51,7 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
     ...(await inspectEgress(facts, egress, lab)),
     ...(await inspectPrograms(agents, config, host)),
     ...inspectAgents(config, host),
+    ...(await inspectServers(config, host)),
     ...[...problemsElsewhere, ...findUnheldRemotes(config)].map(toFailure),
     ...inspectDirectories(config),
     ...inspectSqlite(),

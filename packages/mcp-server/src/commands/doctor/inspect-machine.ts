@@ -6,11 +6,12 @@ import type { Host } from "../../process/host.ts";
 /** Looks at everything of this machine that sandboxed turns need. */
 export async function inspectMachine(config: Config, { env: hostEnv, home }: Host): Promise<SandboxFacts> {
   // Imported late, as few commands need it.
-  const { inspectSandbox } = await import("@budgie/runner-docker");
+  const { createKiroLogin, inspectSandbox } = await import("@budgie/runner-docker");
   const { credentials, kiroDataDir, runtime, sandboxImage: image, stateDir } = config;
   const { record: owner } = createOwner({ stateDir });
   const program = toProgram(config);
-  return inspectSandbox({ image, program, owner, kiroDataDir, home, hostEnv, credentials, runtime });
+  const login = createKiroLogin({ dataDir: kiroDataDir, credentials });
+  return inspectSandbox({ image, program, owner, home, hostEnv, login, runtime });
 }
 
 /** Returns the program to look for in the image. Without `--sandbox` a path is one of the host's. */

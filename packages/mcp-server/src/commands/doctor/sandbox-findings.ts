@@ -1,5 +1,5 @@
 import { toDurationText } from "@budgie/core";
-import type { SandboxFacts } from "@budgie/runner-docker";
+import type { LoginFacts, SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "../../config/config.ts";
 import type { Finding } from "./finding.ts";
 import type { Host } from "../../process/host.ts";
@@ -24,10 +24,7 @@ export function toSandboxFindings(
     withTodo(toFinding("engine", engine, toEngineText), toStart(host)),
     ...(engine.ok ? engine.facts.protections.map((protection) => toProtectionFinding(protection, acceptWeaker)) : []),
     ...(engine.ok ? ofImage : [UNASKED]),
-    withTodo(
-      toFinding("login", login, (facts) => toLoginText(facts, kiroDataDir)),
-      toLoginCommand(login),
-    ),
+    ...(login === undefined ? [] : [toLoginFinding(login, kiroDataDir)]),
     toSecretsFinding(Object.keys(toSandboxSecrets(credentials, env))),
     ...notices.map((text): Finding => ({ state: "note", what: "caller", text })),
   ];
@@ -44,9 +41,14 @@ function toStart({ env, platform }: Host): string {
     : "sudo systemctl start docker    # or, without root: systemctl --user start podman.socket";
 }
 
-function toLoginCommand(login: SandboxFacts["login"]): string | undefined {
-  if (login.ok) return undefined;
-  return /"(kiro-cli \w+)"/.exec(login.problem)?.[1];
+type Login = NonNullable<SandboxFacts["login"]>;
+
+function toLoginFinding(login: Login, kiroDataDir: string): Finding {
+  const command = login.ok ? undefined : /"(kiro-cli \w+)"/.exec(login.problem)?.[1];
+  return withTodo(
+    toFinding("login", login, (facts) => toLoginText(facts, kiroDataDir)),
+    command,
+  );
 }
 
 type EngineFacts = Extract<SandboxFacts["engine"], { readonly ok: true }>["facts"];
@@ -87,15 +89,13 @@ function inspectPlatform(image: { readonly platform: string }, engine: EngineFac
   return [{ state: "note", what: "image", text }];
 }
 
-type LoginFacts = Extract<SandboxFacts["login"], { readonly ok: true }>["facts"];
-
 function toLoginText(login: LoginFacts, kiroDataDir: string): string {
   switch (login.from) {
-    case "api-key":
+    case "variable":
       return "by KIRO_API_KEY";
     case "nothing":
       return "none is handed to a sandbox";
-    case "database": {
+    case "file": {
       const left = login.expires === undefined ? "" : `; its access token alone, until ${login.expires.toISOString()}`;
       return `in "${kiroDataDir}", written ${toAge(login.updated)} ago${left}`;
     }

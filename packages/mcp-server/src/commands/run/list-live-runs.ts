@@ -1,4 +1,4 @@
-import { toDurationText, createOwner, type Owner, type OwnerRecord, type TurnUse } from "@budgie/core";
+import { toDurationText, createOwner, type AheadCount, type Owner, type OwnerRecord, type TurnUse } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import { findLiveRuns, type FoundRun } from "../../live/find-live-runs.ts";
 import type { Host } from "../../process/host.ts";
@@ -9,11 +9,11 @@ import { toTable } from "../../terminal/table.ts";
 /** Runs `budgie ps`: prints the turns that wait or run now in all budgies of this user, the oldest first. */
 export async function listLiveRuns(config: Config, { json }: { readonly json: boolean }, host: Host): Promise<number> {
   const owner = createOwner(config);
-  const { runs, silent } = await findLiveRuns(owner);
+  const { ahead, runs, silent } = await findLiveRuns(owner);
   for (const record of silent) host.report(toSilentText(record));
   const uses = await measure(runs, { config, host, owner });
   const shown = runs.map((run) => ({ ...toFacts(run), ...uses.get(run.sessionId ?? "") }));
-  host.stdout.write(json ? toSafeJson(shown) : toText(shown));
+  host.stdout.write(json ? toSafeJson(shown) : toText(shown) + toAheadText(ahead));
   return 0;
 }
 
@@ -72,6 +72,15 @@ function toText(runs: readonly (Facts & Partial<TurnUse>)[]): string {
   if (runs.length === 0) return "Nothing runs.\n";
   const head = ["RUN", "AGENT", "STATE", "AGE", "CLIENT", "SESSION", "CPU TIME", "MEMORY", "RUNS IN"];
   return `${toTable([head, ...runs.map(toRow)]).join("\n")}\n`;
+}
+
+/** Counts the containers of sessions and turns to come, which `docker ps` shows beside those of turns. */
+function toAheadText({ sessions, turns }: AheadCount): string {
+  const counts = [
+    ...(sessions === 0 ? [] : [`${sessions} ${sessions === 1 ? "session" : "sessions"}`]),
+    ...(turns === 0 ? [] : [`${turns} ${turns === 1 ? "turn" : "turns"}`]),
+  ];
+  return counts.length === 0 ? "" : `Kept ready: ${counts.join(" and ")}.\n`;
 }
 
 // Distinguishes some thousands of ids.

@@ -39,7 +39,7 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
   const directory = toRealPath(named);
   // The user chooses the directory, where a server's client would. A link on the way is judged, since an agent may have made it.
   const allowRoot = given.allowRoot.length > 0 || directory !== named ? given.allowRoot : [directory];
-  const checked: Config = { ...given, allowRoot, keepSessions: true, warmIdleMs: 0 };
+  const checked: Config = { ...given, allowRoot, keepSessions: true, warmIdleMs: 0, ahead: 0 };
   checkSandboxOptions(checked, host);
   const config = await withKagentAgent(options.agent, checked, host);
   const { name: agent, remote } = findUsableAgent(options.agent, config, host);

@@ -35,6 +35,7 @@ function runText(run: RunRecord): string {
     ...toCosts(run.usage),
     ["reached", toHosts(run.egress?.allowed)],
     ["refused", toHosts(run.egress?.denied)],
+    ["tools", toCalls(run)],
     ["error", run.error && withFlags(run.error)],
   ];
   const rows = facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, toLine(fact)]]));
@@ -74,6 +75,14 @@ function toCosts({ credits, inputTokens, outputTokens, sessionCost, totalTokens 
     ["tokens", tokens.length === 0 ? undefined : tokens.join(", ")],
     ["cost", sessionCost && `${sessionCost.amount} ${sessionCost.currency} for the session so far`],
   ];
+}
+
+/** Returns the calls of tools of MCP servers. */
+function toCalls({ mcpCalls = [] }: Run): string | undefined {
+  if (mcpCalls.length === 0) return undefined;
+  return mcpCalls
+    .map(({ durationMs, outcome, server, tool }) => `@${server}/${tool} (${outcome}, ${toDurationText(durationMs)})`)
+    .join(", ");
 }
 
 function toHosts(counts: readonly EgressCount[] = []): string | undefined {

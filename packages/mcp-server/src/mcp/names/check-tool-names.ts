@@ -60,11 +60,12 @@ function toKiroName(name: string): string {
 function refuseCollision(tools: readonly Named[], { read, who }: Reader): void {
   const seen = new Map<string, Named>();
   for (const tool of tools) {
-    const other = seen.get(read(tool.name));
+    const name = read(tool.name);
+    const other = seen.get(name);
     // Budgie's own names do not collide, so the later one is an agent's.
     if (other !== undefined && tool.agent !== undefined)
       throw invalid(toCollision(tool.name, tool.agent, { other, who }));
-    seen.set(read(tool.name), tool);
+    seen.set(name, tool);
   }
 }
 

@@ -39,6 +39,10 @@ export const replyOutput = z.looseObject({
     })
     .optional()
     .describe("What the agent asked for of the network; missing if nobody watched"),
+  mcpServers: z
+    .array(z.looseObject({}))
+    .optional()
+    .describe("The agent's MCP servers, and its calls of their tools; missing if it has none"),
   disk: z
     .looseObject({ homeBytes: z.number(), grownBytes: z.number() })
     .optional()

@@ -23,17 +23,13 @@ describe("a turn that runs in another process", () => {
     const { ask } = await user.start({ clientName: "some-client" });
     const call = ask("shell-worker", { prompt: WORK });
     const { runId } = await findRunning(user);
-    const printed = await waitFor(async () => {
-      const { stdout } = await user.command(["logs", runId]);
-      return stdout.includes("First I read.") && stdout;
-    });
+    await waitFor(async () => (await user.command(["logs", runId])).stdout.includes("First I read."));
     const id = runId.slice(0, 8);
 
     const table = await user.command(["ps"]);
     const followed = user.command(["logs", "--follow", id]);
     const stopped = await user.command(["stop", id]);
 
-    expect(printed).toMatch(/First I read\.\n$/);
     expect(table.stdout.split("\n")).toEqual([
       expect.stringMatching(/^RUN +AGENT +STATE +AGE +CLIENT +SESSION +CPU TIME +MEMORY +RUNS IN$/),
       expect.stringMatching(

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { kiroCliPath } from "@budgie/testkit";
-import { createBudgieUser, isAlive, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { isAlive, kiroCliPath } from "@budgie/testkit";
+import { createBudgieUser, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 const LOCAL = ["--no-sandbox", "--kiro-binary", kiroCliPath, "--env", "FAKE_KIRO_LOG"];
 

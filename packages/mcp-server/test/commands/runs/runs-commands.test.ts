@@ -143,17 +143,19 @@ describe("budgie runs show", () => {
     expect(await json(user, "show", run.id)).toMatchObject({ id: run.id, answer: "All is well.", egress: { denied } });
   });
 
-  it("shows tokens, and what the session has cost so far", async () => {
+  it("shows tokens, what the session has cost so far, and the calls of MCP tools", async () => {
     await using user = await createBudgieUser();
     const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10, sessionCost: { amount: 0.25, currency: "USD" } };
-    const run = makeRun({ usage });
+    const mcpCalls = [{ server: "github", tool: "get", durationMs: 1500, outcome: "TIMED_OUT" as const }];
+    const run = makeRun({ usage, mcpCalls });
     await remember(user, [run]);
 
     const { stdout } = await user.command(["runs", "show", run.id]);
 
     expect(stdout).toMatch(/^tokens +7 in, 3 out, 10 in all$/m);
     expect(stdout).toMatch(/^cost +0\.25 USD for the session so far$/m);
-    expect(await json(user, "show", run.id)).toMatchObject({ usage });
+    expect(stdout).toMatch(/^tools +@github\/get \(TIMED_OUT, 1\.5s\)$/m);
+    expect(await json(user, "show", run.id)).toMatchObject({ usage, mcpCalls });
   });
 
   it("escapes answers and errors for a terminal, and changes nothing in JSON", async () => {

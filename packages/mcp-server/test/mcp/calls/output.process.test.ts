@@ -13,7 +13,7 @@ const MEMORY_LIMIT = 64 * MIB;
 describe("an agent that prints 1 GB", () => {
   it(
     "costs budgie less than 64 MiB more than one that prints 16 MiB, and is answered",
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       await using user = await createBudgieUser();
       const budgie = await user.start();

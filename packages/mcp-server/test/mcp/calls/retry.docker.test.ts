@@ -10,7 +10,8 @@ const sandbox = true;
 describe("a sandboxed turn whose first attempt fails", () => {
   it("is retried if the agent did nothing, in the same conversation, after the first container was removed", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox });
+    // Containers that are made ahead belong to no attempt.
+    const { ask } = await user.start({ sandbox, env: { BUDGIE_AHEAD: "0" } });
     const { structuredContent } = await ask("code-reviewer", { prompt: "Remember token-fig." });
     const { sessionId } = structuredContent ?? {};
     fillWorkspace(user);

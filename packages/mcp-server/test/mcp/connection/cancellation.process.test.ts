@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, isAlive, toText, waitFor } from "../../helpers/start-budgie.ts";
+import { isAlive } from "@budgie/testkit";
+import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
 
 describe("a client that cancels its call", () => {
   it("ends the agent, and can make other calls", async () => {

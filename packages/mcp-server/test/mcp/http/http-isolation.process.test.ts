@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { createBudgieUser, isAlive, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { isAlive } from "@budgie/testkit";
+import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 import { SOON } from "../long-calls/call-long.ts";
 import { startHttpBudgie, type HttpClient } from "./start-http-budgie.ts";
 

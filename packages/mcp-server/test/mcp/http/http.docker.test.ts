@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { listTraces } from "../../helpers/engine.ts";
 import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
@@ -14,12 +16,10 @@ describe("budgie --transport http --sandbox", () => {
     const [ended, vanished, stayed] = answers.map(({ structuredContent }) => String(structuredContent?.["sessionId"]));
     const tracesOf = async (id = "none"): Promise<readonly string[]> =>
       (await listTraces(user)).filter((name) => name.includes(id.slice(0, 8)));
-    const isWorking = async (): Promise<boolean> => (await listTraces(user)).join().includes("budgie-turn-");
-    await waitFor(async () => !(await isWorking()), 30_000);
     const before = await Promise.all([tracesOf(ended), tracesOf(vanished), tracesOf(stayed)]);
-    // During a turn, which has one more container.
-    ends.ask("code-reviewer", { prompt: "[[sleep 60000]]", sessionId: ended }).catch(() => undefined);
-    await waitFor(isWorking, 30_000);
+    // During a turn, and while containers of next turns are made or wait.
+    ends.ask("code-reviewer", { prompt: "[[write begun: x]][[sleep 60000]]", sessionId: ended }).catch(() => undefined);
+    await waitFor(() => existsSync(join(user.workspace, "begun")), 30_000);
 
     await ends.transport.terminateSession();
     await vanishes.client.close();

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { kiroCliPath } from "@budgie/testkit";
+import { isAlive, kiroCliPath } from "@budgie/testkit";
 import { createWire } from "./http-place.ts";
-import { budgiePath, createBudgieUser, isAlive, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { budgiePath, createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 import { INITIALIZE, startHttpBudgie, TOKEN } from "./start-http-budgie.ts";
 
 const homesOf = ({ sessionsDir }: BudgieUser): readonly string[] =>

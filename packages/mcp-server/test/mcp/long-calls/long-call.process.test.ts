@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { createBudgieUser, isAlive, toText, waitFor, type Served } from "../../helpers/start-budgie.ts";
+import { isAlive } from "@budgie/testkit";
+import { createBudgieUser, toText, waitFor, type Served } from "../../helpers/start-budgie.ts";
 
 // A minute's timeout and a call of ten, in which the ten seconds between heartbeats are a sixth of the timeout.
 const MINUTE_MS = 1500;

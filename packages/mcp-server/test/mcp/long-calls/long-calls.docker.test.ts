@@ -35,7 +35,8 @@ describe("a sandboxed run past its soft deadline", () => {
 
   it("is collected, and leaves no container", async () => {
     await using user = await createBudgieUser();
-    const { begin, collect, openGate } = callLong(user, await user.start({ sandbox: true, args: LATER }));
+    const budgie = await user.start({ sandbox: true, args: LATER, env: { BUDGIE_AHEAD: "0" } });
+    const { begin, collect, openGate } = callLong(user, budgie);
     const { runId } = await begin("[[say: It took long.]]");
 
     openGate();

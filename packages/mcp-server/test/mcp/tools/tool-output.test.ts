@@ -123,6 +123,14 @@ describe("tools/list", () => {
             "description": ""container", "remote" if the agent runs elsewhere, or "none" if it ran unprotected",
             "type": "string",
           },
+          "mcpServers": {
+            "description": "The agent's MCP servers, and its calls of their tools; missing if it has none",
+            "items": {
+              "properties": {},
+              "type": "object",
+            },
+            "type": "array",
+          },
           "message": {
             "description": "What went wrong, if it failed",
             "type": "string",

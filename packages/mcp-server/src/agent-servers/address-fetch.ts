@@ -1,0 +1,28 @@
+import { createEgressFetch } from "@budgie/egress";
+import { isHere, type CreateFetch } from "@budgie/mcp-manager";
+import { toUpstreamProxy } from "../config/sandbox-options.ts";
+import type { Host } from "../process/host.ts";
+import type { UsableServer } from "./find-servers.ts";
+
+/**
+ * Returns a function that creates the `fetch` for a server's address, which keeps to the rules of sandboxes' egress: it reaches the
+ * address itself, the hosts of the server's section, and the authorization server of a login.
+ */
+export function createAddressFetch(servers: readonly UsableServer[], { env }: Pick<Host, "env">): CreateFetch {
+  const url = toUpstreamProxy(env);
+  const noProxy = env["NO_PROXY"] ?? env["no_proxy"];
+  const upstream = url === undefined ? undefined : { url, ...(noProxy === undefined ? {} : { noProxy }) };
+  return (server, others) => {
+    const hosts = servers.flatMap((usable) =>
+      usable.server.name === server.name && usable.place.run === "address" ? usable.place.hosts : [],
+    );
+    // The user is at the browser, and the authorization server is not known before. It has a public address.
+    const isLogin = others === "any";
+    return createEgressFetch({
+      policy: { mode: isLogin ? "open" : "allowlist", hosts },
+      urls: isLogin ? [server.url] : [server.url, ...others],
+      loopback: isLogin && isHere(server.url),
+      upstream,
+    });
+  };
+}

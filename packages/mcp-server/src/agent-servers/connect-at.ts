@@ -1,0 +1,24 @@
+import { connectOnHost, type Connect } from "@budgie/mcp-manager";
+import type { Config } from "../config/config.ts";
+import type { Host } from "../process/host.ts";
+import type { UsableServer } from "./find-servers.ts";
+import type { ServerSandboxes } from "./server-sandboxes.ts";
+import { createAddressFetch } from "./address-fetch.ts";
+import { createUserLogins } from "./user-logins.ts";
+
+type Parts = { readonly config: Config; readonly host: Host; readonly sandboxes: ServerSandboxes };
+
+/** Returns a function that reaches each of these servers at its place. */
+export function connectAt(servers: readonly UsableServer[], { config, host, sandboxes }: Parts): Connect {
+  // Not the current folder: programs such as npx start what lies there.
+  const createFetch = createAddressFetch(servers, host);
+  const findLogin = createUserLogins(config, createFetch).find;
+  const onHost = connectOnHost({ env: host.env, cwd: host.home, createFetch, findLogin });
+  const places = new Map(servers.map(({ place, server }) => [server.name, place]));
+  return (server, log) => {
+    const place = places.get(server.name);
+    if (server.type === "http" || place?.run === "host") return onHost(server, log);
+    if (place?.run === "sandbox") return sandboxes.connect(server, { place, log });
+    throw new Error(`The MCP server "${server.name}" has no place.`);
+  };
+}

@@ -1,0 +1,177 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { BudgieError, loadAgents, parseJson, type Agent } from "@budgie/core";
+import {
+  expandVariables,
+  parseServers,
+  parseToolLists,
+  type AllowedServer,
+  type ConfigSource,
+  type McpServer,
+  type ToolList,
+} from "@budgie/mcp-manager";
+import { toServerPlace, type ServerPlace } from "./server-place.ts";
+import type { Config } from "../config/config.ts";
+import type { McpSection } from "../config/config-file-schema.ts";
+import { toKiroFolder } from "../config/host-paths.ts";
+import type { Host } from "../process/host.ts";
+
+/** The servers that a command is about. */
+export type McpChoice = {
+  /** `undefined` for all agents */
+  readonly agent: string | undefined;
+};
+
+/** A server that may be started, and where. */
+export type UsableServer = AllowedServer & {
+  readonly place: ServerPlace;
+  /** Tells if all sessions use one instance */
+  readonly shared: boolean;
+};
+
+/** A server of an agent. */
+export type FoundServer = {
+  readonly agent: string;
+  readonly name: string;
+  /** The place of its entry */
+  readonly from: string;
+  /** The server as it may be started, or the reason why it may not */
+  readonly use: UsableServer | { readonly state: "broken" | "disabled" | "not-allowed"; readonly reason: string };
+};
+
+/** Finds the MCP servers of the agents here, in the order of the agents' and the files' names. Nothing of a repository is read. */
+export function findServers(config: Config, choice: McpChoice, host: Host): readonly FoundServer[] {
+  const agents = loadAgents(config).agents.filter(({ remote }) => remote === undefined);
+  const chosen = agents.filter(({ name }) => choice.agent === undefined || name === choice.agent);
+  if (choice.agent !== undefined && chosen.length === 0) {
+    const message = `There is no agent "${choice.agent}" that can have MCP servers. "budgie agents ls" lists all.`;
+    throw new BudgieError("AGENT_NOT_FOUND", message);
+  }
+  return findServersOf(chosen, { config, host });
+}
+
+/** Finds the MCP servers of these agents. */
+export function findServersOf(agents: readonly Agent[], places: Places): readonly FoundServer[] {
+  const { config, host } = places;
+  const file = toSettingsFile(host);
+  let read: ConfigSource | undefined;
+  const settings = (): ConfigSource => (read ??= readSource(file) ?? { file, content: {} });
+  const registry = config.mcpRegistry === undefined ? undefined : readNamed(config.mcpRegistry);
+  return agents.flatMap((agent) => findOfAgent(agent, { ...places, settings, registry }));
+}
+
+/** Finds the one server of a name. Throws if there is none that may be used, or agents have different ones. */
+export function findServer(found: readonly FoundServer[], name: string): UsableServer {
+  const named = found.filter((server) => server.name === name);
+  if (named.length === 0) {
+    throw new BudgieError("INPUT_INVALID", `No agent's file has an MCP server "${name}". "budgie mcp ls" lists all.`);
+  }
+  const usable = named.flatMap(({ use }) => ("server" in use ? [use] : []));
+  const [first] = usable;
+  if (first === undefined) throw new BudgieError("INPUT_INVALID", toRefusal(named[0] as FoundServer));
+  if (new Set(usable.map((use) => JSON.stringify(use))).size > 1) {
+    const agents = named.map(({ agent }) => `"${agent}"`).join(", ");
+    throw new BudgieError(
+      "INPUT_INVALID",
+      `The agents ${agents} have different MCP servers "${name}". Choose one with --agent.`,
+    );
+  }
+  return first;
+}
+
+/** Returns a sentence about a server that may not be used. */
+export function toRefusal({ agent, name, use }: FoundServer): string {
+  return `The MCP server "${name}" of the agent "${agent}" cannot be used: ${"reason" in use ? use.reason : ""}`;
+}
+
+type Places = { readonly config: Config; readonly host: Host };
+
+type Sources = Places & {
+  readonly settings: () => ConfigSource;
+  readonly registry: ConfigSource | undefined;
+};
+
+function toSettingsFile(host: Host): string {
+  return join(toKiroFolder(host), "settings", "mcp.json");
+}
+
+function findOfAgent(agent: Agent, sources: Sources): readonly FoundServer[] {
+  if (agent.program === undefined) return findNamed(agent, readNamed(agent.file), sources);
+  const { allowMcp, mcp } = sources.config;
+  const found = findNamed(agent, { file: agent.file, content: { includeMcpJson: true } }, sources);
+  const asked = [...(mcp.get(agent.name)?.keys() ?? [])];
+  const missing = asked.filter((name) => !found.some((server) => server.name === name));
+  const use = { state: "broken", reason: `"${toSettingsFile(sources.host)}" has no entry for it.` } as const;
+  return [
+    // The other entries are for other agents.
+    ...found.filter(({ name }) => asked.includes(name) || allowMcp.includes(name)),
+    ...missing.map((name) => ({ agent: agent.name, name, from: agent.file, use })),
+  ];
+}
+
+/** Finds the servers that a source names, or includes from the user's settings. */
+function findNamed(
+  agent: Agent,
+  source: ConfigSource,
+  { config, host, registry, settings }: Sources,
+): readonly FoundServer[] {
+  const { broken, servers } = parseServers({ agent: source, settings, registry });
+  const sections = config.mcp.get(agent.name);
+  const toolLists = parseToolLists(source, { trustsAll: config.trustAllTools });
+  const toUse = (server: McpServer): FoundServer["use"] => {
+    const section = sections?.get(server.name) ?? (config.allowMcp.includes(server.name) ? ALL : undefined);
+    if (section === undefined) return { state: "not-allowed", reason: NOT_ALLOWED };
+    if (server.disabled) return { state: "disabled", reason: "its entry says so." };
+    return toAllowed(server, { section, toolLists, host });
+  };
+  return [
+    ...servers.map((server) => ({ agent: agent.name, name: server.name, from: server.from, use: toUse(server) })),
+    ...[...broken].map(([name, { message: reason }]) => ({
+      agent: agent.name,
+      name,
+      from: agent.file,
+      use: { state: "broken", reason } as const,
+    })),
+  ];
+}
+
+const ALL: McpSection = { env: [] };
+
+const NOT_ALLOWED =
+  'it is not allowed. Add it to "mcp" in the agent\'s section of the configuration file, or use --allow-mcp.';
+
+type Allowance = { readonly section: McpSection; readonly toolLists: readonly ToolList[]; readonly host: Host };
+
+function toAllowed(server: McpServer, { host, section, toolLists }: Allowance): FoundServer["use"] {
+  try {
+    const approved = section.toolsHash;
+    return {
+      place: toServerPlace(server, section),
+      server: expandVariables(server, { names: section.env, env: host.env }),
+      toolLists,
+      tools: section.tools,
+      shared: section.shared === true,
+      ...(approved === undefined ? {} : { approved }),
+    };
+  } catch (error) {
+    if (error instanceof BudgieError) return { state: "broken", reason: error.message };
+    throw error;
+  }
+}
+
+function readNamed(file: string): ConfigSource {
+  const source = readSource(file);
+  if (source !== undefined) return source;
+  throw new BudgieError("CONFIG_INVALID", `There is no file "${file}".`);
+}
+
+/** Reads a file of JSON; `undefined` if there is none. */
+function readSource(file: string): ConfigSource | undefined {
+  try {
+    return { file, content: parseJson(readFileSync(file, "utf8")) };
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw new BudgieError("CONFIG_INVALID", `Cannot read "${file}": ${code ?? message}.`, { cause });
+  }
+}

@@ -1,0 +1,51 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { createSessionId, type Runner, type RunnerSession } from "@budgie/core";
+import { createProcessTransport, type Connect, type ProcessServer } from "@budgie/mcp-manager";
+import type { SandboxPlace } from "./server-place.ts";
+import { startInSandbox } from "./start-in-sandbox.ts";
+
+/** The containers of servers, each in a session of its own. Disposal removes them with all that they wrote. */
+export type ServerSandboxes = AsyncDisposable & {
+  /** Creates the transport to a server, whose container starts with it. A second start finds the home of the first. */
+  readonly connect: (server: ProcessServer & { readonly name: string }, options: SandboxOptions) => Transport;
+};
+
+type SandboxOptions = { readonly place: SandboxPlace; readonly log: (line: string) => void };
+
+type Transport = ReturnType<Connect>;
+
+/** Creates the containers of servers in a runner, which is opened for the first. */
+export function createServerSandboxes(openRunner: () => Promise<Runner>, stateDir: string): ServerSandboxes {
+  const sessions = new Map<string, Promise<RunnerSession>>();
+
+  function open(name: string): Promise<RunnerSession> {
+    const session = sessions.get(name) ?? openRunner().then((runner) => runner.openSession(createSessionId()));
+    sessions.set(name, session);
+    // After a failure, the next start opens it again.
+    session.catch(() => sessions.delete(name));
+    return session;
+  }
+
+  return {
+    connect: (server, { log, place }) =>
+      createProcessTransport(async (signal) => {
+        const session = await open(server.name);
+        return startInSandbox(server, { place, session, directory: createEmptyFolder(stateDir), signal, log });
+      }, log),
+    async [Symbol.asyncDispose]() {
+      const opened = await Promise.allSettled(sessions.values());
+      const removed = opened.flatMap((session) => (session.status === "fulfilled" ? [session.value.remove()] : []));
+      await Promise.all(removed);
+    },
+  };
+}
+
+/** Creates the empty folder that servers see in place of a workspace. */
+function createEmptyFolder(stateDir: string): string {
+  const folder = join(stateDir, "mcp", "empty");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // To the host, the user of a remapped container is another one.
+  chmodSync(folder, 0o755);
+  return folder;
+}

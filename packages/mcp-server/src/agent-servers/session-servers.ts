@@ -1,0 +1,132 @@
+import { rmSync } from "node:fs";
+import type { McpCall, McpServerReport, RunnerSession } from "@budgie/core";
+import { createMcpEndpoint, createMcpManager, type ServerEvent } from "@budgie/mcp-manager";
+import { loadVersion } from "../process/version.ts";
+import type { Reachable } from "./agent-file.ts";
+import { connectAt } from "./connect-at.ts";
+import type { UsableServer } from "./find-servers.ts";
+import { findShared } from "./find-shared.ts";
+import type { ServeAgentOptions } from "./shared-servers.ts";
+import { createServerSandboxes } from "./server-sandboxes.ts";
+
+/** The MCP servers of one session. They begin at once, and end with it. */
+export type SessionServers = {
+  /** By name */
+  readonly reachable: ReadonlyMap<string, Reachable>;
+  /** Tells whether they are what may be used now. */
+  readonly isFor: (usable: readonly UsableServer[]) => boolean;
+  /** Returns what is known of each, with the calls since the last report. */
+  readonly report: () => readonly McpServerReport[];
+  /** Ends them early, with an error that is the reason of each. */
+  readonly refuse: (reason: string) => void;
+  /** Tells of the events and calls from now on, and of the calls that nobody followed, until the returned function is called. */
+  readonly follow: (listener: ServerListener) => () => void;
+  /** Notes a file that shows their addresses, which is removed with them. */
+  readonly shows: (file: string) => void;
+  readonly onEnd: (listener: () => void) => void;
+  readonly close: () => Promise<void>;
+};
+
+type ServerListener = {
+  readonly onEvent: (event: ServerEvent) => void;
+  readonly onCall: ((call: McpCall) => void) | undefined;
+};
+
+/** Starts the servers of a session whose processes can reach budgie. */
+export function openSessionServers(
+  session: Pick<RunnerSession, "serve">,
+  usable: readonly UsableServer[],
+  options: ServeAgentOptions,
+): SessionServers {
+  const { config, host, runner } = options;
+  const version = loadVersion();
+  const sandboxes = createServerSandboxes(async () => runner, config.stateDir);
+  const listeners = new Set<ServerListener>();
+  const files = new Set<string>();
+  const missed: McpCall[] = [];
+  let reported: readonly Counts[] = [];
+  let end = (): void => undefined;
+  const manager = createMcpManager({
+    servers: usable,
+    connect: connectAt(usable, { config, host, sandboxes }),
+    client: { name: "budgie", version },
+    shared(allowed) {
+      const one = usable.find(({ server }) => server.name === allowed.server.name);
+      return one?.shared === true ? findShared(one, options) : undefined;
+    },
+    onEvent(event) {
+      if (event.kind === "ready") endpoint.changed(event.server, "tools");
+      if (event.kind === "list-changed") endpoint.changed(event.server, event.list);
+      for (const listener of listeners) listener.onEvent(event);
+    },
+  });
+  const endpoint = createMcpEndpoint({
+    manager,
+    servers: usable.map(({ server }) => server.name),
+    version,
+    onCall(call) {
+      // An agent that waits for its next turn can go on working.
+      if (listeners.size === 0 && missed.length < MOST_MISSED) missed.push(call);
+      for (const listener of listeners) listener.onCall?.(call);
+    },
+  });
+
+  let refusal: string | undefined;
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= stopAll());
+
+  async function closeAll(): Promise<void> {
+    end();
+    for (const file of files) rmSync(file, { force: true });
+    await stop();
+  }
+
+  async function stopAll(): Promise<void> {
+    await endpoint[Symbol.asyncDispose]();
+    await manager[Symbol.asyncDispose]();
+    await sandboxes[Symbol.asyncDispose]();
+  }
+
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= closeAll());
+  const address = session.serve?.({ answer: endpoint.answer, [Symbol.asyncDispose]: close }) ?? "";
+  void manager.start();
+  return {
+    reachable: new Map(
+      usable.map(({ server: { name, timeoutMs } }) => [name, { url: address + endpoint.pathOf(name), timeoutMs }]),
+    ),
+    isFor: (others) => closing === undefined && JSON.stringify(others) === JSON.stringify(usable),
+    report() {
+      const [now, before] = [manager.list(), reported];
+      reported = now;
+      return now.map((status, index) => ({
+        ...status,
+        ...(refusal === undefined ? {} : { state: "error", tools: 0, error: refusal }),
+        ...toNewCounts(status, before[index]),
+        run: usable[index]?.place.run ?? "host",
+      }));
+    },
+    refuse(reason) {
+      refusal = reason;
+      // The session's end waits for it, and reports a failure.
+      stop().catch(() => undefined);
+    },
+    follow(listener) {
+      listeners.add(listener);
+      for (const call of missed.splice(0)) listener.onCall?.(call);
+      return () => void listeners.delete(listener);
+    },
+    shows: (file) => void files.add(file),
+    onEnd: (listener) => void (end = listener),
+    close,
+  };
+}
+
+// As many as the log of a run keeps.
+const MOST_MISSED = 200;
+
+type Counts = Pick<McpServerReport, "calls" | "failed">;
+
+function toNewCounts(now: Counts, before: Counts = { calls: 0, failed: 0 }): Counts {
+  return { calls: now.calls - before.calls, failed: now.failed - before.failed };
+}

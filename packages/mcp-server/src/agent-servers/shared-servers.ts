@@ -1,0 +1,25 @@
+import type { Runner } from "@budgie/core";
+import type { SharedServer } from "@budgie/mcp-manager";
+import type { Config } from "../config/config.ts";
+import type { Host } from "../process/host.ts";
+import type { ServerSandboxes } from "./server-sandboxes.ts";
+
+export type ServeAgentOptions = {
+  readonly config: Config;
+  readonly host: Host;
+  readonly runner: Runner;
+  /** The owner of the sessions, whose scratch folder is removed after it */
+  readonly instance: string;
+  readonly shared: SharedServers;
+};
+
+/** The servers that sessions share, by what they are. They begin with the first session that needs them. */
+export type SharedServers = Map<string, { readonly server: SharedServer; readonly sandboxes: ServerSandboxes }>;
+
+/** Ends the servers that sessions share. */
+export async function closeShared(servers: SharedServers): Promise<void> {
+  const entries = [...servers.values()];
+  servers.clear();
+  await Promise.all(entries.map(({ server }) => server[Symbol.asyncDispose]()));
+  await Promise.all(entries.map(({ sandboxes }) => sandboxes[Symbol.asyncDispose]()));
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AgentProcess, Exit, RunnerSession } from "@budgie/core";
+import type { ProcessServer, ServerProcess } from "@budgie/mcp-manager";
+import type { SandboxPlace } from "./server-place.ts";
+
+export type SandboxStart = {
+  readonly place: SandboxPlace;
+  readonly session: RunnerSession;
+  /** An empty folder, which stands for a workspace */
+  readonly directory: string;
+  readonly signal: AbortSignal;
+  readonly log: (line: string) => void;
+};
+
+/** Starts a server's program in a session of its own. */
+export async function startInSandbox(
+  { args, command, env }: ProcessServer,
+  { directory, log, place, session, signal }: SandboxStart,
+): Promise<ServerProcess> {
+  const { egress, image } = place;
+  const child = await session.start(
+    { argv: [command, ...args], env, projections: [], image },
+    { directory, access: { workspace: "ro", egress, limits: {} }, alone: true, signal },
+  );
+  if (egress.mode === "none") log(NO_NETWORK);
+  const { stderr, stdin, stdout } = child;
+  stdin.on("error", () => undefined);
+  const reported = logDenied(child, log);
+  let stopping: Promise<void> | undefined;
+
+  async function stop(): Promise<void> {
+    stdin.end();
+    const over = new AbortController();
+    const late = sleep(GRACE_MS, undefined, { signal: over.signal }).catch(() => undefined);
+    await Promise.race([child.exit.catch(() => undefined), late]);
+    over.abort();
+    await child.stop("shutdown");
+    await reported;
+  }
+
+  const ended = child.exit.then(toWords, (error: Error) => error.message);
+  return { stdin, stdout, stderr, ended, stop: () => (stopping ??= stop()) };
+}
+
+const GRACE_MS = 2000;
+
+const NO_NETWORK =
+  'Its container has no network, since its section allows no host. "allowHost" there names those that it needs.';
+
+/** Logs the hosts that it was denied, once it has ended. */
+async function logDenied({ egress }: AgentProcess, log: (line: string) => void): Promise<void> {
+  const { denied = [] } = (await egress) ?? {};
+  for (const { host, port, why } of denied) log(`It was refused ${host}:${port}: ${why}.`);
+}
+
+function toWords({ exitCode, reason, signal }: Exit): string {
+  if (reason === "out-of-memory") return "it needed more memory than its container may have";
+  if (reason === "disk-limit") return "it filled the disk of its container";
+  if (reason === "command-not-found") return "its command was not found in the image of its container";
+  if (exitCode === 126) return "its command cannot be run";
+  return exitCode === undefined ? `it was ended by ${signal ?? "its container"}` : `it exited with ${exitCode}`;
+}

@@ -1,0 +1,23 @@
+import type { Protocol, ProtocolAnswer, ProtocolTurn } from "@budgie/core";
+import { namesServers } from "./agent-file.ts";
+import type { ServeAgentOptions } from "./shared-servers.ts";
+
+/** Wraps a protocol of agents in a sandbox, so that they get the MCP servers that they are allowed, and of Kiro's no others. */
+export function withAgentServers(protocol: Protocol, options: ServeAgentOptions): Protocol {
+  const { allowMcp, mcp, sandbox } = options.config;
+  let serving: Promise<Protocol> | undefined;
+
+  async function serve(turn: ProtocolTurn): Promise<ProtocolAnswer> {
+    // Imported late, since most agents have none.
+    serving ??= import("./serve-agent.ts").then(({ createServeAgent }) => createServeAgent(protocol, options));
+    return (await serving)(turn);
+  }
+
+  function hasServers({ file, name, program }: ProtocolTurn["agent"]): boolean {
+    if (program !== undefined) return mcp.has(name) || allowMcp.length > 0;
+    // Without a sandbox, Kiro starts the servers itself.
+    return sandbox && namesServers(file);
+  }
+
+  return (turn) => (hasServers(turn.agent) ? serve(turn) : protocol(turn));
+}

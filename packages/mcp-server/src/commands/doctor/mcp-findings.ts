@@ -1,0 +1,73 @@
+import { BudgieError } from "@budgie/core";
+import type { ServerStatus } from "@budgie/mcp-manager";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
+import { findServers, type FoundServer } from "../../agent-servers/find-servers.ts";
+import type { Finding } from "./finding.ts";
+
+/** Starts the MCP servers that agents are allowed, and reports on each, and on those that nothing allows. */
+export async function inspectServers(config: Config, host: Host): Promise<readonly Finding[]> {
+  try {
+    const found = findServers(config, { agent: undefined }, host);
+    const states = await start(found, config, host);
+    return [
+      ...found.map((server, index) => toServerFinding(server, states[index], config)),
+      ...listUnnamed(found, config).map(toNote),
+    ];
+  } catch (error) {
+    if (error instanceof BudgieError) return [{ state: "failed", what: "mcp", text: error.message }];
+    throw error;
+  }
+}
+
+async function start(
+  found: readonly FoundServer[],
+  config: Config,
+  host: Host,
+): Promise<readonly (ServerStatus | undefined)[]> {
+  if (found.every(({ use }) => "reason" in use)) return [];
+  // Imported late, as it has a client of MCP. Its news are among the findings.
+  const { startServers } = await import("../mcp/start-servers.ts");
+  return startServers(found, config, { ...host, report: () => undefined });
+}
+
+function toServerFinding(found: FoundServer, status: ServerStatus | undefined, config: Config): Finding {
+  const { agent, name, use } = found;
+  if ("server" in use) return toStartedFinding(found, status, PLACES[use.place.run]);
+  const isWanted = use.state === "broken" && config.mcp.get(agent)?.has(name) === true;
+  return { state: isWanted ? "failed" : "note", what: "mcp", text: toText(found, `is not started: ${use.reason}`) };
+}
+
+function toStartedFinding(found: FoundServer, status: ServerStatus | undefined, place: string): Finding {
+  const { error = "it did not start", state, tools = 0 } = status ?? {};
+  if (state === "ready") {
+    return {
+      state: "ok",
+      what: "mcp",
+      text: toText(found, `has ${tools === 1 ? "1 tool" : `${tools} tools`}, ${place}`),
+    };
+  }
+  if (state !== "needs-auth") return { state: "failed", what: "mcp", text: toText(found, `cannot be used: ${error}`) };
+  const todo = `budgie mcp login ${found.name} --agent ${found.agent}`;
+  return { state: "failed", what: "mcp", text: toText(found, "wants a login"), todo };
+}
+
+function toText({ agent, name }: FoundServer, text: string): string {
+  return escapeForTerminal(`${agent}: "${name}" ${text}`);
+}
+
+const PLACES = { address: "at an address", host: "on this machine", sandbox: "in a container" } as const;
+
+/** Returns a sentence on each server that the configuration allows, and that no file has. */
+function listUnnamed(found: readonly FoundServer[], { mcp }: Config): readonly string[] {
+  return [...mcp].flatMap(([agent, sections]) =>
+    [...sections.keys()]
+      .filter((name) => !found.some((server) => server.agent === agent && server.name === name))
+      .map((name) => `${agent}: "${name}" is allowed, and the agent's file does not name it`),
+  );
+}
+
+function toNote(text: string): Finding {
+  return { state: "note", what: "mcp", text };
+}

@@ -1,0 +1,33 @@
+import { sanitizeText } from "@budgie/core";
+import type { ToolResult } from "@budgie/mcp-manager";
+import type { Config } from "../../config/config.ts";
+import { EXIT } from "../../process/exit-code.ts";
+import type { Host } from "../../process/host.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
+import { findServer, findServers } from "../../agent-servers/find-servers.ts";
+import type { ToolCallArguments } from "./mcp-commands.ts";
+import { withManager } from "./with-manager.ts";
+
+/** Runs `budgie mcp call`: calls a tool once, and prints what it returns. Resolves to 1 if the tool says that it failed. */
+export async function callServerTool(config: Config, call: ToolCallArguments, host: Host): Promise<number> {
+  const { arguments: given, json, name, tool, ...choice } = call;
+  const server = findServer(findServers(config, choice, host), name);
+  const result = await withManager({ config, host, servers: [server] }, (manager, signal) =>
+    manager.call(
+      name,
+      { name: tool, arguments: given },
+      { signal, onProgress: ({ message }) => void (message && host.report(escapeForTerminal(`${name}: ${message}`))) },
+    ),
+  );
+  host.stdout.write(json ? toSafeJson(result) : toText(result));
+  return result.isError ? EXIT.failed : EXIT.done;
+}
+
+/** Returns the text of a result. Other parts are named by their type. */
+function toText({ content }: ToolResult): string {
+  const parts = content.map(({ text, type }) =>
+    type === "text" && typeof text === "string" ? text : `[${String(type)}]`,
+  );
+  return `${sanitizeText(parts.join("\n"))}\n`;
+}

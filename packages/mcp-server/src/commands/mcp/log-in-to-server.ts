@@ -1,0 +1,57 @@
+import { BudgieError, toDurationText } from "@budgie/core";
+import { openBrowser, type LoginFacts, type NamedServer } from "@budgie/mcp-manager";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { interruptible } from "../../process/interruptible.ts";
+import { escapeForTerminal } from "../../terminal/printable.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
+import { createAddressFetch } from "../../agent-servers/address-fetch.ts";
+import { findServer, findServers, type UsableServer } from "../../agent-servers/find-servers.ts";
+import { createUserLogins } from "../../agent-servers/user-logins.ts";
+import type { LoginArguments } from "./mcp-commands.ts";
+
+/** Runs `budgie mcp login`: prints the address of a login, waits until a browser was there, and keeps the tokens. */
+export async function logInToServer(config: Config, given: LoginArguments, host: Host): Promise<number> {
+  const { json, name, timeoutMs, ...choice } = given;
+  const usable = findServer(findServers(config, choice, host), name);
+  const { server } = usable;
+  if (server.type !== "http") {
+    const message = `The MCP server "${name}" is a program, which logs in by itself if it needs to.`;
+    throw new BudgieError("INPUT_INVALID", message);
+  }
+  const show = (address: string): void => showAddress(address, { json, timeoutMs }, host);
+  const facts = await logIn(config, { server, usable, timeoutMs, show }, host);
+  host.stdout.write(json ? toSafeJson({ name, ...facts }) : toText(name, facts));
+  return 0;
+}
+
+type Login = {
+  readonly server: NamedServer;
+  readonly usable: UsableServer;
+  readonly timeoutMs: number;
+  readonly show: (address: string) => void;
+};
+
+function logIn(config: Config, { server, show, timeoutMs, usable }: Login, host: Host): Promise<LoginFacts> {
+  return interruptible(host, (interrupted) => {
+    const signal = AbortSignal.any([interrupted, AbortSignal.timeout(timeoutMs)]);
+    return createUserLogins(config, createAddressFetch([usable], host)).logIn(server, { onAddress: show, signal });
+  });
+}
+
+type Showing = { readonly json: boolean; readonly timeoutMs: number };
+
+function showAddress(address: string, { json, timeoutMs }: Showing, host: Host): void {
+  host.stdout.write(
+    json ? toSafeJson({ address }) : `Open this address in a browser of this machine:\n\n  ${address}\n\n`,
+  );
+  // Nobody sits at a pipe.
+  if (host.columns !== undefined) openBrowser(address, host);
+  host.report(`waiting ${toDurationText(timeoutMs)} for the login`);
+}
+
+function toText(name: string, { expiresAt, isRenewable, issuer, scope }: LoginFacts): string {
+  const until = expiresAt === undefined || isRenewable ? "" : `, until ${expiresAt.toISOString()}`;
+  const scopes = scope === undefined || scope === "" ? "" : `, for ${scope}`;
+  return `${escapeForTerminal(`Logged in to "${name}" by ${issuer}${scopes}${until}.`)}\n`;
+}

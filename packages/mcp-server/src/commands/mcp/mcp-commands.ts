@@ -1,0 +1,95 @@
+import { parseTimeout } from "@budgie/core";
+import { InvalidArgumentError, type Command } from "commander";
+import type { McpChoice } from "../../agent-servers/find-servers.ts";
+
+type Shown = McpChoice & { readonly json: boolean };
+
+export type ToolCallArguments = Shown & {
+  readonly name: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+};
+
+export type LoginArguments = Shown & { readonly name: string; readonly timeoutMs: number };
+
+type Named = { readonly name: string; readonly json: boolean };
+
+type McpActions = {
+  readonly list: (options: Shown) => Promise<void>;
+  readonly tools: (options: Shown & { readonly name: string }) => Promise<void>;
+  readonly call: (options: ToolCallArguments) => Promise<void>;
+  readonly login: (options: LoginArguments) => Promise<void>;
+  readonly logout: (options: Named) => Promise<void>;
+  readonly logs: (options: Named) => Promise<void>;
+};
+
+type Given = { readonly agent?: string; readonly json?: boolean; readonly timeout?: string };
+
+/** Adds the commands of `budgie mcp`. */
+export function addMcp(program: Command, actions: McpActions): void {
+  const mcp = program
+    .command("mcp")
+    .summary("the MCP servers that agents' files name")
+    .description(
+      "Looks at the MCP servers that agents' files name, and calls their tools. It starts only servers that the configuration file " +
+        "allows an agent, or --allow-mcp every agent: each program in a container of its own, unless the file has it run on this " +
+        "machine. Agents in a sandbox get the same. " +
+        'The server that offers agents is "budgie serve".',
+    );
+  const add = (name: string, description: string): Command =>
+    mcp
+      .command(name)
+      .description(description)
+      .option("--agent <agent>", "only the servers of this agent")
+      .option("--json", "print JSON");
+  add("ls", "start the servers that are allowed, and print the state of all").action((given: Given) =>
+    actions.list(toShown(given)),
+  );
+  add("tools", "print the tools of a server that may be called")
+    .argument("<name>", "a server")
+    .action((name: string, given: Given) => actions.tools({ name, ...toShown(given) }));
+  add("call", "call a tool of a server, and print what it returns")
+    .argument("<name>", "a server")
+    .argument("<tool>", "a tool")
+    .argument("[json]", "its arguments, as an object of JSON", parseArguments, {})
+    .action((...[name, tool, given, options]: [string, string, ToolCallArguments["arguments"], Given]) =>
+      actions.call({ name, tool, arguments: given, ...toShown(options) }),
+    );
+  add(
+    "login",
+    "log in to a server over HTTP, with a browser of this machine; its tokens stay in budgie's state directory",
+  )
+    .argument("<name>", "a server")
+    .option("--timeout <duration>", "how long to wait for the browser", "5m")
+    .action((name: string, { timeout = "5m", ...given }: Given) =>
+      actions.login({ name, timeoutMs: parseTimeout(timeout, "--timeout"), ...toShown(given) }),
+    );
+  const addNamed = (command: string, description: string, act: (options: Named) => Promise<void>): Command =>
+    mcp
+      .command(command)
+      .argument("<name>", "a server")
+      .description(description)
+      .option("--json", "print JSON")
+      .action((name: string, { json = false }: Given) => act({ name, json }));
+  addNamed("logout", "remove the login to a server, and end its tokens", actions.logout);
+  addNamed("logs", "print the last lines that a server wrote when these commands started it last", actions.logs);
+}
+
+function toShown({ agent, json = false }: Given): Shown {
+  return { agent, json };
+}
+
+function parseArguments(text: string): Readonly<Record<string, unknown>> {
+  const value = toValue(text);
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as ToolCallArguments["arguments"];
+  throw new InvalidArgumentError("It has to be an object of JSON.");
+}
+
+function toValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+import { createOwner, type Runner } from "@budgie/core";
+import { createServerSandboxes, type ServerSandboxes } from "../../agent-servers/server-sandboxes.ts";
+import type { Config } from "../../config/config.ts";
+import { toUpstreamProxy } from "../../config/sandbox-options.ts";
+import type { Host } from "../../process/host.ts";
+
+/** Opens containers for servers, as an owner of their own. Without a server in a container, no engine is asked for. */
+export function openSandboxes(config: Config, { env: hostEnv, home }: Host): ServerSandboxes {
+  const { acceptWeaker, caFile, runtime, sandboxImage: image, stateDir } = config;
+  const owner = createOwner({ stateDir, isolation: "container" });
+  let runner: Promise<Runner> | undefined;
+
+  async function openRunner(): Promise<Runner> {
+    const { createDockerRunner } = await import("@budgie/runner-docker");
+    const network = { caFile, upstreamProxy: toUpstreamProxy(hostEnv) };
+    return createDockerRunner({ image, owner, stateDir, home, hostEnv, acceptWeaker, runtime, ...network });
+  }
+
+  const sandboxes = createServerSandboxes(() => (runner ??= openRunner()), stateDir);
+  return {
+    connect: sandboxes.connect,
+    async [Symbol.asyncDispose]() {
+      // A failed start was reported by its server.
+      const opened = await runner?.catch(() => undefined);
+      await opened?.close();
+      await owner.release();
+    },
+  };
+}

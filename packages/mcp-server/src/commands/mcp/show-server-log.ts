@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { AGENT_NAME, BudgieError, sanitizeText } from "@budgie/core";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import { toSafeJson } from "../../terminal/safe-json.ts";
+import { toLogFile } from "./with-manager.ts";
+
+type Options = { readonly name: string; readonly json: boolean };
+
+/** Runs `budgie mcp logs`: prints the last lines that a server wrote. */
+export function showServerLog(config: Config, { json, name }: Options, { stdout }: Host): number {
+  const text = readLog(name, config);
+  stdout.write(json ? toSafeJson(text.split("\n").slice(0, -1)) : sanitizeText(text));
+  return 0;
+}
+
+function readLog(name: string, config: Config): string {
+  const error = new BudgieError(
+    "INPUT_INVALID",
+    `There is no log of an MCP server "${name}". "budgie mcp tools" and "budgie mcp call" write it.`,
+  );
+  // The name becomes that of a file.
+  if (!AGENT_NAME.test(name)) throw error;
+  try {
+    return readFileSync(toLogFile(name, config), "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") throw error;
+    throw cause;
+  }
+}

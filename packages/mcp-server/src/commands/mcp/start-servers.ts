@@ -1,0 +1,37 @@
+import type { ServerStatus } from "@budgie/mcp-manager";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "../../process/host.ts";
+import type { FoundServer, UsableServer } from "../../agent-servers/find-servers.ts";
+import { withManager } from "./with-manager.ts";
+
+/** Starts each server that may be used, and returns the states in the order of the servers. */
+export async function startServers(
+  found: readonly FoundServer[],
+  config: Config,
+  host: Host,
+): Promise<readonly (ServerStatus | undefined)[]> {
+  const usable = found.map(({ use }) => ("server" in use ? use : undefined));
+  // Agents may share a server, and may have different ones of a name.
+  const groups = toGroups(usable.filter((use) => use !== undefined));
+  const started = new Map<string, ServerStatus>();
+  for (const servers of groups) {
+    const list = await withManager({ config, host, servers }, async (manager) => {
+      await manager.start();
+      return manager.list();
+    });
+    list.forEach((status, index) => started.set(JSON.stringify(servers[index]), status));
+  }
+  return usable.map((use) => started.get(JSON.stringify(use)));
+}
+
+/** Returns the different servers in groups in which each name is once. */
+function toGroups(servers: readonly UsableServer[]): readonly (readonly UsableServer[])[] {
+  const different = new Map(servers.map((server) => [JSON.stringify(server), server]));
+  const groups: Map<string, UsableServer>[] = [];
+  for (const server of different.values()) {
+    const free = groups.find((group) => !group.has(server.server.name));
+    if (free === undefined) groups.push(new Map([[server.server.name, server]]));
+    else free.set(server.server.name, server);
+  }
+  return groups.map((group) => [...group.values()]);
+}

@@ -1,0 +1,189 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BudgieError, createSessionId, type Agent, type Protocol, type SandboxService } from "@budgie/core";
+import { createFakeRunner, startMockServer } from "@budgie/testkit";
+import { describe, expect, it } from "vitest";
+import { closeShared, type SharedServers } from "../../src/agent-servers/shared-servers.ts";
+import { withAgentServers } from "../../src/agent-servers/with-agent-servers.ts";
+import { parseConfig } from "../../src/config/config.ts";
+import { toSilentHost } from "../helpers/to-silent-host.ts";
+
+const ANSWER = { response: "", file: undefined, denied: [], warnings: [], exit: {} as never };
+
+/** Prepares turns of an agent whose section allows servers, in a sandbox that can reach budgie or not. */
+async function setUp({ args = {}, canReach = true, mcp, protocol = async () => ANSWER }: Setting) {
+  const home = mkdtempSync(join(tmpdir(), "budgie-mcp-"));
+  const host = toSilentHost({ home, cwd: home, env: { HOME: home } });
+  const configFile = join(home, "budgie.json");
+  writeFileSync(configFile, JSON.stringify({ agents: { coder: { mcp } } }));
+  const config = parseConfig({ sandbox: true, config: configFile, ...args }, host);
+  const services: SandboxService[] = [];
+  const runner = createFakeRunner(() => ({}));
+  const opened = [await runner.openSession(createSessionId()), await runner.openSession(createSessionId())] as const;
+  const shared: SharedServers = new Map();
+  const serve = (service: SandboxService): string => `http://sandbox-${services.push(service)}`;
+  const agent = { name: "coder", file: join(home, "coder.json") } as Agent;
+  let shown = "";
+  let written: readonly bigint[] = [];
+  let offered: unknown;
+  const seen: Protocol = async (turn) => {
+    const file = turn.agent.shown ?? turn.agent.file;
+    shown = readFileSync(file, "utf8");
+    offered = turn.offered;
+    const { ino, mtimeNs } = statSync(file, { bigint: true });
+    written = [ino, mtimeNs];
+    return protocol();
+  };
+  const serveAgent = withAgentServers(seen, { config, host, runner, instance: "test", shared });
+  /** Runs a turn of an agent whose file names servers, in one of two sessions. Returns its answer and the file that it saw. */
+  async function turn(mcpServers: object, number: 0 | 1 = 0) {
+    writeFileSync(agent.file, JSON.stringify({ name: "coder", prompt: "Code.", includeMcpJson: true, mcpServers }));
+    const session = canReach ? { ...opened[number], serve } : opened[number];
+    const given = { agent, session, directory: home, prompt: "", resume: false, timeoutMs: 1000, signal: undefined };
+    const answer = await serveAgent(given);
+    return { ...answer, shown: JSON.parse(shown) as Readonly<Record<string, unknown>>, written, offered };
+  }
+
+  const state = async (mcpServers: object, number: 0 | 1) => (await turn(mcpServers, number)).mcpServers?.[0]?.state;
+  return {
+    services,
+    shared,
+    turn,
+    /** Runs a turn, and returns the state of its first server. */
+    state,
+    states: async (mcpServers: object) => [await state(mcpServers, 0), await state(mcpServers, 1)],
+    async [Symbol.asyncDispose]() {
+      await Promise.all(services.map((service) => service[Symbol.asyncDispose]()));
+      await closeShared(shared);
+      rmSync(home, { recursive: true });
+    },
+  };
+}
+
+type Setting = {
+  readonly mcp: object;
+  readonly canReach?: boolean;
+  readonly protocol?: () => ReturnType<Protocol>;
+  readonly args?: object;
+};
+
+describe("an agent with MCP servers", () => {
+  it("is shown addresses in place of its entries, under the same names", async () => {
+    await using far = await startMockServer({ tools: [{ name: "echo" }] });
+    await using setting = await setUp({ mcp: { far: {} } });
+    const servers = { far: { url: far.url, headers: { "x-key": "canary" }, timeout: 5000 } };
+
+    const { mcpServers, offered, shown, warnings } = await setting.turn(servers);
+
+    // Over ACP, Kiro would have them twice.
+    expect(offered).toBeUndefined();
+    expect(shown).toEqual({
+      name: "coder",
+      prompt: "Code.",
+      mcpServers: {
+        far: { type: "http", url: expect.stringMatching(/^http:\/\/sandbox-1\/mcp\/[\w-]{32}\/far$/), timeout: 5000 },
+      },
+    });
+    expect(mcpServers).toMatchObject([{ name: "far", run: "address", calls: 0, failed: 0 }]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("is shown none that are not allowed, and their secrets neither", async () => {
+    await using setting = await setUp({ mcp: { off: {} } });
+    const servers = { one: { command: "x", env: { KEY: "canary" } }, off: { command: "x", disabled: true } };
+
+    const { mcpServers, shown, warnings } = await setting.turn(servers);
+
+    expect(shown).toEqual({ name: "coder", prompt: "Code.", mcpServers: {} });
+    expect(mcpServers).toBeUndefined();
+    expect(warnings).toEqual([
+      expect.stringContaining('"one" of the agent "coder" cannot be used: it is not allowed.'),
+    ]);
+  });
+
+  it.each([
+    [{ canReach: false }, "since the engine is elsewhere"],
+    [{ args: { egress: "bridge" } }, 'since with the egress mode "bridge" its sandbox cannot reach budgie.'],
+  ])("gets none where its sandbox cannot reach budgie: %j", async (given, reason) => {
+    await using setting = await setUp({ mcp: { one: {} }, ...given });
+
+    const { shown, warnings } = await setting.turn({ one: { command: "x" } });
+
+    expect(shown).toMatchObject({ mcpServers: {} });
+    expect(warnings).toEqual([expect.stringContaining(`The agent did not get the MCP servers one, ${reason}`)]);
+    expect(setting.services).toEqual([]);
+  });
+
+  it("keeps its servers over the turns of a session, until its file names others", async () => {
+    await using far = await startMockServer({ tools: [{ name: "echo" }] });
+    await using setting = await setUp({ mcp: { far: {} } });
+    const servers = { far: { url: far.url } };
+
+    const first = await setting.turn(servers);
+    const second = await setting.turn(servers);
+    const third = await setting.turn({ far: { url: far.url, timeout: 5000 } });
+    const fourth = await setting.turn({ other: { url: far.url } });
+
+    expect(second.shown).toEqual(first.shown);
+    // A container that waits for the second turn has it mounted.
+    expect(second.written).toEqual(first.written);
+    expect(third.shown).not.toEqual(first.shown);
+    expect(setting.services).toHaveLength(2);
+    expect(fourth.shown).toMatchObject({ mcpServers: {} });
+  });
+
+  it.each([
+    { section: {}, sessions: [2, 1, 1] },
+    { section: { shared: true }, sessions: [1, 1, 0] },
+  ])("has an instance of each server a session, or one for all: $section", async ({ section, sessions }) => {
+    await using far = await startMockServer({ tools: [{ name: "echo" }] });
+    await using setting = await setUp({ mcp: { far: section } });
+    const servers = { far: { url: far.url } };
+    await expect.poll(() => setting.states(servers)).toEqual(["ready", "ready"]);
+    const during = far.sessions();
+    await setting.services[0]?.[Symbol.asyncDispose]();
+    const after = far.sessions();
+    await closeShared(setting.shared);
+
+    expect([during, after, far.sessions()]).toEqual(sessions);
+  });
+
+  it("shares a server with those agents alone whose files have the same", async () => {
+    await using far = await startMockServer({ tools: [{ name: "echo" }] });
+    await using setting = await setUp({ mcp: { far: { shared: true } } });
+    await setting.turn({ far: { url: far.url } }, 0);
+    await setting.turn({ far: { url: far.url, disabledTools: ["echo"] } }, 1);
+    const before = setting.shared.size;
+    await setting.turn({ far: { url: far.url, headers: { "x-key": "other" } } }, 1);
+
+    expect([before, setting.shared.size]).toEqual([1, 2]);
+  });
+
+  it("starts a shared server that failed again for the next session", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "budgie-mcp-"));
+    const crashOnceFile = join(folder, "crashed");
+    await using far = await startMockServer({ tools: [{ name: "echo" }], crashAt: "initialize", crashOnceFile });
+    await using setting = await setUp({ mcp: { far: { shared: true } } });
+    const servers = { far: { url: far.url } };
+    await expect.poll(() => setting.state(servers, 0)).toBe("error");
+
+    await expect.poll(() => setting.state(servers, 1)).toBe("ready");
+    expect(await setting.state(servers, 0)).toBe("error");
+    rmSync(folder, { recursive: true });
+  });
+
+  it("has what failed told in the error of a failed turn too", async () => {
+    const protocol = async (): ReturnType<Protocol> => {
+      throw new BudgieError("AGENT_FAILED", "It failed.", { report: { warnings: ["first"] } });
+    };
+    await using setting = await setUp({ mcp: {}, protocol });
+
+    const failing = setting.turn({ one: { command: "x" } });
+
+    await expect(failing).rejects.toMatchObject({
+      code: "AGENT_FAILED",
+      report: { warnings: ["first", expect.stringContaining("it is not allowed")] },
+    });
+  });
+});

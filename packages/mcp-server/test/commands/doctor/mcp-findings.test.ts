@@ -1,0 +1,52 @@
+import { join } from "node:path";
+import { startAuthorizationServer, startMockServer } from "@budgie/testkit";
+import { describe, expect, it } from "vitest";
+import { createInstallUser } from "../install/create-install-user.ts";
+import { allow, setUp } from "../mcp/set-up-mcp.ts";
+
+type Found = { readonly state: string; readonly what: string; readonly text: string; readonly todo?: string };
+
+/** Runs `budgie doctor` for an agent whose file names servers. Returns what it finds of them. */
+async function inspect(mcpServers: object, mcp: object): Promise<readonly object[]> {
+  using user = createInstallUser();
+  setUp(user, { agent: { mcpServers }, config: allow(mcp) });
+  const { stdout } = await user.run(["doctor", "--json", "--config", join(user.project, "budgie.json")]);
+  const { findings } = JSON.parse(stdout) as { readonly findings: readonly Found[] };
+  return findings.filter(({ what }) => what === "mcp").map(({ state, text, todo }) => ({ state, text, todo }));
+}
+
+describe("budgie doctor with MCP servers", () => {
+  it("has a line for each that is allowed, with what to do for a login", async () => {
+    await using authorization = await startAuthorizationServer();
+    await using closed = await startMockServer({ authorization });
+    await using open = await startMockServer({ tools: [{ name: "echo" }, { name: "other" }] });
+    const gone = await startMockServer();
+    await gone[Symbol.asyncDispose]();
+    const servers = {
+      open: { url: open.url },
+      closed: { url: closed.url },
+      gone: { url: gone.url },
+      wrong: { url: "http://example.com" },
+    };
+
+    expect(await inspect(servers, { open: { tools: ["echo"] }, closed: {}, gone: {}, wrong: {}, typo: {} })).toEqual([
+      { state: "ok", text: 'coder: "open" has 1 tool, at an address' },
+      { state: "note", text: `coder: "typo" is allowed, and the agent's file does not name it` },
+      { state: "failed", text: 'coder: "closed" wants a login', todo: "budgie mcp login closed --agent coder" },
+      { state: "failed", text: 'coder: "gone" cannot be used: it cannot be reached (ECONNREFUSED)' },
+      { state: "failed", text: expect.stringMatching(/^coder: "wrong" is not started: .*https/) },
+    ]);
+  });
+
+  it("starts none that is not allowed, and says so", async () => {
+    await using server = await startMockServer();
+    const servers = { far: { url: server.url }, off: { url: server.url, disabled: true }, wrong: {} };
+
+    expect(await inspect(servers, { off: {} })).toEqual([
+      { state: "note", text: expect.stringMatching(/^coder: "far" is not started: it is not allowed\. /) },
+      { state: "note", text: 'coder: "off" is not started: its entry says so.' },
+      { state: "note", text: expect.stringMatching(/^coder: "wrong" is not started: Expected /) },
+    ]);
+    expect(server.requests).toEqual([]);
+  });
+});
