@@ -1,12 +1,13 @@
 // Compares turns of an ACP agent, Codex with a local model, with the same agent in a plain "docker run --rm", and measures the memory of
 // an agent that stays for its session's next turn.
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createFakeLlm } from "../../packages/testkit/dist/fake-llm/fake-llm.js";
 import { withPlace } from "./lib/bench-place.mjs";
-import { dockerAcpTurn } from "./lib/docker-acp-turn.mjs";
-import { interleave, median } from "./lib/interleave.mjs";
-import { toCaption, toTable } from "./lib/table.mjs";
+import { dockerAcpTurn } from "./sides/docker-acp-turn.mjs";
+import { interleave } from "./lib/interleave.mjs";
+import { readContainers, readStatus } from "./lib/read-memory.mjs";
+import { findOver, toFigure, toRows } from "./lib/table.mjs";
 
 const IMAGE = "budgie-programs:latest";
 const AGENT = "coder";
@@ -15,11 +16,9 @@ const BASE = "docker run --rm";
 const FIRST = "sandbox, first turn";
 const COLD = "sandbox, follow-up turn, --warm-idle 0";
 const WARM = "sandbox, follow-up turn, warm";
-const FIRST_LIMIT = 1.5;
-const WARM_LIMIT = 0.5;
+const LIMITS = { [FIRST]: 1.5, [WARM]: 0.5 };
 const SESSIONS = 4;
 
-/** Measures, prints, and tells whether a first and a warm turn are within their limits. */
 export const measureAcp = (rounds) =>
   withPlace(async (place) => {
     const llm = await createFakeLlm();
@@ -36,7 +35,8 @@ export const measureAcp = (rounds) =>
       [WARM]: () => warm.ask(AGENT, { ...asking, sessionId: warmSession.sessionId }),
     };
     const times = await interleave(cases, rounds);
-    return report({ rounds, engine: place.engine, times, memory: await measureMemory(place, flags) });
+    const rows = toRows(times, () => BASE);
+    return { rows: [...rows, ...(await measureMemory(place, flags))], over: findOver(rows, LIMITS) };
   });
 
 /** The shell script that gives Codex its model, and becomes it. */
@@ -69,46 +69,13 @@ async function measureMemory(place, flags) {
   const server = await place.startServer(flags);
   // Modules are loaded by the first turn.
   await server.ask(AGENT, { prompt: PROMPT });
-  const before = await readResident(server);
-  const own = await listSandboxes(place);
+  const [before, own] = [await readStatus(server.pid), await readContainers(place)];
   for (let session = 0; session < SESSIONS; session++) await server.ask(AGENT, { prompt: PROMPT });
-  const after = await readResident(server);
-  const added = (await listSandboxes(place)).filter((id) => !own.includes(id));
-  const used = await Promise.all(added.map((id) => readContainer(place, id)));
-  const sum = used.reduce((total, bytes) => total + bytes, 0);
-  return { budgie: toMegabytes((after - before) / SESSIONS), containers: toMegabytes(sum / SESSIONS) };
-}
-
-async function listSandboxes({ engine: { docker }, host }) {
-  const found = await docker.listContainers({ filters: { label: ["dev.budgie"] } });
-  return found.filter(({ Labels }) => Labels["dev.budgie.lock"]?.startsWith(host.home)).map(({ Id }) => Id);
-}
-
-async function readContainer({ engine: { docker } }, id) {
-  const { memory_stats: memory } = await docker.getContainer(id).stats({ stream: false });
-  const { inactive_file: v2, total_inactive_file: cached = v2 } = memory.stats ?? {};
-  return Math.max(0, memory.usage - (cached ?? 0));
-}
-
-async function readResident({ pid }) {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)[1]) * 1024;
-}
-
-function toMegabytes(bytes) {
-  return (bytes / 1024 / 1024).toFixed(1);
-}
-
-function report({ engine, memory, rounds, times }) {
-  console.log(toCaption(rounds, engine));
-  console.log(toTable(times, "x docker run", () => BASE));
-  console.log(`\nA warm session: ${memory.budgie} MB in budgie, ${memory.containers} MB in its containers.`);
-  const [base, first, warm] = [BASE, FIRST, WARM].map((title) => median(times.get(title)));
-  const kept = first <= FIRST_LIMIT * base && warm <= WARM_LIMIT * base;
-  console.log(
-    kept
-      ? "Within the limits."
-      : `Over a limit: ${FIRST_LIMIT} x docker run for a first turn, ${WARM_LIMIT} for a warm one.`,
-  );
-  return kept;
+  const after = await readStatus(server.pid);
+  const added = (await readContainers(place)).filter(({ id }) => !own.some((other) => other.id === id));
+  const sum = added.reduce((total, { megabytes }) => total + megabytes, 0);
+  return [
+    toFigure("a warm session, in budgie", (after.VmRSS - before.VmRSS) / SESSIONS, "MB"),
+    toFigure("a warm session, in its containers", sum / SESSIONS, "MB"),
+  ];
 }

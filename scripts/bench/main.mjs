@@ -1,25 +1,80 @@
-// node scripts/bench/main.mjs [CASE] [ROUNDS]: measures one case, and exits with 1 if it is over its limit.
+// node scripts/bench/main.mjs [CASE] [ROUNDS]: measures one case, and exits with 1 if it is over a limit. "all" measures every case, and
+// writes results.json and what is made of it; "page" only makes that anew.
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { measureAcp } from "./acp.mjs";
+import { measureConcurrency } from "./concurrency.mjs";
 import { measureEgress } from "./egress.mjs";
 import { measureHardening } from "./hardening.mjs";
+import { readMachine } from "./lib/machine.mjs";
+import { toTable } from "./lib/table.mjs";
+import { measureLogin } from "./login.mjs";
+import { measureMcp } from "./mcp.mjs";
+import { measureMemory } from "./memory.mjs";
+import { RESULTS, writePage } from "./report/write-page.mjs";
+import { measureSessions } from "./sessions.mjs";
 import { measureStartup } from "./startup.mjs";
+import { traceTurns } from "./trace.mjs";
 import { measureTurns } from "./turns.mjs";
+import { measureWorkspace } from "./workspace.mjs";
 
+/** The cases, and their usual rounds. */
 const CASES = {
-  turns: measureTurns,
-  hardening: measureHardening,
-  egress: measureEgress,
-  startup: measureStartup,
-  acp: measureAcp,
+  turns: [measureTurns, 20],
+  concurrency: [measureConcurrency, 5],
+  startup: [measureStartup, 20],
+  memory: [measureMemory, 3],
+  sessions: [measureSessions, 1],
+  login: [measureLogin, 10],
+  workspace: [measureWorkspace, 8],
+  hardening: [measureHardening, 10],
+  egress: [measureEgress, 12],
+  acp: [measureAcp, 6],
+  mcp: [measureMcp, 10],
 };
-const ROUNDS = 20;
 
 const args = process.argv.slice(2);
-const name = Object.hasOwn(CASES, args[0]) ? args.shift() : "turns";
-const rounds = Number(args[0] ?? ROUNDS);
-if (args.length > 1 || !(rounds >= 1)) {
-  console.error(`Expected one of ${Object.keys(CASES).join(", ")} and a number of rounds, got "${args.join(" ")}".`);
+const name = [...Object.keys(CASES), "trace", "all", "page"].includes(args[0]) ? args.shift() : "turns";
+const given = args[0] === undefined ? undefined : Number(args[0]);
+if (args.length > 1 || !(given === undefined || given >= 1)) {
+  console.error(
+    `Expected ${Object.keys(CASES).join(", ")}, trace, page or all, and a number of rounds, got "${args.join(" ")}".`,
+  );
   process.exit(2);
 }
-const kept = await CASES[name](rounds);
-process.exitCode = kept ? 0 : 1;
+if (name === "page") await writePage();
+else if (name === "trace") await traceTurns();
+else if (name === "all") process.exitCode = (await measureAll()) ? 0 : 1;
+else process.exitCode = (await measure(name)).over.length === 0 ? 0 : 1;
+
+/** Measures and prints a case. */
+async function measure(title) {
+  const [run, usual] = CASES[title];
+  const rounds = given ?? usual;
+  const began = performance.now();
+  const result = await run(rounds);
+  const seconds = Math.round((performance.now() - began) / 1000);
+  console.log(`\n${title}: rounds ${rounds}, interleaved; ${seconds} s\n\n${toTable(result.rows)}\n`);
+  for (const line of result.over) console.log(`Over a limit: ${line}.`);
+  return { rounds, ...result };
+}
+
+/** Measures every case, also after one that failed, whose earlier figures are dropped. Returns whether all are within their limits. */
+async function measureAll() {
+  const machine = await readMachine();
+  const cases = {};
+  let isGood = true;
+  for (const title of Object.keys(CASES)) {
+    try {
+      const { over, rounds, rows } = await measure(title);
+      cases[title] = { rounds, rows };
+      isGood &&= over.length === 0;
+    } catch (error) {
+      console.error(`\n${title} failed: ${error instanceof Error ? error.stack : String(error)}`);
+      isGood = false;
+    }
+  }
+  await writeFile(fileURLToPath(RESULTS), `${JSON.stringify({ machine, cases }, undefined, 2)}\n`);
+  await writePage();
+  return isGood;
+}

@@ -4,17 +4,18 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createHostHome } from "../../packages/testkit/dist/host-home.js";
 import { toStartMessages } from "../lib/start-messages.mjs";
 import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
-import { interleave, median } from "./lib/interleave.mjs";
-import { toCaption, toTable } from "./lib/table.mjs";
+import { interleave } from "./lib/interleave.mjs";
+import { findOver, toRows } from "./lib/table.mjs";
 
 const PROGRAM = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
 const BASE = "node -e 0";
 const HOME_AGENTS = 3;
+// To initialize, and to list the tools
+const ANSWERS = 2;
 /** Limits are multiples of the base. With --sandbox a start includes three requests to the engine */
 const STARTS = [
   { count: 22, mode: "", flags: [], limit: 5 },
@@ -23,7 +24,6 @@ const STARTS = [
   { count: 500, mode: ", --sandbox", flags: SANDBOX, limit: 8 },
 ];
 
-/** Measures, prints, and tells whether all starts are within their limits. */
 export const measureStartup = (rounds) =>
   withPlace(async ({ engine, atEnd }) => {
     const starts = new Map();
@@ -35,28 +35,14 @@ export const measureStartup = (rounds) =>
       starts.set(`${count} agents${mode}`, { limit, start: () => listTools(start) });
     }
     const base = toEnvironment(homedir(), engine);
-    const bytes = new Map();
     const cases = { [BASE]: () => runToEnd(["-e", "0"], base) };
     for (const [title, { start }] of starts) {
-      cases[title] = async () => {
-        const answer = await start();
-        bytes.set(title, answer.bytes);
-        return [answer.tookMs];
-      };
+      cases[title] = async () => [await start()];
     }
-    return report({ rounds, engine, starts, bytes, times: await interleave(cases, rounds) });
+    const rows = toRows(await interleave(cases, rounds), () => BASE);
+    const limits = Object.fromEntries([...starts].map(([title, { limit }]) => [title, limit]));
+    return { rows, over: findOver(rows, limits) };
   });
-
-function report({ rounds, engine, starts, bytes, times }) {
-  console.log(toCaption(rounds, engine));
-  console.log(toTable(times, `x ${BASE}`, () => BASE));
-  console.log("");
-  for (const [title, count] of bytes) console.log(`${title}: an answer of ${count} bytes.`);
-  const over = [...starts].filter(([title, { limit }]) => median(times.get(title)) > limit * median(times.get(BASE)));
-  for (const [title, { limit }] of over) console.log(`Over the limit: ${title}, ${limit} x ${BASE}.`);
-  if (over.length === 0) console.log("Within the limits.");
-  return over.length === 0;
-}
 
 /** Returns an environment like an MCP client's. A user's variables, such as extra certificates, would slow the base down too. */
 function toEnvironment(home, { endpoint }) {
@@ -85,6 +71,7 @@ async function runToEnd(args, env) {
   await once(child, "exit");
 }
 
+/** Returns the ms until the last byte of the list. */
 async function listTools({ env, flags }) {
   const began = performance.now();
   const child = spawn(process.execPath, [PROGRAM, ...flags], { env, stdio: ["pipe", "pipe", "pipe"] });
@@ -92,13 +79,19 @@ async function listTools({ env, flags }) {
   let errors = "";
   child.stderr.on("data", (piece) => (errors += piece));
   child.stdin.write(toStartMessages());
-  let answer;
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (JSON.parse(line).id !== 2) continue;
-    answer = { tookMs: performance.now() - began, bytes: Buffer.byteLength(line) };
+  const pieces = [];
+  let tookMs;
+  for await (const piece of child.stdout) {
+    pieces.push(piece);
+    if (!piece.includes("\n") || pieces.reduce(countLines, 0) < ANSWERS) continue;
+    tookMs = performance.now() - began;
     child.stdin.end();
   }
   await closed;
-  if (answer === undefined) throw new Error(`budgie listed no tools: ${errors}`);
-  return answer;
+  if (tookMs === undefined) throw new Error(`budgie listed no tools: ${errors}`);
+  return tookMs;
+}
+
+function countLines(count, piece) {
+  return count + piece.toString("latin1").split("\n").length - 1;
 }

@@ -1,44 +1,44 @@
-// Compares sandboxed and local turns with a plain "docker run --rm" of the same image and agent.
-import { readFile } from "node:fs/promises";
+// Compares sandboxed and local turns with "docker run --rm" of the same image and agent, with runc alone, and with the original design.
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
-import { dockerRun } from "./lib/docker-run.mjs";
-import { interleave, median } from "./lib/interleave.mjs";
-import { toCaption, toTable } from "./lib/table.mjs";
+import { dockerRun, hardenedRun, originalDesign } from "./sides/docker-run.mjs";
+import { interleave } from "./lib/interleave.mjs";
+import { createRuncTurn } from "./sides/runc-run.mjs";
+import { findOver, toRows } from "./lib/table.mjs";
 
-const FIRST_TURN_LIMIT = 1.2;
-const IDLE_LIMIT_MB = 100;
 const BASE = "docker run --rm";
-const FIRST = "sandbox, first turn";
+const LIMITS = { "sandbox, first turn": 1, "sandbox, follow-up turn": 0.5 };
+const READING_MS = 1500;
 const KIRO = fileURLToPath(new URL("../../packages/testkit/bin/kiro-cli", import.meta.url));
 
-/** Measures, prints, and tells whether a first turn and an idle server are within their limits. */
 export const measureTurns = (rounds) =>
   withPlace(async (place) => {
     const sandboxed = await place.startServer(SANDBOX);
     const local = await place.startServer(["--kiro-binary", KIRO]);
-    const idle = { sandboxed: await residentMegabytes(sandboxed), local: await residentMegabytes(local) };
+    const original = originalDesign(place);
+    const runcTurn = await createRuncTurn(place);
+    if (runcTurn === undefined) console.log("Without root or runc, the row of runc is missing.");
     const cases = {
+      ...(runcTurn && { "runc run": runcTurn }),
       [BASE]: () => dockerRun(place),
-      [FIRST]: sandboxed.firstTurn,
-      "sandbox, follow-up turn": sandboxed.followUpTurn,
+      "docker run --rm, hardened, no network": () => hardenedRun(place),
+      "original design, first turn": original.firstTurn,
+      "original design, follow-up turn": original.followUpTurn,
+      "sandbox, first turn": () => readAnswer(sandboxed.firstTurn),
+      "sandbox, follow-up turn": () => readAnswer(sandboxed.followUpTurn),
       "local, first turn": local.firstTurn,
       "local, follow-up turn": local.followUpTurn,
     };
-    return report({ rounds, engine: place.engine, times: await interleave(cases, rounds), idle });
+    const rows = toRows(await interleave(cases, rounds), () => BASE);
+    return { rows, over: findOver(rows, LIMITS) };
   });
 
-function report({ rounds, engine, times, idle }) {
-  console.log(toCaption(rounds, engine));
-  console.log(toTable(times, "x docker run", () => BASE));
-  console.log(`\nIdle server: ${idle.sandboxed} MB resident with --sandbox, ${idle.local} MB without.`);
-  const ratio = median(times.get(FIRST)) / median(times.get(BASE));
-  const kept = ratio <= FIRST_TURN_LIMIT && Math.max(idle.sandboxed, idle.local) <= IDLE_LIMIT_MB;
-  console.log(kept ? "Within the limits." : `Over a limit: ${FIRST_TURN_LIMIT} x docker run, ${IDLE_LIMIT_MB} MB.`);
-  return kept;
-}
-
-async function residentMegabytes({ pid }) {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)[1]) / 1024);
+/** Takes a turn, and then the time of a caller who reads the answer, in which budgie makes things ahead beside no other case. */
+async function readAnswer(turn) {
+  const began = performance.now();
+  await turn();
+  const took = performance.now() - began;
+  await sleep(READING_MS);
+  return [took];
 }

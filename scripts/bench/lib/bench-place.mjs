@@ -14,6 +14,7 @@ export const SANDBOX = ["--sandbox", "--sandbox-image", IMAGE];
 export const AGENT = "code-reviewer";
 export const PROMPT = "Review this. [[say: Looks fine.]]";
 
+const CALL_LIMIT_MS = 600_000;
 const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/bin/budgie.js", import.meta.url));
 
 /** Runs `measure` with an environment, and then removes all of it in reverse order. */
@@ -26,7 +27,7 @@ export async function withPlace(measure) {
     atEnd(() => host[Symbol.asyncDispose]());
     const directory = await mkdtemp(join(tmpdir(), "budgie-bench-"));
     atEnd(() => rm(directory, { recursive: true, force: true }));
-    const startServer = async (flags, dockerHost = engine.endpoint.url) => {
+    const startServer = async (flags, { dockerHost = engine.endpoint.url } = {}) => {
       const server = await connect({ host, directory, flags, dockerHost });
       atEnd(() => server.close());
       return server;
@@ -58,7 +59,8 @@ async function connect({ host, directory, flags, dockerHost }) {
   let last;
 
   async function ask(agent, input) {
-    const result = await client.callTool({ name: `kiro-subagents.${agent}`, arguments: { directory, ...input } });
+    const call = { name: `kiro-subagents.${agent}`, arguments: { directory, ...input } };
+    const result = await client.callTool(call, undefined, { timeout: CALL_LIMIT_MS });
     if (result.isError) throw new Error(result.content[0].text);
     return result.structuredContent;
   }
@@ -67,6 +69,9 @@ async function connect({ host, directory, flags, dockerHost }) {
     pid: transport.pid,
     ask,
     firstTurn: async () => void ({ sessionId: last } = await ask(AGENT, { prompt: PROMPT })),
+    /** Runs a first turn, and resolves to its session. */
+    newSession: async (input) => (await ask(AGENT, { prompt: PROMPT, ...input })).sessionId,
+    followUp: (sessionId, input) => ask(AGENT, { prompt: PROMPT, sessionId, ...input }),
     /** A turn of the session that `firstTurn` created last */
     followUpTurn: () => ask(AGENT, { prompt: PROMPT, sessionId: last }),
     close: () => client.close(),

@@ -1,38 +1,14 @@
 // A proxy in front of the real engine that rewrites requests to create containers. All other bytes pass unchanged.
-import { mkdtemp, rm } from "node:fs/promises";
-import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { openEngineProxy } from "./engine-proxy.mjs";
 
 const CREATION = /^POST \S*\/containers\/create(?:\?\S*)? HTTP\/1\.1\r\n/;
 
 /** Opens a socket in front of an engine. `rewrite` maps the body of each request to create a container. */
-export async function openRewritingProxy({ endpoint }, rewrite) {
-  const { address } = endpoint;
-  const target = address.socketPath ? { path: address.socketPath } : { host: address.host, port: address.port };
-  if (address.tls)
-    throw new Error("This benchmark needs an engine that is reached without TLS, such as by a Unix socket.");
-  const folder = await mkdtemp(join(tmpdir(), "budgie-bench-"));
-  const path = join(folder, "engine.sock");
-  const sockets = new Set();
-  const server = createServer({ allowHalfOpen: true }, (client) => {
-    const engine = connect({ ...target, allowHalfOpen: true });
-    for (const socket of [client, engine]) {
-      sockets.add(socket);
-      socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
-    }
-    pass(client, engine, rewrite);
-    engine.pipe(client);
+export function openRewritingProxy(engine, rewrite) {
+  return openEngineProxy(engine, (client, upstream) => {
+    pass(client, upstream, rewrite);
+    upstream.pipe(client);
   });
-  await new Promise((resolve) => server.listen(path, resolve));
-  return {
-    url: `unix://${path}`,
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-      await rm(folder, { recursive: true });
-    },
-  };
 }
 
 /** Forwards a connection. Each request starts with a new chunk, because budgie sends the next one only after an answer. */

@@ -1,15 +1,48 @@
-import { median, percentile } from "./interleave.mjs";
+import { percentile } from "./interleave.mjs";
 
-/** Returns a table of times with each median as a multiple of its base's. `toBase` maps a case's title to its base's. */
-export function toTable(times, heading, toBase) {
-  const rows = [...times].map(([title, own]) => {
-    const ratio = median(own) / median(times.get(toBase(title)));
-    return `| ${title} | ${median(own).toFixed(0)} | ${percentile(own, 0.95).toFixed(0)} | ${ratio.toFixed(2)} |`;
+/**
+ * Returns a row for each case: the median and the middle half of its times, and of their ratios to those of its base in the same
+ * rounds. `toBase` maps a case's title to its base's.
+ */
+export function toRows(times, toBase = () => undefined, unit = "ms") {
+  return [...times].map(([title, own]) => {
+    const base = times.get(toBase(title));
+    const ratio = base && { to: toBase(title), ...toSpread(own.map((time, round) => time / base[round])) };
+    return { title, unit, ...toSpread(own), ...(ratio && { ratio }) };
   });
-  return [`| turn | median ms | p95 ms | ${heading} |`, "|---|---|---|---|", ...rows].join("\n");
 }
 
-/** Returns the caption of a table: rounds, engine and Node. */
-export function toCaption(rounds, { name, version }) {
-  return `\n${rounds} rounds, interleaved; ${name} ${version}, Node ${process.versions.node}\n`;
+/** Returns a row of one figure that was measured once. */
+export function toFigure(title, value, unit) {
+  return { title, unit, median: toRounded(value) };
+}
+
+function toSpread(values) {
+  const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => toRounded(percentile(values, share)));
+  return { median: middle, low, high };
+}
+
+/** Returns three significant digits. */
+function toRounded(value) {
+  return Number(value.toPrecision(3));
+}
+
+/** Returns the rows as a table for a terminal and for Markdown. */
+export function toTable(rows) {
+  const lines = rows.map(({ ratio, title, unit, ...own }) => {
+    const times = ratio === undefined ? "" : `${toText(ratio)} x ${ratio.to}`;
+    return `| ${title} | ${toText(own)} ${unit} | ${times} |`;
+  });
+  return ["| | median (middle half) | ratio |", "|---|---|---|", ...lines].join("\n");
+}
+
+function toText({ high, low, median: middle }) {
+  return low === undefined ? `${middle}` : `${middle} (${low} to ${high})`;
+}
+
+/** Returns a sentence for each ratio over its limit. `limits` maps the title of a row to its limit. */
+export function findOver(rows, limits) {
+  return rows
+    .filter(({ ratio, title }) => ratio !== undefined && ratio.median > (limits[title] ?? Infinity))
+    .map(({ ratio, title }) => `${title}: ${ratio.median} x ${ratio.to}, and ${limits[title]} is the limit`);
 }

@@ -1,0 +1,106 @@
+// Measures the memory of a server and of what it keeps: idle, a session, a waiting turn, and while an agent prints 1 GB. Its process is
+// measured once it has been idle, by the resident set that the kernel counts; containers by the engine's count without caches.
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { AGENT, PROMPT, SANDBOX, withPlace } from "./lib/bench-place.mjs";
+import { median } from "./lib/interleave.mjs";
+import { readContainers, readStatus } from "./lib/read-memory.mjs";
+import { toFigure } from "./lib/table.mjs";
+
+const SESSIONS = 20;
+const WAITING = 100;
+const KIRO = fileURLToPath(new URL("../../packages/testkit/bin/kiro-cli", import.meta.url));
+const IDLE_LIMIT = 60;
+// V8 collects garbage and shrinks its heap some seconds after the last activity. `gc()` does not shrink the space of new objects.
+const IDLE_MS = 15_000;
+
+export const measureMemory = (rounds) =>
+  withPlace(async (place) => {
+    const local = await measureIdle(place, rounds, ["--kiro-binary", KIRO]);
+    const idle = await measureIdle(place, rounds, SANDBOX);
+    const rows = [
+      toFigure("idle server", local, "MB"),
+      toFigure("idle server, --sandbox", idle, "MB"),
+      ...(await measureSessions(place)),
+      toFigure("a waiting turn, in budgie", await measureWaiting(place), "MB"),
+      toFigure("the most while an agent prints 1 GB", await measureFlood(place), "MB"),
+    ];
+    return { rows, over: idle <= IDLE_LIMIT ? [] : [`the idle server: ${idle} MB, and ${IDLE_LIMIT} is the limit`] };
+  });
+
+async function measureIdle(place, rounds, flags) {
+  const figures = [];
+  for (let round = 0; round < rounds; round++) {
+    const server = await place.startServer(flags);
+    figures.push(await settle(server));
+    await server.close();
+  }
+  return median(figures);
+}
+
+/** Returns the megabytes of a server that has been idle. */
+async function settle({ pid }) {
+  await sleep(IDLE_MS);
+  return (await readStatus(pid)).VmRSS;
+}
+
+async function measureSessions(place) {
+  const server = await place.startServer(SANDBOX);
+  // The first turns load modules.
+  for (let turn = 0; turn < 5; turn++) await server.newSession();
+  const [before, own] = [await settle(server), await readContainers(place)];
+  let last;
+  for (let session = 0; session < SESSIONS; session++) last = await server.newSession();
+  const after = await settle(server);
+  await server.followUp(last);
+  // Containers that wait for a turn are made after the one before.
+  await sleep(3000);
+  const all = await readContainers(place);
+  const added = all.filter(({ id }) => !own.some((other) => other.id === id));
+  const byRole = groupByRole(added);
+  await server.close();
+  return [
+    toFigure("an idle session, in budgie", (after - before) / SESSIONS, "MB"),
+    ...[...byRole].map(([role, used]) =>
+      toFigure(`${TITLES[role] ?? role}, in its container`, median(used.map(({ megabytes }) => megabytes)), "MB"),
+    ),
+  ];
+}
+
+const TITLES = { session: "an idle session", turn: "a turn kept ahead" };
+
+function groupByRole(containers) {
+  const groups = new Map();
+  for (const container of containers) groups.set(container.role, [...(groups.get(container.role) ?? []), container]);
+  return groups;
+}
+
+async function measureWaiting(place) {
+  const server = await place.startServer([
+    "--kiro-binary",
+    KIRO,
+    "--max-concurrent",
+    "1",
+    "--max-queued",
+    `${WAITING}`,
+  ]);
+  await server.newSession();
+  const calls = [server.ask(AGENT, { prompt: "[[sleep 600000]]" })];
+  await sleep(1000);
+  const before = await settle(server);
+  for (let call = 0; call < WAITING; call++) calls.push(server.ask(AGENT, { prompt: PROMPT }));
+  await sleep(1000);
+  const after = await settle(server);
+  await server.close();
+  await Promise.allSettled(calls);
+  return (after - before) / WAITING;
+}
+
+async function measureFlood(place) {
+  const server = await place.startServer(SANDBOX);
+  await server.newSession();
+  await server.ask(AGENT, { prompt: "[[fault flood 1024]]" }).catch(() => undefined);
+  const { VmHWM } = await readStatus(server.pid);
+  await server.close();
+  return VmHWM;
+}

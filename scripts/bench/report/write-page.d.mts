@@ -1,0 +1,3 @@
+export declare const RESULTS: URL;
+export declare function writePage(): Promise<void>;
+export declare function makePage(): Promise<Readonly<Record<string, string>>>;
