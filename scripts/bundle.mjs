@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative, sep } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -35,10 +35,12 @@ const PROGRAMS = {
 };
 // It has native code.
 const EXTERNAL = ["better-sqlite3"];
-// Loaded late, and in a file of its own, since it costs 100 ms.
-const DOCKERODE = { id: "dockerode", file: "dockerode.cjs" };
+// Loaded late, by a `require` that has to be synchronous, and so in files of their own.
+const LATE = ["dockerode", "yaml"];
 // Dockerode needs them for SSH and for BuildKit's sessions, which budgie never uses.
 const LEFT_OUT = ["@grpc/grpc-js", "@grpc/proto-loader", "protobufjs", "ssh2"];
+// The SDK's server imports it for the answers to elicitation, which budgie never uses; a tenth of a start.
+const VALIDATOR = "/@modelcontextprotocol/sdk/dist/esm/validation/ajv-provider.js";
 // The package's build for `require` is UMD, whose imports a bundler cannot follow.
 const ALIASES = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" };
 const SOURCES = [
@@ -64,11 +66,7 @@ function isCurrent() {
 async function makeBundle() {
   const folder = await mkdtemp(`${TARGET}-`);
   try {
-    const modules = [
-      ...(await bundleMain(folder)),
-      ...(await bundleDockerode(folder)),
-      ...(await bundlePrograms(folder)),
-    ];
+    const modules = [...(await bundleMain(folder)), ...(await bundleLate(folder)), ...(await bundlePrograms(folder))];
     for (const [from, to] of Object.entries(FILES)) await cp(join(ROOT, from), join(folder, to));
     await writeFile(join(folder, "THIRD-PARTY-LICENSES"), toLicenses(modules));
     await writeCodeCaches(join(folder, MAIN));
@@ -84,9 +82,9 @@ async function makeBundle() {
 function bundleMain(folder) {
   const input = {
     input: join(DIST, "main.js"),
-    external: [...EXTERNAL, DOCKERODE.id],
+    external: [...EXTERNAL, ...LATE],
     resolve: { alias: ALIASES },
-    plugins: [keepPlaces(), requireDockerode()],
+    plugins: [keepPlaces(), requireLate(), leaveOutValidator()],
   };
   return write(input, {
     dir: folder,
@@ -94,13 +92,18 @@ function bundleMain(folder) {
     dynamicImportInCjs: false,
     entryFileNames: "[name].cjs",
     chunkFileNames: "[name]-[hash].cjs",
-    paths: { [DOCKERODE.id]: `./${DOCKERODE.file}` },
+    paths: Object.fromEntries(LATE.map((name) => [name, `./${name}.cjs`])),
   });
 }
 
-function bundleDockerode(folder) {
-  const input = { input: fileURLToPath(import.meta.resolve(DOCKERODE.id)), plugins: [leaveOut()] };
-  return write(input, { file: join(folder, DOCKERODE.file), format: "cjs" });
+/** Bundles the libraries that are loaded late, each into one file. */
+async function bundleLate(folder) {
+  const modules = [];
+  for (const name of LATE) {
+    const input = { input: fileURLToPath(import.meta.resolve(name)), plugins: [leaveOut()] };
+    modules.push(...(await write(input, { file: join(folder, `${name}.cjs`), format: "cjs" })));
+  }
+  return modules;
 }
 
 /** Bundles the programs that are started by themselves, each into one file. */
@@ -119,7 +122,16 @@ async function write(input, output) {
   const minify = { compress: true, mangle: false, codegen: { removeWhitespace: false } };
   const { output: chunks } = await build.write({ ...output, minify });
   await build.close();
+  const folder = output.dir ?? dirname(output.file);
+  for (const { code, fileName } of chunks) await writeFile(join(folder, fileName), toAscii(code));
   return chunks.flatMap(({ moduleIds }) => moduleIds ?? []);
+}
+
+/** Escapes what is not ASCII, so that the loader reads a file without decoding it, and V8 keeps one byte a character instead of two. */
+function toAscii(code) {
+  const [raw] = /\.raw`[^`]*[\u0080-\uffff]/.exec(code) ?? [];
+  if (raw !== undefined) throw new Error(`An escape would change this raw template: ${raw}`);
+  return code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** Creates a plugin that gives each module the `import.meta.url` by which it finds files. */
@@ -136,14 +148,24 @@ function keepPlaces() {
   };
 }
 
-/** Creates a plugin that loads dockerode from its file in the bundle. */
-function requireDockerode() {
+/** Creates a plugin that loads each late library from its file in the bundle. */
+function requireLate() {
+  const call = new RegExp(`createRequire\\(.+\\)\\("(${LATE.join("|")})"\\)`);
   return {
-    name: "require-dockerode",
+    name: "require-late",
     transform(code, id) {
       if (!id.startsWith(PACKAGES)) return null;
-      return code.replace(/createRequire\(.+\)\("dockerode"\)/, `require("dockerode")`);
+      return code.replace(call, `require("$1")`);
     },
+  };
+}
+
+/** Creates a plugin that leaves the SDK's validator out, in whose place budgie passes its own. */
+function leaveOutValidator() {
+  return {
+    name: "leave-out-validator",
+    load: (id) =>
+      id.split(sep).join("/").endsWith(VALIDATOR) ? "export const AjvJsonSchemaValidator = undefined;" : null,
   };
 }
 
@@ -166,6 +188,9 @@ async function writeCodeCaches(program) {
     await mkdir(agents, { recursive: true });
     const agent = { name: "one", description: "sub-agent: One.", allowedTools: ["fs_read", "fs_write"] };
     await writeFile(join(agents, "one.json"), JSON.stringify(agent));
+    const prompts = join(home, ".kiro", "sub-agents", "prompts");
+    await mkdir(prompts, { recursive: true });
+    await writeFile(join(prompts, "one.md"), "---\ndescription: One.\ncapabilities:\n  - Reads\n---\n");
     await start({ program, home, socket, flags: [] });
     // The second start keeps the caches that the first has written.
     await start({ program, home, socket, flags: ["--sandbox"] });

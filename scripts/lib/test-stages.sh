@@ -36,6 +36,17 @@ stage() {
   times+=("$((SECONDS - began)) s  $title")
 }
 
+# stage_begun NAME TITLE: waits for a stage that `begin` started.
+stage_begun() {
+  local title=$2 began=$SECONDS status=0
+  headline "== $title"
+  wait "${begun[$1]}" || status=$?
+  unset "begun[$1]"
+  tee "$work/stage" <"$work/$1.out"
+  times+=("$((SECONDS - began)) s  $title")
+  return "$status"
+}
+
 times=()
 
 # Records what is on the engine, for a comparison when the script ends.
