@@ -26,7 +26,7 @@ const promises = [
   "packages/mcp-server/test/**/{access,cancellation,executable-paths,prove}.docker.test.ts",
   "packages/runner-docker/test/{access,contract,errors,isolation,secrets}.docker.test.ts",
   "packages/runner-docker/test/**/{bind-mounts,confirm-mounts,disk,egress,hostile-repository,login,planted-home}.docker.test.ts",
-  "packages/runner-docker/test/**/{exit-marker,read-home-file,resume,session-container}.docker.test.ts",
+  "packages/runner-docker/test/**/{exit-marker,lost-volumes,read-home-file,resume,session-container}.docker.test.ts",
   // The stand-in agent, on which the other tests rely.
   "packages/testkit/test/install-kiro-cli.docker.test.ts",
 ];
@@ -91,7 +91,10 @@ export default defineConfig({
         test: {
           // The tests that scripts/test-engines runs on each further engine.
           name: "engines",
-          include: [prove, "packages/runner-docker/test/{contract,image/one-file-image}.docker.test.ts"],
+          include: [
+            prove,
+            "packages/runner-docker/test/{contract,image/one-file-image,session/lost-volumes}.docker.test.ts",
+          ],
           ...patience,
         },
       },

@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, platform } from "node:os";
 import { join } from "node:path";
 import pLimit, { type LimitFunction } from "p-limit";
 import {
@@ -19,7 +19,7 @@ import { checkProtections, toProtectionNotices, type Weaker } from "./engine/eng
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
 import { translated } from "./engine/docker-errors.ts";
 import { createDockerSession, type DockerSession } from "./docker-session.ts";
-import { toGuarded } from "./guarded-paths.ts";
+import { toGuarded, type Host } from "./guarded-paths.ts";
 import { createProxySockets } from "./proxy/create-proxy-sockets.ts";
 import { connectEngine, type Engine } from "./engine/engine.ts";
 import { createEngineVisibility } from "./session/engine-visibility.ts";
@@ -175,9 +175,12 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
   };
 }
 
-/** Returns how many turns are made ahead: none on Podman, whose 4.3 may take seconds to start or end a container beside others. */
+/**
+ * Returns how many turns are made ahead: none on Podman, whose 4.3 may take seconds to start or end a container beside others, and none
+ * where containers run on another kernel, since one that has waited is looked into again.
+ */
 function toTurnsAhead({ name }: Engine, { ahead = 0 }: DockerRunnerOptions): number {
-  return name === "Podman" ? 0 : ahead;
+  return name === "Podman" || platform() !== "linux" ? 0 : ahead;
 }
 
 type ProgramSeeker = Pick<DockerRunnerOptions, "owner" | "program"> & { readonly user: SandboxUser };
@@ -207,10 +210,8 @@ function forgetWhenRemoved(sessions: Map<SessionId, Promise<DockerSession>>, ses
   };
 }
 
-type Place = { readonly home: string; readonly hostEnv: HostEnvironment };
-
 type ContextParts = {
-  readonly options: DockerRunnerOptions & Place;
+  readonly options: DockerRunnerOptions & Host;
   readonly engine: Engine;
   readonly image: SandboxImage;
   readonly user: SandboxUser;

@@ -97,10 +97,8 @@ export async function createDockerSession(
       await containerReady;
       // A new home is filled through the container, for which the turn's container waits too. It reports a failure.
       if (!visited) await network.joinable.catch(() => undefined);
-      const seeded = await seeds.load(command);
       const need = running.size === 0 ? toLoginNeed(command, context.login) : "none";
-      await login.prepare(need, AbortSignal.any(over), seeded.entries);
-      seeded.written();
+      await seeds.fill(command, (entries) => login.prepare(need, AbortSignal.any(over), entries));
       // The previous turn's container is removed before the next agent starts, above all before a retry.
       await lastTurnsGone();
     };
@@ -146,9 +144,9 @@ export async function createDockerSession(
   function prepareNext({ network: { forwarder, mode }, options, ...turn }: Omit<TurnLaunch, "ahead">): void {
     // On the bridge, the engine writes the host's name servers into a container at its start.
     if (starting.size + running.size > 0 || mode === "bridge") return;
-    const { access, alone, directory, protectedPaths } = options;
-    const network = { mode, forwarder, joinable: Promise.resolve(), restore: async () => false };
-    const ahead = { ...turn, network, options: { access, alone, directory, protectedPaths, signal: removed.signal } };
+    const { access, directory, protectedPaths } = options;
+    const network = { mode, forwarder, joinable: Promise.resolve() };
+    const ahead = { ...turn, network, options: { access, directory, protectedPaths, signal: removed.signal } };
     nextTurn.prepare(async () =>
       launchAhead({ ...ahead, containerReady: Promise.resolve(await sessionContainer.ensure()) }),
     );

@@ -3,7 +3,8 @@ import type { GuardedPath } from "@budgie/core";
 import type { Engine } from "./engine/engine.ts";
 import { usualSockets, type HostEnvironment } from "./engine/find-engine.ts";
 
-type Host = { readonly home: string; readonly hostEnv: HostEnvironment };
+/** The user's home and environment, of which an engine's sockets depend. */
+export type Host = { readonly home: string; readonly hostEnv: HostEnvironment };
 
 /** Lists the paths that no workspace may contain. Each usual socket is one, since any engine gives access to the host. */
 export function toGuarded({ endpoint: { address }, rootDir }: Engine, { home, hostEnv }: Host): readonly GuardedPath[] {

@@ -1,5 +1,4 @@
 import { rmSync } from "node:fs";
-import type { ContainerCreateOptions } from "dockerode";
 import { afterAll, describe, expect, it } from "vitest";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSessionId, type SessionId } from "@budgie/core";
@@ -120,33 +119,7 @@ describe("a session", () => {
     await session.remove();
     expect(await traces(session.id)).toEqual([]);
   });
-
-  it.each([
-    ["pruned", () => undefined],
-    ["replaced by the engine, for a container that began meanwhile", recreateVolumes],
-  ])("ends if its volumes were %s: no new home is silently used", async (_, replace) => {
-    const docker = await testEngine();
-    const { runner } = await place.createRunner();
-    const session = await runner.openSession(createSessionId());
-    const container = docker.getContainer(`budgie-session-${session.id}`);
-    const { Image, HostConfig } = await container.inspect();
-    await container.remove();
-    for (const name of ["", "-auth"]) await docker.getVolume(`budgie-session-${session.id}${name}`).remove();
-    await replace({ Image, HostConfig: { Mounts: HostConfig.Mounts } });
-
-    await expect(run(session, place.workspace, "true")).rejects.toMatchObject({
-      code: "SESSION_UNUSABLE",
-      message: expect.stringMatching(/removed.*Begin a new session/),
-    });
-    await session.remove();
-    expect((await docker.listVolumes()).Volumes.filter(({ Name }) => Name.includes(session.id))).toEqual([]);
-  });
 });
-
-async function recreateVolumes(body: ContainerCreateOptions): Promise<void> {
-  const made = await (await testEngine()).createContainer(body);
-  await made.remove();
-}
 
 describe("a turn", () => {
   it("continues, and reports its true end, if the connection to the engine breaks in a live conversation", async () => {

@@ -27,14 +27,14 @@ import { unpack } from "./put-archive.ts";
 
 /** The container that mounts the volumes. */
 type ArchiveContainer = LookedInto & {
+  /** Looks into a running container without the engine to fill a new home; default through `/proc` */
+  readonly lookInto?: LookInto | undefined;
   /** Creates a copy of it that never runs */
   readonly lend: (use: (copy: Docker.Container) => Promise<void>) => Promise<void>;
 };
 
 type LookedInto = {
   readonly handle: Docker.Container;
-  /** Looks into a running container without the engine; default through `/proc` */
-  readonly lookInto?: LookInto | undefined;
   /** Starts it for a look into it; left out where the engine can be asked about symlinks */
   readonly whileRunning?: (<T>(use: () => Promise<T>) => Promise<T>) | undefined;
 };

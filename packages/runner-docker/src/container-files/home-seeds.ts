@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { isAbsolute, posix } from "node:path";
+import pLimit from "p-limit";
 import { BudgieError, isHomePath, toHidden, type Command, type HomeFile } from "@budgie/core";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import type { ArchiveEntry, ArchiveFile } from "./home-archive.ts";
@@ -13,53 +14,42 @@ const MOST_MEBIBYTES = 4;
 
 /** The files that commands bring for a session's home, and the folders in which they mount something. */
 export type HomeSeeds = {
-  /** Loads what to write. Rejects with `CONFIG_INVALID` for a file that is missing, too large, or has no path in a home. */
-  load(command: Seeding): LoadedSeeds | Promise<LoadedSeeds>;
+  /**
+   * Writes those that are new, or have changed since they were written, for one command after the other: only the first finds a home
+   * in which no agent runs. Rejects with `CONFIG_INVALID` for a file that is missing, too large, or has no path in a home.
+   */
+  fill(command: Seeding, write: WriteEntries): Promise<void>;
   /** Lists empty files in place of the copies of the host's files: an archive cannot delete. */
   toCleared(): readonly ArchiveFile[];
 };
 
 type Seeding = Pick<Command, "hidden" | "home" | "projections">;
 
-type LoadedSeeds = {
-  /** The files and folders that are new, or have changed since they were written */
-  readonly entries: readonly ArchiveEntry[];
-  /** Records that they were written */
-  readonly written: () => void;
-};
+type WriteEntries = (entries: readonly ArchiveEntry[]) => Promise<void>;
 
 /** Creates the record of a session's files, none of which has been written. */
 export function createHomeSeeds(): HomeSeeds {
+  const inTurn = pLimit(1);
   const digests = new Map<string, string>();
   const copies = new Set<string>();
   const made = new Set<string>();
 
-  async function loadFiles(files: readonly HomeFile[], folders: readonly string[]): Promise<LoadedSeeds> {
+  async function fill({ home: files = [], ...command }: Seeding, write: WriteEntries): Promise<void> {
+    const folders = toMountFolders(command).filter((folder) => !made.has(folder));
     checkPaths(files);
     const seeds = (await readAll(files)).filter(({ digest, path }) => digests.get(path) !== digest);
     // Before they are written, since a failed write may have written some.
     for (const { content, path } of files) if (typeof content !== "string") copies.add(toTarget(path));
-    return toLoaded(folders, seeds);
-  }
-
-  function toLoaded(folders: readonly string[], seeds: readonly Seed[]): LoadedSeeds {
-    return {
-      entries: [
-        ...folders.map((path) => ({ path, content: "folder" as const })),
-        ...seeds.map(({ content, path }) => ({ path: toTarget(path), content, mode: 0o600 })),
-      ],
-      written() {
-        for (const folder of folders) made.add(folder);
-        for (const { digest, path } of seeds) digests.set(path, digest);
-      },
-    };
+    await write([
+      ...folders.map((path) => ({ path, content: "folder" as const })),
+      ...seeds.map(({ content, path }) => ({ path: toTarget(path), content, mode: 0o600 })),
+    ]);
+    for (const folder of folders) made.add(folder);
+    for (const { digest, path } of seeds) digests.set(path, digest);
   }
 
   return {
-    load({ home: files, ...command }) {
-      const folders = toMountFolders(command).filter((folder) => !made.has(folder));
-      return files === undefined ? toLoaded(folders, []) : loadFiles(files, folders);
-    },
+    fill: (command, write) => inTurn(() => fill(command, write)),
     toCleared: () => Array.from(copies, (path) => ({ path, content: Buffer.alloc(0), mode: 0o600 })),
   };
 }

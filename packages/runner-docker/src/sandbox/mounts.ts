@@ -115,7 +115,7 @@ export function toSessionMounts(volumes: SessionVolumes): MountSettings[] {
 
 /** Returns the mount of a volume, which gets none of the image's files. With `noCopy` false, an empty one gets them with their owner. */
 export function volumeMount({ labels, name }: SessionVolume, target: string, noCopy = true): MountSettings {
-  // The labels are for a volume that somebody removed and the engine creates again, empty: by them, garbage collection finds it, and
+  // The labels are for a volume that somebody removed and Docker creates again, empty: by them, garbage collection finds it, and
   // the next turn does not take it for the session's.
   const Labels = { ...labels, ...MADE_FOR_MOUNT };
   return {

@@ -16,7 +16,6 @@ export type SandboxContext = {
   readonly image: SandboxImage;
   /** Finds an image that a command names, as it is now. Throws like the function of this name */
   readonly findImage: (name: string) => Promise<SandboxImage>;
-  /** Finds the image that a command names instead */
   readonly owner: Owner;
   /** Time for which a home is kept after its last use; `undefined` if it ends with its owner */
   readonly keepSessionsMs: number | undefined;

@@ -152,7 +152,9 @@ async function refuseLostVolumes(docker: Docker, { session, volumes }: SessionCo
   const found = await Promise.all(
     names.map((name) => docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing)),
   );
-  if (found.every((volume) => volume !== undefined && !parseLabels(volume.Labels).isMadeForMount)) return;
+  const facts = found.map((volume) => parseLabels(volume?.Labels));
+  // Podman gives volumes that it creates for a mount no labels.
+  if (facts.every(({ isMadeForMount, role }) => role !== "" && !isMadeForMount)) return;
   throw new BudgieError(
     "SESSION_UNUSABLE",
     `The volumes of session "${session}" were removed by somebody else. Begin a new session.`,

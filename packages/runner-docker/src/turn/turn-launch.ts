@@ -17,7 +17,7 @@ export type TurnLaunch = {
   readonly volumes: SessionVolumes;
   readonly command: Command;
   readonly options: StartOptions;
-  readonly network: Pick<TurnNetwork, "forwarder" | "joinable" | "mode" | "restore">;
+  readonly network: Pick<TurnNetwork, "forwarder" | "joinable" | "mode">;
   /** Decides whether a container that cannot be looked into is refused */
   readonly decideVisibility: () => Promise<boolean>;
   /** Resolves to its run when the session's container, and so its volumes, are known to exist; to `undefined` if it does not run */
@@ -32,7 +32,7 @@ export type TurnLaunch = {
 export type LaunchedTurn = Pick<StartedTurn, "container" | "root" | "socket"> & {
   readonly skeleton: string;
   readonly mounts: readonly TurnMount[];
-  /** Set if it was made before its call */
+  /** What it was made from; `undefined` if no turn is made before its call */
   readonly facts: string | undefined;
   /** Removes it, if no agent ran in it. */
   discard(): Promise<void>;

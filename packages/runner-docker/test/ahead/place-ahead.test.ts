@@ -29,15 +29,12 @@ describe("createPlaceAhead", () => {
     await settle();
     expect(place.made).toEqual([]);
 
-    let finish: (thing: string) => void = () => undefined;
-    const slow = createPlace({ make: () => new Promise((resolve) => (finish = resolve)) });
-    slow.ahead.prepare();
-    await settle();
-    expect(slow.ahead.state()).toBe("making");
-    const taken = slow.ahead.take();
+    const { ahead, finish } = await startMaking();
+    expect(ahead.state()).toBe("making");
+    const taken = ahead.take();
     finish("slow thing");
     expect(await taken).toBe("slow thing");
-    expect(slow.ahead.state()).toBe("empty");
+    expect(ahead.state()).toBe("empty");
   });
 
   it("makes another one when asked to renew, if one was ever prepared", async () => {
@@ -112,10 +109,7 @@ describe("createPlaceAhead", () => {
   });
 
   it("waits at its close for one that was taken while it was made, which its taker removes", async () => {
-    let finish: (thing: string) => void = () => undefined;
-    const { ahead, removed } = createPlace({ make: () => new Promise((resolve) => (finish = resolve)) });
-    ahead.prepare();
-    await settle();
+    const { ahead, finish, removed } = await startMaking();
     const taken = ahead.take();
     const closed = ahead.close();
     const first = await Promise.race([closed.then(() => "closed"), settle().then(() => "settled")]);
@@ -126,10 +120,7 @@ describe("createPlaceAhead", () => {
   });
 
   it("removes it when it is closed, also one that is being made, and makes no more", async () => {
-    let finish: (thing: string) => void = () => undefined;
-    const { ahead, removed } = createPlace({ make: () => new Promise((resolve) => (finish = resolve)) });
-    ahead.prepare();
-    await settle();
+    const { ahead, finish, removed } = await startMaking();
     const closed = ahead.close();
     finish("late thing");
     await closed;
@@ -172,4 +163,13 @@ function createPlace({ isQuiet = true, make, ...options }: Options = {}) {
     removed,
     quieten: () => quieten(),
   };
+}
+
+/** Creates a place where one is being made until the test finishes it. */
+async function startMaking() {
+  let finish: (thing: string) => void = () => undefined;
+  const place = createPlace({ make: () => new Promise((resolve) => (finish = resolve)) });
+  place.ahead.prepare();
+  await settle();
+  return { ...place, finish: (thing: string) => finish(thing) };
 }

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command, HomeFile } from "@budgie/core";
 import { afterAll, expect, it } from "vitest";
-import type { ArchiveEntry, ArchiveFile } from "../../src/container-files/home-archive.ts";
-import { createHomeSeeds } from "../../src/container-files/home-seeds.ts";
+import { isFile, type ArchiveEntry, type ArchiveFile } from "../../src/container-files/home-archive.ts";
+import { createHomeSeeds, type HomeSeeds } from "../../src/container-files/home-seeds.ts";
 
 const root = mkdtempSync(join(tmpdir(), "budgie-seeds-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -18,43 +18,47 @@ function toHostFile(name: string, content: string, path = name): HomeFile {
   return { path, content: { file } };
 }
 
-function toCommand(parts: Partial<Command>): Command {
-  return { argv: ["agent"], env: {}, projections: [], ...parts };
-}
-
-function isFile(entry: ArchiveEntry): entry is ArchiveFile {
-  return entry.content !== "folder";
+/** Returns what a command has written, also if that fails with `error`. */
+async function fill(seeds: HomeSeeds, parts: Partial<Command>, error?: Error): Promise<readonly ArchiveEntry[]> {
+  let written: readonly ArchiveEntry[] = [];
+  const filled = seeds.fill({ projections: [], ...parts }, async (entries) => {
+    written = entries;
+    if (error !== undefined) throw error;
+  });
+  await filled.catch((cause: unknown) => {
+    if (cause !== error) throw cause;
+  });
+  return written;
 }
 
 function toText(content: ArchiveFile["content"]): string {
   return Buffer.isBuffer(content) ? content.toString() : content.path;
 }
 
-it("loads a file until it is recorded as written, and then only when its content has changed", async () => {
+it("writes a file until that succeeds, and then only when its content has changed", async () => {
   const seeds = createHomeSeeds();
-  const load = async (...files: readonly HomeFile[]) => {
-    const { entries, written } = await seeds.load(toCommand({ home: files }));
-    return { loaded: entries.filter(isFile).map(({ content, mode, path }) => [path, mode, toText(content)]), written };
+  const load = async (files: readonly HomeFile[], error?: Error) => {
+    const entries = await fill(seeds, { home: files }, error);
+    return entries.filter(isFile).map(({ content, mode, path }) => [path, mode, toText(content)]);
   };
   const both = [toHostFile("token", "one"), TEXT] as const;
 
-  const unwritten = await load(...both);
-  const first = await load(...both);
-  first.written();
-  const second = await load(...both);
-  const third = await load(toHostFile("token", "two"), TEXT);
+  const unwritten = await load(both, new Error("The engine is gone."));
+  const first = await load(both);
+  const second = await load(both);
+  const third = await load([toHostFile("token", "two"), TEXT]);
 
   const settings = ["/home/agent/.agent/settings", 0o600, "x"];
-  expect(unwritten.loaded).toEqual([["/home/agent/token", 0o600, "one"], settings]);
-  expect(first.loaded).toEqual(unwritten.loaded);
-  expect(second.loaded).toEqual([]);
-  expect(third.loaded).toEqual([["/home/agent/token", 0o600, "two"]]);
+  expect(unwritten).toEqual([["/home/agent/token", 0o600, "one"], settings]);
+  expect(first).toEqual(unwritten);
+  expect(second).toEqual([]);
+  expect(third).toEqual([["/home/agent/token", 0o600, "two"]]);
 });
 
 it("clears the copies of the host's files, also of a command that no longer runs, and no text", async () => {
   const seeds = createHomeSeeds();
-  await seeds.load(toCommand({ home: [toHostFile("old", "x", ".agent/old"), TEXT] }));
-  await seeds.load(toCommand({ home: [toHostFile("new", "y")] }));
+  await fill(seeds, { home: [toHostFile("old", "x", ".agent/old"), TEXT] });
+  await fill(seeds, { home: [toHostFile("new", "y")] }, new Error("The engine is gone."));
 
   const cleared = seeds.toCleared().map(({ content, path }) => [path, toText(content)]);
 
@@ -85,37 +89,33 @@ it.each<[what: string, home: readonly HomeFile[], message: RegExp]>([
   ],
   ["a file of more than 4 MiB", [toHostFile("larger", "a".repeat(5 * MEBIBYTE))], /With ".*larger".* more than 4 MiB/],
 ])("refuses %s", async (_what, home, message) => {
-  await expect(createHomeSeeds().load(toCommand({ home }))).rejects.toMatchObject({
+  await expect(fill(createHomeSeeds(), { home })).rejects.toMatchObject({
     code: "CONFIG_INVALID",
     message: expect.stringMatching(message),
   });
 });
 
-it("loads 64 files and 4 MiB", async () => {
+it("writes 64 files and 4 MiB", async () => {
   const small = Array.from({ length: 63 }, (_, n) => ({ path: `${n}`, content: "a" }));
   const rest = toHostFile("rest", "a".repeat(4 * MEBIBYTE - 63));
 
-  const { entries } = await createHomeSeeds().load(toCommand({ home: [...small, rest] }));
-
-  expect(entries.length).toBe(64);
+  expect(await fill(createHomeSeeds(), { home: [...small, rest] })).toHaveLength(64);
 });
 
 it("makes the parents of a command's mounts in the home once", async () => {
   const seeds = createHomeSeeds();
-  const command = toCommand({
+  const command: Partial<Command> = {
     projections: [
       { source: "/there", home: "tool/settings/one.json" },
       { source: "/there", home: undefined },
     ],
     hidden: { ".tool": "empty folder", "~/tool/agents": "empty folder", "~/top": "empty folder" },
-  });
+  };
 
-  const unwritten = await seeds.load(command);
-  const first = await seeds.load(command);
-  first.written();
-  const second = await seeds.load(command);
+  const unwritten = await fill(seeds, command, new Error("The engine is gone."));
+  const first = await fill(seeds, command);
+  const second = await fill(seeds, command);
 
   const folders = ["/home/agent/tool", "/home/agent/tool/settings"].map((path) => ({ path, content: "folder" }));
-  expect(first.entries).toEqual(folders);
-  expect([unwritten.entries, second.entries]).toEqual([folders, []]);
+  expect([unwritten, first, second]).toEqual([folders, folders, []]);
 });

@@ -57,6 +57,31 @@ it("fills a new home through its container's process, without the engine, as the
   await runner.close();
 });
 
+it("takes a new home for used once the first of two commands that start at once may run in it", async () => {
+  await using proxy = await createEngineProxy();
+  const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
+  const session = await runner.openSession(createSessionId());
+  const access = { workspace: "rw", egress: { mode: "open", hosts: [] }, limits: {} } as const;
+  const show = (name: string) =>
+    runCommand(
+      session,
+      {
+        argv: ["sh", "-c", `cat "$HOME/.tool/${name}"`],
+        env: {},
+        projections: [],
+        home: [{ path: `.tool/${name}`, content: name }],
+      },
+      { directory: place.workspace, access },
+    );
+
+  const shown = await Promise.all([show("one"), show("two")]);
+
+  expect(shown.map(({ stdout }) => stdout)).toEqual(["one", "two"]);
+  // The engine unpacks what is written to a used home, after a look for symlinks.
+  expect(proxy.requestLines().filter((line) => line.startsWith("PUT ")).length).toBe(1);
+  await runner.close();
+});
+
 it("fills the home of a session without a network through a copy of its container, which does not run, and leaves nothing else behind", async () => {
   await using proxy = await createEngineProxy();
   const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
