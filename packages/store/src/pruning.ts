@@ -19,6 +19,7 @@ export function createPruning(state: StateDatabase, retention: Retention): Pruni
   async function prune(): Promise<void> {
     timer = undefined;
     delayMs = DELAY_MS;
+    if (!state.exists()) return;
     pruneRuns(await state.connect(), retention);
   }
   return {

@@ -62,6 +62,7 @@ export function open(stateDir: string, options: Partial<RunLogOptions> = {}): Op
   const owner = createOwner({ stateDir, process: process === undefined ? undefined : { ...process, started: "0" } });
   onTestFinished(() => owner.release());
   const log = createRunLog({ stateDir, owner, report: (line) => void reports.push(line), ...options });
+  onTestFinished(log.close);
   return { ...log, reports, die: () => owner.release() };
 }
 

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { pruneRuns, type Retention } from "../src/prune-runs.ts";
+import { createPruning } from "../src/pruning.ts";
 import { createStateDatabase } from "../src/state-database.ts";
 import { ALL, createFolder, edit, makeRun, open, openArchive, toCaller } from "./helpers.ts";
 
@@ -106,6 +107,23 @@ describe("the run log", () => {
     expect(before).toHaveLength(1);
     expect(seen).toEqual([]);
     log.close();
+  });
+});
+
+describe("pruning", () => {
+  it("creates no state directory again that was removed", async () => {
+    const stateDir = join(createFolder(), "state");
+    const state = createStateDatabase(stateDir);
+    const connect = vi.spyOn(state, "connect");
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+
+    createPruning(state, FOR_EVER).schedule();
+    await vi.runAllTimersAsync();
+    await Promise.allSettled(connect.mock.results.map(({ value }) => value));
+    state.close();
+
+    expect(existsSync(stateDir)).toBe(false);
   });
 });
 
