@@ -8,7 +8,6 @@ import { testEngine } from "../../runner-docker/test/helpers/docker-place.ts";
 import { OPTIONS } from "./helpers/describe-claims.ts";
 import { isMoot } from "../src/probe/verdicts.ts";
 
-const options = OPTIONS;
 // A rootless engine has no other users, whose files these probes need.
 const FOREIGN_FILE_PROBES = ["read another user's file", "run a setuid program as its owner"];
 let temporary: string;
@@ -24,10 +23,10 @@ afterEach(() => {
 
 describe("prove", () => {
   it("finds every claim held except those that the engine breaks, reports each, and leaves nothing behind", async () => {
-    const { users, protections } = await connectEngine(options.hostEnv, options.home);
+    const { users, protections } = await connectEngine(OPTIONS.hostEnv, OPTIONS.home);
     const reported: ClaimResult[] = [];
 
-    const results = await prove({ ...options, onResult: (result) => reported.push(result) });
+    const results = await prove({ ...OPTIONS, onResult: (result) => reported.push(result) });
 
     const verdicts = results.flatMap(({ id, probes }) => probes.map(({ name, verdict }) => ({ id, name, ...verdict })));
     const through = verdicts.filter(({ outcome }) => outcome === "got-through");
@@ -52,7 +51,7 @@ describe("prove", () => {
   }, 600_000);
 
   it("rejects with the reason if there is no engine", async () => {
-    const nowhere = { ...options, hostEnv: { DOCKER_HOST: `unix://${temporary}/none.sock` } };
+    const nowhere = { ...OPTIONS, hostEnv: { DOCKER_HOST: `unix://${temporary}/none.sock` } };
 
     await expect(prove(nowhere)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
   });

@@ -18,10 +18,12 @@ export async function startAddressServer(): Promise<AddressServer> {
     const { evidence, header, value } = addresses.get(request.url ?? "") ?? {};
     if (evidence === undefined || request.headers[header ?? ""] !== value) return response.writeHead(401).end();
     if (request.method !== "POST") return response.writeHead(405).end();
-    void answer(request, evidence).then((body) => {
-      if (body === undefined) return response.writeHead(202).end();
-      return response.writeHead(200, { "content-type": "application/json" }).end(body);
-    });
+    answer(request, evidence)
+      .then((body) => {
+        if (body === undefined) return response.writeHead(202).end();
+        return response.writeHead(200, { "content-type": "application/json" }).end(body);
+      })
+      .catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

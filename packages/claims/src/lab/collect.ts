@@ -9,3 +9,9 @@ export async function collect({ exit, stderr, stdout }: AgentProcess): Promise<R
   const [out, err, ended] = await Promise.all([text(stdout), text(stderr), exit]);
   return { stdout: out, stderr: err, exit: ended };
 }
+
+/** Returns a signal that aborts a program after a time, or with another signal. */
+export function within(limitMs: number, signal: AbortSignal | undefined): AbortSignal {
+  const limit = AbortSignal.timeout(limitMs);
+  return signal === undefined ? limit : AbortSignal.any([limit, signal]);
+}

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-const LIMIT_MS = 20_000;
-
-/** Resolves when something is so, at the latest after 20 s. */
-export async function eventually(isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + LIMIT_MS; Date.now() < end && !isSo();) await sleep(50);
+/** Resolves when something is so, at the latest after a time, by default 20 s. */
+export async function eventually(isSo: () => boolean, limitMs = 20_000): Promise<void> {
+  for (const end = Date.now() + limitMs; Date.now() < end && !isSo();) await sleep(50);
 }

@@ -10,9 +10,10 @@ import {
   type Protocol,
   type Runner,
   type RunnerSession,
+  type SessionId,
 } from "@budgie/core";
 import { startAddressServer, type AddressServer } from "./address-server.ts";
-import { collect, type Ran } from "./collect.ts";
+import { collect, within, type Ran } from "./collect.ts";
 import type { FakeHome } from "./fake-home.ts";
 import type { LabNetwork } from "./lab-network.ts";
 import { EXCESSES, toExcessiveServer, toScriptedServer } from "./scripted-server.ts";
@@ -35,13 +36,15 @@ export type LabServers = {
   readonly hostile: () => Promise<HostileAgent>;
 };
 
-export type HostileAgent = Pick<ServedAgent, "run" | "session"> & {
+export type HostileAgent = Pick<ServedAgent, "run"> & {
   /** Returns the number of bytes that budgie has read of a server. */
   readonly heard: (server: string) => number;
 };
 
 export type ServedAgent = {
   readonly session: RunnerSession;
+  /** The sessions of its servers in sandboxes */
+  readonly serverSessions: ReadonlySet<SessionId>;
   /** The agent's file, as its user wrote it */
   readonly file: string;
   /** The beginning of what each tool of its servers answers, before the tool's name */
@@ -58,24 +61,28 @@ type Parts = {
   readonly runner: Runner;
   readonly network: LabNetwork;
   readonly keep: (made: AsyncDisposable) => void;
+  readonly signal: AbortSignal | undefined;
 };
+
+/** The report that agents have no MCP servers, where the sandboxes of an engine elsewhere cannot reach budgie. */
+export const NO_SERVERS = "this engine's sandboxes have no MCP servers";
 
 /** The tools of each server in a sandbox, of which only `open` and `run` are allowed by all that can forbid one. */
 const TOOLS = ["open", "run", "unlisted", "unnamed", "disabled"];
 
 /** Creates the agents. Their servers start with the first programs that they run. */
 export async function createLabServers(parts: Parts): Promise<LabServers> {
-  const evidences = [`called-${randomUUID()}`, `called-${randomUUID()}`] as const;
   const far = await startAddressServer();
   parts.keep(far);
-  const create = async (name: string, evidence: string): Promise<ServedAgent> => {
+  const create = async (name: string): Promise<ServedAgent> => {
+    const evidence = `called-${randomUUID()}`;
     const { secrets, ...setting } = await createEntries({ ...parts, evidence, far });
     return { ...(await createAgent(name, setting, parts)), evidence, secrets };
   };
   let hostile: Promise<HostileAgent> | undefined;
   return {
-    attacker: await create("served", evidences[0]),
-    victim: await create("served-too", evidences[1]),
+    attacker: await create("served"),
+    victim: await create("served-too"),
     hostile: () => (hostile ??= createHostile(parts)),
   };
 }
@@ -125,6 +132,7 @@ async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSettin
   await writeFile(file, JSON.stringify({ name, tools, allowedTools: tools, mcpServers }));
   await writeFile(configFile, JSON.stringify({ agents: { [name]: { mcp } } }));
   const session = await runner.openSession(createSessionId());
+  if (session.serve === undefined) throw new Error(NO_SERVERS);
   const runProgram: Protocol = async ({ agent, directory, prompt, session: own, signal }) => {
     const shown = { source: agent.shown ?? agent.file, home: `.kiro/agents/${basename(agent.file)}` };
     const argv = JSON.parse(prompt) as Command["argv"];
@@ -133,11 +141,18 @@ async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSettin
     const ran = await collect(await own.start(command, { directory, access, input: "", signal }));
     return { response: JSON.stringify(ran), file: undefined, exit: ran.exit, denied: [], warnings: [] };
   };
-  const serve = serveAgents(runProgram, { home: host.path, stateDir: host.stateDir, configFile, runner });
+  const serverSessions = new Set<SessionId>();
+  const openSession: Runner["openSession"] = async (id) => {
+    const opened = await runner.openSession(id);
+    serverSessions.add(id);
+    return opened;
+  };
+  const place = { home: host.path, stateDir: host.stateDir, configFile, runner: { ...runner, openSession } };
+  const serve = serveAgents(runProgram, place);
   const runTurn: ServedAgent["run"] = async (argv, { directory = host.project } = {}) => {
     const turn = { agent: { name, file } as Agent, session, directory, resume: false, timeoutMs: TURN_LIMIT_MS };
-    const signal = AbortSignal.timeout(TURN_LIMIT_MS);
-    return JSON.parse((await serve({ ...turn, prompt: JSON.stringify(argv), signal })).response) as Ran;
+    const call = { ...turn, prompt: JSON.stringify(argv), signal: within(TURN_LIMIT_MS, parts.signal) };
+    return JSON.parse((await serve(call)).response) as Ran;
   };
   let first: Promise<Ran> | undefined;
   const run: ServedAgent["run"] = async (argv, options) => {
@@ -146,7 +161,7 @@ async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSettin
     await first.catch(() => undefined);
     return runTurn(argv, options);
   };
-  return { session, file, run };
+  return { session, serverSessions, file, run };
 }
 
 // The servers start with the first turn.
@@ -164,8 +179,8 @@ async function createEntries({ evidence, far, host, network: { webPort } }: Entr
   };
   const login = { url: far.urlOf({ header: "authorization", value: `Bearer ${token}`, evidence }) };
   await storeLogin({ name: "login", ...login, token }, host);
-  // All but "unnamed"
-  const tools = ["open", "run", "unlisted", "disabled"].flatMap((tool) => [`@shell/${tool}`, `@hidden/${tool}`]);
+  const named = TOOLS.filter((tool) => tool !== "unnamed");
+  const tools = named.flatMap((tool) => [`@shell/${tool}`, `@hidden/${tool}`]);
   return {
     tools: [...tools, "@far", "@login"],
     mcpServers: {

@@ -27,7 +27,7 @@ import {
   type Weaker,
 } from "@budgie/runner-docker/lab";
 import { createCaller, WRITING } from "./caller.ts";
-import { collect, type Ran } from "./collect.ts";
+import { collect, within, type Ran } from "./collect.ts";
 import { createLabNetwork, startLabProxy, type LabNetwork } from "./lab-network.ts";
 import { createFakeHome, toProjections, type FakeHome } from "./fake-home.ts";
 import { createLabServers, type LabServers, type ServeAgents } from "./lab-servers.ts";
@@ -85,6 +85,8 @@ export type TurnOptions = {
   readonly login?: "kiro";
   readonly protectedPaths?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Time after which it is aborted; default 30 s */
+  readonly limitMs?: number;
 };
 
 /** Interference with the directory of an agent that may write to it. */
@@ -202,7 +204,7 @@ async function fillLab(
     callWriter: ({ beforeOpening = () => undefined } = {}) =>
       createCaller({ runner, host, policy: WRITING, watch: createTamperedWatch(beforeOpening) }),
     victim: () => (victim ??= startVictim(other, host.otherProject, toAccess(network.otherPolicy))),
-    servers: () => (servers ??= createLabServers({ serveAgents, host, runner, network, keep })),
+    servers: () => (servers ??= createLabServers({ serveAgents, host, runner, network, keep, signal: options.signal })),
     keep,
     async makeDirectory() {
       const directory = join(root, `directory-${++directories}`);
@@ -210,14 +212,13 @@ async function fillLab(
       return directory;
     },
     async run(argv, { directory = host.project, env = {}, projections = [], session: own = session, ...turn } = {}) {
-      const { login, protectedPaths } = turn;
+      const { limitMs = TURN_LIMIT_MS, login, protectedPaths } = turn;
       // Concurrent turns of one session share its policy.
       const policy = own === other ? network.otherPolicy : network.policy;
       const access = { ...toAccess(policy), ...turn.access };
       const shown = [...toProjections(host), ...projections];
       const command: Command = { argv, env, projections: shown, login, hidden: KIRO_DEFINITIONS };
-      const limit = AbortSignal.timeout(TURN_LIMIT_MS);
-      const signal = options.signal === undefined ? limit : AbortSignal.any([limit, options.signal]);
+      const signal = within(limitMs, options.signal);
       return collect(await own.start(command, { directory, access, protectedPaths, input: "", signal }));
     },
   };

@@ -1,11 +1,9 @@
 import { BudgieError, type ErrorCode } from "@budgie/core";
+import { NO_SERVERS } from "../lab/lab-servers.ts";
 import type { Verdict } from "./claim.ts";
 
 /** The first words of a report that there is nothing to attack, with or without protections. */
 export const NOT_IN_THIS_KERNEL = "this kernel has no";
-
-/** The report that agents have no MCP servers, where the sandboxes of an engine elsewhere cannot reach budgie. */
-export const NO_SERVERS = "this engine's sandboxes have no MCP servers";
 
 /** Creates the verdict that the protection held. */
 export const held = (detail: string): Verdict => ({ outcome: "held", detail: detail.slice(0, 300) });

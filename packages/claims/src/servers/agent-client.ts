@@ -1,5 +1,4 @@
 import type { Probe } from "../probe/claim.ts";
-import { NO_SERVERS, untried } from "../probe/verdicts.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
 import type { ServedAgent } from "../lab/lab-servers.ts";
 import type { Lab } from "../lab/lab.ts";
@@ -23,7 +22,6 @@ function toProbe(
     name,
     async attempt(lab) {
       const { attacker } = await lab.servers();
-      if (attacker.session.serve === undefined) return untried(NO_SERVERS);
       const probe = create(name, () => script(attacker, lab));
       return probe.attempt({ ...lab, run: (argv, { directory } = {}) => attacker.run(argv, { directory }) });
     },
@@ -32,8 +30,8 @@ function toProbe(
 
 /**
  * The functions of a client of MCP in Perl, below the start of every Perl probe: `entry` returns the address and the headers of a server in
- * the agent's own file, `post` sends a message there, and `call_tool` calls a tool. All bytes of both directions are added to `$traffic`, and `$on_bytes`
- * is called with what an answer has so far.
+ * the agent's own file, `post` sends a message there, `introduce` begins a session there and returns the headers of its messages, and
+ * `call_tool` calls a tool. All bytes of both directions are added to `$traffic`, and `$on_bytes` is called with what an answer has so far.
  */
 export const CLIENT = String.raw`
 use Socket;
@@ -54,8 +52,12 @@ sub entry {
   my ($headers) = $fields =~ /"headers": ?\{([^{}]*)\}/;
   return ($path, join "", map { "$_\r\n" } defined $headers ? $headers =~ /"([^"]+": ?"[^"]*)"/g : ());
 }
-sub send_all {
-  my ($request) = @_;
+sub post {
+  my ($path, $headers, $body, $method) = @_;
+  $method = "POST" unless defined $method;
+  $headers =~ s/": ?"/: /g;
+  $headers .= "Host: 127.0.0.1:3128\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+  my $request = "$method $path HTTP/1.1\r\n" . $headers . "Content-Length: " . length($body) . "\r\n\r\n$body";
   socket(my $socket, PF_INET, SOCK_STREAM, 0) or untried("$!");
   connect($socket, sockaddr_in(3128, inet_aton("127.0.0.1"))) or return "";
   $traffic .= $request;
@@ -65,20 +67,17 @@ sub send_all {
   $traffic .= $answer;
   return $answer;
 }
-sub post {
-  my ($path, $headers, $body, $method) = @_;
-  $method = "POST" unless defined $method;
-  $headers =~ s/": ?"/: /g;
-  $headers .= "Host: 127.0.0.1:3128\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
-  return send_all("$method $path HTTP/1.1\r\n" . $headers . "Content-Length: " . length($body) . "\r\n\r\n$body");
-}
 my $HELLO = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},' .
   '"clientInfo":{"name":"probe","version":"1"}}}';
+sub introduce {
+  my ($path, $headers) = @_;
+  my ($id) = post($path, $headers, $HELLO) =~ /^mcp-session-id: *(\S+)/mi or return;
+  return $headers . "Mcp-Session-Id: $id\r\n";
+}
 sub call_tool {
   my ($path, $headers, $tool, $arguments) = @_;
   $arguments = "{}" unless defined $arguments;
-  my ($id) = post($path, $headers, $HELLO) =~ /^mcp-session-id: *(\S+)/mi or return "";
-  my $known = $headers . "Mcp-Session-Id: $id\r\n";
+  my $known = introduce($path, $headers) or return "";
   post($path, $known, '{"jsonrpc":"2.0","method":"notifications/initialized"}');
   post($path, $known, '{"jsonrpc":"2.0","id":2,"method":"tools/list"}');
   return post($path, $known, qq({"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"$tool","arguments":$arguments}}));

@@ -5,7 +5,6 @@ import type { Lab } from "../lab/lab.ts";
 import type { Probe } from "../probe/claim.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
 import { PERL_PRELUDE } from "../probe/perl-prelude.ts";
-import { NO_SERVERS, untried } from "../probe/verdicts.ts";
 import { CLIENT } from "./agent-client.ts";
 
 /** An attack that a server makes while its agent waits for it. */
@@ -25,7 +24,6 @@ export function asServer(name: string, toAttack: (agent: ServedAgent, lab: Lab) 
     name,
     async attempt(lab) {
       const { attacker } = await lab.servers();
-      if (attacker.session.serve === undefined) return untried(NO_SERVERS);
       const { before = "", directory, isPerl = false, script } = await toAttack(attacker, lab);
       const run = async (argv: Command["argv"]): Promise<Ran> => {
         const words = Buffer.from(argv.join("\0")).toString("hex");

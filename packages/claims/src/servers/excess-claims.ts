@@ -4,7 +4,7 @@ import type { Lab } from "../lab/lab.ts";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { inPerl } from "../probe/in-sandbox.ts";
 import { PERL_PRELUDE } from "../probe/perl-prelude.ts";
-import { held, NO_SERVERS, through, untried } from "../probe/verdicts.ts";
+import { held, through, untried } from "../probe/verdicts.ts";
 import { CLIENT } from "./agent-client.ts";
 
 export const EXCESS_CLAIMS: readonly Claim[] = [
@@ -25,8 +25,7 @@ export const EXCESS_CLAIMS: readonly Claim[] = [
         "offer 20,000 tools, as a server",
         `
           my @entry = entry("tools");
-          my ($id) = post(@entry, $HELLO) =~ /^mcp-session-id: *(\\S+)/mi or untried("no server answers");
-          $entry[1] .= "Mcp-Session-Id: $id\\r\\n";
+          $entry[1] = introduce(@entry) or untried("no server answers");
           my $list = post(@entry, '{"jsonrpc":"2.0","id":2,"method":"tools/list"}');
           $list =~ /"tools":/ or untried("there is no list: " . excerpt($list));
           my $count = () = $list =~ /"name":"t\\d+"/g;
@@ -37,8 +36,7 @@ export const EXCESS_CLAIMS: readonly Claim[] = [
         `
           my $begun = 0;
           my @entry = entry("progress");
-          my ($id) = post(@entry, $HELLO) =~ /^mcp-session-id: *(\\S+)/mi or untried("no server answers");
-          $entry[1] .= "Mcp-Session-Id: $id\\r\\n";
+          $entry[1] = introduce(@entry) or untried("no server answers");
           my $call = '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"go","arguments":{},"_meta":{"progressToken":1}}}';
           my $count = 0;
           $on_bytes = sub {
@@ -98,8 +96,8 @@ function atHostile(name: string, attack: (agent: HostileAgent, lab: Lab) => Prom
   return {
     name,
     async attempt(lab) {
-      const agent = await (await lab.servers()).hostile();
-      return agent.session.serve === undefined ? untried(NO_SERVERS) : attack(agent, lab);
+      const { hostile } = await lab.servers();
+      return attack(await hostile(), lab);
     },
   };
 }

@@ -7,9 +7,10 @@ import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { eventually } from "../lab/eventually.ts";
 import type { ServedAgent } from "../lab/lab-servers.ts";
 import type { Lab } from "../lab/lab.ts";
+import { PERL_PRELUDE } from "../probe/perl-prelude.ts";
 import { held, through, untried } from "../probe/verdicts.ts";
 import { toSearch } from "../session/secret-claims.ts";
-import { asAgent, asClient } from "./agent-client.ts";
+import { asAgent, asClient, CLIENT } from "./agent-client.ts";
 
 export const SERVER_SECRET_CLAIMS: readonly Claim[] = [
   {
@@ -49,14 +50,15 @@ function toEnvironmentSearch(secrets: readonly string[]): string {
     held "it is not there"`;
 }
 
-/** Creates a probe that reads what the engine shows while the agent runs, except the programs' own words. */
+/** Creates a probe that reads what the engine shows while the agent runs, and a server that it called. */
 function toEngineProbe(): Probe {
   return {
     name: "read one in what the engine shows of its container, and of its servers'",
     async attempt(lab) {
       const { attacker } = await lab.servers();
       const directory = await lab.makeDirectory();
-      const running = attacker.run(["/bin/sh", "-c", WAIT], { directory });
+      const call = `${PERL_PRELUDE}${CLIENT} call_tool(entry("shell"), "open");`;
+      const running = attacker.run(["/bin/sh", "-c", WAIT, "agent", call], { directory });
       try {
         await Promise.race([eventually(() => existsSync(join(directory, "begun"))), running]);
         return judgeContainers(await inspectAll(lab), attacker);
@@ -68,7 +70,7 @@ function toEngineProbe(): Probe {
   };
 }
 
-const WAIT = ": >begun; while [ ! -e over ]; do sleep 0.1; done";
+const WAIT = 'perl -e "$1" agent; : >begun; while [ ! -e over ]; do sleep 0.1; done';
 
 /** Returns what the engine shows of each of the lab's containers. */
 async function inspectAll({ engine, root }: Lab): Promise<readonly ContainerInspectInfo[]> {
@@ -80,14 +82,14 @@ async function inspectAll({ engine, root }: Lab): Promise<readonly ContainerInsp
   return shown.flatMap((facts) => (facts.status === "fulfilled" ? [facts.value] : []));
 }
 
-function judgeContainers(all: readonly ContainerInspectInfo[], { secrets, session }: ServedAgent): Verdict {
-  const isShown = all.some(({ Config: { Labels } }) => {
-    return Labels["dev.budgie.session"] === session.id && Labels["dev.budgie.role"] === "turn";
-  });
-  if (!isShown) return untried("the engine does not show the agent's container");
-  // The programs of probes name what they look for.
-  const facts = JSON.stringify(all, (key, value: unknown) => (PROGRAMS.has(key) ? undefined : value));
-  return secrets.some((secret) => facts.includes(secret)) ? through("it is there") : held("it is not there");
+function judgeContainers(
+  all: readonly ContainerInspectInfo[],
+  { secrets, serverSessions, session }: ServedAgent,
+): Verdict {
+  const facts = JSON.stringify(all);
+  if (secrets.some((secret) => facts.includes(secret))) return through("it is there");
+  const turns = all.filter(({ Config: { Labels } }) => Labels["dev.budgie.role"] === "turn");
+  const shown = new Set(turns.map(({ Config: { Labels } }) => Labels["dev.budgie.session"]));
+  const isShown = serverSessions.size > 0 && [session.id, ...serverSessions].every((id) => shown.has(id));
+  return isShown ? held("it is not there") : untried("the engine does not show the agent's container and its server's");
 }
-
-const PROGRAMS: ReadonlySet<string> = new Set(["Args", "Cmd", "Entrypoint"]);

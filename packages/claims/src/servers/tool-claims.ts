@@ -28,7 +28,7 @@ export const TOOL_CLAIMS: readonly Claim[] = [
       asClient("call a tool of another session's server, whose address it knows", async (_, lab) => {
         const { victim } = await lab.servers();
         const { stdout } = await victim.run(["/bin/sh", "-c", 'cat "$HOME"/.kiro/agents/*.json']);
-        const [, path = ""] = /"(\/mcp\/[\w-]+\/shell)"/.exec(stdout.replace(/http:\/\/[^"/]+/g, "")) ?? [];
+        const [, path = ""] = /"http:\/\/[^"/]+(\/mcp\/[\w-]+\/shell)"/.exec(stdout) ?? [];
         return `
           untried("the other agent has no address") unless "${path}";
           my $answer = call_tool("${path}", "", "open");

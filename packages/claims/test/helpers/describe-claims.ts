@@ -95,5 +95,5 @@ function toOutcome(verdict: Verdict | undefined): string {
 function toSummary(verdicts: readonly Verdict[]): string {
   const through = verdicts.filter(({ outcome }) => outcome === "got-through").length;
   const moot = verdicts.filter(isMoot).length;
-  return `${verdicts.length} probes ran, ${through} got through${moot === 0 ? "" : `; ${moot} found nothing to attack in this kernel`}.`;
+  return `${verdicts.length} probes ran, ${through} got through${moot === 0 ? "" : `; ${moot} found nothing to attack`}.`;
 }
