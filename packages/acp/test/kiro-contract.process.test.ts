@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -12,6 +12,7 @@ import {
 import { createLocalRunner } from "@budgie/runner-local";
 import {
   describeProtocol,
+  isAlive,
   kiroCliPath,
   PROTOCOL_GAPS,
   type ProtocolSetup,
@@ -78,7 +79,7 @@ async function createKiroPlace(create: (options: KiroOptions) => Protocol): Prom
       verbose: false,
     }),
     forget: async () => rmSync(join(home, ".kiro", "sessions"), { recursive: true }),
-    leftovers: async () => readPids(log).filter(isAlive),
+    leftovers: async () => readPids(log).filter(isAlive).map(String),
     async [Symbol.asyncDispose]() {
       await runner.close();
       await owner.release();
@@ -87,11 +88,7 @@ async function createKiroPlace(create: (options: KiroOptions) => Protocol): Prom
   };
 }
 
-function readPids(log: string): readonly string[] {
+function readPids(log: string): readonly number[] {
   const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(0, -1) : [];
-  return lines.map((line) => String((JSON.parse(line) as { readonly pid: number }).pid));
-}
-
-function isAlive(pid: string): boolean {
-  return readdirSync("/proc").includes(pid) && !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return lines.map((line) => (JSON.parse(line) as { readonly pid: number }).pid);
 }

@@ -12,6 +12,7 @@ export { failureOf } from "./failure-of.ts";
 export { createFakeRunner, type FakeEnd, type FakeProgram, type FakeRun, type FakeRunner } from "./fake-runner.ts";
 export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home.ts";
 export { isAlive } from "./is-alive.ts";
+export { sendJson } from "./send-json.ts";
 export { serveOnLoopback, type LoopbackServer } from "./serve-on-loopback.ts";
 export { toEndedProcess } from "./to-ended-process.ts";
 export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";
@@ -24,4 +25,4 @@ export {
 export { toMockCommand } from "./mcp/mock-command.ts";
 export type { MockDeed, MockOptions, MockTool } from "./mcp/mock-options.ts";
 export { startMockServer, type MockHttpOptions, type MockServer } from "./mcp/start-mock-server.ts";
-export { sendJson, startScriptedServer, type Script, type ScriptedServer } from "./a2a/scripted-server.ts";
+export { startScriptedServer, type Script, type ScriptedServer } from "./a2a/scripted-server.ts";

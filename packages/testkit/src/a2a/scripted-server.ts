@@ -30,8 +30,3 @@ export async function startScriptedServer(script: Script): Promise<ScriptedServe
   const { [Symbol.asyncDispose]: dispose, port } = await serveOnLoopback(server);
   return { url: `http://127.0.0.1:${port}/agent`, calls, [Symbol.asyncDispose]: dispose };
 }
-
-/** Answers with JSON. */
-export function sendJson(response: ServerResponse, value: unknown, status = 200): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
-}

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { sendJson } from "../send-json.ts";
 import { serveOnLoopback } from "../serve-on-loopback.ts";
 
 export type AuthorizationServer = AsyncDisposable & {
@@ -46,12 +47,14 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
   const server = createServer((request, response) => {
     const target = new URL(request.url ?? "/", url);
     requests.push({ path: target.pathname, headers: request.headers });
-    void text(request).then((body) => answer(target, body, response));
+    text(request)
+      .then((body) => answer(target, body, response))
+      .catch(() => response.destroy());
   });
 
   function answer(target: URL, body: string, response: ServerResponse): void {
     if (target.pathname === "/.well-known/oauth-authorization-server")
-      return send(response, { ...toMetadata(url), ...metadata });
+      return sendJson(response, { ...toMetadata(url), ...metadata });
     if (target.pathname === "/register") return register(body, response);
     if (target.pathname === "/authorize") return authorize(target.searchParams, response);
     if (target.pathname === "/token") return grant(new URLSearchParams(body), response);
@@ -63,7 +66,7 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     const asked = JSON.parse(body) as { readonly redirect_uris: readonly string[] };
     const client = randomUUID();
     clients.set(client, asked.redirect_uris);
-    send(response, { ...asked, client_id: client }, 201);
+    sendJson(response, { ...asked, client_id: client }, 201);
   }
 
   function authorize(query: URLSearchParams, response: ServerResponse): void {
@@ -82,14 +85,14 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
 
   function grant(body: URLSearchParams, response: ServerResponse): void {
     const kind = body.get("grant_type") ?? "";
-    if (failure !== undefined) return send(response, { error: failure, error_description: body.toString() }, 400);
+    if (failure !== undefined) return sendJson(response, { error: failure, error_description: body.toString() }, 400);
     const isGiven = kind === "refresh_token" ? takeRefresh(body) : takeCode(body);
-    if (!isGiven) return send(response, { error: "invalid_grant" }, 400);
+    if (!isGiven) return sendJson(response, { error: "invalid_grant" }, 400);
     granted.push(kind);
     const tokens = { access_token: `access-${randomUUID()}`, refresh_token: `refresh-${randomUUID()}` };
     access.add(tokens.access_token);
     refresh.add(tokens.refresh_token);
-    send(response, { ...tokens, token_type: "Bearer", expires_in: expiresInSeconds });
+    sendJson(response, { ...tokens, token_type: "Bearer", expires_in: expiresInSeconds });
   }
 
   function revoke(body: URLSearchParams, response: ServerResponse): void {
@@ -139,8 +142,4 @@ function toMetadata(url: string) {
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: ["none"],
   };
-}
-
-function send(response: ServerResponse, value: unknown, status = 200): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
 }

@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { sendJson } from "../send-json.ts";
 import { serveOnLoopback } from "../serve-on-loopback.ts";
 import type { MockOptions } from "./mock-options.ts";
 
@@ -41,14 +42,14 @@ export async function startMockServer(options: MockHttpOptions = {}): Promise<Mo
   let url = "";
 
   const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
+  const host = { crash: () => server.closeAllConnections(), env: process.env };
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { headers, method = "" } = request;
     const path = new URL(request.url ?? "/", url).pathname;
     if (path.startsWith("/.well-known/oauth-protected-resource")) {
       if (authorization === undefined) return void response.writeHead(404).end();
-      const metadata = { resource: `${url}/mcp`, authorization_servers: [authorization.url] };
-      return void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(metadata));
+      return sendJson(response, { resource: `${url}/mcp`, authorization_servers: [authorization.url] });
     }
     requests.push({ method, headers });
     if (authorization !== undefined && !(await authorization.accepts(headers.authorization))) {
@@ -72,7 +73,7 @@ export async function startMockServer(options: MockHttpOptions = {}): Promise<Mo
       onsessioninitialized: (session) => void streamable.set(session, transport),
       onsessionclosed: (session) => void streamable.delete(session),
     });
-    await serveMock(options, transport as Transport, { crash: () => server.closeAllConnections(), env: process.env });
+    await serveMock(options, transport as Transport, host);
     await transport.handleRequest(request, response, body);
   }
 
@@ -84,7 +85,7 @@ export async function startMockServer(options: MockHttpOptions = {}): Promise<Mo
     const transport = new SSEServerTransport("/messages", response);
     events.set(transport.sessionId, transport);
     response.on("close", () => events.delete(transport.sessionId));
-    await serveMock(options, transport, { crash: () => server.closeAllConnections(), env: process.env });
+    await serveMock(options, transport, host);
   }
 
   const { [Symbol.asyncDispose]: dispose, port } = await serveOnLoopback(server);
