@@ -67,6 +67,8 @@ export type McpServerReport = {
   readonly failed: number;
   /** The reason of the state `error` */
   readonly error?: string | undefined;
+  /** True if its tools are not those that were approved; left out otherwise */
+  readonly wordsChanged?: true;
 };
 
 /** The facts that are known about a failed turn. */

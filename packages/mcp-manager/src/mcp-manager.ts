@@ -61,8 +61,8 @@ export function createMcpManager(options: McpManagerOptions): McpManager {
       select: (tools) => tools.filter(({ name }) => isAllowed(name, allowed)),
       onEvent(event) {
         onEvent({ ...event, server: server.name } as ServerEvent);
-        const isOther = event.kind === "ready" && approved !== undefined && hashTools(managed.tools()) !== approved;
-        if (isOther) onEvent({ kind: "words-changed", tools: [], server: server.name });
+        if (event.kind === "ready" && isOther(managed, approved))
+          onEvent({ kind: "words-changed", tools: [], server: server.name });
       },
     };
     const managed =
@@ -126,6 +126,12 @@ type Entry = {
 
 function toStatus({ allowed, calls, failed, managed }: Entry): ServerStatus {
   const error = managed.error();
-  const tools = managed.tools().length;
-  return { name: allowed.server.name, state: managed.state(), tools, calls, failed, error };
+  const [state, tools] = [managed.state(), managed.tools().length];
+  const words = isOther(managed, allowed.approved) ? ({ wordsChanged: true } as const) : {};
+  return { name: allowed.server.name, state, tools, calls, failed, error, ...words };
+}
+
+/** Tells whether a server's tools are not those that were approved. */
+function isOther(managed: ManagedServer, approved: string | undefined): boolean {
+  return managed.state() === "ready" && approved !== undefined && hashTools(managed.tools()) !== approved;
 }

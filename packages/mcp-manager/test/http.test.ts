@@ -1,6 +1,7 @@
 import { startAuthorizationServer, startMockServer, startScriptedServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../src/bounds/limits.ts";
+import { hashTools } from "../src/server/tools.ts";
 import { manage, toAddress, toText } from "./helpers/servers.ts";
 
 const TOOLS = [{ name: "echo" }, { name: "work", does: { kind: "progress" as const, count: 2 } }];
@@ -46,6 +47,25 @@ describe("a server at an address", () => {
     await expect(manager.call("a", call("echo"))).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
     expect(toText(await manager.call("a", call("echo")))).toBe("{}");
     expect(events.map(({ kind }) => kind)).toEqual(["initializing", "ready", "restarting", "initializing", "ready"]);
+  });
+
+  it("is said to have other tools than those that were approved", async () => {
+    await using server = await startMockServer({ tools: TOOLS });
+    const one = toAddress("a", server.url);
+    const { manager } = manage({ servers: [one] });
+    await using _manager = manager;
+    const approved = hashTools(await manager.tools("a"));
+    const servers = [
+      { server: one, approved },
+      { server: { ...one, name: "b" }, approved, tools: ["echo"] },
+    ];
+    const { manager: other } = manage({ servers });
+    await using _other = other;
+    const before = other.list().map(({ wordsChanged }) => wordsChanged);
+    await other.start();
+
+    expect(before).toEqual([undefined, undefined]);
+    expect(other.list().map(({ wordsChanged }) => wordsChanged)).toEqual([undefined, true]);
   });
 
   it("is in an error if nothing answers there", async () => {

@@ -35,7 +35,8 @@ import { CLIENT_NAMES } from "./commands/install/clients.ts";
 import { loadVersion } from "./process/version.ts";
 
 /** Adds the commands, in the order and the groups of the help text. */
-export function addCommands(program: Command, { config, createProgram, finish, host }: CommandContext): Command {
+export function addCommands(program: Command, context: CommandContext): Command {
+  const { config, createProgram, finish, host } = context;
   program.commandsGroup("Set up:");
   addInstall(program, {
     async install(options) {
@@ -63,7 +64,7 @@ export function addCommands(program: Command, { config, createProgram, finish, h
   });
 
   program.commandsGroup("Agents:");
-  const serve = addServe(program, { host, finish, config });
+  const serve = addServe(program, context);
   addAgents(program, {
     async add(options) {
       const { addAgent } = await import("./commands/agents/add-agent.ts");

@@ -20,10 +20,8 @@ export type CommandContext = {
   readonly createProgram: () => Command;
 };
 
-type ServeContext = Omit<CommandContext, "createProgram">;
-
 /** Adds `budgie serve`, which also runs without its name, as MCP clients start budgie. */
-export function addServe(program: Command, { config, finish, host }: ServeContext): Command {
+export function addServe(program: Command, { config, finish, host }: CommandContext): Command {
   return program
     .command("serve", { isDefault: true })
     .summary("serve the agents over MCP, as without a command")

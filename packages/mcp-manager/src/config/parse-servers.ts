@@ -11,8 +11,8 @@ export type ConfigSources = {
   readonly agent: ConfigSource;
   /** Reads the user's `settings/mcp.json`; called only if the agent's file includes it */
   readonly settings?: (() => ConfigSource) | undefined;
-  /** A file as registries of MCP servers write it, for entries of the type `registry` */
-  readonly registry?: ConfigSource | undefined;
+  /** Reads a file as registries of MCP servers write it; called only for entries of the type `registry` */
+  readonly registry?: (() => ConfigSource) | undefined;
 };
 
 export type ParsedServers = {
@@ -74,7 +74,7 @@ function parseServer(name: string, { registry, source, value }: Entry & Pick<Con
   }
   const entry = parseEntry(value, from);
   if (entry.type !== "registry") return toServer({ name, from }, entry);
-  const known = findInRegistry(name, registry);
+  const known = findInRegistry(name, registry?.());
   const own = Object(value) as Readonly<Record<string, unknown>>;
   return toServer({ name, from }, parseEntry({ ...known, ...own, ...toBoth(known, entry), type: undefined }, from));
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { ErrorCode, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { ChangedList } from "../bounds/bounded-transport.ts";
 import { ANYTHING } from "../server/connection.ts";
 import { createAnswers, type AnswersOptions } from "./endpoint-answers.ts";
@@ -32,10 +32,13 @@ export async function openClient(
   const capabilities = { tools: changes, prompts: changes, resources: changes, completions: {} };
   const server = new Server({ name, version }, { capabilities, jsonSchemaValidator: ANYTHING });
   server.fallbackRequestHandler = createAnswers(name, options);
-  // No answer ends the stream of a request that was cancelled.
+  // The SDK leaves a request that was cancelled without an answer, which would end its stream and have its id forgotten.
   transport.onmessage = (message) => {
-    const cancelled = toCancelled(message);
-    if (cancelled !== undefined) transport.closeSSEStream(cancelled);
+    const id = toCancelled(message);
+    if (id === undefined) return;
+    transport.closeSSEStream(id);
+    const error = { code: ErrorCode.ConnectionClosed, message: "cancelled" };
+    void transport.send({ jsonrpc: "2.0", id, error }).catch(() => undefined);
   };
   await server.connect(transport as Transport);
   return {

@@ -12,6 +12,8 @@ export type ServerStatus = {
   readonly failed: number;
   /** The reason of the state `error`; `undefined` otherwise */
   readonly error: string | undefined;
+  /** True if its tools are not those that were approved; left out otherwise */
+  readonly wordsChanged?: true;
 };
 
 /** A change that callers may show. */

@@ -43,11 +43,8 @@ export function createProcessTransport(start: StartServer, log: (line: string) =
     async close() {
       isClosed = true;
       if (server === undefined) closing.abort();
-      // A start that fails is reported by `start`.
-      await starting?.then(
-        (started) => started.stop(),
-        () => undefined,
-      );
+      // A start that fails is reported by `start`. Of a process that cannot be stopped, its owner has to get rid.
+      await starting?.then((started) => started.stop()).catch(() => undefined);
     },
   };
   return transport;

@@ -129,7 +129,7 @@ describe("a server from a registry", () => {
 
   function find(entry: Readonly<Record<string, unknown>>, name: string) {
     const content = { mcpServers: { [name]: { type: "registry", ...entry } } };
-    return parseServers({ agent: { file: "a.json", content }, registry });
+    return parseServers({ agent: { file: "a.json", content }, registry: () => registry });
   }
 
   it("has the address of the registry, and the settings of the entry", () => {

@@ -10,9 +10,9 @@ type Parts = { readonly config: Config; readonly host: Host; readonly sandboxes:
 
 /** Returns a function that reaches each of these servers at its place. */
 export function connectAt(servers: readonly UsableServer[], { config, host, sandboxes }: Parts): Connect {
-  // Not the current folder: programs such as npx start what lies there.
   const createFetch = createAddressFetch(servers, host);
   const findLogin = createUserLogins(config, createFetch).find;
+  // Not in the current folder: programs such as npx start what lies there.
   const onHost = connectOnHost({ env: host.env, cwd: host.home, createFetch, findLogin });
   const places = new Map(servers.map(({ place, server }) => [server.name, place]));
   return (server, log) => {

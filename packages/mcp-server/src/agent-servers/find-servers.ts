@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { BudgieError, loadAgents, parseJson, type Agent } from "@budgie/core";
+import { BudgieError, loadAgents, parseJson, type Agent, type LoadedAgents } from "@budgie/core";
 import {
   expandVariables,
   parseServers,
@@ -39,9 +39,14 @@ export type FoundServer = {
   readonly use: UsableServer | { readonly state: "broken" | "disabled" | "not-allowed"; readonly reason: string };
 };
 
-/** Finds the MCP servers of the agents here, in the order of the agents' and the files' names. Nothing of a repository is read. */
+/**
+ * Finds the MCP servers of the agents here, in the order of the agents' and the files' names, and reports the files that cannot be read.
+ * Nothing of a repository is read.
+ */
 export function findServers(config: Config, choice: McpChoice, host: Host): readonly FoundServer[] {
-  const agents = loadAgents(config).agents.filter(({ remote }) => remote === undefined);
+  const loaded = loadAgents(config);
+  for (const problem of listUnread(loaded)) host.report(problem);
+  const agents = loaded.agents.filter(({ remote }) => remote === undefined);
   const chosen = agents.filter(({ name }) => choice.agent === undefined || name === choice.agent);
   if (choice.agent !== undefined && chosen.length === 0) {
     const message = `There is no agent "${choice.agent}" that can have MCP servers. "budgie agents ls" lists all.`;
@@ -50,13 +55,19 @@ export function findServers(config: Config, choice: McpChoice, host: Host): read
   return findServersOf(chosen, { config, host });
 }
 
+/** Returns the problem of each file without an agent, or that of their folder. */
+function listUnread({ files, problems }: LoadedAgents): readonly string[] {
+  if (files.size === 0) return problems;
+  return [...files.values()].flatMap((file) => (file.agent === undefined ? file.problems : []));
+}
+
 /** Finds the MCP servers of these agents. */
 export function findServersOf(agents: readonly Agent[], places: Places): readonly FoundServer[] {
   const { config, host } = places;
   const file = toSettingsFile(host);
-  let read: ConfigSource | undefined;
-  const settings = (): ConfigSource => (read ??= readSource(file) ?? { file, content: {} });
-  const registry = config.mcpRegistry === undefined ? undefined : readNamed(config.mcpRegistry);
+  const { mcpRegistry } = config;
+  const settings = once(() => readSource(file) ?? { file, content: {} });
+  const registry = mcpRegistry === undefined ? undefined : once(() => readNamed(mcpRegistry));
   return agents.flatMap((agent) => findOfAgent(agent, { ...places, settings, registry }));
 }
 
@@ -88,8 +99,14 @@ type Places = { readonly config: Config; readonly host: Host };
 
 type Sources = Places & {
   readonly settings: () => ConfigSource;
-  readonly registry: ConfigSource | undefined;
+  readonly registry: (() => ConfigSource) | undefined;
 };
+
+/** Returns a function that reads a file at its first call. */
+function once(read: () => ConfigSource): () => ConfigSource {
+  let source: ConfigSource | undefined;
+  return () => (source ??= read());
+}
 
 function toSettingsFile(host: Host): string {
   return join(toKiroFolder(host), "settings", "mcp.json");

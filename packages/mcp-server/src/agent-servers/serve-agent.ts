@@ -43,7 +43,7 @@ export function createServeAgent(protocol: Protocol, options: ServeAgentOptions)
     const unfollow = servers?.follow({ onEvent: (event) => tell(event, onActivity), onCall: onMcpCall });
     const report = (): Facts => {
       const mcpServers = servers?.report();
-      return { mcpServers, warnings: [...toLeftOut(found, unreachable), ...toFailures(mcpServers ?? [])] };
+      return { mcpServers, warnings: [...toLeftOut(found, unreachable), ...toFailures(mcpServers ?? [], agent.name)] };
     };
     try {
       const answer = await protocol(agent.program === undefined ? toShown(turn, servers) : toOffered(turn, servers));
@@ -95,10 +95,12 @@ function toLeftOut(found: readonly FoundServer[], unreachable: string | undefine
   ];
 }
 
-function toFailures(reports: readonly McpServerReport[]): readonly string[] {
-  return reports.flatMap(({ error, name, state }) => {
-    if (state === "needs-auth")
-      return [`The MCP server "${name}" wants a login: the user can run "budgie mcp login ${name}".`];
+function toFailures(reports: readonly McpServerReport[], agent: string): readonly string[] {
+  return reports.flatMap(({ error, name, state, wordsChanged }) => {
+    const toAdvice = (command: string): string => `the user can run "budgie mcp ${command} ${name} --agent ${agent}".`;
+    if (state === "needs-auth") return [`The MCP server "${name}" wants a login: ${toAdvice("login")}`];
+    if (wordsChanged === true)
+      return [`The tools of the MCP server "${name}" are not those that were approved: ${toAdvice("tools")}`];
     return state === "error"
       ? [`The MCP server "${name}" could not be used: ${(error ?? "").replace(/\.$/, "")}.`]
       : [];

@@ -6,8 +6,10 @@ import type { ServeAgentOptions } from "./shared-servers.ts";
 export function withAgentServers(protocol: Protocol, options: ServeAgentOptions): Protocol {
   const { allowMcp, mcp, sandbox } = options.config;
   let serving: Promise<Protocol> | undefined;
+  const served = new Set<string>();
 
   async function serve(turn: ProtocolTurn): Promise<ProtocolAnswer> {
+    served.add(turn.agent.file);
     // Imported late, since most agents have none.
     serving ??= import("./serve-agent.ts").then(({ createServeAgent }) => createServeAgent(protocol, options));
     return (await serving)(turn);
@@ -15,8 +17,8 @@ export function withAgentServers(protocol: Protocol, options: ServeAgentOptions)
 
   function hasServers({ file, name, program }: ProtocolTurn["agent"]): boolean {
     if (program !== undefined) return mcp.has(name) || allowMcp.length > 0;
-    // Without a sandbox, Kiro starts the servers itself.
-    return sandbox && namesServers(file);
+    // Without a sandbox, Kiro starts the servers itself. A file that names none any more ends those that it named.
+    return sandbox && (served.has(file) || namesServers(file));
   }
 
   return (turn) => (hasServers(turn.agent) ? serve(turn) : protocol(turn));

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BudgieError, createSessionId, type Agent, type Protocol, type SandboxService } from "@budgie/core";
-import { createFakeRunner, startMockServer } from "@budgie/testkit";
+import { createFakeRunner, startAuthorizationServer, startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
 import { closeShared, type SharedServers } from "../../src/agent-servers/shared-servers.ts";
 import { withAgentServers } from "../../src/agent-servers/with-agent-servers.ts";
@@ -12,11 +12,11 @@ import { toSilentHost } from "../helpers/to-silent-host.ts";
 const ANSWER = { response: "", file: undefined, denied: [], warnings: [], exit: {} as never };
 
 /** Prepares turns of an agent whose section allows servers, in a sandbox that can reach budgie or not. */
-async function setUp({ args = {}, canReach = true, mcp, protocol = async () => ANSWER }: Setting) {
+async function setUp({ args = {}, canReach = true, file = {}, mcp, protocol = async () => ANSWER }: Setting) {
   const home = mkdtempSync(join(tmpdir(), "budgie-mcp-"));
   const host = toSilentHost({ home, cwd: home, env: { HOME: home } });
   const configFile = join(home, "budgie.json");
-  writeFileSync(configFile, JSON.stringify({ agents: { coder: { mcp } } }));
+  writeFileSync(configFile, JSON.stringify({ ...file, agents: { coder: { mcp } } }));
   const config = parseConfig({ sandbox: true, config: configFile, ...args }, host);
   const services: SandboxService[] = [];
   const runner = createFakeRunner(() => ({}));
@@ -38,7 +38,8 @@ async function setUp({ args = {}, canReach = true, mcp, protocol = async () => A
   const serveAgent = withAgentServers(seen, { config, host, runner, instance: "test", shared });
   /** Runs a turn of an agent whose file names servers, in one of two sessions. Returns its answer and the file that it saw. */
   async function turn(mcpServers: object, number: 0 | 1 = 0) {
-    writeFileSync(agent.file, JSON.stringify({ name: "coder", prompt: "Code.", includeMcpJson: true, mcpServers }));
+    const includeMcpJson = Object.keys(mcpServers).length > 0;
+    writeFileSync(agent.file, JSON.stringify({ name: "coder", prompt: "Code.", includeMcpJson, mcpServers }));
     const session = canReach ? { ...opened[number], serve } : opened[number];
     const given = { agent, session, directory: home, prompt: "", resume: false, timeoutMs: 1000, signal: undefined };
     const answer = await serveAgent(given);
@@ -66,6 +67,8 @@ type Setting = {
   readonly canReach?: boolean;
   readonly protocol?: () => ReturnType<Protocol>;
   readonly args?: object;
+  /** Of the configuration file */
+  readonly file?: object;
 };
 
 describe("an agent with MCP servers", () => {
@@ -133,6 +136,16 @@ describe("an agent with MCP servers", () => {
     expect(fourth.shown).toMatchObject({ mcpServers: {} });
   });
 
+  it("has none of its servers left once its file names none", async () => {
+    await using far = await startMockServer();
+    await using setting = await setUp({ mcp: { far: {} } });
+    await expect.poll(() => setting.state({ far: { url: far.url } }, 0)).toBe("ready");
+
+    const { mcpServers } = await setting.turn({});
+
+    expect([mcpServers, far.sessions()]).toEqual([undefined, 0]);
+  });
+
   it.each([
     { section: {}, sessions: [2, 1, 1] },
     { section: { shared: true }, sessions: [1, 1, 0] },
@@ -171,6 +184,30 @@ describe("an agent with MCP servers", () => {
     await expect.poll(() => setting.state(servers, 1)).toBe("ready");
     expect(await setting.state(servers, 0)).toBe("error");
     rmSync(folder, { recursive: true });
+  });
+
+  it("is warned of a login that a server wants, and of tools that nobody approved", async () => {
+    await using authorization = await startAuthorizationServer();
+    await using closed = await startMockServer({ authorization });
+    await using open = await startMockServer();
+    await using setting = await setUp({ mcp: { closed: {}, open: { toolsHash: `sha256:${"0".repeat(64)}` } } });
+    const servers = { closed: { url: closed.url }, open: { url: open.url } };
+
+    await expect
+      .poll(async () => (await setting.turn(servers)).warnings)
+      .toEqual([
+        'The MCP server "closed" wants a login: the user can run "budgie mcp login closed --agent coder".',
+        'The tools of the MCP server "open" are not those that were approved: the user can run "budgie mcp tools open --agent coder".',
+      ]);
+  });
+
+  it("needs no registry's file for other entries", async () => {
+    await using far = await startMockServer();
+    await using setting = await setUp({ mcp: { far: {} }, file: { mcpRegistry: "none.json" } });
+
+    const { warnings } = await setting.turn({ far: { url: far.url }, known: { type: "registry" } });
+
+    expect(warnings).toEqual([expect.stringMatching(/"known" of .*: There is no file ".*none\.json"\.$/)]);
   });
 
   it("has what failed told in the error of a failed turn too", async () => {

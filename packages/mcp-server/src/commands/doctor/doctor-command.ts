@@ -51,7 +51,7 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
     ...(await inspectEgress(facts, egress, lab)),
     ...(await inspectPrograms(agents, config, host)),
     ...inspectAgents(config, host),
-    ...(await inspectServers(config, host)),
+    ...(await inspectServers(config, signal, host)),
     ...[...problemsElsewhere, ...findUnheldRemotes(config)].map(toFailure),
     ...inspectDirectories(config),
     ...inspectSqlite(),

@@ -4,13 +4,16 @@ import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { findServers, type FoundServer } from "../../agent-servers/find-servers.ts";
+import type { Managed } from "../mcp/with-manager.ts";
 import type { Finding } from "./finding.ts";
 
 /** Starts the MCP servers that agents are allowed, and reports on each, and on those that nothing allows. */
-export async function inspectServers(config: Config, host: Host): Promise<readonly Finding[]> {
+export async function inspectServers(config: Config, signal: AbortSignal, host: Host): Promise<readonly Finding[]> {
   try {
-    const found = findServers(config, { agent: undefined }, host);
-    const states = await start(found, config, host);
+    // The agents' files and the servers' news are among the findings.
+    const parts = { config, signal, host: { ...host, report: () => undefined } };
+    const found = findServers(config, { agent: undefined }, parts.host);
+    const states = await start(found, parts);
     return [
       ...found.map((server, index) => toServerFinding(server, states[index], config)),
       ...listUnnamed(found, config).map(toNote),
@@ -23,34 +26,46 @@ export async function inspectServers(config: Config, host: Host): Promise<readon
 
 async function start(
   found: readonly FoundServer[],
-  config: Config,
-  host: Host,
+  parts: Omit<Managed, "servers">,
 ): Promise<readonly (ServerStatus | undefined)[]> {
   if (found.every(({ use }) => "reason" in use)) return [];
-  // Imported late, as it has a client of MCP. Its news are among the findings.
+  // Imported late, as it has a client of MCP.
   const { startServers } = await import("../mcp/start-servers.ts");
-  return startServers(found, config, { ...host, report: () => undefined });
+  return startServers(found, parts);
 }
 
 function toServerFinding(found: FoundServer, status: ServerStatus | undefined, config: Config): Finding {
   const { agent, name, use } = found;
-  if ("server" in use) return toStartedFinding(found, status, PLACES[use.place.run]);
+  if ("server" in use) return toStartedFinding(found, status, { place: PLACES[use.place.run], config });
   const isWanted = use.state === "broken" && config.mcp.get(agent)?.has(name) === true;
   return { state: isWanted ? "failed" : "note", what: "mcp", text: toText(found, `is not started: ${use.reason}`) };
 }
 
-function toStartedFinding(found: FoundServer, status: ServerStatus | undefined, place: string): Finding {
+type Around = { readonly place: string; readonly config: Config };
+
+function toStartedFinding(found: FoundServer, status: ServerStatus | undefined, { config, place }: Around): Finding {
   const { error = "it did not start", state, tools = 0 } = status ?? {};
   if (state === "ready") {
-    return {
-      state: "ok",
-      what: "mcp",
-      text: toText(found, `has ${tools === 1 ? "1 tool" : `${tools} tools`}, ${place}`),
-    };
+    const flaws = listFlaws(found, status, config);
+    const text = [`has ${tools === 1 ? "1 tool" : `${tools} tools`}, ${place}`, ...flaws].join(", and ");
+    return { state: flaws.length === 0 ? "ok" : "note", what: "mcp", text: toText(found, text) };
   }
   if (state !== "needs-auth") return { state: "failed", what: "mcp", text: toText(found, `cannot be used: ${error}`) };
   const todo = `budgie mcp login ${found.name} --agent ${found.agent}`;
   return { state: "failed", what: "mcp", text: toText(found, "wants a login"), todo };
+}
+
+/** Returns what is not as it was meant with a server that works. */
+function listFlaws(
+  { agent }: FoundServer,
+  status: ServerStatus | undefined,
+  { policies, sandbox }: Config,
+): readonly string[] {
+  const { mode } = (policies.agents.get(agent) ?? policies.ceiling).egress;
+  return [
+    ...(status?.wordsChanged === true ? ["they are not those that were approved"] : []),
+    ...(sandbox && mode === "bridge" ? ['with the egress mode "bridge" the agent does not get it'] : []),
+  ];
 }
 
 function toText({ agent, name }: FoundServer, text: string): string {

@@ -1,4 +1,5 @@
 import { isAbsolute, join } from "node:path";
+import { toKiroFolder } from "../../config/host-paths.ts";
 import type { Host } from "../../process/host.ts";
 import type { Entry } from "./config-format.ts";
 
@@ -62,7 +63,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     title: "Kiro",
     format: "json",
     servers: "mcpServers",
-    toUserFile: ({ env, home }) => join(toFolder(env["KIRO_HOME"]) ?? join(home, ".kiro"), "settings", "mcp.json"),
+    toUserFile: (place) => join(toKiroFolder(place), "settings", "mcp.json"),
     projectFile: join(".kiro", "settings", "mcp.json"),
     keys: { timeout: HOUR.ms },
     wantsSafeNames: true,

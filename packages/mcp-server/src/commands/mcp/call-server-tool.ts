@@ -1,8 +1,9 @@
 import { sanitizeText } from "@budgie/core";
-import type { ToolResult } from "@budgie/mcp-manager";
+import type { McpProgress, ToolResult } from "@budgie/mcp-manager";
 import type { Config } from "../../config/config.ts";
 import { EXIT } from "../../process/exit-code.ts";
 import type { Host } from "../../process/host.ts";
+import { interruptible } from "../../process/interruptible.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
 import { findServer, findServers } from "../../agent-servers/find-servers.ts";
@@ -13,11 +14,11 @@ import { withManager } from "./with-manager.ts";
 export async function callServerTool(config: Config, call: ToolCallArguments, host: Host): Promise<number> {
   const { arguments: given, json, name, tool, ...choice } = call;
   const server = findServer(findServers(config, choice, host), name);
-  const result = await withManager({ config, host, servers: [server] }, (manager, signal) =>
-    manager.call(
-      name,
-      { name: tool, arguments: given },
-      { signal, onProgress: ({ message }) => void (message && host.report(escapeForTerminal(`${name}: ${message}`))) },
+  const onProgress = ({ message }: McpProgress): void =>
+    void (message && host.report(escapeForTerminal(`${name}: ${message}`)));
+  const result = await interruptible(host, (signal) =>
+    withManager({ config, host, servers: [server], signal }, (manager) =>
+      manager.call(name, { name: tool, arguments: given }, { signal, onProgress }),
     ),
   );
   host.stdout.write(json ? toSafeJson(result) : toText(result));

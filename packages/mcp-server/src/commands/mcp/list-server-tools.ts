@@ -1,6 +1,7 @@
 import { hashTools } from "@budgie/mcp-manager";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
+import { interruptible } from "../../process/interruptible.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
 import { findServer, findServers, type McpChoice } from "../../agent-servers/find-servers.ts";
@@ -11,7 +12,9 @@ type Options = McpChoice & { readonly name: string; readonly json: boolean };
 /** Runs `budgie mcp tools`: prints the tools that may be called, and the hash of their words. */
 export async function listServerTools(config: Config, { name, json, ...choice }: Options, host: Host): Promise<number> {
   const server = findServer(findServers(config, choice, host), name);
-  const tools = await withManager({ config, host, servers: [server] }, (manager) => manager.tools(name));
+  const tools = await interruptible(host, (signal) =>
+    withManager({ config, host, servers: [server], signal }, (manager) => manager.tools(name)),
+  );
   const hash = hashTools(tools);
   if (json) host.stdout.write(toSafeJson({ name, hash, tools }));
   else {

@@ -1,6 +1,7 @@
 import type { ServerStatus } from "@budgie/mcp-manager";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
+import { interruptible } from "../../process/interruptible.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
 import { toTable } from "../../terminal/table.ts";
@@ -15,7 +16,7 @@ export async function listServers(
   host: Host,
 ): Promise<number> {
   const found = findServers(config, choice, host);
-  const states = await startServers(found, config, host);
+  const states = await interruptible(host, (signal) => startServers(found, { config, host, signal }));
   const listed = found.map((server, index) => toListed(server, states[index]));
   host.stdout.write(choice.json ? toSafeJson(listed) : toText(listed));
   return 0;
@@ -29,6 +30,8 @@ type Listed = {
   readonly run?: string;
   /** The number of tools that may be called; left out for a server that was not started */
   readonly tools?: number;
+  /** True if its tools are not those that were approved */
+  readonly wordsChanged?: boolean;
   readonly error?: string;
   readonly from: string;
 };
@@ -36,13 +39,14 @@ type Listed = {
 function toListed({ agent, from, name, use }: FoundServer, status: ServerStatus | undefined): Listed {
   if ("reason" in use)
     return { agent, name, state: use.state, ...(use.state === "broken" ? { error: use.reason } : {}), from };
-  const { error, state = "not-launched", tools = 0 } = status ?? {};
+  const { error, state = "not-launched", tools = 0, wordsChanged } = status ?? {};
   return {
     agent,
     name,
     state,
     run: use.place.run,
     tools,
+    ...(wordsChanged === undefined ? {} : { wordsChanged }),
     ...(error === undefined ? {} : { error: withFlags(error) }),
     from,
   };
@@ -50,14 +54,14 @@ function toListed({ agent, from, name, use }: FoundServer, status: ServerStatus 
 
 function toText(listed: readonly Listed[]): string {
   if (listed.length === 0) return "No agent's file names an MCP server.\n";
-  const rows = listed.map(({ agent, error = "", from, name, run = "-", state, tools }) => [
+  const rows = listed.map(({ agent, error = "", from, name, run = "-", state, tools, wordsChanged }) => [
     agent,
     name,
     state,
     run,
     tools === undefined ? "-" : String(tools),
     from,
-    error,
+    wordsChanged === true ? "its tools are not those that were approved" : error,
   ]);
   const lines = toTable([["AGENT", "SERVER", "STATE", "RUN", "TOOLS", "FROM", ""], ...rows]);
   return `${lines.map(escapeForTerminal).join("\n")}\n`;

@@ -1,12 +1,12 @@
 import { BudgieError, toDurationText } from "@budgie/core";
-import { openBrowser, type LoginFacts, type NamedServer } from "@budgie/mcp-manager";
+import { openBrowser, type LoginFacts } from "@budgie/mcp-manager";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { interruptible } from "../../process/interruptible.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
 import { createAddressFetch } from "../../agent-servers/address-fetch.ts";
-import { findServer, findServers, type UsableServer } from "../../agent-servers/find-servers.ts";
+import { findServer, findServers } from "../../agent-servers/find-servers.ts";
 import { createUserLogins } from "../../agent-servers/user-logins.ts";
 import type { LoginArguments } from "./mcp-commands.ts";
 
@@ -19,24 +19,14 @@ export async function logInToServer(config: Config, given: LoginArguments, host:
     const message = `The MCP server "${name}" is a program, which logs in by itself if it needs to.`;
     throw new BudgieError("INPUT_INVALID", message);
   }
-  const show = (address: string): void => showAddress(address, { json, timeoutMs }, host);
-  const facts = await logIn(config, { server, usable, timeoutMs, show }, host);
+  const onAddress = (address: string): void => showAddress(address, { json, timeoutMs }, host);
+  const logins = createUserLogins(config, createAddressFetch([usable], host));
+  const facts = await interruptible(host, (interrupted) => {
+    const signal = AbortSignal.any([interrupted, AbortSignal.timeout(timeoutMs)]);
+    return logins.logIn(server, { onAddress, signal });
+  });
   host.stdout.write(json ? toSafeJson({ name, ...facts }) : toText(name, facts));
   return 0;
-}
-
-type Login = {
-  readonly server: NamedServer;
-  readonly usable: UsableServer;
-  readonly timeoutMs: number;
-  readonly show: (address: string) => void;
-};
-
-function logIn(config: Config, { server, show, timeoutMs, usable }: Login, host: Host): Promise<LoginFacts> {
-  return interruptible(host, (interrupted) => {
-    const signal = AbortSignal.any([interrupted, AbortSignal.timeout(timeoutMs)]);
-    return createUserLogins(config, createAddressFetch([usable], host)).logIn(server, { onAddress: show, signal });
-  });
 }
 
 type Showing = { readonly json: boolean; readonly timeoutMs: number };

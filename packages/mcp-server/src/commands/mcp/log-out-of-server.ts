@@ -5,17 +5,14 @@ import type { Host } from "../../process/host.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
 import { createAddressFetch } from "../../agent-servers/address-fetch.ts";
-import { findServers } from "../../agent-servers/find-servers.ts";
+import { findServers, type UsableServer } from "../../agent-servers/find-servers.ts";
 import { createUserLogins } from "../../agent-servers/user-logins.ts";
 
 type Options = { readonly name: string; readonly json: boolean };
 
 /** Runs `budgie mcp logout`: removes the tokens, and has the authorization server end them. Resolves to 1 if it did not. */
 export async function logOutOfServer(config: Config, { json, name }: Options, host: Host): Promise<number> {
-  // Their sections may pin the authorization server's name.
-  const found = findServers(config, { agent: undefined }, host);
-  const usable = found.flatMap(({ use }) => ("server" in use ? [use] : []));
-  const removed = await createUserLogins(config, createAddressFetch(usable, host)).logOut(name);
+  const removed = await createUserLogins(config, createAddressFetch(findUsable(config, host), host)).logOut(name);
   if (removed.length === 0) {
     throw new BudgieError("INPUT_INVALID", `There is no login to an MCP server "${name}".`);
   }
@@ -27,4 +24,14 @@ export async function logOutOfServer(config: Config, { json, name }: Options, ho
     host.report(escapeForTerminal(`the tokens of "${name}" are removed here, and may be valid still: ${problem}`));
   }
   return problems.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+/** Finds the servers, whose sections may pin the authorization server's name. A file that is wrong keeps nobody from logging out. */
+function findUsable(config: Config, host: Host): readonly UsableServer[] {
+  try {
+    return findServers(config, { agent: undefined }, host).flatMap(({ use }) => ("server" in use ? [use] : []));
+  } catch (error) {
+    if (error instanceof BudgieError) return [];
+    throw error;
+  }
 }

@@ -72,7 +72,11 @@ export function addMcp(program: Command, actions: McpActions): void {
       .option("--json", "print JSON")
       .action((name: string, { json = false }: Given) => act({ name, json }));
   addNamed("logout", "remove the login to a server, and end its tokens", actions.logout);
-  addNamed("logs", "print the last lines that a server wrote when these commands started it last", actions.logs);
+  addNamed(
+    "logs",
+    "print the last lines that a server wrote when these commands or doctor started it last",
+    actions.logs,
+  );
 }
 
 function toShown({ agent, json = false }: Given): Shown {

@@ -17,7 +17,7 @@ export function showServerLog(config: Config, { json, name }: Options, { stdout 
 function readLog(name: string, config: Config): string {
   const error = new BudgieError(
     "INPUT_INVALID",
-    `There is no log of an MCP server "${name}". "budgie mcp tools" and "budgie mcp call" write it.`,
+    `There is no log of an MCP server "${name}". "budgie doctor" and "budgie mcp ls", "tools" and "call" write it.`,
   );
   // The name becomes that of a file.
   if (!AGENT_NAME.test(name)) throw error;

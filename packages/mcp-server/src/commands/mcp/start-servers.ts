@@ -1,21 +1,18 @@
 import type { ServerStatus } from "@budgie/mcp-manager";
-import type { Config } from "../../config/config.ts";
-import type { Host } from "../../process/host.ts";
 import type { FoundServer, UsableServer } from "../../agent-servers/find-servers.ts";
-import { withManager } from "./with-manager.ts";
+import { withManager, type Managed } from "./with-manager.ts";
 
 /** Starts each server that may be used, and returns the states in the order of the servers. */
 export async function startServers(
   found: readonly FoundServer[],
-  config: Config,
-  host: Host,
+  parts: Omit<Managed, "servers">,
 ): Promise<readonly (ServerStatus | undefined)[]> {
   const usable = found.map(({ use }) => ("server" in use ? use : undefined));
   // Agents may share a server, and may have different ones of a name.
   const groups = toGroups(usable.filter((use) => use !== undefined));
   const started = new Map<string, ServerStatus>();
   for (const servers of groups) {
-    const list = await withManager({ config, host, servers }, async (manager) => {
+    const list = await withManager({ ...parts, servers }, async (manager) => {
       await manager.start();
       return manager.list();
     });

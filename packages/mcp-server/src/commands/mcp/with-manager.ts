@@ -4,40 +4,46 @@ import { createMcpManager, toEventText, type McpManager } from "@budgie/mcp-mana
 import { connectAt } from "../../agent-servers/connect-at.ts";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
-import { interruptible } from "../../process/interruptible.ts";
 import { loadVersion } from "../../process/version.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import type { UsableServer } from "../../agent-servers/find-servers.ts";
 import { openSandboxes } from "./open-sandboxes.ts";
 
+/** The servers to manage, and the way to end them. */
+export type Managed = {
+  readonly config: Config;
+  readonly host: Host;
+  readonly servers: readonly UsableServer[];
+  /** Ends the servers; the work then rejects with its reason */
+  readonly signal: AbortSignal;
+};
+
 /** Works with a manager of servers, which ends them in any case. Their news go to stderr, their words to files. */
 export async function withManager<Result>(
-  {
-    config,
-    host,
-    servers,
-  }: { readonly config: Config; readonly host: Host; readonly servers: readonly UsableServer[] },
-  work: (manager: McpManager, signal: AbortSignal) => Promise<Result>,
+  { config, host, servers, signal }: Managed,
+  work: (manager: McpManager) => Promise<Result>,
 ): Promise<Result> {
-  return interruptible(host, async (signal) => {
-    await using sandboxes = openSandboxes(config, host);
-    const manager = createMcpManager({
-      servers,
-      connect: connectAt(servers, { config, host, sandboxes }),
-      client: { name: "budgie", version: loadVersion() },
-      onEvent(event) {
-        if (NEWS.has(event.kind)) host.report(escapeForTerminal(toEventText(event)));
-      },
-    });
-    const stop = (): void => void manager[Symbol.asyncDispose]();
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      return await work(manager, signal);
-    } finally {
-      await manager[Symbol.asyncDispose]();
-      for (const { server } of servers) writeLog(server.name, { config, lines: manager.logs(server.name) });
-    }
+  signal.throwIfAborted();
+  await using sandboxes = openSandboxes(config, host);
+  const manager = createMcpManager({
+    servers,
+    connect: connectAt(servers, { config, host, sandboxes }),
+    client: { name: "budgie", version: loadVersion() },
+    onEvent(event) {
+      if (NEWS.has(event.kind)) host.report(escapeForTerminal(toEventText(event)));
+    },
   });
+  let stopping: PromiseLike<void> | undefined;
+  const stop = (): PromiseLike<void> => (stopping ??= manager[Symbol.asyncDispose]());
+  // The end of the work waits for it, and reports a failure.
+  signal.addEventListener("abort", () => void stop().then(undefined, () => undefined), { once: true });
+  try {
+    return await work(manager);
+  } finally {
+    await stop();
+    for (const { server } of servers) writeLog(server.name, { config, lines: manager.logs(server.name) });
+    signal.throwIfAborted();
+  }
 }
 
 const NEWS: ReadonlySet<string> = new Set(["error", "needs-auth", "restarting", "words-changed"]);

@@ -7,10 +7,10 @@ import { allow, setUp } from "../mcp/set-up-mcp.ts";
 type Found = { readonly state: string; readonly what: string; readonly text: string; readonly todo?: string };
 
 /** Runs `budgie doctor` for an agent whose file names servers. Returns what it finds of them. */
-async function inspect(mcpServers: object, mcp: object): Promise<readonly object[]> {
+async function inspect(mcpServers: object, mcp: object, args: readonly string[] = []): Promise<readonly object[]> {
   using user = createInstallUser();
   setUp(user, { agent: { mcpServers }, config: allow(mcp) });
-  const { stdout } = await user.run(["doctor", "--json", "--config", join(user.project, "budgie.json")]);
+  const { stdout } = await user.run(["doctor", "--json", "--config", join(user.project, "budgie.json"), ...args]);
   const { findings } = JSON.parse(stdout) as { readonly findings: readonly Found[] };
   return findings.filter(({ what }) => what === "mcp").map(({ state, text, todo }) => ({ state, text, todo }));
 }
@@ -35,6 +35,19 @@ describe("budgie doctor with MCP servers", () => {
       { state: "failed", text: 'coder: "closed" wants a login', todo: "budgie mcp login closed --agent coder" },
       { state: "failed", text: 'coder: "gone" cannot be used: it cannot be reached (ECONNREFUSED)' },
       { state: "failed", text: expect.stringMatching(/^coder: "wrong" is not started: .*https/) },
+    ]);
+  });
+
+  it("says of one that works what keeps it from being used as it was meant", async () => {
+    await using far = await startMockServer();
+    const servers = { far: { url: far.url } };
+    const has = 'coder: "far" has 0 tools, at an address';
+
+    expect(await inspect(servers, { far: { toolsHash: `sha256:${"0".repeat(64)}` } })).toEqual([
+      { state: "note", text: `${has}, and they are not those that were approved` },
+    ]);
+    expect(await inspect(servers, { far: {} }, ["--sandbox", "--egress", "bridge"])).toEqual([
+      { state: "note", text: `${has}, and with the egress mode "bridge" the agent does not get it` },
     ]);
   });
 

@@ -142,6 +142,16 @@ describe("budgie mcp logout", () => {
     await expect(run(["logout", "far"])).rejects.toThrow('There is no login to an MCP server "far".');
   });
 
+  it("needs no file that is broken", async () => {
+    await using place = await start();
+    await logIn(place.user);
+    setUp(place.user, { agent: { includeMcpJson: true } });
+    place.user.write(join(place.user.home, ".kiro/settings/mcp.json"), "{");
+
+    expect(await place.run(["logout", "far"])).toMatchObject({ exitCode: 0 });
+    expect(place.authorization.revoked).toHaveLength(2);
+  });
+
   it("exits with 1 if the tokens may be valid still", async () => {
     await using place = await start({ revocationStatus: 500 });
     await logIn(place.user);

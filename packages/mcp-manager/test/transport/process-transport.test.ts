@@ -1,0 +1,35 @@
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { createProcessTransport, type ServerProcess } from "../../src/transport/process-transport.ts";
+import { manage, toProcess } from "../helpers/servers.ts";
+
+/** Returns a server that answers `initialize` alone or nothing, and cannot be stopped. */
+function toUnstoppable(answers: boolean): ServerProcess {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const result = {
+    protocolVersion: "2025-11-25",
+    capabilities: { tools: {} },
+    serverInfo: { name: "a", version: "1" },
+  };
+  stdin.once("data", (line: Buffer) => {
+    const { id } = JSON.parse(String(line)) as { readonly id: number };
+    if (answers) stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
+  });
+  const stop = (): Promise<void> => Promise.reject(new Error("The engine does not answer."));
+  return { stdin, stdout, stderr, ended: new Promise(() => undefined), stop };
+}
+
+it.each([true, false])("A server that cannot be stopped fails by itself, its connection open: %j", async (answers) => {
+  const server = toProcess("a");
+  const connect = (): ReturnType<typeof createProcessTransport> =>
+    createProcessTransport(
+      () => toUnstoppable(answers),
+      () => undefined,
+    );
+  const { manager } = manage({ servers: [server], connect, startTimeoutMs: 100 });
+
+  await manager.start();
+
+  expect(manager.list()).toMatchObject([{ state: "error", error: "it does not answer" }]);
+  await manager[Symbol.asyncDispose]();
+});
