@@ -64,7 +64,7 @@ describe("a secret of the host", () => {
       const args = ["--credentials", mode, "--verbose"];
       const { ask, child, ended, stderr } = await user.start({ sandbox, args, env: { KIRO_API_KEY: KEY } });
       ask("shell-worker", { prompt: AT_WORK }).catch(() => undefined);
-      await expect.poll(() => isAgentRunning(user), { timeout: 10_000 }).toBe(true);
+      await expect.poll(() => isAgentRunning(user)).toBe(true);
       // Without a login it never starts to work.
       if (mode !== "none") await waitFor(() => existsSync(join(user.workspace, "at-work")));
 

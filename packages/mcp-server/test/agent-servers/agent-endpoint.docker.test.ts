@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { startMockServer } from "@budgie/testkit";
@@ -6,31 +6,7 @@ import { describe, expect, it } from "vitest";
 import { listTraces } from "../helpers/engine.ts";
 import { createBudgieUser, toEngineVariables, toText, type BudgieUser } from "../helpers/start-budgie.ts";
 import { toShellServer } from "./shell-server.ts";
-
-type Setting = {
-  readonly mcpServers: object;
-  /** The agent's section */
-  readonly mcp: object;
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-};
-
-/** Starts budgie with an agent whose file names servers. */
-async function start(user: BudgieUser, { args = [], env = {}, mcp, mcpServers }: Setting) {
-  const agents = join(user.host.home, ".kiro/agents");
-  mkdirSync(agents, { recursive: true });
-  const agent = {
-    name: "coder",
-    description: "sub-agent: Codes.",
-    tools: ["*"],
-    allowedTools: ["*", "@*"],
-    mcpServers,
-  };
-  writeFileSync(join(agents, "coder.json"), JSON.stringify(agent));
-  const config = join(user.host.home, "budgie.json");
-  writeFileSync(config, JSON.stringify({ agents: { coder: { mcp } } }));
-  return user.start({ sandbox: true, args: ["--config", config, "--trust-all-tools", ...args], env });
-}
+import { beginSession, startCoder } from "./start-coder.ts";
 
 /** Lists the files that show agents their servers' addresses. */
 function listShown({ host }: BudgieUser): readonly string[] {
@@ -45,20 +21,22 @@ describe("an agent in a sandbox and its MCP servers", () => {
     await using user = await createBudgieUser();
     const shell = { ...toShellServer(), env: { KEY: "$KEY" } };
     const mcp = { shell: { env: ["KEY"] } };
-    const { ask, client } = await start(user, { mcpServers: { shell }, mcp, env: { KEY: "canary" } });
-    const heard: unknown[] = [];
-    const onprogress = ({ message }: { readonly message?: string | undefined }): void => void heard.push(message);
-    const call = { prompt: toCall("printf %s $KEY | wc -c"), directory: user.workspace };
+    const { ask, client } = await startCoder(user, { mcpServers: { shell }, mcp, env: { KEY: "canary" } });
+    // A turn that lasts until its caller hears of the server.
+    const call = { prompt: "[[run: until test -e heard; do sleep 0.1; done]]", directory: user.workspace };
+    const onprogress = ({ message }: { readonly message?: string | undefined }): void => {
+      if (message?.includes("shell: 1 tool") === true) writeFileSync(join(user.workspace, "heard"), "");
+    };
 
     const asked = { name: "kiro-subagents.coder", arguments: call };
-    const first = (await client.callTool(asked, undefined, { timeout: 300_000, onprogress })) as CallToolResult;
-    const { sessionId } = first.structuredContent ?? {};
+    const begun = (await client.callTool(asked, undefined, { timeout: 100_000, onprogress })) as CallToolResult;
+    const { sessionId } = begun.structuredContent ?? {};
+    const first = await ask("coder", { prompt: toCall("printf %s $KEY | wc -c"), sessionId });
     const look = "[[run: cat ~/.kiro/agents/*; env; cat /proc/*/environ 2>&1 | tr '\\\\0' ' ']]";
     const second = await ask("coder", { prompt: `${toCall("cat ~/note || echo kept >~/note")}${look}`, sessionId });
     const third = await ask("coder", { prompt: toCall("cat ~/note"), sessionId });
 
     expect(toText(first)).toContain('"text":"6\\n');
-    expect(heard).toContainEqual(expect.stringContaining("shell: 1 tool"));
     expect(first.structuredContent).toMatchObject({
       mcpServers: [{ name: "shell", state: "ready", run: "sandbox", tools: 1, calls: 1, failed: 0 }],
     });
@@ -72,9 +50,10 @@ describe("an agent in a sandbox and its MCP servers", () => {
     await using user = await createBudgieUser();
     await using far = await startMockServer({ tools: [{ name: "echo" }, { name: "other" }] });
     const mcpServers = { far: { url: far.url }, shell: toShellServer(), dead: { command: "nothing-there" } };
-    const { ask } = await start(user, { mcpServers, mcp: { far: { tools: ["echo"] }, dead: {} } });
+    const { ask } = await startCoder(user, { mcpServers, mcp: { far: { tools: ["echo"] }, dead: {} } });
 
     const answer = await ask("coder", {
+      sessionId: await beginSession({ ask }),
       prompt: `[[tool @far/echo: {"a":1}]][[tool @far/other]]${toCall("true")}[[run: cat ~/.kiro/agents/*]]`,
     });
 
@@ -97,14 +76,14 @@ describe("an agent in a sandbox and its MCP servers", () => {
 
   it("calls them over ACP too, in each process of its session", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await start(user, {
+    const { ask } = await startCoder(user, {
       mcpServers: { shell: toShellServer(), other: toShellServer() },
       mcp: { shell: {}, other: { tools: ["nothing"] } },
       args: ["--protocol", "acp", "--warm-idle", "0"],
     });
 
-    const first = await ask("coder", { prompt: toCall("echo sum-$((6 * 7))") });
-    const { sessionId } = first.structuredContent ?? {};
+    const sessionId = await beginSession({ ask });
+    const first = await ask("coder", { sessionId, prompt: toCall("echo sum-$((6 * 7))") });
     const second = await ask("coder", { sessionId, prompt: toCall("echo sum-$((6 * 7))") });
     const third = await ask("coder", { sessionId, prompt: toCall("true", "other") });
 
@@ -122,15 +101,17 @@ describe("an agent in a sandbox and its MCP servers", () => {
 
   it("reaches them without any network, and not those of another session", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await start(user, {
+    const { ask } = await startCoder(user, {
       mcpServers: { shell: toShellServer() },
       mcp: { shell: {} },
       args: ["--egress", "none"],
     });
-    const one = await ask("coder", { prompt: `${toCall("echo one")}[[run: cat ~/.kiro/agents/*]]` });
+    const [sessionId, otherId] = await Promise.all([beginSession({ ask }), beginSession({ ask })]);
+    const one = await ask("coder", { sessionId, prompt: `${toCall("echo one")}[[run: cat ~/.kiro/agents/*]]` });
     const [url] = /http:\/\/127[^"]+/.exec(toText(one)) ?? [];
 
     const other = await ask("coder", {
+      sessionId: otherId,
       prompt: `${toCall("echo two")}[[run: bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128; printf "POST ${new URL(url ?? "").pathname} HTTP/1.1\\\\r\\\\nHost: x\\\\r\\\\nContent-Length: 0\\\\r\\\\n\\\\r\\\\n" >&3; head -n 1 <&3']]`,
     });
 
@@ -141,8 +122,12 @@ describe("an agent in a sandbox and its MCP servers", () => {
 
   it("shares one container and its home with other sessions, if the user says so, until budgie ends", async () => {
     await using user = await createBudgieUser();
-    const budgie = await start(user, { mcpServers: { shell: toShellServer() }, mcp: { shell: { shared: true } } });
-    const one = await budgie.ask("coder", { prompt: toCall("echo of the first >~/note; echo $PPID $(hostname)") });
+    const budgie = await startCoder(user, { mcpServers: { shell: toShellServer() }, mcp: { shell: { shared: true } } });
+    const sessionId = await beginSession(budgie);
+    const one = await budgie.ask("coder", {
+      sessionId,
+      prompt: toCall("echo of the first >~/note; echo $PPID $(hostname)"),
+    });
     const other = await budgie.ask("coder", { prompt: toCall("cat ~/note; echo $PPID $(hostname)") });
     const [place] = /\d+ [\w-]+\\n/.exec(toText(one)) ?? [];
 
@@ -155,8 +140,8 @@ describe("an agent in a sandbox and its MCP servers", () => {
 
   it("leaves nothing on the engine or in the state directory", async () => {
     await using user = await createBudgieUser();
-    const budgie = await start(user, { mcpServers: { shell: toShellServer() }, mcp: { shell: {} } });
-    await budgie.ask("coder", { prompt: toCall("true") });
+    const budgie = await startCoder(user, { mcpServers: { shell: toShellServer() }, mcp: { shell: {} } });
+    await beginSession(budgie);
     expect((await listTraces(user)).filter((name) => name.includes("budgie-turn-"))).not.toEqual([]);
     expect(listShown(user)).toHaveLength(1);
 
@@ -167,10 +152,13 @@ describe("an agent in a sandbox and its MCP servers", () => {
     expect(listShown(user)).toEqual([]);
   });
 
-  it("leaves nothing to the next budgie's sweep when it is killed", async () => {
+  it("leaves what budgie gc removes when it is killed", async () => {
     await using user = await createBudgieUser();
-    const { ask, child, ended } = await start(user, { mcpServers: { shell: toShellServer() }, mcp: { shell: {} } });
-    await ask("coder", { prompt: toCall("true") });
+    const { ask, child, ended } = await startCoder(user, {
+      mcpServers: { shell: toShellServer() },
+      mcp: { shell: {} },
+    });
+    await beginSession({ ask });
 
     child.kill("SIGKILL");
     await ended;

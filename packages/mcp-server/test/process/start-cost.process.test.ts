@@ -7,7 +7,7 @@ import { createBudgieUser } from "../helpers/start-budgie.ts";
 const fixture = new URL("../fixtures/report-processor-time.mjs", import.meta.url).href;
 
 const ROUNDS = 5;
-// Twice the figure of docs/performance.md: processor time varies less than time, yet a busy machine's caches are cold.
+// About twice what was measured: processor time varies less than time, yet a busy machine's caches are cold.
 const LIMIT = 10;
 
 it("starts, lists its tools and ends within ten times the processor time of node -e 0", async () => {

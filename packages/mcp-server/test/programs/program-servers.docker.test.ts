@@ -4,6 +4,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { createFakeLlm, startMockServer, type FakeLlm, type MockServer } from "@budgie/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toShellServer } from "../agent-servers/shell-server.ts";
+import { beginSession } from "../agent-servers/start-coder.ts";
 import { createBudgieUser, toText } from "../helpers/start-budgie.ts";
 import { createContainerPlace } from "./container-place.ts";
 import type { Place } from "./place.ts";
@@ -36,7 +37,10 @@ describe.each(Object.entries(PROGRAMS))("%s in a sandbox and its MCP servers", {
       return (await client.callTool(call, undefined, { timeout: 120_000 })) as CallToolResult;
     };
 
-    const first = await ask(`[[tool @shell/sh: ${SCRIPT}]] [[tool @far/echo: {"a":"parrot"}]] [[results]]`);
+    const sessionId = await beginSession({
+      ask: async (_name, input) => ask(String(input["prompt"]), input["sessionId"]),
+    });
+    const first = await ask(`[[tool @shell/sh: ${SCRIPT}]] [[tool @far/echo: {"a":"parrot"}]] [[results]]`, sessionId);
 
     expect(toText(first)).toContain("sum-42");
     expect(toText(first)).toMatch(/a\\*":\\*"parrot/);
@@ -47,7 +51,6 @@ describe.each(Object.entries(PROGRAMS))("%s in a sandbox and its MCP servers", {
         { name: "shell", state: "ready", run: "sandbox", tools: 1, calls: 1, failed: 0 },
       ],
     });
-    const { sessionId } = first.structuredContent ?? {};
     expect(toText(await ask("[[tool @far/other]]", sessionId))).toContain("I have no tool @far/other.");
     expect(toText(await ask("[[tool @hidden/sh]]", sessionId))).toContain("I have no tool @hidden/sh.");
 
