@@ -1,22 +1,19 @@
 // Compares the time of one turn with that of several at once, as the time per turn, so that less is more throughput. Two sides are floors:
 // one hardened container a turn, without a session, and the agent without a container.
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
+import { LOCAL, READING_MS, SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { dockerRun, hardenedRun } from "./sides/docker-run.mjs";
 import { interleave } from "./lib/interleave.mjs";
 import { toRows } from "./lib/table.mjs";
 
-const READING_MS = 3000;
 const COUNTS = [1, 2, 4, 8, 16];
 const SIDES = ["docker run --rm", "hardened, no network", "first turns", "follow-up turns", "local"];
-const KIRO = fileURLToPath(new URL("../../packages/testkit/bin/kiro-cli", import.meta.url));
 
 export const measureConcurrency = (rounds) =>
   withPlace(async (place) => {
     const most = Math.max(...COUNTS);
     const [server, local] = await Promise.all(
-      [SANDBOX, ["--kiro-binary", KIRO]].map((flags) => place.startServer([...flags, "--max-concurrent", `${most}`])),
+      [SANDBOX, LOCAL].map((flags) => place.startServer([...flags, "--max-concurrent", `${most}`])),
     );
     const [docker, hardened, first, followUp, localFollowUp] = SIDES;
     const turns = {

@@ -20,17 +20,17 @@ import { measureWorkspace } from "./workspace.mjs";
 
 /** The cases, and their usual rounds. */
 const CASES = {
-  turns: [measureTurns, 20],
-  concurrency: [measureConcurrency, 5],
-  startup: [measureStartup, 20],
-  memory: [measureMemory, 3],
+  turns: [measureTurns, 9],
+  concurrency: [measureConcurrency, 3],
+  startup: [measureStartup, 15],
+  memory: [measureMemory, 2],
   sessions: [measureSessions, 1],
-  login: [measureLogin, 10],
-  workspace: [measureWorkspace, 8],
-  hardening: [measureHardening, 10],
+  login: [measureLogin, 4],
+  workspace: [measureWorkspace, 3],
+  hardening: [measureHardening, 5],
   egress: [measureEgress, 12],
   acp: [measureAcp, 6],
-  mcp: [measureMcp, 10],
+  mcp: [measureMcp, 4],
 };
 
 const args = process.argv.slice(2);

@@ -151,8 +151,6 @@ async function countStarts(place) {
       engine.write(chunk);
     });
     engine.on("data", (chunk) => client.write(chunk));
-    client.on("end", () => engine.end()).on("close", () => engine.destroy());
-    engine.on("end", () => client.end()).on("close", () => client.destroy());
   });
   place.atEnd(() => proxy.close());
   // Containers that are made ahead would be counted too.

@@ -1,22 +1,20 @@
 // Measures the memory of a server and of what it keeps: idle, a session, a waiting turn, and while an agent prints 1 GB. Its process is
 // measured once it has been idle, by the resident set that the kernel counts; containers by the engine's count without caches.
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { AGENT, PROMPT, SANDBOX, withPlace } from "./lib/bench-place.mjs";
+import { AGENT, LOCAL, PROMPT, READING_MS, SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { median } from "./lib/interleave.mjs";
 import { readContainers, readStatus } from "./lib/read-memory.mjs";
 import { toFigure } from "./lib/table.mjs";
 
 const SESSIONS = 20;
 const WAITING = 100;
-const KIRO = fileURLToPath(new URL("../../packages/testkit/bin/kiro-cli", import.meta.url));
 const IDLE_LIMIT = 60;
 // V8 collects garbage and shrinks its heap some seconds after the last activity. `gc()` does not shrink the space of new objects.
 const IDLE_MS = 15_000;
 
 export const measureMemory = (rounds) =>
   withPlace(async (place) => {
-    const local = await measureIdle(place, rounds, ["--kiro-binary", KIRO]);
+    const local = await measureIdle(place, rounds, LOCAL);
     const idle = await measureIdle(place, rounds, SANDBOX);
     const rows = [
       toFigure("idle server", local, "MB"),
@@ -54,7 +52,7 @@ async function measureSessions(place) {
   const after = await settle(server);
   await server.followUp(last);
   // Containers that wait for a turn are made after the one before.
-  await sleep(3000);
+  await sleep(READING_MS);
   const all = await readContainers(place);
   const added = all.filter(({ id }) => !own.some((other) => other.id === id));
   const byRole = groupByRole(added);
@@ -76,20 +74,11 @@ function groupByRole(containers) {
 }
 
 async function measureWaiting(place) {
-  const server = await place.startServer([
-    "--kiro-binary",
-    KIRO,
-    "--max-concurrent",
-    "1",
-    "--max-queued",
-    `${WAITING}`,
-  ]);
+  const server = await place.startServer([...LOCAL, "--max-concurrent", "1", "--max-queued", `${WAITING}`]);
   await server.newSession();
   const calls = [server.ask(AGENT, { prompt: "[[sleep 600000]]" })];
-  await sleep(1000);
   const before = await settle(server);
   for (let call = 0; call < WAITING; call++) calls.push(server.ask(AGENT, { prompt: PROMPT }));
-  await sleep(1000);
   const after = await settle(server);
   await server.close();
   await Promise.allSettled(calls);

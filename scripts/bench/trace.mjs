@@ -30,7 +30,6 @@ export const traceTurns = () =>
         `\n${title}: answered after ${Math.round(answered - began)} ms\n${toText(calls, { began, answered })}`,
       );
     }
-    return { rows: [], over: [] };
   });
 
 /** Records the requests of one connection, each of which starts with a new chunk. */
@@ -38,16 +37,13 @@ function watch(calls, client, engine) {
   let call;
   client.on("data", (chunk) => {
     const [, method, url] = REQUEST.exec(chunk.toString("latin1", 0, 4096)) ?? [];
-    if (method !== undefined) calls.push((call = { method, path: toShape(url), began: performance.now(), sent: 0 }));
-    if (call !== undefined) call.sent += chunk.length;
+    if (method !== undefined) calls.push((call = { method, path: toShape(url), began: performance.now() }));
     engine.write(chunk);
   });
   engine.on("data", (chunk) => {
     if (call !== undefined) call.ended = performance.now();
     client.write(chunk);
   });
-  client.on("end", () => engine.end()).on("close", () => engine.destroy());
-  engine.on("end", () => client.end()).on("close", () => client.destroy());
 }
 
 /** Returns a path with `*` for ids and names, and the names of its parameters. */

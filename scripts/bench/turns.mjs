@@ -1,7 +1,6 @@
 // Compares sandboxed and local turns with "docker run --rm" of the same image and agent, with runc alone, and with the original design.
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
+import { LOCAL, READING_MS, SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { dockerRun, hardenedRun, originalDesign } from "./sides/docker-run.mjs";
 import { interleave } from "./lib/interleave.mjs";
 import { createRuncTurn } from "./sides/runc-run.mjs";
@@ -9,13 +8,11 @@ import { findOver, toRows } from "./lib/table.mjs";
 
 const BASE = "docker run --rm";
 const LIMITS = { "sandbox, first turn": 1, "sandbox, follow-up turn": 0.5 };
-const READING_MS = 1500;
-const KIRO = fileURLToPath(new URL("../../packages/testkit/bin/kiro-cli", import.meta.url));
 
 export const measureTurns = (rounds) =>
   withPlace(async (place) => {
     const sandboxed = await place.startServer(SANDBOX);
-    const local = await place.startServer(["--kiro-binary", KIRO]);
+    const local = await place.startServer(LOCAL);
     const original = originalDesign(place);
     const runcTurn = await createRuncTurn(place);
     if (runcTurn === undefined) console.log("Without root or runc, the row of runc is missing.");
@@ -34,7 +31,7 @@ export const measureTurns = (rounds) =>
     return { rows, over: findOver(rows, LIMITS) };
   });
 
-/** Takes a turn, and then the time of a caller who reads the answer, in which budgie makes things ahead beside no other case. */
+/** Takes a turn, and then the time of a caller who reads the answer. */
 async function readAnswer(turn) {
   const began = performance.now();
   await turn();

@@ -10,6 +10,13 @@ import { openEngine } from "../../lib/engine.mjs";
 
 export const IMAGE = "budgie-demo:latest";
 export const SANDBOX = ["--sandbox", "--sandbox-image", IMAGE];
+/** Without a sandbox, by the stand-in agent of the tests */
+export const LOCAL = [
+  "--kiro-binary",
+  fileURLToPath(new URL("../../../packages/testkit/bin/kiro-cli", import.meta.url)),
+];
+/** Time in which a caller reads an answer, and budgie makes things ahead beside no other case */
+export const READING_MS = 3000;
 /** An agent that answers at once, so that only the cost of running it is measured */
 export const AGENT = "code-reviewer";
 export const PROMPT = "Review this. [[say: Looks fine.]]";

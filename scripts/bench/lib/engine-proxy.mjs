@@ -3,7 +3,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Opens a socket in front of an engine. `pass` connects the sockets of each client and of the engine. */
+/** Opens a socket in front of an engine. `pass` connects what the sockets of each client and of the engine say. */
 export async function openEngineProxy({ endpoint }, pass) {
   const { address } = endpoint;
   const target = address.socketPath ? { path: address.socketPath } : { host: address.host, port: address.port };
@@ -14,9 +14,16 @@ export async function openEngineProxy({ endpoint }, pass) {
   const sockets = new Set();
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const engine = connect({ ...target, allowHalfOpen: true });
-    for (const socket of [client, engine]) {
+    for (const [socket, other] of [
+      [client, engine],
+      [engine, client],
+    ]) {
       sockets.add(socket);
-      socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
+      socket.on("error", () => undefined).on("end", () => other.end());
+      socket.on("close", () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
     }
     pass(client, engine);
   });

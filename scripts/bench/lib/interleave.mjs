@@ -27,5 +27,5 @@ export function median(times) {
 /** Returns a percentile by nearest rank. */
 export function percentile(times, share) {
   const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+  return sorted[Math.ceil(sorted.length * share) - 1];
 }

@@ -7,7 +7,7 @@ const CREATION = /^POST \S*\/containers\/create(?:\?\S*)? HTTP\/1\.1\r\n/;
 export function openRewritingProxy(engine, rewrite) {
   return openEngineProxy(engine, (client, upstream) => {
     pass(client, upstream, rewrite);
-    upstream.pipe(client);
+    upstream.on("data", (chunk) => client.write(chunk));
   });
 }
 
@@ -24,7 +24,6 @@ function pass(client, engine, rewrite) {
     engine.write(request.head.replace(/^content-length: \d+/im, `Content-Length: ${body.length}`));
     engine.write(body);
   });
-  client.on("end", () => engine.end()).on("close", () => engine.destroy());
 }
 
 /** Parses a request, or returns `undefined` while it is incomplete. */

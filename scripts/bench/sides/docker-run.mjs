@@ -3,27 +3,10 @@ import { AGENT, IMAGE, PROMPT } from "../lib/bench-place.mjs";
 
 export const COMMAND = ["kiro-cli", "chat", "--agent", AGENT, "--no-interactive"];
 // The part of a sandbox's hardening that an option of the command line has.
-const HARDENED = [
-  "--network",
-  "none",
-  "--read-only",
-  "--cap-drop",
-  "ALL",
-  "--security-opt",
-  "no-new-privileges",
-].concat([
-  "--pids-limit",
-  "1024",
-  "--memory",
-  "4g",
-  "--init",
-  "--log-driver",
-  "none",
-  "--tmpfs",
-  "/tmp",
-  "--tmpfs",
-  "/root",
-]);
+const HARDENED = (
+  "--network none --read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 1024 --memory 4g " +
+  "--init --log-driver none --tmpfs /tmp --tmpfs /root"
+).split(" ");
 
 /** Runs a plain `docker run --rm` with the same image, agent and prompt, and the two mounts that the agent needs. */
 export function dockerRun(place) {
