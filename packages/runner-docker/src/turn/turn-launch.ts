@@ -32,7 +32,7 @@ export type TurnLaunch = {
 export type LaunchedTurn = Pick<StartedTurn, "container" | "root" | "socket"> & {
   readonly skeleton: string;
   readonly mounts: readonly TurnMount[];
-  /** What it was made from; `undefined` if no turn is made before its call */
+  /** Text of what it was made from; `undefined` if no turn is made before its call */
   readonly facts: string | undefined;
   /** Removes it, if no agent ran in it. */
   discard(): Promise<void>;
