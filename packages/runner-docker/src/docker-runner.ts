@@ -155,7 +155,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     guarded: toGuarded(engine, options),
     capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
     ...((options.ahead ?? 0) > 0 ? { ahead: runnerAhead } : {}),
-    openSession: (id) => openOnce(id, "new"),
+    openSession: (id, { isKept = true } = {}) => openOnce(id, isKept ? "new" : "passing"),
     resumeSession: (id) => openOnce(id, "kept"),
     listSessions: () => translated(listSessions(engine.docker, options.owner), image.name),
     collectGarbage(policy) {

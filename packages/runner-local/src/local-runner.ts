@@ -36,15 +36,17 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
   const hostEnv = toHostEnvironment(options.hostEnv, options.env ?? []);
   const register = createSessionRegister(stateDir);
   const sessions = new Map<SessionId, Promise<LocalSession>>();
+  const passing = new Set<SessionId>();
   let closing: Promise<void> | undefined;
 
-  async function open(id: SessionId): Promise<LocalSession> {
+  async function open(id: SessionId, isKept: boolean): Promise<LocalSession> {
     await owner.hold();
     const home = join(sessionsDir, id);
     if ((await register.find(id)) !== undefined || (await isThere(home))) throw notOurs(id);
     await makeFolder(sessionsDir);
     // Written before the home is created: garbage collection finds homes by the register only.
-    await register.write({ id, home, owner: owner.record, created: new Date(), keepMs });
+    await register.write({ id, home, owner: owner.record, created: new Date(), keepMs: isKept ? keepMs : undefined });
+    if (!isKept) passing.add(id);
     await mkdir(home, { mode: 0o700 });
     return enter(id, home);
   }
@@ -68,9 +70,9 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     return createLocalSession({ id, home, hostEnv, removeHome });
   }
 
-  function remember(id: SessionId, make: (id: SessionId) => Promise<LocalSession>): Promise<LocalSession> {
+  function remember(id: SessionId, make: () => Promise<LocalSession>): Promise<LocalSession> {
     if (closing !== undefined) throw new BudgieError("RUNNER_UNAVAILABLE", "budgie is shutting down. Start it again.");
-    const opened = sessions.get(id) ?? make(id);
+    const opened = sessions.get(id) ?? make();
     sessions.set(id, opened);
     opened.catch(() => sessions.delete(id));
     return opened;
@@ -79,7 +81,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
   async function close(): Promise<void> {
     const opened = await Promise.allSettled(sessions.values());
     const endSession = (session: LocalSession): Promise<void> =>
-      keepMs === undefined ? session.remove() : session.end("shutdown");
+      keepMs === undefined || passing.has(session.id) ? session.remove() : session.end("shutdown");
     await Promise.all(
       opened.map(async (result) => (result.status === "fulfilled" ? endSession(result.value) : undefined)),
     );
@@ -90,8 +92,8 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     notices: [],
     guarded: [],
     capacity: readCapacity(),
-    openSession: async (id) => remember(id, open),
-    resumeSession: async (id) => remember(id, resume),
+    openSession: async (id, { isKept = true } = {}) => remember(id, () => open(id, isKept)),
+    resumeSession: async (id) => remember(id, () => resume(id)),
     listSessions: () => listSessions(register, owner),
     collectGarbage: (policy) => collectGarbage({ register, owner }, policy),
     close: () => (closing ??= close()),

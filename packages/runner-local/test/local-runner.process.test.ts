@@ -53,6 +53,20 @@ describe("createLocalRunner", () => {
     expect(session.id).toBe(id);
   });
 
+  it("keeps no home that is to end with its owner", async () => {
+    await using place = createLocalPlace();
+    const { owner, runner } = place.createRunner([], { keepSessionsMs: 3_600_000 });
+    const [kept] = [
+      await runner.openSession(createSessionId()),
+      await runner.openSession(createSessionId(), { isKept: false }),
+    ];
+
+    await runner.close();
+    await owner.release();
+
+    expect(readdirSync(join(place.root, "sessions"))).toEqual([kept.id]);
+  });
+
   it("makes its folders and records inaccessible to other users", async () => {
     await using place = createLocalPlace();
     const id = createSessionId();

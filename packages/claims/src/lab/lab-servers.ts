@@ -102,8 +102,8 @@ async function createHostile(parts: Parts): Promise<HostileAgent> {
 function countOutput(runner: Runner, heard: Map<string, number>): Runner {
   return {
     ...runner,
-    async openSession(id) {
-      const session = await runner.openSession(id);
+    async openSession(id, options) {
+      const session = await runner.openSession(id, options);
       return {
         ...session,
         async start(command, options) {
@@ -142,8 +142,8 @@ async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSettin
     return { response: JSON.stringify(ran), file: undefined, exit: ran.exit, denied: [], warnings: [] };
   };
   const serverSessions = new Set<SessionId>();
-  const openSession: Runner["openSession"] = async (id) => {
-    const opened = await runner.openSession(id);
+  const openSession: Runner["openSession"] = async (id, options) => {
+    const opened = await runner.openSession(id, options);
     serverSessions.add(id);
     return opened;
   };

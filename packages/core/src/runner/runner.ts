@@ -20,8 +20,8 @@ export interface Runner {
   readonly capacity: Capacity;
   /** The parts of turns that it makes before they are called for; left out if it makes none */
   readonly ahead?: RunnerAhead | undefined;
-  /** Creates the session's home, or opens the one that exists. */
-  openSession(id: SessionId): Promise<RunnerSession>;
+  /** Creates the session's home, or opens the one that exists. With `isKept` false, it ends with its owner even if the runner keeps sessions. */
+  openSession(id: SessionId, options?: { readonly isKept?: boolean }): Promise<RunnerSession>;
   /**
    * Takes over the home that a dead owner kept, with everything in it. Throws `SESSION_NOT_FOUND` if it was removed, or is not the
    * session's. The caller makes sure that only one process tries.

@@ -20,7 +20,8 @@ export function createServerSandboxes(openRunner: () => Promise<Runner>, stateDi
   const sessions = new Map<string, Promise<RunnerSession>>();
 
   function open(name: string): Promise<RunnerSession> {
-    const session = sessions.get(name) ?? openRunner().then((runner) => runner.openSession(createSessionId()));
+    const openHome = (runner: Runner) => runner.openSession(createSessionId(), { isKept: false });
+    const session = sessions.get(name) ?? openRunner().then(openHome);
     sessions.set(name, session);
     // After a failure, the next start opens it again.
     session.catch(() => sessions.delete(name));

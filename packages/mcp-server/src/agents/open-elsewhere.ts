@@ -23,7 +23,7 @@ function withoutProcesses(runner: Runner): Runner {
     ...runner,
     isolation: "remote",
     notices: [],
-    openSession: async (id) => refuseStart(await runner.openSession(id)),
+    openSession: async (id, options) => refuseStart(await runner.openSession(id, options)),
     resumeSession: async (id) => refuseStart(await runner.resumeSession(id)),
   };
 }

@@ -19,7 +19,13 @@ const SECRET = "canary 'of' \"a\" $server\\n\n and a line\n";
 async function openServer({ egress = { mode: "allowlist", hosts: [] } }: { readonly egress?: EgressPolicy } = {}) {
   const stateDir = mkdtempSync(join(tmpdir(), "budgie-mcp-"));
   const owner = createOwner({ stateDir });
-  const runner = await createDockerRunner({ image: TEST_IMAGE, owner, stateDir, home: homedir() });
+  const runner = await createDockerRunner({
+    image: TEST_IMAGE,
+    owner,
+    stateDir,
+    home: homedir(),
+    keepSessionsMs: 3_600_000,
+  });
   const sandboxes = createServerSandboxes(async () => runner, stateDir);
   const content = { mcpServers: { shell: { ...toShellServer(), env: { KEY: SECRET, OTHER: "" } } } };
   const { servers } = parseServers({ agent: { file: "agent.json", content } });
@@ -118,10 +124,16 @@ it("a server reaches an allowed host by the forwarder in its own container, and 
   expect(changed).toBe("forwarder\ns\n");
 });
 
-it("a server's container and home are gone once it is not needed any more", async () => {
+it("a server's container and home are gone once it is not needed any more, and no budgie keeps them", async () => {
   const server = await openServer();
   await server.run("true");
-  expect(await server.traces()).toHaveLength(4);
+  const traces = await server.traces();
+  expect(traces).toHaveLength(4);
+  const volumes = traces.filter((name) => !name.startsWith("/"));
+  const docker = await openEngine();
+  const labels = await Promise.all(volumes.map(async (name) => (await docker.getVolume(name).inspect()).Labels));
+  // By this label, garbage collection would keep the home of a killed budgie's server.
+  expect(labels.filter((own) => "dev.budgie.keep-ms" in own)).toEqual([]);
 
   await server[Symbol.asyncDispose]();
 

@@ -8,8 +8,8 @@ import type { SessionVolume, SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
-/** The origin of a session's home: a new one, one that is made before a call needs it, or the one that its last owner kept. */
-export type HomeOrigin = "new" | "ahead" | "kept";
+/** The origin of a session's home: a new one, one that no owner keeps, one that is made before a call needs it, or the one that its last owner kept. */
+export type HomeOrigin = "new" | "passing" | "ahead" | "kept";
 
 /** Returns the names and labels of a session's volumes. */
 export function toVolumes(
@@ -17,7 +17,8 @@ export function toVolumes(
   id: SessionId,
   origin: HomeOrigin,
 ): SessionVolumes {
-  const keep = keepSessionsMs === undefined ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
+  const keep =
+    keepSessionsMs === undefined || origin === "passing" ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
   // Without it, garbage collection would keep the home of a session that no call ever took.
   const ahead = origin === "ahead" ? { "dev.budgie.ahead": "1" } : {};
   return {
