@@ -143,7 +143,8 @@ describe("an agent with MCP servers", () => {
 
     const { mcpServers } = await setting.turn({});
 
-    expect([mcpServers, far.sessions()]).toEqual([undefined, 0]);
+    expect(mcpServers).toBeUndefined();
+    await expect.poll(far.sessions).toBe(0);
   });
 
   it.each([
@@ -154,12 +155,14 @@ describe("an agent with MCP servers", () => {
     await using setting = await setUp({ mcp: { far: section } });
     const servers = { far: { url: far.url } };
     await expect.poll(() => setting.states(servers)).toEqual(["ready", "ready"]);
-    const during = far.sessions();
-    await setting.services[0]?.[Symbol.asyncDispose]();
-    const after = far.sessions();
-    await closeShared(setting.shared);
+    const [during, after, atEnd] = sessions;
 
-    expect([during, after, far.sessions()]).toEqual(sessions);
+    expect(far.sessions()).toBe(during);
+    await setting.services[0]?.[Symbol.asyncDispose]();
+    // A server hears of a session's end at the latest with the connection's.
+    await expect.poll(far.sessions).toBe(after);
+    await closeShared(setting.shared);
+    await expect.poll(far.sessions).toBe(atEnd);
   });
 
   it("shares a server with those agents alone whose files have the same", async () => {
