@@ -45,7 +45,7 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
     async clear(signal) {
       // A login that budgie did not write, it could not write again.
       if (!exists || !hasHostLogin(options)) return;
-      await using scratch = await createScratchFolder(scratchDir);
+      await using scratch = createScratchFolder(scratchDir);
       const folder = scratch.path;
       if (!(await saveDatabase(archive, folder))) return;
       const content = await renewSessionDatabase({ folder, host: await loadForm(options), signal });
@@ -99,7 +99,7 @@ type Renewing = Writing & { readonly signal: AbortSignal };
 async function renewLogin(options: LoginSyncOptions, { entries, login, signal }: Renewing): Promise<void> {
   const { archive, scratchDir } = options;
   const host = await createSessionDatabase(login, scratchDir);
-  await using scratch = await createScratchFolder(scratchDir);
+  await using scratch = createScratchFolder(scratchDir);
   const folder = scratch.path;
   // If the agent removed the database, there is no conversation to keep.
   const isThere = await saveDatabase(archive, folder);

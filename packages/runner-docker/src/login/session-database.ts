@@ -16,7 +16,7 @@ export async function createSessionDatabase(
   { auth, migrations, schema, state }: HostDatabase,
   scratchDir: string,
 ): Promise<Buffer> {
-  await using folder = await createScratchFolder(scratchDir);
+  await using folder = createScratchFolder(scratchDir);
   const path = join(folder.path, "created.sqlite3");
   const sqlite = await loadSqlite();
   const database = sqlite(path, { readOnly: false });

@@ -9,7 +9,7 @@ import { SANDBOX } from "../sandbox/container-options.ts";
 import { COPY_FILES } from "../login/copy-database.ts";
 import { copySessionDatabase } from "../login/copy-session-database.ts";
 import { COMPANIONS, DATABASE, LARGEST_DATABASE_BYTES } from "../login/kiro-database.ts";
-import { createScratchFolder, type ScratchFolder } from "../login/scratch-folder.ts";
+import { createScratchFolder } from "../login/scratch-folder.ts";
 
 export type HomePacking = {
   /** The engine's archive of `/home` */
@@ -42,12 +42,10 @@ export async function packHome(packing: HomePacking): Promise<readonly string[]>
 
 async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomePacking, packed: Pack) {
   const leftOut = createOmissions();
-  const folder = createScratchFolder(scratchDir);
-  // Not awaited here, so that reading the archive starts at once. Callers that await it get its error.
-  folder.catch(() => undefined);
-  const database: FoundDatabase = { folder, header: undefined, roomBytes: LARGEST_DATABASE_BYTES };
   let roomBytes = maxBytes;
   try {
+    await using folder = createScratchFolder(scratchDir);
+    const database: FoundDatabase = { folder: folder.path, header: undefined, roomBytes: LARGEST_DATABASE_BYTES };
     for await (const entry of entriesOf(archive)) {
       const { name, size } = entry.header;
       if (isDatabase(entry.header)) await takeDatabase(entry, database, leftOut);
@@ -64,7 +62,6 @@ async function copy({ archive, maxBytes = MAX_BYTES, scratchDir, signal }: HomeP
     if (database.header !== undefined) leftOut.add(await addDatabase(packed, database, signal));
   } finally {
     archive.destroy();
-    await (await folder)[Symbol.asyncDispose]();
   }
   packed.finalize();
   return leftOut.list();
@@ -93,7 +90,7 @@ type Entry = { readonly header: Header };
 
 /** Kiro's database and its companions in a scratch folder, as far as they were read. */
 type FoundDatabase = {
-  readonly folder: Promise<ScratchFolder>;
+  readonly folder: string;
   header: Header | undefined;
   /** Room for further files */
   roomBytes: number;
@@ -109,7 +106,7 @@ async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: Omis
   }
   database.roomBytes -= size;
   if (ending === "") database.header = entry.header;
-  const path = join((await database.folder).path, COPY_FILES.session + ending);
+  const path = join(database.folder, COPY_FILES.session + ending);
   await pipeline(toNode<Readable>(entry), createWriteStream(path, { mode: 0o600 }));
 }
 
@@ -143,7 +140,7 @@ function toNode<T extends Readable | Writable>(stream: unknown): T {
 async function addDatabase(packed: Pack, { folder, header }: FoundDatabase, signal: AbortSignal): Promise<string> {
   let path: string;
   try {
-    path = await copySessionDatabase((await folder).path, signal);
+    path = await copySessionDatabase(folder, signal);
   } catch (error) {
     signal.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);

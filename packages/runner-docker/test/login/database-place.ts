@@ -48,7 +48,7 @@ export function createDatabasePlace() {
     /** Writes a login into a database that an agent changed. */
     async renew(files: DatabaseFiles, login: KiroLogin | undefined, signal = new AbortController().signal) {
       const host = login && (await createSessionDatabase(login, scratch));
-      await using folder = await createScratchFolder(scratch);
+      await using folder = createScratchFolder(scratch);
       for (const [ending, bytes] of files) writeFileSync(join(folder.path, COPY_FILES.session + ending), bytes);
       const { path } = await renewSessionDatabase({ folder: folder.path, host, signal });
       return readFileSync(path);
