@@ -17,7 +17,7 @@ export { createMcpEndpoint, type McpEndpoint, type McpEndpointOptions } from "./
 export type { McpProgress, RequestOptions } from "./server/managed-server.ts";
 export { toEventText, type ServerEvent, type ServerState, type ServerStatus } from "./server/server-state.ts";
 export { createSharedServer, type SharedServer } from "./server/shared-server.ts";
-export { FORWARDED_METHODS, type ForwardedMethod } from "./server/forwarded-methods.ts";
+export type { ForwardedMethod } from "./server/forwarded-methods.ts";
 export type { ToolResult } from "./server/tool-result.ts";
 export { hashTools, type McpTool } from "./server/tools.ts";
 export { createMcpManager, type McpManager, type McpManagerOptions, type ToolCall } from "./mcp-manager.ts";

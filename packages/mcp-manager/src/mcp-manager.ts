@@ -61,8 +61,8 @@ export function createMcpManager(options: McpManagerOptions): McpManager {
       select: (tools) => tools.filter(({ name }) => isAllowed(name, allowed)),
       onEvent(event) {
         onEvent({ ...event, server: server.name } as ServerEvent);
-        if (event.kind === "ready" && isOther(managed, approved))
-          onEvent({ kind: "words-changed", tools: [], server: server.name });
+        const isListed = event.kind === "ready" || (event.kind === "list-changed" && event.list === "tools");
+        if (isListed && isOther(managed, approved)) onEvent({ kind: "words-changed", tools: [], server: server.name });
       },
     };
     const managed =
@@ -82,11 +82,8 @@ export function createMcpManager(options: McpManagerOptions): McpManager {
     if (!isAllowed(tool, entry.allowed)) {
       throw new BudgieError("INPUT_INVALID", `The tool "${tool}" of the MCP server "${name}" may not be called.`);
     }
-    if (entry.running >= LIMITS.callsAtOnce) {
-      throw new BudgieError("QUEUE_FULL", `The MCP server "${name}" has ${LIMITS.callsAtOnce} calls already.`);
-    }
+    begin(entry);
     entry.calls += 1;
-    entry.running += 1;
     let isWell = false;
     try {
       const asked = { method: "tools/call", params: { name: tool, arguments: given } };
@@ -108,7 +105,11 @@ export function createMcpManager(options: McpManagerOptions): McpManager {
       return managed.tools();
     },
     call,
-    request: (name, asked, request = {}) => find(name).managed.request(asked, request),
+    async request(name, asked, request = {}) {
+      const entry = find(name);
+      begin(entry);
+      return entry.managed.request(asked, request).finally(() => (entry.running -= 1));
+    },
     logs: (name) => find(name).managed.log.lines(),
     async [Symbol.asyncDispose]() {
       await Promise.all([...servers.values()].map(({ managed }) => managed.close()));
@@ -123,6 +124,15 @@ type Entry = {
   failed: number;
   running: number;
 };
+
+/** Counts a request that begins. Throws if too many have no answer yet. */
+function begin(entry: Entry): void {
+  if (entry.running >= LIMITS.callsAtOnce) {
+    const { name } = entry.allowed.server;
+    throw new BudgieError("QUEUE_FULL", `The MCP server "${name}" has ${LIMITS.callsAtOnce} calls already.`);
+  }
+  entry.running += 1;
+}
 
 function toStatus({ allowed, calls, failed, managed }: Entry): ServerStatus {
   const error = managed.error();

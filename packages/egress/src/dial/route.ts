@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { EgressLimits } from "./limits.ts";
 import { isPublicAddress } from "../rules/is-public-address.ts";
-import type { Lookup, ResolvedAddress } from "./resolver.ts";
+import { createResolver, type Lookup, type ResolvedAddress } from "./resolver.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** A route to a host: its checked addresses, or the upstream proxy that resolves its name. */
@@ -21,6 +21,17 @@ export type RouteFinder = (target: {
 
 // Far more than any service has. The owner of a name may let it resolve to thousands, and each is compared with all interfaces.
 const MAX_ADDRESSES = 256;
+// Enough that a few names without an answer do not delay the lookup of the model's host.
+const MAX_NAMES = 4;
+
+/** Creates a route finder that looks up a few names at once. */
+export function createBoundedRouteFinder(
+  lookup: Lookup,
+  upstream: Upstream | undefined,
+  limits: EgressLimits,
+): RouteFinder {
+  return createRouteFinder(createResolver(lookup, { most: MAX_NAMES, waitMs: limits.dialMs }), upstream, limits);
+}
 
 /**
  * Creates a route finder. A pinned address is used as it is. A name that resolves is routed to its public addresses only. If an

@@ -3,8 +3,8 @@ import type { EgressPolicy } from "@budgie/core/egress";
 import { createLookup } from "../dial/create-lookup.ts";
 import { dialHost } from "../dial/dial.ts";
 import { DEFAULT_EGRESS_LIMITS } from "../dial/limits.ts";
-import { createResolver, type Lookup } from "../dial/resolver.ts";
-import { createRouteFinder, type Route } from "../dial/route.ts";
+import type { Lookup } from "../dial/resolver.ts";
+import { createBoundedRouteFinder, type Route } from "../dial/route.ts";
 import { parseUpstream, toAddress, type UpstreamOptions } from "../dial/upstream.ts";
 import { decide } from "../rules/decide.ts";
 import { isAddressSpelling } from "../rules/host-name.ts";
@@ -27,14 +27,12 @@ export type Connector = (target: Target) => Promise<Socket>;
 type Target = { readonly host: string; readonly port: number };
 
 const LIMITS = DEFAULT_EGRESS_LIMITS;
-const MAX_NAMES = 4;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
 /** Creates a connector. A name is resolved once for each connection, which goes to the addresses that were checked. */
 export function createConnector({ loopback, lookup, policy, upstream, urls }: ConnectorOptions): Connector {
   const named = urls.map(toTarget);
-  const resolver = createResolver(lookup ?? createLookup(), { most: MAX_NAMES, waitMs: LIMITS.dialMs });
-  const findRoute = createRouteFinder(resolver, upstream && parseUpstream(upstream), LIMITS);
+  const findRoute = createBoundedRouteFinder(lookup ?? createLookup(), upstream && parseUpstream(upstream), LIMITS);
   const hosts = [...policy.hosts, ...named.map((target) => ({ ...target, address: undefined, from: "a URL" }))];
 
   async function toRoute(target: Target): Promise<Route | string> {
@@ -54,7 +52,10 @@ export function createConnector({ loopback, lookup, policy, upstream, urls }: Co
   return async (target) => {
     const route = await toRoute(target);
     if (typeof route === "string") throw new Error(`${target.host}:${target.port} may not be reached: ${route}`);
-    return dialHost(route, LIMITS.dialMs);
+    const socket = await dialHost(route, LIMITS.dialMs);
+    // A client's pool would keep a connection that its server has ended, and fail with it.
+    socket.allowHalfOpen = false;
+    return socket;
   };
 }
 

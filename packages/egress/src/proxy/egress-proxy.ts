@@ -1,8 +1,8 @@
 import { createSessionProxy, type SessionProxy } from "./session-proxy.ts";
 import { DEFAULT_EGRESS_LIMITS, type EgressLimits } from "../dial/limits.ts";
 import { createLookup } from "../dial/create-lookup.ts";
-import { createResolver, type Lookup } from "../dial/resolver.ts";
-import { createRouteFinder, type RouteFinder } from "../dial/route.ts";
+import type { Lookup } from "../dial/resolver.ts";
+import { createBoundedRouteFinder, type RouteFinder } from "../dial/route.ts";
 import { parseUpstream, type UpstreamOptions } from "../dial/upstream.ts";
 
 /** Enforces sessions' egress policies. Each session has a unix socket with a policy and a log of its own. */
@@ -19,9 +19,6 @@ export type EgressProxyOptions = {
   readonly limits?: Partial<EgressLimits>;
 };
 
-// Enough that a few names without an answer do not delay the lookup of the model's host.
-const MAX_NAMES = 4;
-
 /** Creates the proxy in this process. */
 export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy {
   const limits = { ...DEFAULT_EGRESS_LIMITS, ...options.limits };
@@ -31,8 +28,7 @@ export function createEgressProxy(options: EgressProxyOptions = {}): EgressProxy
   return {
     open: async ({ socketPath }) => {
       // A limit for each policy of each session: names that never answer delay neither other sessions nor the next turn.
-      const createFinder = (): RouteFinder =>
-        createRouteFinder(createResolver(lookup, { most: MAX_NAMES, waitMs: limits.dialMs }), upstream, limits);
+      const createFinder = (): RouteFinder => createBoundedRouteFinder(lookup, upstream, limits);
       let find = createFinder();
       const findRoute: RouteFinder = (target) => find(target);
       const session = await createSessionProxy(socketPath, { limits, findRoute });

@@ -158,21 +158,19 @@ describe("a request", () => {
   });
 
   it("reuses a connection, unless its server has ended it", async () => {
-    const ended: Promise<unknown>[] = [];
     const server = createServer({ keepAliveTimeout: 0 }, (_, response) => void response.end("hello"));
     let latest: Socket | undefined;
-    server.on("connection", (socket: Socket) => {
-      latest = socket;
-      ended.push(once(socket, "close"));
-    });
+    server.on("connection", (socket: Socket) => void (latest = socket));
     const origin = await watch(server, "connection");
     origins.push(origin);
-    const url = `http://127.0.0.1:${origin.port}/`;
-    const { fetch } = toFetch({ urls: [url] });
+    const other = await hello();
+    const [url, elsewhere] = [`http://127.0.0.1:${origin.port}/`, `http://127.0.0.1:${other.port}/`];
+    const { fetch } = toFetch({ urls: [url, elsewhere] });
     for (const _ of [1, 2]) await (await fetch(url)).text();
     const before = origin.connections();
     latest?.end();
-    await ended[0];
+    // An answer that the server's end is heard before
+    await (await fetch(elsewhere)).text();
 
     expect(await (await fetch(url)).text()).toBe("hello");
     expect([before, origin.connections()]).toEqual([1, 2]);

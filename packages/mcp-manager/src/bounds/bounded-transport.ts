@@ -64,9 +64,6 @@ export function withBounds(inner: Transport, heard: Heard): Transport {
     },
     close: () => inner.close(),
     setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
-    get sessionId() {
-      return inner.sessionId;
-    },
   };
   return outer;
 }

@@ -1,8 +1,8 @@
 export type RateLimit = { readonly perSecond: number; readonly burst: number };
 
 export type Rate = {
-  /** Takes `amount` if that much is left now. */
-  readonly tryTake: (amount?: number) => boolean;
+  /** Takes one if it is left now. */
+  readonly tryTake: () => boolean;
   /** Takes `amount`, and returns the milliseconds to wait until that was allowed. */
   readonly take: (amount?: number) => number;
 };
@@ -17,10 +17,10 @@ export function createRate({ burst, perSecond }: RateLimit, now: () => number = 
     at = time;
   };
   return {
-    tryTake(amount = 1) {
+    tryTake() {
       refill();
-      if (left < amount) return false;
-      left -= amount;
+      if (left < 1) return false;
+      left -= 1;
       return true;
     },
     take(amount = 1) {

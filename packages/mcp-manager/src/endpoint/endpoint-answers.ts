@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import {
   ErrorCode,
@@ -11,6 +10,7 @@ import { BudgieError, type McpCall } from "@budgie/core";
 import { cleanLine, cleanText } from "../bounds/clean-text.ts";
 import { LIMITS } from "../bounds/limits.ts";
 import { isRecord } from "../bounds/read-message.ts";
+import { within } from "../bounds/within.ts";
 import { FORWARDED_METHODS, type ForwardedMethod } from "../server/forwarded-methods.ts";
 import type { RequestOptions } from "../server/managed-server.ts";
 import type { ToolResult } from "../server/tool-result.ts";
@@ -50,7 +50,7 @@ export function createAnswers(
 ): (request: JSONRPCRequest, extra: Extra) => Promise<Result> {
   /** Lists the tools; none while the server starts for long, and none of one that failed. */
   async function list(): Promise<Result> {
-    const tools = await soon(manager.tools(server), []);
+    const tools = await within(manager.tools(server), LIST_WAIT_MS, []);
     return { tools: tools.map(toOffered) };
   }
 
@@ -83,7 +83,7 @@ export function createAnswers(
     const answered = manager.request(server, { method, params: rest }, options).then(toClean);
     const key = LISTS[method];
     // Many servers have tools alone.
-    if (key !== undefined) return soon(answered, { [key]: [] });
+    if (key !== undefined) return within(answered, LIST_WAIT_MS, { [key]: [] });
     try {
       return await answered;
     } catch (error) {
@@ -98,13 +98,6 @@ export function createAnswers(
     if (isForwarded(method)) return forward(method, params, options);
     throw new McpError(ErrorCode.MethodNotFound, "Method not found");
   };
-}
-
-/** Resolves to what is there in time, else to the default. */
-async function soon<Value>(work: Promise<Value>, otherwise: Value): Promise<Value> {
-  const over = new AbortController();
-  const late = sleep(LIST_WAIT_MS, otherwise, { signal: over.signal }).catch(() => otherwise);
-  return Promise.race([work.catch(() => otherwise), late]).finally(() => over.abort());
 }
 
 type Params = Readonly<Record<string, unknown>>;

@@ -2,14 +2,15 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { z } from "zod";
 import { BudgieError } from "@budgie/core";
 import type { McpServer } from "../config/mcp-server.ts";
-import type { ChangedList } from "../bounds/bounded-transport.ts";
 import type { Connect } from "../transport/connect-on-host.ts";
 import { openConnection, type Connection, type McpRequest } from "./connection.ts";
 import { refuseUnoffered } from "./forwarded-methods.ts";
 import { createServerLog, type ServerLog } from "./server-log.ts";
 import { toLoginError, toReason, toRequestError, wantsLogin } from "./server-error.ts";
 import type { ServerEvent, ServerState } from "./server-state.ts";
-import { listTools, type McpTool } from "./tools.ts";
+import { createKnownWords } from "./known-words.ts";
+import { createListChanges } from "./list-changes.ts";
+import { listTools, type McpTool, type ToolList } from "./tools.ts";
 
 export type RequestOptions = {
   readonly signal?: AbortSignal | undefined;
@@ -41,14 +42,13 @@ export type ManagedServerOptions = {
   readonly startTimeoutMs?: number | undefined;
   /** The pause before a server that ended is started again, in milliseconds; default 1 s */
   readonly restartDelayMs?: number | undefined;
-  readonly onEvent: (event: DistributedOmit<ServerEvent, "server">) => void;
+  readonly onEvent: (event: Event) => void;
   /** The tools that callers may know */
   readonly select: (tools: readonly McpTool[]) => readonly McpTool[];
 };
 
-type DistributedOmit<Event, Key extends PropertyKey> = Event extends unknown ? Omit<Event, Key> : never;
-
-const RELIST_MS = 1000;
+type Event = DistributedOmit<ServerEvent, "server">;
+type DistributedOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
 
 /** Creates a server that is not started yet. It is started again once after it ended by itself. */
 export function createManagedServer(options: ManagedServerOptions): ManagedServer {
@@ -61,7 +61,11 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
   let connection: Connection | undefined;
   let settled: Promise<void> | undefined;
   let isRestarted = false;
-  let relisting: Promise<void> | undefined;
+  const findChanged = createKnownWords();
+  const hearChange = createListChanges(async (changed) => {
+    if (changed === "tools") await relist();
+    else onEvent({ kind: "list-changed", list: changed });
+  }, closing.signal);
 
   async function launch(): Promise<void> {
     state = "initializing";
@@ -83,12 +87,10 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
         { client, timeoutMs: startTimeoutMs, signal: toSignal() },
       );
       connection = started;
-      const { problems, tools: all } = await list(started);
+      const listed = await list(started);
       if (!isCurrent) return;
-      tools = select(all);
-      for (const problem of problems) log.add(problem);
       state = "ready";
-      onEvent({ kind: "ready", tools: tools.length, problems });
+      take(listed, ({ length }) => ({ kind: "ready", tools: length, problems: listed.problems }));
     } catch (failure) {
       if (isCurrent) await fail(failure);
     }
@@ -102,6 +104,15 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
         signal: toSignal(),
       }),
     );
+  }
+
+  /** Takes a list of the tools, and tells of it, and of those with other words. */
+  function take({ problems, tools: all }: ToolList, toEvent: (tools: readonly McpTool[]) => Event): void {
+    for (const problem of problems) log.add(problem);
+    tools = select(all);
+    const changed = findChanged(tools);
+    onEvent(toEvent(tools));
+    if (changed.length > 0) onEvent({ kind: "words-changed", tools: changed });
   }
 
   /** Returns a signal for one request: the SDK leaves its listeners behind. */
@@ -123,7 +134,9 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
 
   /** Starts a server that ended by itself once more. */
   async function recover(reason: unknown): Promise<void> {
+    const old = connection;
     connection = undefined;
+    await old?.close().catch(() => undefined);
     if (closing.signal.aborted) return;
     if (isRestarted) return fail(reason);
     isRestarted = true;
@@ -134,24 +147,12 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
     if (!closing.signal.aborted) await launch();
   }
 
-  function hearChange(changed: ChangedList): void {
-    if (changed !== "tools") return onEvent({ kind: "list-changed", list: changed });
-    relisting ??= relist().finally(() => void (relisting = undefined));
-  }
-
-  /** Lists the tools again, at most once a second however often they change. */
   async function relist(): Promise<void> {
-    await sleep(RELIST_MS, undefined, { signal: closing.signal }).catch(() => undefined);
     const from = connection;
-    if (from === undefined || closing.signal.aborted) return;
+    if (from === undefined) return;
     try {
-      const { problems, tools: all } = await list(from);
-      for (const problem of problems) log.add(problem);
-      const before = tools;
-      tools = select(all);
-      onEvent({ kind: "list-changed", list: "tools" });
-      const changed = findChanged(before, tools);
-      if (changed.length > 0) onEvent({ kind: "words-changed", tools: changed });
+      const listed = await list(from);
+      if (connection === from) take(listed, () => ({ kind: "list-changed", list: "tools" }));
     } catch (failure) {
       log.add(`Its tools cannot be listed again: ${toReason(failure)}`);
     }
@@ -165,7 +166,7 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
     try {
       return await from.request(asked, z.looseObject({}), {
         timeout: server.timeoutMs,
-        maxTotalTimeout: MOST_MS,
+        maxTotalTimeout: Math.max(MOST_MS, server.timeoutMs),
         resetTimeoutOnProgress: true,
         onprogress: ({ message, progress, total }) =>
           onProgress?.({
@@ -223,13 +224,6 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
 }
 
 const MOST_MS = 3_600_000;
-
-/** Returns the names of the tools that both lists have in different words. */
-function findChanged(before: readonly McpTool[], after: readonly McpTool[]): readonly string[] {
-  const known = new Map(before.map((tool) => [tool.name, JSON.stringify(tool)]));
-  const changed = after.filter((tool) => known.has(tool.name) && known.get(tool.name) !== JSON.stringify(tool));
-  return changed.map(({ name }) => name);
-}
 
 function toWhat({ method, params }: McpRequest): string {
   return method === "tools/call" ? `the tool "${String(params?.["name"])}"` : method;

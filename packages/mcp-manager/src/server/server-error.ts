@@ -39,8 +39,10 @@ export function toRequestError(server: string, what: string, error: unknown): Bu
   if (!(error instanceof McpError))
     return new BudgieError("RUNNER_UNAVAILABLE", `${about}: ${toReason(error)}.`, options);
   if (error.code === (ErrorCode.RequestTimeout as number)) {
+    const { maxTotalTimeout } = Object(error.data) as { readonly maxTotalTimeout?: unknown };
+    const when = maxTotalTimeout === undefined ? "in time" : 'within an hour, nor within a longer "timeout"';
     const hint = 'Set a longer "timeout" in its entry, or check the server.';
-    return new BudgieError("TIMED_OUT", `${about} in time. ${hint}`, options);
+    return new BudgieError("TIMED_OUT", `${about} ${when}. ${hint}`, options);
   }
   if (error.code === (ErrorCode.ConnectionClosed as number)) {
     return new BudgieError("RUNNER_UNAVAILABLE", `${about}: it ended. It may have done part of the work.`, options);

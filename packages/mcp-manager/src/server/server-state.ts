@@ -25,7 +25,7 @@ export type ServerEvent = { readonly server: string } & (
   /** It ended by itself, and is started once more */
   | { readonly kind: "restarting"; readonly error: string }
   | { readonly kind: "list-changed"; readonly list: "prompts" | "resources" | "tools" }
-  /** Tools whose words changed since they were listed first, or since the hash that was approved */
+  /** Tools that had other words when they were listed before; none for tools that are not those that were approved */
   | { readonly kind: "words-changed"; readonly tools: readonly string[] }
 );
 

@@ -21,6 +21,7 @@ export function createBoundedFetch(options: BoundedFetchOptions): FetchLike {
   const { fetch: send = fetch, headers, onTooLarge, timeoutMs, url } = options;
   const { origin } = new URL(url);
   const bytes = createRate(LIMITS.bytes);
+  const messages = createRate(LIMITS.messages);
   const streams = createRate(LIMITS.streams);
   return async (to, init = {}) => {
     const target = new URL(to);
@@ -36,7 +37,7 @@ export function createBoundedFetch(options: BoundedFetchOptions): FetchLike {
     try {
       const signal = init.signal ? AbortSignal.any([init.signal, timer.signal]) : timer.signal;
       const response = await send(target, { ...init, headers: all, redirect: "manual", signal });
-      return toBounded(response, { bytes, onTooLarge });
+      return toBounded(response, { bytes, messages, onTooLarge });
     } finally {
       clearTimeout(limit);
     }
@@ -46,22 +47,30 @@ export function createBoundedFetch(options: BoundedFetchOptions): FetchLike {
 /** Returns a response whose body fails beyond the limit: that of a message, or of each event of a stream. */
 function toBounded(
   response: Response,
-  { bytes, onTooLarge }: { readonly bytes: Rate } & Pick<BoundedFetchOptions, "onTooLarge">,
+  {
+    bytes,
+    messages,
+    onTooLarge,
+  }: Readonly<Record<"bytes" | "messages", Rate>> & Pick<BoundedFetchOptions, "onTooLarge">,
 ): Response {
   if (response.body === null) return response;
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
   let length = 0;
+  let last = "";
   const bounded = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       async transform(chunk, controller) {
-        length = isStream ? measureEvent(chunk, length) : length + chunk.length;
+        const ends = isStream ? findEnds(last, chunk) : [];
+        last = `${last}${toText(chunk.subarray(-2))}`.slice(-2);
+        const end = ends.at(-1);
+        length = end === undefined ? length + chunk.length : chunk.length - end;
         if (length > LIMITS.messageBytes) {
           const error = new Error(`it sent a message of more than ${LIMITS.messageBytes} bytes`);
           onTooLarge(error);
           throw error;
         }
         controller.enqueue(chunk);
-        const waitMs = bytes.take(chunk.length);
+        const waitMs = Math.max(bytes.take(chunk.length), messages.take(ends.length));
         if (waitMs >= 1) await sleep(waitMs);
       },
     }),
@@ -70,10 +79,14 @@ function toBounded(
   return Object.defineProperty(new Response(bounded, { headers, status, statusText }), "url", { value: response.url });
 }
 
-/** Returns the length of the event that is being read after a chunk: an empty line ends an event. */
-function measureEvent(chunk: Uint8Array, before: number): number {
-  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-  // A boundary that is split between chunks is missed, which makes two events count as one.
-  const end = Math.max(...["\n\n", "\r\r", "\r\n\r\n"].map((boundary) => text.lastIndexOf(boundary)));
-  return end === -1 ? before + chunk.length : chunk.length - end;
+/** Returns the places in a chunk at which events end: after an empty line, which may begin in the last two bytes before it. */
+function findEnds(last: string, chunk: Uint8Array): readonly number[] {
+  const ends = [...`${last}${toText(chunk)}`.matchAll(/\n\r?\n|\r\r/g)].map(
+    ({ 0: line, index }) => index + line.length - last.length,
+  );
+  return ends.filter((end) => end > 0);
+}
+
+function toText(chunk: Uint8Array): string {
+  return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString("latin1");
 }

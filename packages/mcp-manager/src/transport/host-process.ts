@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Readable, Writable } from "node:stream";
+import { within } from "../bounds/within.ts";
 import type { ProcessServer } from "../config/mcp-server.ts";
 
 /** A server's process and all that it started. */
@@ -42,8 +42,9 @@ export function startHostProcess({ args, command, env }: ProcessServer, host: Ho
 
   async function stop(): Promise<void> {
     stdin.end();
+    const hasExited = exited.then(() => true);
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-      if (await isWithin(exited, GRACE_MS)) break;
+      if (await within(hasExited, GRACE_MS, false)) break;
       signalGroup(child, signal);
     }
     await ended;
@@ -91,12 +92,4 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   } catch {
     // It has ended.
   }
-}
-
-async function isWithin(exited: Promise<unknown>, limitMs: number): Promise<boolean> {
-  const timer = new AbortController();
-  const late = sleep(limitMs, false, { signal: timer.signal }).catch(() => false);
-  const first = await Promise.race([exited.then(() => true), late]);
-  timer.abort();
-  return first;
 }

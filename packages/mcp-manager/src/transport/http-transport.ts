@@ -1,6 +1,7 @@
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { within } from "../bounds/within.ts";
 import type { HttpServer } from "../config/mcp-server.ts";
 import { createBoundedFetch } from "./bounded-fetch.ts";
 import { withLogin, type ServerLogin } from "./with-login.ts";
@@ -42,7 +43,7 @@ export function createHttpTransport(server: HttpServer, { fetch, login, timeoutM
       if (isClosed) return;
       isClosed = true;
       // A server keeps a session of which it does not hear the end.
-      if (inner === streamable) await within(streamable.terminateSession());
+      if (inner === streamable) await within(streamable.terminateSession(), GOODBYE_MS, undefined);
       await inner.close();
     },
     setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
@@ -87,10 +88,3 @@ function isLost(error: unknown): boolean {
 }
 
 const GOODBYE_MS = 1000;
-
-async function within(promise: Promise<void>): Promise<void> {
-  await Promise.race([
-    promise.catch(() => undefined),
-    new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref()),
-  ]);
-}

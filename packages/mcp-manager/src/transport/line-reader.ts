@@ -5,7 +5,9 @@ export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOpti
   let isDone = false;
 
   function add(part: Buffer): void {
-    parts.push(part);
+    // A copy, since a short piece would keep its whole chunk.
+    parts.push(Buffer.from(part));
+    if (parts.length === MOST_PARTS) parts = [Buffer.concat(parts)];
     length += part.length;
     if (length <= maxBytes) return;
     isDone = true;
@@ -43,3 +45,5 @@ type LineReaderOptions = {
 };
 
 const NEWLINE = 0x0a;
+// A line in tiny pieces would cost far more memory than its bytes.
+const MOST_PARTS = 1024;

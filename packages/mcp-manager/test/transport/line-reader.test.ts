@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createLineReader } from "../../src/transport/line-reader.ts";
 
 function read(chunks: readonly string[], maxBytes = 10) {
@@ -21,5 +21,20 @@ describe("lines of chunks", () => {
   it("end with one that is too long, with or without its end", () => {
     expect(read(["fine\n01234567890\nmore\n"])).toMatchObject({ lines: ["fine"], tooLong: 1 });
     expect(read(["012345", "67890", "x", "\na\n"])).toMatchObject({ lines: [], tooLong: 1 });
+  });
+
+  it("are kept in few pieces that hold no chunk in memory", () => {
+    const join = vi.spyOn(Buffer, "concat");
+    const lines: string[] = [];
+    const take = createLineReader({ maxBytes: 10_000, onLine: (line) => lines.push(line), onTooLong: () => undefined });
+    const chunk = Buffer.from("a");
+    for (let count = 0; count < 5000; count += 1) take(chunk);
+    chunk.fill("b");
+    take(Buffer.from("\n"));
+    const most = Math.max(...join.mock.calls.map(([pieces]) => pieces.length));
+    join.mockRestore();
+
+    expect(lines.map((line) => line.replaceAll("a", "").length)).toEqual([0]);
+    expect(most).toBeLessThan(1100);
   });
 });

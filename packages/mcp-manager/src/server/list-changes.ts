@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ChangedList } from "../bounds/bounded-transport.ts";
+
+const WAIT_MS = 1000;
+
+/** Returns a function that hears of changed lists. It tells of each at most once a second, however often it changes. */
+export function createListChanges(
+  tell: (list: ChangedList) => void | Promise<void>,
+  signal: AbortSignal,
+): (changed: ChangedList) => void {
+  const pending = new Set<ChangedList>();
+  let isTelling = false;
+
+  async function tellAll(): Promise<void> {
+    isTelling = true;
+    while (pending.size > 0 && !signal.aborted) {
+      await sleep(WAIT_MS, undefined, { signal }).catch(() => undefined);
+      const lists = [...pending];
+      pending.clear();
+      for (const list of lists) if (!signal.aborted) await tell(list);
+    }
+    isTelling = false;
+  }
+
+  return (changed) => {
+    pending.add(changed);
+    if (!isTelling) void tellAll();
+  };
+}

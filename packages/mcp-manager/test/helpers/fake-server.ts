@@ -1,0 +1,45 @@
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+
+type Asked = { readonly id: number; readonly method: string };
+
+/** Creates a server in this process, which answers nothing but its introduction and its tools by itself. */
+export function createFakeServer(hear: (asked: Asked) => void = () => undefined) {
+  const transports: Transport[] = [];
+  const server = {
+    tools: [] as readonly Readonly<Record<string, unknown>>[],
+    /** The number of connections that were closed */
+    closed: 0,
+    connections: () => transports.length,
+    say: (message: object) => transports.at(-1)?.onmessage?.({ jsonrpc: "2.0", ...message } as JSONRPCMessage),
+    /** Ends the connection, as a crash does. */
+    crash() {
+      transports.at(-1)?.onerror?.(new Error("it crashed"));
+      transports.at(-1)?.onclose?.();
+    },
+    connect: (): Transport => {
+      const transport: Transport = {
+        start: async () => undefined,
+        async send(message) {
+          const asked = message as Asked;
+          const result = asked.method === "initialize" ? INTRODUCTION : { tools: server.tools };
+          if (asked.method === "initialize" || asked.method === "tools/list") server.say({ id: asked.id, result });
+          else hear(asked);
+        },
+        async close() {
+          server.closed += 1;
+          throw new Error("It cannot be closed.");
+        },
+      };
+      transports.push(transport);
+      return transport;
+    },
+  };
+  return server;
+}
+
+const INTRODUCTION = {
+  protocolVersion: "2025-11-25",
+  capabilities: { tools: {}, prompts: {}, resources: {} },
+  serverInfo: { name: "a", version: "1" },
+};

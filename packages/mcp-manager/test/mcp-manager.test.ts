@@ -1,0 +1,107 @@
+import { expect, it, onTestFinished, vi } from "vitest";
+import { LIMITS } from "../src/bounds/limits.ts";
+import { hashTools } from "../src/server/tools.ts";
+import { createFakeServer } from "./helpers/fake-server.ts";
+import { manage, toAddress } from "./helpers/servers.ts";
+
+const HOUR_MS = 3_600_000;
+
+it("A server that crashed has its connection closed, which may fail, and is started again", async () => {
+  const fake = createFakeServer();
+  const { heard, manager } = manage({ servers: [toAddress("a", "http://a.test")], connect: fake.connect });
+  await manager.start();
+  fake.crash();
+  await heard("restarting");
+  await manager.tools("a");
+
+  expect([fake.connections(), fake.closed]).toEqual([2, 1]);
+});
+
+it("Changes of each list are told once a second, however many a server tells", async () => {
+  const fake = createFakeServer();
+  const { events, manager } = manage({ servers: [toAddress("a", "http://a.test")], connect: fake.connect });
+  await manager.start();
+  for (const list of ["prompts", "prompts", "resources", "prompts", "resources", "tools"])
+    fake.say({ method: `notifications/${list}/list_changed` });
+  await vi.waitUntil(() => events.some((event) => event.kind === "list-changed" && event.list === "tools"), 20_000);
+
+  expect(events.slice(2).map((event) => "list" in event && event.list)).toEqual(["prompts", "resources", "tools"]);
+});
+
+it("Other words of a tool are told, also after it was gone for a while, and after a crash", async () => {
+  const fake = createFakeServer();
+  const describe = (description: string) => [{ name: "echo", description, inputSchema: { type: "object" } }];
+  fake.tools = describe("one");
+  const server = toAddress("a", "http://a.test");
+  const servers = [{ server, approved: hashTools(describe("one") as never) }];
+  const { events, manager } = manage({ servers, connect: fake.connect });
+  await manager.start();
+  for (const [index, tools] of [[], describe("two")].entries()) {
+    fake.tools = tools;
+    fake.say({ method: "notifications/tools/list_changed" });
+    await vi.waitUntil(() => events.filter(({ kind }) => kind === "list-changed").length > index, 20_000);
+  }
+  fake.tools = describe("three");
+  fake.crash();
+  await vi.waitUntil(() => events.filter(({ kind }) => kind === "ready").length > 1, 20_000);
+
+  const told = events.map((event) => (event.kind === "words-changed" ? event.tools.join(" ") : event.kind));
+  expect(told).toEqual([
+    "initializing",
+    "ready",
+    "list-changed",
+    "",
+    "list-changed",
+    "",
+    "echo",
+    "restarting",
+    "initializing",
+    "ready",
+    "",
+    "echo",
+  ]);
+});
+
+it("Requests that have no answer yet are as few as calls may be, together with them", async () => {
+  const fake = createFakeServer();
+  const { manager } = manage({ servers: [toAddress("a", "http://a.test")], connect: fake.connect });
+  const ask = () => manager.request("a", { method: "resources/read", params: { uri: "mock://note" } });
+  const stop = new AbortController();
+  const pending = [
+    manager.call("a", { name: "echo", arguments: {} }, { signal: stop.signal }),
+    ...Array.from({ length: LIMITS.callsAtOnce - 1 }, ask),
+  ].map((request) => request.catch(() => undefined));
+  await expect(ask()).rejects.toMatchObject({ code: "QUEUE_FULL" });
+  stop.abort();
+  await pending[0];
+  const last = ask().catch((error: unknown) => error);
+  await Promise.allSettled([manager[Symbol.asyncDispose]()]);
+  await Promise.all(pending);
+
+  expect(await last).not.toMatchObject({ code: "QUEUE_FULL" });
+});
+
+it.each([
+  ["ends after an hour", 60_000, "TIMED_OUT"],
+  ["goes on for the time of its server's entry if that is longer", 2 * HOUR_MS, "done"],
+])("A call with progress %s", async (_, timeoutMs, outcome) => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const fake = createFakeServer(({ id, method }) => {
+    if (method !== "tools/call") return;
+    vi.setSystemTime(Date.now() + HOUR_MS);
+    fake.say({ method: "notifications/progress", params: { progress: 1, progressToken: id } });
+    const result = { content: [{ type: "text", text: "done" }] };
+    setImmediate(() => setImmediate(() => fake.say({ id, result })));
+  });
+  const servers = [toAddress("a", "http://a.test", { timeoutMs })];
+  const { manager } = manage({ servers, connect: fake.connect });
+  const called = manager.call("a", { name: "echo", arguments: {} });
+  const found = await called.then(
+    () => "done",
+    (error: unknown) => error,
+  );
+
+  if (outcome === "done") expect(found).toBe("done");
+  else expect(found).toMatchObject({ code: outcome, message: expect.stringContaining("within an hour") as string });
+});
