@@ -1,17 +1,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { isAlive } from "@budgie/testkit";
 import { toProcess } from "./helpers/servers.ts";
 
 const HOST = fileURLToPath(new URL("fixtures/host.mjs", import.meta.url));
 
 it("A manager that is killed leaves no server, not even one that ignores the end of its stdin", async () => {
-  const pidFile = join(mkdtempSync(join(tmpdir(), "mcp-killed-")), "pids");
+  const folder = mkdtempSync(join(tmpdir(), "mcp-killed-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const pidFile = join(folder, "pids");
   const server = toProcess("a", { hasChild: true, ignoresEnd: true, pidFile });
   const host = spawn(process.execPath, [HOST, JSON.stringify(server)], { stdio: ["ignore", "pipe", "inherit"] });
   await once(host.stdout, "data");

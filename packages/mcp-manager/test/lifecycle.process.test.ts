@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { isAlive } from "@budgie/testkit";
 import { manage, toProcess, toText } from "./helpers/servers.ts";
 
@@ -10,6 +10,7 @@ const pids = join(folder, "pids");
 const ECHO = [{ name: "echo" }];
 
 afterEach(() => rmSync(pids, { force: true }));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 function call(name: string, given: Readonly<Record<string, unknown>> = {}) {
   return { name, arguments: given };

@@ -1,16 +1,17 @@
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { toMockCommand } from "@budgie/testkit";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
 const BUDGIE = fileURLToPath(new URL("../../../bin/budgie.js", import.meta.url));
 
 it("budgie mcp call starts a program on this machine, outside the current folder, with the variables that are listed, and ends it", async () => {
   const home = mkdtempSync(join(tmpdir(), "budgie-mcp-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
   const project = join(home, "project");
   const pidFile = join(home, "pids");
   mkdirSync(join(home, ".kiro/agents"), { recursive: true });
