@@ -17,6 +17,20 @@ it("A server that crashed has its connection closed, which may fail, and is star
   expect([fake.connections(), fake.closed]).toEqual([2, 1]);
 });
 
+it("A server that crashed twice has failed at once, however long its connection takes to close", async () => {
+  const fake = createFakeServer();
+  fake.closesForever = true;
+  const { heard, manager } = manage({ servers: [toAddress("a", "http://a.test")], connect: fake.connect });
+  await manager.start();
+  fake.crash();
+  await heard("restarting");
+  await manager.tools("a");
+  fake.crash();
+  await new Promise(setImmediate);
+
+  expect(manager.list()).toMatchObject([{ state: "error" }]);
+});
+
 it("Changes of each list are told once a second, however many a server tells", async () => {
   const fake = createFakeServer();
   const { events, manager } = manage({ servers: [toAddress("a", "http://a.test")], connect: fake.connect });

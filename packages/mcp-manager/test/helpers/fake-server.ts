@@ -10,6 +10,8 @@ export function createFakeServer(hear: (asked: Asked) => void = () => undefined)
     tools: [] as readonly Readonly<Record<string, unknown>>[],
     /** The number of connections that were closed */
     closed: 0,
+    /** Whether to close a connection takes forever, and does not fail */
+    closesForever: false,
     connections: () => transports.length,
     say: (message: object) => transports.at(-1)?.onmessage?.({ jsonrpc: "2.0", ...message } as JSONRPCMessage),
     /** Ends the connection, as a crash does. */
@@ -28,6 +30,7 @@ export function createFakeServer(hear: (asked: Asked) => void = () => undefined)
         },
         async close() {
           server.closed += 1;
+          if (server.closesForever) await new Promise(() => undefined);
           throw new Error("It cannot be closed.");
         },
       };
