@@ -10,6 +10,9 @@ afterAll(() => place[Symbol.asyncDispose]());
 
 const WRITES = { argv: ["sh", "-c", 'echo kept > "$HOME/note"; ls -ld "$HOME"'], env: {}, projections: [] } as const;
 
+// Its session's container runs, so a home can be filled through it.
+const access = { workspace: "rw", egress: { mode: "open", hosts: [] }, limits: {} } as const;
+
 it("holds nothing of any program but what a command brings, and its parents are the agent's own", async () => {
   const { runner } = await place.createRunner();
   const session = await runner.openSession(createSessionId());
@@ -39,7 +42,6 @@ it("fills a new home through its container's process, without the engine, as the
   await using proxy = await createEngineProxy();
   const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
   const session = await runner.openSession(createSessionId());
-  const access = { workspace: "rw", egress: { mode: "open", hosts: [] }, limits: {} } as const;
   const home = [{ path: ".tool/settings", content: "of the tool" }];
   const argv = [
     "sh",
@@ -61,7 +63,6 @@ it("takes a new home for used once the first of two commands that start at once 
   await using proxy = await createEngineProxy();
   const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
   const session = await runner.openSession(createSessionId());
-  const access = { workspace: "rw", egress: { mode: "open", hosts: [] }, limits: {} } as const;
   const show = (name: string) =>
     runCommand(
       session,
