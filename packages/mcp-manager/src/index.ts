@@ -1,5 +1,5 @@
 // The public surface of @budgie/mcp-manager: every export is named here, and becomes API.
-export type { AllowedServer } from "./allowed-server.ts";
+export type { AllowedServer } from "./allowed-tools.ts";
 export { expandVariables, type Variables } from "./config/expand-variables.ts";
 export type { ConfigSource } from "./config/config-source.ts";
 export { isHere } from "./config/safe-url.ts";

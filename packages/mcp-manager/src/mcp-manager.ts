@@ -1,5 +1,5 @@
 import { BudgieError } from "@budgie/core";
-import { isAllowed, type AllowedServer } from "./allowed-server.ts";
+import { isAllowed, type AllowedServer } from "./allowed-tools.ts";
 import { LIMITS } from "./bounds/limits.ts";
 import type { Connect } from "./transport/connect-on-host.ts";
 import {

@@ -43,7 +43,7 @@ export function addCommands(program: Command, context: CommandContext): Command 
       refuseMisplaced(program);
       // Imported late: a server never needs it.
       const { runInstall } = await import("./commands/install/run-install.ts");
-      const { findMissing } = await import("./commands/doctor/find-missing.ts");
+      const { findMissing } = await import("./commands/doctor/inspect-machine.ts");
       const check = (args: readonly string[]) => {
         const server = checkServerOptions(createProgram(), args, host);
         return async () => (server === undefined ? [] : findMissing(server, host));

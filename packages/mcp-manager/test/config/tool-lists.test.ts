@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isAllowed } from "../../src/allowed-server.ts";
+import { isAllowed } from "../../src/allowed-tools.ts";
 import { namesTool, parseToolLists } from "../../src/config/tool-lists.ts";
 import { toAddress } from "../helpers/servers.ts";
 

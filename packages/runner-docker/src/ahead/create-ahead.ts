@@ -1,6 +1,12 @@
 import { isMemoryShort as isHostShort, type AheadCount } from "@budgie/core";
-import { makeReady, type PreparedSession } from "./make-ready.ts";
 import { createPlaceAhead, type PlaceAhead, type PlaceOptions } from "./place-ahead.ts";
+
+/** A session that can be prepared for its first turn. */
+export type PreparedSession = {
+  /** Starts what its first turn would wait for */
+  readonly warmUp: () => Promise<void>;
+  readonly remove: () => Promise<void>;
+};
 
 /** A runner's places for one session, and for the containers of sessions' next turns. */
 export type Ahead<Session, Turn> = {
@@ -74,4 +80,16 @@ export function createAhead<Session extends PreparedSession, Turn extends { disc
       };
     },
   };
+}
+
+/** Makes a session ready for its first turn. Removes it if that fails. */
+async function makeReady<T extends PreparedSession>(opening: Promise<T>): Promise<T> {
+  const session = await opening;
+  try {
+    await session.warmUp();
+    return session;
+  } catch (error) {
+    await session.remove();
+    throw error;
+  }
 }

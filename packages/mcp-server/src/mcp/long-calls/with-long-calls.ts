@@ -3,7 +3,7 @@ import { byName, findTool } from "../names/find-tool.ts";
 import { beginClientRun, type ClientRun } from "./client-run.ts";
 import { createClientRuns } from "./client-runs.ts";
 import { cancelInput, statusInput, waitInput, type LongCallTool } from "./long-call-tools.ts";
-import { toCancelledResult, toEnd, toRunningResult, toStatusResult, toStoppingResult } from "./long-call-results.ts";
+import { toCancelledResult, toEnd, toRunningResult, toStatusResult, toStoppingResult } from "./running-result.ts";
 import { parseToolInput } from "../tools/tool-input.ts";
 import { toErrorResult } from "../calls/tool-result.ts";
 import type { CallHooks, ClientTools } from "../calls/call-tool.ts";
